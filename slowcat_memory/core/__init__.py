@@ -1,1 +1,1 @@
-"""Here are records, give me records: pure thinking, no I/O, no clock, no asyncio."""
+"""Pure functions on records: no I/O, no clock, no asyncio."""

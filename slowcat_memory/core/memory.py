@@ -1,15 +1,15 @@
-"""Memories: the chunk that each turn makes, the kinds there are, and which hold at a time.
+"""Memories: the chunk of each turn, the kinds, and the validity at a time.
 
-A *chunk* is indexed by several *views*, each with a text of its own, because what is indexed
-matters more than the encoder (measured on LoCoMo, R@10): the speaker's name gives the dense view 14
-points and the lexical one 4; a window of neighbours gives the lexical view 7, and would cost the
-dense view some.
+A *chunk* is indexed by several *fields*, each with a text of its own, because the indexed text
+matters more than the encoder (measured on LoCoMo, R@10): the speaker's name gives the dense field
+14 points and the lexical one 4; a window of neighbours gives the lexical field 7, and would cost
+the dense field some.
 
 A *kind* is a family and, behind a slash, a subtype: "block/persona", "summary/session".
 
-A memory is *valid* by two times: true in the world from ``valid_from`` until ``valid_to``, and held
-to be true from ``recorded_at`` until ``retired_at``. Each interval includes its beginning and
-excludes its end.
+A memory is *valid* by two times: true in the world from ``valid_from`` until ``valid_to``, and
+believed from ``recorded_at`` until ``retired_at``. Intervals include their start and exclude their
+end.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from slowcat_memory.records import Memory, Turn
 CHUNK = "chunk"
 BLOCK = "block"
 FACT = "fact"
-QUARANTINED = "fact/quarantined"  # reads like a prompt injection or a link: only the audit shows it
+QUARANTINED = "fact/quarantined"  # looks like a prompt injection or a link; only the audit shows it
 ICEBREAKER = "icebreaker"
 NOTE = "note"
 SESSION_SUMMARY = "summary/session"
@@ -35,12 +35,11 @@ _NOT_INDEXED = frozenset({BLOCK, ICEBREAKER, SUMMARY}) | _GRAPH
 
 
 def chunk_id(turn: int) -> str:
-    """Return the memory id of a turn's chunk, by the turn's log id."""
     return f"{CHUNK}/{turn}"
 
 
 def turn_of(memory_id: str) -> int:
-    """Return the log id of a chunk's turn, or 0 when the memory is no chunk."""
+    """Return the log id of a chunk's turn, or 0 if the memory is not a chunk."""
     kind, _, number = memory_id.partition("/")
     return int(number) if kind == CHUNK and number.isdecimal() else 0
 
@@ -62,7 +61,7 @@ def chunk(turn: Turn) -> Memory:
 
 
 def indexed_text(memory: Memory) -> str:
-    """Return what is embedded and indexed by the "turn" view: context, speaker, words."""
+    """Return the text that is embedded and indexed as the "turn" field: context, speaker, words."""
     line = f"{memory.speaker}: {memory.text}"
     return f"{memory.context}\n{line}" if memory.context else line
 
@@ -78,9 +77,9 @@ def family(kind: str) -> str:
 def findable(memory: Memory) -> bool:
     """Return whether recall and search may find a memory.
 
-    Not: what the session preamble holds anyway; summaries, which come with a question that asks for
-    an overview (``core.query.overview``); what is quarantined; a fact that only points to the turn
-    that says it; and what is looked up by name.
+    Excluded: content of the session preamble; summaries, which only answer overview questions
+    (``core.query.overview``); quarantined memories; facts that only point to their turn; memories
+    that are looked up by name.
     """
     if memory.kind == QUARANTINED or memory.facets.get("recalled") == "no":
         return False
@@ -98,11 +97,9 @@ def searchable(memory: Memory) -> bool:
 
 
 def holds(memory: Memory, now: datetime, asked: Sequence[Interval] = ()) -> bool:
-    """Return whether a memory may be offered as true.
+    """Return whether a memory may be presented as true.
 
-    Returns:
-        False for what was retired, and for what is no longer true, unless the query mentions a time
-        at which it was.
+    False if retired, or no longer true, unless the query mentions a time at which it was.
     """
     if memory.retired_at is not None:
         return False
@@ -113,7 +110,7 @@ def holds(memory: Memory, now: datetime, asked: Sequence[Interval] = ()) -> bool
 
 
 def believed(memory: Memory, at: datetime) -> bool:
-    """Return whether a memory had been recorded, was not retired, and was true at a moment."""
+    """Return whether a memory was recorded, not retired, and true at a moment."""
     recorded = memory.recorded_at or memory.valid_from
     return (
         recorded <= at

@@ -1,7 +1,7 @@
-"""Blocks: texts that an agent is given before a session, each with a label, an owner, a history.
+"""Blocks: short texts that an agent is given before a session, with a label, an owner, a history.
 
-A block is a memory of the kind "block/<label>". Each version is a row of its own, which supersedes
-the one before; a block that a user wrote belongs to the user, and no job overwrites it.
+A block is a memory of the kind "block/<label>". Each version is a row of its own that supersedes
+the previous one; a block written by a user belongs to the user, and no job overwrites it.
 """
 
 import hashlib
@@ -31,19 +31,19 @@ OWNERS: dict[str, Owner] = {
 
 
 class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What jobs write about the agent and the user.
+    """Blocks that jobs write about the agent and the user.
 
     Attributes:
-        persona_chars: Characters about who the agent is; 0 and no job writes it.
-        human_chars: Characters about who the user is. The least important is left out.
-        self_perception_chars: Characters about how the agent sees itself: mostly what it advised.
-        relationship_chars: Characters about how the two know each other, and how that changed.
-        background_chars: Characters about what was going on lately. All blocks together are what
-            ``head.head_chars`` holds.
-        persona_days: Days between two rewrites of the persona, which hardly changes; only an LLM
+        persona_chars: Characters about the agent; 0 for no such block.
+        human_chars: Characters about the user; the least important lines are dropped.
+        self_perception_chars: Characters about the agent's own behaviour, mostly its advice.
+        relationship_chars: Characters about the relationship and its changes.
+        background_chars: Characters about recent matters. ``head.head_chars`` limits all blocks
+            together.
+        persona_days: Days between two rewrites of the persona, which seldom changes; only an LLM
             writes it.
-        sessions: Latest sessions that are searched for tone and advice.
-        topics_h: Hours back from which topics count as active.
+        sessions: Number of latest sessions searched for tone and advice.
+        topics_h: Hours for which topics count as active.
         threads: Open threads listed as background.
     """
 
@@ -58,7 +58,7 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     threads: Annotated[int, Meta(ge=0, le=100)] = 5
 
     def chars_of(self, label: str) -> int:
-        """Return the characters of a block; 0 for one that no job writes."""
+        """Return the maximum characters of a block; 0 for one that no job writes."""
         return {
             PERSONA: self.persona_chars,
             HUMAN: self.human_chars,
@@ -69,27 +69,21 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def label_of(memory: Memory) -> str:
-    """Return a block's label: "persona" of "block/persona"."""
     return memory.kind.partition("/")[2]
 
 
 def version_of(memory: Memory | None) -> int:
-    """Return a block's version, 0 for none."""
     number = memory.facets.get("version", "") if memory else ""
     return int(number) if number.isdecimal() else 0
 
 
 def owner_of(memory: Memory) -> str:
-    """Return a block's owner; one that an application put there is the user's."""
+    """Return a block's owner; blocks set by an application are the user's."""
     return memory.facets.get("owner") or ("agent" if memory.made else "user")
 
 
 def history(memories: Iterable[Memory], label: str = "") -> list[Memory]:
-    """Return all versions of a block, or of all blocks if no label is given.
-
-    Returns:
-        By label, the earliest version first, superseded ones included.
-    """
+    """Return a block's versions, the earliest first; without a label, all blocks', by label."""
     found = [m for m in memories if family(m.kind) == BLOCK and label in ("", label_of(m))]
     return sorted(
         found, key=lambda m: (label_of(m), version_of(m), m.recorded_at or m.valid_from, m.id)
@@ -97,7 +91,6 @@ def history(memories: Iterable[Memory], label: str = "") -> list[Memory]:
 
 
 def current(memories: Iterable[Memory], label: str) -> Memory | None:
-    """Return the current version of a block, None if there is none."""
     valid = [m for m in history(memories, label) if not m.retired_at]
     return valid[-1] if valid else None
 
@@ -109,16 +102,15 @@ def revised(
     owner: Owner,
     limit: int,
 ) -> tuple[Memory, ...]:
-    """Supersede a block.
+    """Return the memories to write for a block's new version.
 
     Args:
-        versions: All versions of it, superseded ones included.
+        versions: All its versions, superseded ones included.
         new: Its text, facets, sources and times; id, owner, limit and version are filled in.
 
     Returns:
-        The memories to put: the new version, and the old ones retired. Nothing if nothing changes;
-        the same version if only the sources of the same text change. An empty text removes the
-        block.
+        The new version, and the old ones retired. () if nothing changes; the same version if only
+        the sources change. An empty text removes the block.
     """
     known = history(versions, label_of(new))
     valid = [m for m in known if not m.retired_at]
@@ -152,10 +144,9 @@ def block(
     """Return a block as a memory without an id, for ``revised``.
 
     Args:
-        label: Which block.
-        now: From when it holds.
+        now: Since when it is valid.
         sources: Log ids of the turns that it was made from.
-        made: Which job made it; None for a user.
+        made: The job that made it; None for a user.
     """
     return Memory(
         id="",

@@ -1,8 +1,8 @@
-"""Episodes: the moments of a conversation that stand out, with their day; a limited number a day.
+"""Episodes: the notable moments of a conversation, with their day; a limited number a day.
 
-A window of turns becomes one if enough was said since the last episode, if it says something
-that the last ones did not, and if the day's limit is not reached. A window that continues the same
-matter soon after is merged into the episode before it.
+A window of turns becomes an episode if enough was said since the last one, if it is new compared to
+the last ones, and if the day's limit is not reached. A window that soon continues the same matter
+is merged into the previous episode.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -33,18 +33,17 @@ Answer with JSON alone: {"text": "..."}"""
 
 
 class EpisodesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which moments of a conversation are kept as episodes.
+    """Which moments of a conversation become episodes.
 
     Attributes:
         window: User turns of an episode, with the agent's between them.
         cooldown_turns: User turns after an episode, before the next may begin.
         cooldown_min: Minutes after an episode, before the next may begin.
-        per_day: Episodes of one of the user's days at most.
-        merge_h: Hours within which more on the same matter is merged into the episode before.
-        alike: Share of words in common from which it is the same matter, 0 to 1.
-        novelty: Share of words that none of the last episodes has, below which a window makes
-            none, 0 to 1.
-        words: User words that a window must have at least.
+        per_day: Most episodes per day of the user.
+        merge_h: Hours within which the same matter is merged into the previous episode.
+        alike: Share of common words from which two windows are the same matter, 0 to 1.
+        novelty: Least share of words that are not in the last episodes, 0 to 1.
+        words: Fewest user words of an episode.
     """
 
     window: Annotated[int, Meta(ge=1, le=100)] = 4
@@ -58,20 +57,15 @@ class EpisodesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class EpisodeText(Struct, frozen=True, forbid_unknown_fields=True):
-    """The LLM's answer."""
+    """The LLM's reply."""
 
     text: Annotated[str, Meta(max_length=1200)]
 
 
 def windows(turns: Sequence[Turn], size: int, *, whole: bool) -> list[list[Turn]]:
-    """Divide turns into windows, each beginning with a user's turn.
+    """Divide one session's turns into windows, each beginning with a user's turn.
 
-    Args:
-        turns: Of one session, in order.
-        whole: Whether the session is over: the last window may then be shorter.
-
-    Returns:
-        The windows, in order; one that is not full is left for later.
+    The last window waits until it is full, unless the session is over (``whole``).
     """
     made, one, own = list[list[Turn]](), list[Turn](), 0
     for turn in turns:
@@ -95,11 +89,7 @@ def is_substantial(window: Sequence[Turn], options: EpisodesOptions) -> bool:
 def is_cooled_down(
     window: Sequence[Turn], before: Memory | None, between: int, options: EpisodesOptions
 ) -> bool:
-    """Return whether enough turns and time have passed since the last episode.
-
-    Args:
-        before: The last episode, None for none.
-    """
+    """Return whether enough turns and time have passed since the last episode (``before``)."""
     if before is None:
         return True
     minutes = (window[0].at - ended(before)) >= timedelta(minutes=options.cooldown_min)
@@ -109,7 +99,7 @@ def is_cooled_down(
 def continues(
     window: Sequence[Turn], before: Memory | None, tokenize: Tokenize, options: EpisodesOptions
 ) -> bool:
-    """Return whether a window continues the matter of the last episode, soon enough after it."""
+    """Return whether a window continues the last episode's matter, within ``merge_h``."""
     if before is None:
         return False
     soon = window[0].at - ended(before) <= timedelta(hours=options.merge_h)
@@ -128,14 +118,14 @@ def _words(window: Sequence[Turn], tokenize: Tokenize) -> set[str]:
 
 
 def _shared(words: set[str], other: Iterable[str]) -> float:
-    """Return the share of the smaller set that both have."""
+    """Return the intersection's share of the smaller set."""
     others = set(other)
     least = min(len(words), len(others))
     return len(words & others) / least if least else 0.0
 
 
 def by_rule(window: Sequence[Turn], tokenize: Tokenize) -> str:
-    """Summarise a window by its most central sentences; "" if there are none."""
+    """Return a window's most central sentences, or ""."""
     said = [
         line
         for turn in window
@@ -148,16 +138,13 @@ def by_rule(window: Sequence[Turn], tokenize: Tokenize) -> str:
 
 
 def kept(answer: EpisodeText, ground: Ground) -> str:
-    """Return the sentences of an answer that the window supports; "" if none, or too long."""
+    """Return the grounded sentences of an LLM's answer; "" if none, or too long."""
     text = " ".join(one for one in sentences(answer.text) if holds(one, ground))
     return text if len(text.split()) <= TEXT_WORDS + 10 else ""
 
 
 def new(window: Sequence[Turn], text: str, zone: tzinfo, now: datetime, made: Made) -> Memory:
-    """Return an episode as a memory.
-
-    Recall ignores it ("recalled": "no"), because it finds the turns themselves.
-    """
+    """Return an episode as a memory, which recall ignores: it finds the turns themselves."""
     first = window[0]
     return Memory(
         id=f"{EPISODE}/{first.id}",
@@ -188,6 +175,5 @@ def merged(before: Memory, window: Sequence[Turn], text: str, now: datetime, mad
 
 
 def ended(memory: Memory) -> datetime:
-    """Return when an episode ended."""
     until = memory.facets.get("until", "")
     return datetime.fromisoformat(until) if until else memory.valid_from

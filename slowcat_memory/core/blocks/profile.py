@@ -1,8 +1,7 @@
 """A structured profile of the user: a few fields, each with its sources.
 
-By rule from facts and relations with a predicate; an LLM may propose more, each with the number of
-the statement that says it. The line made of it stands in every session preamble, and changes only
-when a field does.
+Filled by rule from facts and relations with a predicate; an LLM may propose more, citing the number
+of the statement. Its line is part of every session preamble, and changes only when a field does.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ from slowcat_memory.records import Memory
 
 VERSION = 1
 VALUE_CHARS, MAX_VALUES = 60, 3
-# Field to the predicates that fill it, in the order of the line.
+# Predicates by the field they fill, in the order of the line.
 FIELDS: dict[str, tuple[str, ...]] = {
     "name": ("name", "is_called", "called"),
     "pronouns": ("pronouns",),
@@ -43,13 +42,7 @@ Answer with JSON alone: {"fields": [{"field": "city", "value": "Lisbon", "statem
 
 
 class Proposed(Struct, frozen=True, forbid_unknown_fields=True):
-    """A field that an LLM found in a statement.
-
-    Attributes:
-        field: One of ``FIELDS``.
-        value: A few words.
-        statement: The number of the statement that says it.
-    """
+    """One of ``FIELDS`` as proposed by an LLM, with the number of the statement that states it."""
 
     field: str
     value: Annotated[str, Meta(max_length=300)]
@@ -57,20 +50,15 @@ class Proposed(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Proposals(Struct, frozen=True, forbid_unknown_fields=True):
-    """The LLM's answer."""
+    """The LLM's reply."""
 
     fields: Annotated[list[Proposed], Meta(max_length=24)]
 
 
 class Field(Struct, frozen=True, kw_only=True):
-    """A field of a profile, with its sources.
+    """A field of a profile; several values are separated by ", ".
 
-    Attributes:
-        name: One of ``FIELDS``.
-        value: Its value; several are separated by ", ".
-        at: Since when it holds.
-        sources: Log ids of the turns that say it.
-        of: Ids of the memories that say it.
+    ``sources`` are log ids of turns, ``of`` ids of memories that state it; it is true since ``at``.
     """
 
     name: str
@@ -81,13 +69,9 @@ class Field(Struct, frozen=True, kw_only=True):
 
 
 def by_rule(memories: Iterable[Memory], user: str) -> dict[str, Field]:
-    """Fill in fields from the predicates of facts and relations.
+    """Return profile fields by name from the predicates of facts and relations about ``user``.
 
-    Args:
-        user: The user's name: statements about anybody else do not count.
-
-    Returns:
-        Fields by name; of two values of a field the later one, of goals and languages a few.
+    The later of two values counts; goals and languages may have a few.
     """
     known = list(memories)
     found = dict[str, Field]()
@@ -110,11 +94,9 @@ def proposed(
     ground: Ground,
     known: Mapping[str, Field],
 ) -> dict[str, Field]:
-    """Add the fields that an LLM proposed, if their statement really contains the value.
+    """Add the fields that an LLM proposed, if the cited statement contains the value.
 
-    Args:
-        statements: What it saw, in the order of their numbers.
-        ground: Names and dates that a value may hold.
+    ``statements`` are those of the prompt; ``ground`` has the allowed names and dates.
     """
     found = dict(known)
     for one in answer.fields:
@@ -129,18 +111,13 @@ def proposed(
 
 
 def says(text: str, value: str) -> bool:
-    """Return whether a text contains all words of a value."""
     heard = set(fingerprint(text.replace("_", " ").replace("/", " ")).split())
     words = fingerprint(value.replace("_", " ").replace("/", " ")).split()
     return bool(words) and all(word in heard for word in words)
 
 
 def line(fields: Mapping[str, Field], language: Language = ENGLISH) -> str:
-    """Write the profile as one line, the same for the same fields.
-
-    Returns:
-        For example "called Anna; lives in Lisbon; speaks German".
-    """
+    """Return a deterministic line: "called Anna; lives in Lisbon; speaks German"."""
     words = language.blocks.profile
     return "; ".join(
         words[name].format(neutralise(fields[name].value)) for name in FIELDS if name in fields
@@ -148,11 +125,7 @@ def line(fields: Mapping[str, Field], language: Language = ENGLISH) -> str:
 
 
 def facets(fields: Mapping[str, Field]) -> dict[str, str]:
-    """Return the fields as facets of a memory.
-
-    Returns:
-        "city": the value, "city.since": when, "city.from": ids of memories.
-    """
+    """Return the fields as a memory's facets: "city", "city.since", "city.from" (memory ids)."""
     kept = dict[str, str]()
     for name, one in sorted(fields.items()):
         kept[name] = one.value

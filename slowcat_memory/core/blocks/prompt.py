@@ -1,4 +1,4 @@
-"""The prompt for a block, and which lines of the answer are kept."""
+"""The prompt for a block, and the check of the LLM's reply."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from slowcat_memory.core.blocks.statements import SourcedLine, record
 from slowcat_memory.core.extraction.grounding import Ground, holds, tidy
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 
-VERSION = 1  # of the texts below; raise it when they change
+VERSION = 1  # of the prompt; raise it with any change
 LINE_CHARS = 240
 MAX_LINES = 12
 ASKED = {
@@ -38,25 +38,19 @@ Answer with JSON alone: {{"lines": ["...", "..."]}}"""
 
 
 class BlockLines(Struct, frozen=True, forbid_unknown_fields=True):
-    """The LLM's answer."""
+    """The LLM's reply."""
 
     lines: Annotated[list[Annotated[str, Meta(max_length=600)]], Meta(max_length=24)]
 
 
 def system(label: str, chars: int) -> str:
-    """Return the system message for a block of so many characters."""
     return SYSTEM.format(what=ASKED[label], lines=MAX_LINES, chars=chars)
 
 
 def build_prompt(
     label: str, statements: Sequence[SourcedLine], before: str, user: str, zone: tzinfo
 ) -> str:
-    """Return the user message for a block.
-
-    Args:
-        label: Which block.
-        before: Its current text, "" for none.
-    """
+    """Return the user message for a block; ``before`` is its current text, or ""."""
     current = f"So far it says:\n{neutralise(before)}\n" if before else ""
     return (
         f"The user is {neutralise(user)}.\n{record(statements, zone)}\n{current}"
@@ -65,17 +59,13 @@ def build_prompt(
 
 
 def digest(label: str, statements: Sequence[SourcedLine], chars: int) -> str:
-    """Return a hash (16 characters) that changes when the block must be asked about again."""
+    """Return a hash (16 characters) that changes when the block must be written again."""
     words = "\n".join((label, str(VERSION), str(chars), *(one.text for one in statements)))
     return hashlib.blake2b(words.encode(), digest_size=8).hexdigest()
 
 
 def kept(answer: BlockLines, ground: Ground, chars: int) -> list[str]:
-    """Return the lines that the record supports, each once, as many as fit.
-
-    Args:
-        chars: Characters of the block.
-    """
+    """Return the distinct grounded lines that fit ``chars`` characters."""
     lines, seen, used = list[str](), {""}, -1
     for text in map(tidy, answer.lines):
         words = fingerprint(text)

@@ -1,4 +1,4 @@
-"""Blocks that are written without an LLM: lines from facts, summaries and telling words."""
+"""Blocks written without an LLM: lines from facts, summaries and characteristic words."""
 
 import re
 from collections import Counter
@@ -18,9 +18,9 @@ from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Memory, Turn
 
 THREAD, EVENT, SUMMARY = "fact/open_thread", "fact/event", "summary/session"
-_PASSING = frozenset((THREAD, EVENT, "fact/task_completed"))  # say nothing of who somebody is
+_PASSING = frozenset((THREAD, EVENT, "fact/task_completed"))  # do not describe a person
 ADVICE_CHARS, LINE_CHARS, RECENT_CHARS = 160, 200, 300
-TONE_WEIGHT = 2.0  # of the line about tone: more than any single session
+TONE_WEIGHT = 2.0  # of the tone line: more than any single session
 _ADVICE = re.compile(
     rf"\b(?:{'|'.join(one.summary.advice for one in LANGUAGES)})\b"
     rf"|^(?:{'|'.join(filter(None, (one.summary.advice_begins for one in LANGUAGES)))})\b",
@@ -32,17 +32,11 @@ _TONE_OF = {
 }
 _DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
 _WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_REACH = 2  # words that a denial reaches over: "not that nervous"
+_REACH = 2  # words covered by a negation: "not that nervous"
 
 
 class SessionView(Struct, frozen=True, kw_only=True):
-    """What blocks look at in a session.
-
-    Attributes:
-        at: When it began.
-        turns: What was said, in order.
-        summary: Its summary, None if there is none.
-    """
+    """A session as input for blocks; ``at`` is its start, ``summary`` None if there is none."""
 
     at: datetime
     turns: Sequence[Turn] = ()
@@ -50,16 +44,15 @@ class SessionView(Struct, frozen=True, kw_only=True):
 
     @property
     def tone(self) -> str:
-        """The user's tone, "" if nothing shows it."""
+        """Return the user's tone, "" if unknown."""
         tone = self.summary.facets.get("tone", "") if self.summary else ""
         return tone or tone_of(turn.text for turn in self.turns if turn.role == "user")
 
 
 def tone_of(texts: Iterable[str]) -> str:
-    """Return the one of ``TONES`` that most words of some texts show, "" if none do.
+    """Return the one of ``TONES`` with the most words in some texts, "" for none.
 
-    Coarse, and enough to see a change over weeks. Denied words ("not nervous any more") do not
-    count.
+    Coarse, but shows a change over weeks. Negated words ("not nervous any more") do not count.
     """
     counts = Counter[str]()
     for text in texts:
@@ -72,7 +65,7 @@ def tone_of(texts: Iterable[str]) -> str:
 
 
 def human(memories: Iterable[Memory]) -> list[SourcedLine]:
-    """Return who the user is: lasting facts and relations, oldest first."""
+    """Return lasting facts and relations about the user, oldest first."""
     every = list(memories)
     facts = [m for m in valid_of_kind(every, "fact") if m.kind not in _PASSING]
     found = to_lines([*facts, *valid_of_kind(every, "relation")])
@@ -82,13 +75,9 @@ def human(memories: Iterable[Memory]) -> list[SourcedLine]:
 def relationship(
     sessions: Sequence[SessionView], zone: tzinfo, language: Language = ENGLISH
 ) -> list[SourcedLine]:
-    """Return how the user's tone changed, and what summaries say of the relationship.
+    """Return the dated line on changes of tone, then the relationship notes of summaries.
 
-    Args:
-        sessions: The earliest first.
-
-    Returns:
-        The line about tone first, dated; then those of summaries, the latest of most weight.
+    ``sessions`` has the earliest first; the latest notes have the most weight.
     """
     toned = [(session, session.tone) for session in sessions]
     steps = [next(group) for _, group in groupby((s for s in toned if s[1]), key=lambda s: s[1])]
@@ -132,14 +121,7 @@ def _tones(
 def advice(
     sessions: Iterable[SessionView], zone: tzinfo, language: Language = ENGLISH
 ) -> list[SourcedLine]:
-    """Return what the agent advised, so that it stays consistent or says that it changed its mind.
-
-    Args:
-        sessions: The earliest first.
-
-    Returns:
-        A line for each sentence of advice; later ones weigh more.
-    """
+    """Return a line per sentence of the agent's advice, for consistency; later ones weigh more."""
     lines = list[SourcedLine]()
     turns = (turn for session in sessions for turn in session.turns if turn.role == "assistant")
     for turn in turns:
@@ -164,13 +146,9 @@ def background(
     threads: int,
     language: Language = ENGLISH,
 ) -> list[SourcedLine]:
-    """Return what was going on lately: the last session, the topics of a day, open threads.
+    """Return lines "Recent: …", "Active topics: a, b", "- …" (open threads), by falling weight.
 
-    Args:
-        sessions: The earliest first.
-
-    Returns:
-        Lines "Recent: …", "Active topics: a, b", "- …", in this order of weight.
+    ``sessions`` has the earliest first; topics are those of the last ``topics_h`` hours.
     """
     every = list(memories)
     summaries = valid_of_kind(every, SUMMARY) or [s.summary for s in sessions if s.summary]
@@ -205,5 +183,5 @@ def background(
 
 
 def _is_near(memory: Memory, now: datetime) -> bool:
-    """Return whether an event lies ahead, or was within the last week."""
+    """Return whether an event is ahead, or was within the last week."""
     return memory.valid_from >= now - timedelta(days=7)

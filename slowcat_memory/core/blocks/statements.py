@@ -1,4 +1,4 @@
-"""What blocks, the profile and icebreakers are made of: dated lines, each with its sources."""
+"""Dated lines with sources: the input of blocks, the profile and icebreakers."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -17,14 +17,13 @@ _CONFIDENCE = {"high": 0.3, "medium": 0.2, "low": 0.0}
 
 
 class SourcedLine(Struct, frozen=True, kw_only=True):
-    """Something that is known, as a line of its own.
+    """A known statement as a line.
 
     Attributes:
-        text: The line.
-        at: Since when it is so, or when it was said.
-        sources: Log ids of the turns that say it.
-        weight: Lines of less weight are dropped first where room is short.
-        of: Id of the memory that says it, "" for a turn's own words.
+        at: Since when it is true, or when it was said.
+        sources: Log ids of the turns that state it.
+        weight: Lines of less weight are dropped first when room is short.
+        of: Id of the memory that states it, "" for a turn's own words.
     """
 
     text: str
@@ -37,7 +36,7 @@ class SourcedLine(Struct, frozen=True, kw_only=True):
 def valid_of_kind(memories: Iterable[Memory], kind: str) -> list[Memory]:
     """Return the valid memories of a kind that any LLM may see, oldest first.
 
-    Quarantined, superseded, ended and local-only ones are left out.
+    Quarantined, superseded, ended and local-only ones are omitted.
 
     Args:
         kind: A family ("fact"), or a whole kind ("fact/event").
@@ -53,12 +52,9 @@ def valid_of_kind(memories: Iterable[Memory], kind: str) -> list[Memory]:
 
 
 def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
-    """Make lines of facts, relations or summaries, without repetitions, in their order.
+    """Convert facts, relations or summaries to lines, without repetitions, in order.
 
     A user's own words weigh more than an agent's, and certain statements more than uncertain ones.
-
-    Args:
-        memories: From ``valid_of_kind``.
     """
     lines, seen = list[SourcedLine](), set[str]()
     for memory in memories:
@@ -82,11 +78,7 @@ def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:
 
 
 def fit(lines: Sequence[SourcedLine], chars: int) -> list[SourcedLine]:
-    """Drop the lines of least weight until the rest fits; of equals, the oldest goes first.
-
-    Args:
-        lines: In the order in which they are to stand.
-    """
+    """Drop the lines of least weight (of equals, the oldest) until the rest fits, in order."""
     kept = {place: len(one.text) + 1 for place, one in enumerate(lines)}
     order = sorted(kept, key=lambda place: (lines[place].weight, lines[place].at, place))
     used = sum(kept.values()) - bool(kept)
@@ -98,17 +90,14 @@ def fit(lines: Sequence[SourcedLine], chars: int) -> list[SourcedLine]:
 
 
 def sources_of(lines: Iterable[SourcedLine]) -> tuple[int, ...]:
-    """Return the log ids of all sources, each once, in order."""
+    """Return the distinct log ids of all sources, in order."""
     return tuple(sorted({turn for one in lines for turn in one.sources}))
 
 
 def record(lines: Sequence[SourcedLine], zone: tzinfo) -> str:
-    """Write lines as a prompt holds them: dated, numbered from 1, between two fences.
+    """Return lines for a prompt: dated, numbered from 1, between two fences; at least one line.
 
-    The fences hold a mark that no speaker can know: it is a hash of everything inside.
-
-    Args:
-        lines: At least one.
+    The fences contain a mark that no speaker can know: a hash of the content.
     """
     numbered = [
         f"[{n}] {full_date(one.at, zone)}: {neutralise(one.text)}" for n, one in enumerate(lines, 1)
@@ -118,11 +107,7 @@ def record(lines: Sequence[SourcedLine], zone: tzinfo) -> str:
 
 
 def ground_of(lines: Sequence[SourcedLine], speakers: Sequence[str], zone: tzinfo) -> Ground:
-    """Collect the names and dates that a text made of lines may hold.
-
-    Args:
-        speakers: Names of the people it is about.
-    """
+    """Collect the names (with ``speakers``) and dates that a text made of lines may contain."""
     who = " ".join(speakers)
     return ground(
         (

@@ -1,1 +1,1 @@
-"""Voice commands to the memory and reactions to its replies: how they are recognised and answered."""
+"""Voice commands and reactions to replies: recognition and spoken answers."""

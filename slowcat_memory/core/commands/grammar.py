@@ -1,9 +1,9 @@
-"""Recognises voice commands to the memory by rules, without a language model.
+"""Recognises voice commands by rules, without an LLM.
 
 STT output has no punctuation or capitals, starts with "um" and "could you please", and may begin
-with the agent's name. So only the words are compared: filler words are taken off both ends, and the
-rest must match a command from its first word to its last. A sentence that merely contains the words
-of a command ("remember that time we went to Lisbon") is conversation.
+with the agent's name. So only the words are compared: filler words are removed from both ends, and
+the rest must match a command completely. A sentence that merely contains the words of a command
+("remember that time we went to Lisbon") is conversation.
 """
 
 import re
@@ -22,11 +22,9 @@ _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 class Command(Struct, frozen=True, kw_only=True):
     """A voice command.
 
-    Attributes:
-        kind: Which.
-        argument: What to remember or forget, or what is right instead, in the user's spelling.
-        shared: Whether it is meant for everybody who shares the memory.
-        rest: What else the utterance says, for the agent to answer.
+    ``argument`` is what to remember, forget or correct, in the user's spelling. ``shared`` is
+    whether it is for the household memory. ``rest`` is the rest of the utterance, for the agent to
+    answer.
     """
 
     kind: CommandKind
@@ -36,14 +34,7 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class _Words(Struct, frozen=True):
-    """An utterance as the rules see it.
-
-    Attributes:
-        text: The original text.
-        line: Its words in lower case, separated by single spaces.
-        starts: Offset in ``line`` of each word's beginning to its offset in ``text``.
-        ends: The same of each word's end.
-    """
+    """An utterance in lower case (``line``), with offsets in ``text`` by offset in ``line``."""
 
     text: str
     line: str
@@ -66,11 +57,10 @@ def recognise(
     names: tuple[str, ...] = (),
     asked: bool = False,
 ) -> Command | None:
-    """Return the voice command that an utterance is, or None for conversation.
+    """Return the voice command in an utterance, or None for conversation.
 
     Args:
-        language: As in ``language_of``.
-        names: What the agent is called.
+        names: The agent's names.
         asked: Whether the memory has asked a question that "yes" and "no" would answer.
     """
     words = _words(text)

@@ -1,4 +1,4 @@
-"""Does a text mention something? By words, not by meaning: decides what is deleted."""
+"""Matches texts that mention something, by words, not by meaning: decides what is deleted."""
 
 from collections.abc import Callable
 
@@ -7,17 +7,13 @@ from slowcat_memory.core.text.normalize import fingerprint
 
 Tokenize = Callable[[str], list[str]]
 _LEADING = frozenset[str]().union(*(one.commands.leading for one in LANGUAGES))
-_FOUND_BY = 3  # letters of a word that any of its forms begins with
+_FOUND_BY = 3  # common first letters of a word's forms
 
 
 def mentions(about: str, tokenize: Tokenize) -> Callable[[str], bool]:
-    """Return a test for texts that mention something.
+    """Return a test for texts that contain all words of ``about`` in sequence.
 
-    Its words must all be there, one after another; forms of a word count as the word ("Ben's").
-
-    Args:
-        about: What, in the user's words: "my old job".
-        tokenize: Splits a text into stems without stop words.
+    Forms of a word match ("Ben's"). ``tokenize`` returns stems without stop words.
     """
     words = fingerprint(about).split()
     while len(words) > 1 and words[0] in _LEADING:
@@ -28,7 +24,7 @@ def mentions(about: str, tokenize: Tokenize) -> Callable[[str], bool]:
     roots = [word[:_FOUND_BY] for word in words if tokenize(word)]
 
     def mentioned(text: str) -> bool:
-        folded = text.casefold()  # far cheaper than tokens, and rules out most texts
+        folded = text.casefold()  # far cheaper than tokenizing, and rejects most texts
         return all(root in folded for root in roots) and _holds(tokenize(text), stems)
 
     return mentioned

@@ -1,8 +1,8 @@
-"""Recognises reactions to a reply: the user corrects or confirms it. By rule, precision first.
+"""Recognises corrections and confirmations of a reply: by rule, precision first.
 
-"No, I meant the other Anna" right after a reply means that the memories recalled for it missed. Only
-the beginning of an utterance is matched, literally: "no idea", "no, thanks" and "I said hello to her"
-say nothing about a reply. Voice commands ("no, it's Anna not Hannah") belong to ``core.commands``.
+"No, I meant the other Anna" right after a reply means that the memories recalled for it were wrong.
+Only the beginning of an utterance is matched, literally: "no idea", "no, thanks" and "I said hello
+to her" are no reactions. Voice commands ("no, it's Anna not Hannah") belong to ``core.commands``.
 """
 
 import re
@@ -14,18 +14,16 @@ from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.table import ReactionWords
 
 Verdict = Literal["wrong", "right"]
-MOST_WORDS = 40  # of an utterance; a longer one goes on to other things
-MOST_RIGHT = 6  # words of one that confirms
+MOST_WORDS = 40  # of an utterance; longer ones have other subjects as well
+MOST_RIGHT = 6  # words of a confirmation
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 
 class Reaction(Struct, frozen=True):
-    """A reaction to a reply.
+    """A correction ("wrong") or confirmation ("right") of a reply.
 
-    Attributes:
-        verdict: "wrong" or "right".
-        instead: The correction, in lower case without punctuation; "" if there is none.
+    ``instead`` is the correction, in lower case without punctuation, or "".
     """
 
     verdict: Verdict
@@ -52,7 +50,7 @@ TABLES = tuple(_compiled(one.reactions) for one in LANGUAGES)
 
 
 def reaction(text: str) -> Reaction | None:
-    """Return how an utterance reacts to the reply before it, None if it does not.
+    """Return the reaction in an utterance to the previous reply, or None.
 
     The tables of all languages are tried: none of them matches words of another language.
     """

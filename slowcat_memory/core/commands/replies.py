@@ -9,20 +9,15 @@ from slowcat_memory.core.render.speech import spoken_day
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Memory
 
-QUOTE_TOKENS = 30  # of a memory that is read out: some twenty words, ten seconds
+QUOTE_TOKENS = 30  # of a memory read aloud: some twenty words, ten seconds
 
 
 def say(language: Language, name: str, **values: str) -> str:
-    """Return a reply with its values filled in."""
     return language.replies[name].format(**values)
 
 
 def quote(text: str, limit: int = QUOTE_TOKENS) -> str:
-    """Return a user's words as one line that can be read out inside a sentence.
-
-    Returns:
-        The words without quotation marks and without punctuation at the end.
-    """
+    """Return a user's words as one line without quotation marks and final punctuation."""
     line = neutralise(text).translate(str.maketrans("", "", '"“”„«»'))
     return shorten(line, limit).rstrip(" .!?,;:")
 
@@ -51,11 +46,7 @@ def day(language: Language, at: datetime, now: datetime, zone: tzinfo) -> str:
 
 
 def describe_known(language: Language, memories: Sequence[Memory], limit: int, total: int) -> str:
-    """Return a sentence about what is known of a user.
-
-    Args:
-        memories: The most important first.
-    """
+    """Return a sentence about a user's memories; the most important come first."""
     items = "; ".join(f"“{quote(memory.text)}”" for memory in memories[:limit])
     if not items:
         return say(language, "know_nothing")
@@ -68,11 +59,6 @@ def describe_known(language: Language, memories: Sequence[Memory], limit: int, t
 def describe_sources(
     language: Language, memories: Sequence[Memory], limit: int, now: datetime, zone: tzinfo
 ) -> str:
-    """Return a sentence about the memories that an answer came from.
-
-    Args:
-        memories: What was put before the LLM, best first.
-    """
     if not memories:
         return say(language, "why_nothing")
     items = [

@@ -1,1 +1,1 @@
-"""Reads statements out of a conversation, by rule or by an LLM, and checks what an LLM wrote."""
+"""Extracts statements from a conversation, by rule or by an LLM, and checks LLM output."""

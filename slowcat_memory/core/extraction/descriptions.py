@@ -2,13 +2,13 @@
 
 No query finds the turn "she loved it there". A *context* says who said it to whom, when, and what
 it refers to; *questions* that it answers, in other words than its own, are short index keys to it.
-Together they are worth 5 points R@10 on LoCoMo, 8 on paraphrases (measured on three chats). A long
-turn says many things, and no one vector is near to all of them: *notes*, each a statement of its
-own, are index keys as well (worth 12 points R@10 on RealMem). Text about a whole session in front
-of each of its turns makes recall worse, so each turn has its own.
+Together they gain 5 points R@10 on LoCoMo, 8 on paraphrases (measured on three chats). A long turn
+makes many statements, and no one vector is near to all of them: *notes*, one statement each, are
+index keys as well (12 points R@10 on RealMem). Text about a whole session in front of each of its
+turns makes recall worse, so each turn has its own.
 
-Only what can be checked of a reply is kept: turns that were asked about, in few words, without
-names, numbers and dates that were not said (see `grounding`).
+Only checkable parts of a reply are kept: about the requested turns, short, and without ungrounded
+names, numbers and dates (see `grounding`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,13 +23,13 @@ from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Turn
 
-VERSION = 2  # of the words below; raise it with any change of them: everything is then asked again
+VERSION = 2  # of the prompt; raise it with any change: all turns are then described again
 CONTEXT_WORDS = 35
 QUESTION_WORDS = 25
 NOTE_WORDS = 40
 MAX_QUESTIONS = 3
 MAX_NOTES = 3
-LONG_WORDS = 60  # of a turn that is worth notes
+LONG_WORDS = 60  # minimum words of a turn with notes
 SYSTEM = f"""\
 You write an index for the memory of a voice assistant. You are given the record of a conversation, \
 its turns numbered, and the numbers of some of its turns. For each of these write:
@@ -52,7 +52,7 @@ Answer with JSON alone, one entry for each number you were asked about:
 
 
 class DescribedTurn(Struct, frozen=True, forbid_unknown_fields=True):
-    """The LLM's reply about one turn; see ``SYSTEM``."""
+    """One turn in the LLM's reply; see ``SYSTEM``."""
 
     turn: int
     context: Annotated[str, Meta(max_length=600)]
@@ -61,13 +61,13 @@ class DescribedTurn(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DescriptionsReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """The reply that is asked for: an entry per turn."""
+    """The LLM's reply: an entry per turn."""
 
     turns: Annotated[list[DescribedTurn], Meta(max_length=32)]
 
 
 class Description(Struct, frozen=True):
-    """What is kept of a reply about one turn; any of it may be empty."""
+    """The usable part of a reply about one turn; any field may be empty."""
 
     context: str
     questions: tuple[str, ...]
@@ -75,13 +75,7 @@ class Description(Struct, frozen=True):
 
 
 class CheckedReply(Struct, frozen=True):
-    """What is kept of a reply.
-
-    Attributes:
-        found: By log id.
-        missing: Log ids of the turns without anything usable, in the order asked.
-        dropped: How many texts were dropped.
-    """
+    """Descriptions by log id; turns without any, in the order asked; number of rejected texts."""
 
     found: dict[int, Description]
     missing: tuple[int, ...]
@@ -94,12 +88,12 @@ class CheckedReply(Struct, frozen=True):
 def build_prompt(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars: int) -> str:
     """Return the user message that asks about some turns of a conversation.
 
-    What stands before the numbers is the same for every call about the same turns, so that a local
+    The part before the numbers is the same for every call about the same turns, so that a local
     server processes it once.
 
     Args:
-        turns: What the LLM sees of the conversation, in order, at least one.
-        asked: Log ids of the turns that are asked about.
+        turns: The visible part of the conversation, in order, at least one turn.
+        asked: Log ids of the turns to describe.
         turn_chars: As in ``prompt_record.fenced``.
     """
     numbers = ", ".join(str(id) for id in asked)
@@ -116,12 +110,9 @@ def check_reply(
     most: int = MAX_QUESTIONS,
     notes_kept: int = MAX_NOTES,
 ) -> CheckedReply:
-    """Keep what can be used of a reply.
+    """Return the usable part of a reply about the turns ``asked``, by log id.
 
-    Args:
-        asked: The turns that it was asked about, by log id.
-        most: Questions kept per turn.
-        notes_kept: Notes kept per turn.
+    ``most`` questions and ``notes_kept`` notes are kept per turn.
     """
     found: dict[int, Description] = {}
     answered, dropped = set[int](), 0
@@ -141,7 +132,7 @@ def check_reply(
 
 
 def _check_sentences(text: str, ground: Ground, most: int) -> tuple[str, int]:
-    """Return the sentences that hold, up to ``most`` words, and how many were dropped."""
+    """Return the grounded sentences, up to ``most`` words, and the number of rejected ones."""
     written = sentences(text)
     kept_sentences = [one for one in written if holds(one, ground) and not injected(one)]
     words = " ".join(kept_sentences).split()

@@ -1,4 +1,4 @@
-"""Evidence for a statement: is it quoted, is it a question, which day and which turns does it need?"""
+"""Evidence for a statement: its quote, whether it is a question, its date and its source turns."""
 
 import re
 from collections.abc import Sequence
@@ -12,36 +12,28 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.time.expressions import times
 from slowcat_memory.records import Turn
 
-LEAST_WORDS, LEAST_CHARS = 2, 5  # of a quote: less stands in any turn
-STEM = 4  # letters that two forms of a word begin with
+LEAST_WORDS, LEAST_CHARS = 2, 5  # of a quote: a shorter one occurs in any turn
+STEM = 4  # common first letters of two forms of a word
 _DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?!\d)")
 _SENTENCES = re.compile(r"[^.!?…。！？\n]*[.!?…。！？\n]*")
 
 
 class Dated(Struct, frozen=True):
-    """When something is true.
-
-    Attributes:
-        day: As it was said: "2026-05-12", "2026-05", "2026"; "" where no day is named.
-        since: Since when it holds.
-    """
+    """The day of a statement ("2026-05-12", "2026-05", "2026" or ""), and since when it is true."""
 
     day: str
     since: datetime
 
 
 def quoted(quote: str, text: str) -> bool:
-    """Return whether a quote stands in a text word for word, and is long enough to be evidence.
-
-    Case and punctuation do not count.
-    """
+    """Return whether a quote is verbatim, but for case and punctuation, and long enough."""
     words = fingerprint(quote)
     enough = len(words.split()) >= LEAST_WORDS and len(words) >= LEAST_CHARS
     return enough and f" {words} " in f" {fingerprint(text)} "
 
 
 def asks(quote: str, text: str) -> bool:
-    """Return whether a quote ends in a question of the text; a question states nothing."""
+    """Return whether a quote ends in a question of the text; a question is no statement."""
     words = fingerprint(quote)
     read = ""
     for sentence in _SENTENCES.findall(text):
@@ -52,18 +44,18 @@ def asks(quote: str, text: str) -> bool:
 
 
 def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinfo) -> Dated:
-    """Return the day that a statement speaks of.
+    """Return the day of a statement.
 
-    A day in the quote counts first, then the day that the extractor wrote, if it lies near one that
-    was spoken of. A statement holds since that day when it is over, else since it was said.
+    A day in the quote counts first, then the extractor's date, if near a day in the conversation. A
+    statement is true since its day if that is past, else since it was said.
 
     Args:
-        date_written: What the extractor wrote; "" for nothing.
+        date_written: The extractor's date; "" for none.
     """
     said = next((one for one in times(quote, turn.at, zone) if not one.vague), None)
     if said is not None:
         day = said.start.astimezone(zone)
-        # Of a longer stretch, as much of the date as all its days have in common.
+        # Of a longer span, the part of the date that all its days share.
         days = (said.end - said.start).days
         form = "%Y-%m-%d" if days <= 7 else "%Y-%m" if days <= 31 else "%Y"
         return Dated(day.strftime(form), min(said.start, turn.at))
@@ -73,7 +65,7 @@ def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinf
     year, month, day_ = (int(part) if part else 0 for part in match.groups())
     try:
         first = date(year, month or 1, day_ or 1)
-    except ValueError:  # no day of the calendar
+    except ValueError:  # not a calendar day
         return Dated("", turn.at)
     since = datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(turn.at.tzinfo)
     if first == turn.at.astimezone(zone).date():
@@ -82,7 +74,7 @@ def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinf
 
 
 def words_of(text: str) -> dict[str, str]:
-    """Return the content words of a text, by the stem that their forms have in common."""
+    """Return the content words of a text by stem."""
     return {word[:STEM]: word for word in fingerprint(text).split() if word not in STOP_WORDS}
 
 
@@ -95,7 +87,7 @@ def shared(content: str, text: str, subject: str) -> bool:
 def needed(content: str, turn: Turn, seen: Sequence[Turn]) -> tuple[int, ...]:
     """Return the log ids of the turns that a statement was made from, its own turn first.
 
-    Words that its own turn does not hold come from others, and it must not outlive these.
+    Words missing in its own turn come from other turns; the statement must not outlive these.
     """
     missing = words_of(content).keys() - words_of(f"{turn.speaker} {turn.text}").keys()
     found = [turn.id]

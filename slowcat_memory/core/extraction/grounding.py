@@ -1,11 +1,10 @@
-"""Grounding: does a text name only people, numbers and dates that a conversation holds?
+"""Grounding: checks that a text names only people, numbers and dates that occur in a conversation.
 
-An LLM that describes a conversation invents now and then, and a weak one often. Words alone hardly
-tell an invention from a paraphrase; but a *name*, a *number* or a *date* that was not said, and
-does not follow from the day of the conversation, gives it away. In doubt the text passes: names
-cannot be judged in a language that writes every noun with a capital. Of 2,601 contexts and
-questions that a careful reader wrote about LoCoMo it stops 14, of contexts from another session
-41 %.
+LLMs invent details now and then, weak ones often. Words alone hardly separate an invention from a
+paraphrase; a *name*, *number* or *date* that does not occur, and does not follow from the day of
+the conversation, does. In doubt the text passes: names cannot be checked in a language that
+capitalises every noun. Of 2,601 carefully written contexts and questions about LoCoMo it rejects
+14, of contexts from another session 41 %.
 """
 
 import re
@@ -24,9 +23,9 @@ from slowcat_memory.core.text.rare_words import is_common
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
-NEAR_DAYS = 8  # what a day may be off: "last Saturday" is one of two
-ENGLISH = 0.15  # share of words that English cannot do without
-SHARED = 4  # letters that two forms of a name begin with: Sweden, Swedish; Mel, Melanie
+NEAR_DAYS = 8  # tolerance of a day: "last Saturday" is one of two
+ENGLISH = 0.15  # share of function words in any English text
+SHARED = 4  # common first letters of two forms of a name: Sweden, Swedish; Mel, Melanie
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -44,12 +43,10 @@ _DATE = re.compile(
 
 
 class Ground(Struct, frozen=True):
-    """What a text about a conversation may name.
+    """The lower-case words, digits and dates that a text about a conversation may contain.
 
-    Attributes:
-        words: Its words in lower case, the speakers' names among them.
-        numbers: Its numbers, in digits.
-        spans: The days that it names, and its own: first and last of each.
+    ``words`` include the speakers' names; ``spans`` are the first and last day of each date named,
+    and of the conversation itself.
     """
 
     words: frozenset[str]
@@ -61,10 +58,12 @@ _WHOLE = re.compile(r"[^.!?\n]+[.!?\n]*")  # a sentence
 
 
 def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
-    """Return what a text may name whose writer saw these turns."""
+    """Collect the names, numbers and dates of the turns that a text is based on."""
     words, numbers, spans = set[str](), set[str](), set[tuple[date, date]]()
     for turn in turns:
-        if injected(turn.text):  # what only an order names is not to be told on as known
+        if injected(
+            turn.text
+        ):  # words that occur only in an injected instruction do not count as known
             turn = replace(turn, text=_WHOLE.sub(_unordered, turn.text))
         told = f"{turn.speaker} {turn.text}"
         found = {_bare(match[0]) for match in _WORD.finditer(told)}
@@ -83,7 +82,7 @@ def _unordered(sentence: "re.Match[str]") -> str:
 
 
 def strays(text: str, ground: Ground) -> list[str]:
-    """Return the names, numbers and dates of a text, as written, that its ground does not hold."""
+    """Return the names, numbers and dates of a text, as written, that are not grounded."""
     dates = [match for match in _DATE.finditer(text)]
     found = [match[0] for match in dates if not _dated(match, ground)]
     rest = _DATE.sub(" ", text)
@@ -95,7 +94,7 @@ def strays(text: str, ground: Ground) -> list[str]:
 
 
 def _unknown(text: str, ground: Ground) -> list[str]:
-    """Return the names that were not said; a long form of spoken initials is known (UK)."""
+    """Return the ungrounded names; the long form of spoken initials (UK) is known."""
     names = list(_names(text))
     initials = {"".join(n[0] for n in pair).lower() for pair in pairwise(names)} & ground.words
     said = {
@@ -108,7 +107,7 @@ def _unknown(text: str, ground: Ground) -> list[str]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield the words that are written as names; none where capital letters do not mark names."""
+    """Yield the words written as names; none if capital letters do not mark names."""
     words = [match[0].lower() for match in _WORD.finditer(text)]
     if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words) or text.isupper():
         return
@@ -144,7 +143,7 @@ def _digits(number: str) -> str:
 
 
 def _dated(match: re.Match[str], ground: Ground) -> bool:
-    """Return whether a date is near a day that was named, or made of numbers that were said."""
+    """Return whether a date is near a named day, or made of numbers that occur."""
     if all(_digits(n) in ground.numbers for n in _NUMBER.findall(match[0])):
         return True
     slack = timedelta(days=NEAR_DAYS)
@@ -158,14 +157,14 @@ def _dated(match: re.Match[str], ground: Ground) -> bool:
 
 
 def _counted(one: date, other: date, ground: Ground) -> bool:
-    """Return whether two dates lie as many years or months apart as was said."""
+    """Return whether two dates differ by a stated number of years or months."""
     years = abs(other.year - one.year)
     months = abs(12 * (other.year - one.year) + other.month - one.month)
     return str(years) in ground.numbers or str(months) in ground.numbers
 
 
 def _said(match: re.Match[str], day: date) -> tuple[date, date] | None:
-    """Parse a date; one without a year lies in the year of ``day``."""
+    """Parse a date; without a year it is in the year of ``day``."""
     part = match.groupdict()
     year = int(next((part[k] for k in ("y", "y2", "y3", "y4", "y5") if part[k]), day.year))
     named = next((part[k] for k in ("m", "m2", "m3", "m4") if part[k]), "")
@@ -175,7 +174,7 @@ def _said(match: re.Match[str], day: date) -> tuple[date, date] | None:
         if not named:
             return date(year, 1, 1), date(year, 12, 31)
         first = date(year, month, number or 1)
-    except ValueError:  # no day of the calendar
+    except ValueError:  # not a calendar day
         return None
     if number:
         return first, first
@@ -187,27 +186,27 @@ def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
     return first.date(), (end - timedelta(seconds=1)).date()
 
 
-# ------------------------------------------------------------------- sentences that can be kept
+# ------------------------------------------------------------------- usable sentences
 
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
 _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
 _LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
-# What no description says, and an injected instruction does.
+# Occurs in injected instructions, never in a description.
 _TO_THE_READER = re.compile(of_any(lambda one: one.facts.to_reader), re.IGNORECASE)
 
 
 def holds(text: str, ground: Ground) -> bool:
-    """Return whether a tidy sentence is harmless, and names nothing that was not said."""
+    """Return whether a tidy sentence is harmless and grounded."""
     return harmless(text) and not strays(text, ground)
 
 
 def harmless(text: str) -> bool:
-    """Return whether a tidy text holds neither a link nor an order to the reader."""
+    """Return whether a tidy text contains neither a link nor an instruction to the reader."""
     return not (_LINK.search(text) or _TO_THE_READER.search(text))
 
 
 def sentences(text: str) -> list[str]:
-    """Split what an LLM wrote into tidy sentences: at least one, which may be empty."""
+    """Split an LLM's text into tidy sentences: at least one, which may be empty."""
     return _SENTENCE.split(tidy(text))
 
 

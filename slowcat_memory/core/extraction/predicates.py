@@ -1,4 +1,4 @@
-"""Triples and their predicates: which are preferred, which are functional, what they join."""
+"""Triples and their predicates: preferred and functional ones, and object types."""
 
 import re
 from typing import Literal
@@ -9,16 +9,16 @@ Confidence = Literal["high", "medium", "low"]
 
 
 class Triple(Struct, frozen=True, kw_only=True):
-    """Subject, predicate and object, with the words that say it.
+    """Subject, predicate and object, with a quote.
 
-    The shapes of a fact on its way from a turn to the store extend it: they are stored flat.
+    Facts extend it at each step from a turn to the store, so that they are stored flat.
 
     Attributes:
         subject: A name; an entity's id once it is resolved.
-        predicate: In snake_case; "" where none was said.
-        object: A name or value, an entity's id once it is resolved; "" where none was said.
-        quote: Words of the turn that say it.
-        confidence: How sure the extractor was.
+        predicate: In snake_case; "" for none.
+        object: A name or value, an entity's id once it is resolved; "" for none.
+        quote: The words of the turn that state it.
+        confidence: Of the extractor.
     """
 
     subject: str
@@ -28,13 +28,13 @@ class Triple(Struct, frozen=True, kw_only=True):
     confidence: Confidence = "high"
 
 
-# A subject has one of each at a time; of any other predicate it may have several.
+# Functional predicates: a subject has one object of each at a time.
 FUNCTIONAL = frozenset(
     """address age birthday born_in citizen_of city email employer favourite_colour gender
     height job language lives_in married_to name phone relationship_status status studies_at
     time_zone weight works_at works_as""".split()
 )
-# What an LLM is shown. Others are taken as well: a domain has its own.
+# Predicates in the prompt. Others are accepted: domains have their own.
 PREFERRED = (
     "lives_in", "address", "works_at", "works_as", "studies", "studies_at", "born_in", "age",
     "birthday", "married_to", "has_partner", "has_child", "has_sister", "has_brother", "has_mother",
@@ -54,7 +54,7 @@ _SAME = {
     "friend": "friend_of", "is_friend_of": "friend_of", "allergy": "allergic_to", "named": "name",
     "is_called": "name", "favorite_color": "favourite_colour",
 }  # fmt: skip
-# The entity type of an object; that of any other predicate is a value.
+# Entity types of objects; objects of other predicates are values.
 _OBJECTS = {
     "lives_in": "place", "address": "place", "born_in": "place", "visited": "place",
     "works_at": "organisation", "studies_at": "organisation", "member_of": "organisation",
@@ -65,7 +65,7 @@ _FORM = re.compile(r"[a-z][a-z_0-9äöüß]{1,39}")
 
 
 def canonical(predicate: str) -> str:
-    """Return a predicate in snake_case, one word for all that mean the same; "" for none."""
+    """Return a predicate in snake_case, with synonyms merged; "" for none."""
     name = _NOT_ONE_WORD.sub("_", predicate.casefold()).strip("_")
     name = name.replace("favorite", "favourite")
     name = _SAME.get(name, name)
@@ -73,7 +73,6 @@ def canonical(predicate: str) -> str:
 
 
 def is_functional(predicate: str) -> bool:
-    """Return whether a subject has one object of a predicate at a time."""
     return predicate in FUNCTIONAL or predicate.startswith(("favourite_", "favourite "))
 
 
@@ -85,7 +84,7 @@ def object_type(predicate: str) -> str:
 
 
 def sentence(subject: str, predicate: str, object: str) -> str:
-    """Return a triple as a plain sentence that holds only these words."""
+    """Return a triple as a plain sentence without additional words."""
     if predicate == "age":
         return f"{subject} is {object} years old."
     if predicate in ("name", "address", "birthday", "email", "phone"):

@@ -1,7 +1,7 @@
-"""Does a text try to give an LLM orders? What people read aloud, paste or are told may hold anything.
+"""Detects prompt injections: text that users read aloud, paste or repeat may contain instructions.
 
-On the safe side: where one of these is found in a turn, no fact is made of the turn at all. It stays
-in the log and can be recalled, as what somebody said.
+Errs on the safe side: no fact is extracted from a turn with a match. The turn stays in the log and
+can be recalled as a quote of its speaker.
 """
 
 import re
@@ -19,7 +19,7 @@ _INJECTED = re.compile(
             r"(?:^|\n|\s)#{2,}\s*\w+|={3,}|\bBEGIN\b.{0,20}\bEND\b",
             r"(?:^|\s)(?:system|assistant|developer|instructions?|tool|function)\s*[:>]",
             r"\{\s*\"(?:facts|role|name|tool|function|content|turn)\"",
-            # French and Spanish, of which there are no other tables
+            # French and Spanish, which have no other tables
             r"\b(?:ignorez?|oubliez?|ignora|olvida)\b.{0,40}\b"
             r"(?:instructions?|instrucciones|règles|reglas|consignes|todo|tout)\b",
             r"\bdésormais\b|\bà partir de maintenant\b|\ba partir de ahora\b",
@@ -32,8 +32,8 @@ _INJECTED = re.compile(
 
 
 def injected(text: str) -> bool:
-    """Return whether a text holds what reads like an order to an LLM.
+    """Return whether a text contains an apparent instruction to an LLM.
 
-    False is no promise: whatever is kept is never used as an instruction.
+    False is no guarantee; therefore stored text is never used as an instruction.
     """
     return bool(_INJECTED.search(text)) if text else False

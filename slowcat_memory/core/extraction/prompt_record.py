@@ -1,6 +1,6 @@
-"""A session in prompts: which turns a call sees, and how it holds them, one line per turn.
+"""A session in prompts: which turns a call sees, and their format, one line per turn.
 
-The lines stand behind a fence that no speaker can close.
+The lines are enclosed in a fence that no speaker can close.
 """
 
 import hashlib
@@ -14,23 +14,19 @@ from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.records import Turn
 
-FEWEST_CHARS = 80  # of a turn that is cut so that all of them fit
+FEWEST_CHARS = 80  # of a turn that is cut to fit all
 _WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-BEFORE, AFTER = 2, 1  # neighbours whose words change what a turn is about
+BEFORE, AFTER = 2, 1  # neighbours that affect a turn's description
 SMALL_TALK_WORDS = 6
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _PLEASANTRIES = EMPTY | words_of_any(lambda one: one.facts.pleasantries)
 
 
-# ------------------------------------------------------------------- which turns
+# ------------------------------------------------------------------- choice of turns
 
 
 def digest(version: int, turns: Sequence[Turn], place: int, zone: tzinfo) -> str:
-    """Return 16 characters that change with the prompt, a turn, its neighbours or its day.
-
-    Args:
-        turns: A session's turns, in order.
-    """
+    """Return a hash (16 characters) of the prompt version, a turn, its neighbours and its day."""
     near = turns[max(0, place - BEFORE) : place + AFTER + 1]
     said = [f"{turn.speaker}: {turn.text}" for turn in near]
     words = "\n".join((str(version), f"{turns[place].at.astimezone(zone):%Y-%m-%d}", *said))
@@ -38,7 +34,7 @@ def digest(version: int, turns: Sequence[Turn], place: int, zone: tzinfo) -> str
 
 
 def small_talk(text: str) -> bool:
-    """Return whether a turn is a few words without a name, a number or any other content."""
+    """Return whether a turn is a few words without a name, number or other content."""
     words = [word.lower() for word in _WORD.findall(text)]
     if len(words) > SMALL_TALK_WORDS or any(word.isdecimal() for word in words):
         return False
@@ -48,14 +44,13 @@ def small_talk(text: str) -> bool:
 
 
 def windows(sizes: Sequence[int], room: int, shared: int) -> Iterator[range]:
-    """Divide a conversation into spans that fit a prompt, each beginning within the one before.
+    """Yield overlapping spans of a conversation that fit a prompt, as positions of turns.
+
+    A single turn that does not fit is a span of its own.
 
     Args:
-        room: Tokens that a span may have.
-        shared: How many turns two spans have in common.
-
-    Yields:
-        Places of turns, in order. A single turn that does not fit is a span of its own.
+        room: Most tokens of a span.
+        shared: Number of turns that two consecutive spans share.
     """
     start = 0
     while start < len(sizes):
@@ -72,11 +67,9 @@ def windows(sizes: Sequence[int], room: int, shared: int) -> Iterator[range]:
 def groups(
     wanted: Iterable[int], stretches: Sequence[range], most: int
 ) -> Iterator[tuple[range, list[int]]]:
-    """Assign the turns that are asked about to spans, at most ``most`` per call.
+    """Yield spans from `windows` with the requested positions in each, at most ``most``.
 
-    Yields:
-        A span from `windows`, and the places in it that are asked about. Of several spans a turn
-        goes to the one with the most of its neighbours.
+    A turn in several spans is assigned to the one with most of its neighbours.
     """
     shared: dict[range, list[int]] = {}
     for place in wanted:
@@ -88,21 +81,21 @@ def groups(
 
 
 def _neighbours(place: int, stretch: range) -> int:
-    """Return how many of the neighbours that matter to a turn lie in its span."""
+    """Return how many of a turn's relevant neighbours are in a span."""
     return min(place - stretch.start, BEFORE) + min(stretch.stop - 1 - place, AFTER)
 
 
-# ------------------------------------------------------------------- as a prompt holds them
+# ------------------------------------------------------------------- format
 
 
 def fenced(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> str:
-    """Return turns as a record: when it was and who speaks, then the lines between two fences.
+    """Return turns as a record: time and speakers, then the lines between two fences.
 
-    The fences hold a mark that no speaker can know, because it follows from all that was said.
+    The fences contain a mark that no speaker can know: a hash of the whole text.
 
     Args:
-        turns: What the LLM sees of the conversation, in order, at least one.
-        turn_chars: Characters of one turn; of a longer one the beginning and the end stay.
+        turns: The visible part of the conversation, in order, at least one turn.
+        turn_chars: Characters of one turn; the middle of a longer one is cut.
     """
     began = turns[0].at.astimezone(zone)
     lines = list(_lines(turns, zone, turn_chars))
@@ -120,7 +113,7 @@ def fenced(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> str:
 
 
 def line(turn: Turn, turn_chars: int) -> str:
-    """Return a turn as it stands in the record: one neutralised line."""
+    """Return a turn as one neutralised line of the record."""
     text = neutralise(turn.text)
     if len(text) > turn_chars:
         text = f"{text[: turn_chars * 2 // 3]} … {text[-turn_chars // 3 :]}"
@@ -128,9 +121,9 @@ def line(turn: Turn, turn_chars: int) -> str:
 
 
 def fitting(turns: Sequence[Turn], room: int, most: int) -> int:
-    """Return how many characters each turn may have so that all fit ``room`` tokens.
+    """Return the characters per turn with which all turns fit ``room`` tokens.
 
-    At least ``FEWEST_CHARS``, whether or not that fits, and at most ``most``.
+    At least ``FEWEST_CHARS``, even if that does not fit, and at most ``most``.
     """
     chars = most
     while chars > FEWEST_CHARS and sum(estimate_tokens(line(t, chars)) + 1 for t in turns) > room:
@@ -139,12 +132,12 @@ def fitting(turns: Sequence[Turn], room: int, most: int) -> int:
 
 
 def day_name(day: date) -> str:
-    """Return a day with its weekday, so that the LLM need not count: "Tuesday 2026-05-12"."""
+    """Return a day with its weekday, so that the LLM need not compute it: "Tuesday 2026-05-12"."""
     return f"{_WEEKDAYS[day.weekday()]} {day.isoformat()}"
 
 
 def _lines(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> Iterator[str]:
-    """Yield a line per turn, and one wherever another day begins."""
+    """Yield a line per turn, and one at each change of day."""
     day = turns[0].at.astimezone(zone).date()
     for turn in turns:
         if (said := turn.at.astimezone(zone).date()) != day:

@@ -1,9 +1,9 @@
-"""What people say about themselves in so many words: facts without an LLM.
+"""Explicit statements of people about themselves: facts without an LLM.
 
 A table of patterns over single sentences, English and German, made for precision: a statement in
-the first person, in the present or past, not a question, not denied, not supposed, not quoted.
-"I live in Lisbon" is one; "if I lived in Lisbon", "I used to live in Lisbon" and "do I live in
-Lisbon?" are not. Better to miss one than to make one up (requirements F13).
+the first person, in the present or past, not a question, not negated, supposed or quoted. "I live
+in Lisbon" is one; "if I lived in Lisbon", "I used to live in Lisbon" and "do I live in Lisbon?" are
+not. A missed fact is better than an invented one (requirements F13).
 """
 
 import re
@@ -19,16 +19,13 @@ from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Turn
 
 MOST_CHARS = 4000  # of a turn
-MOST_WORDS = 60  # of a sentence: what is longer tells a story
+MOST_WORDS = 60  # of a sentence: longer ones are stories
 
 
 class StatedFact(Triple, frozen=True, kw_only=True):
-    """Something that a person said about themselves or theirs.
+    """A third-person statement of a person about themselves or their relatives.
 
-    Attributes:
-        type: "person", "preference", "event", "decision", "task_completed", "open_thread".
-        content: The same as a sentence in the third person.
-        over: Whether it is said to be over ("I no longer work at Acme").
+    ``over`` is whether it says that the fact is over ("I no longer work at Acme").
     """
 
     type: str
@@ -36,9 +33,9 @@ class StatedFact(Triple, frozen=True, kw_only=True):
     over: bool = False
 
 
-# A sentence with one of these says what is not, might be, was, or what somebody else said.
+# Words of sentences that are negated, supposed, past, or quoted.
 _UNSURE = re.compile(rf"\b(?:{of_any(lambda one: one.statements.unsure)})\b", re.IGNORECASE)
-# A sentence in the third person cannot hold these, and one that ends with those is cut short.
+# Words that a third-person sentence cannot contain, and words that it cannot end with.
 _TO_SOMEBODY = re.compile(
     rf"\b(?:{of_any(lambda one: one.statements.not_in_object)})\b|[*#_()\[\]{{}}<>\"]"
     rf"|\b(?:{of_any(lambda one: one.statements.cut_short)})$",
@@ -53,14 +50,7 @@ _NOT_NAMES = frozenset("The A An I My It He She They We You This That Here There
 def stated(
     text: str, speaker: str, language: str = "english", rules: Sequence[StatementRule] = ()
 ) -> list[StatedFact]:
-    """Read what a person says about themselves.
-
-    Args:
-        language: Whose rules, as in ``language_of``.
-
-    Returns:
-        The statements, each once, in their order.
-    """
+    """Return a person's distinct statements about themselves, in order."""
     words = language_of(language)
     table = tuple(rules) or words.statements.rules
     found = list[StatedFact]()
@@ -70,7 +60,7 @@ def stated(
 
 
 def stated_by(turn: Turn) -> list[StatedFact]:
-    """Return what a user states in a turn by the rules of every language; nothing of the agent."""
+    """Return a user's statements by the rules of every language; none for the agent."""
     if turn.role != "user":
         return []
     found = [stated(turn.text, turn.speaker, language.name) for language in LANGUAGES]

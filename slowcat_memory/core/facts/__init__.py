@@ -1,1 +1,1 @@
-"""Facts: what becomes one, how it is kept, and which known fact it repeats or replaces."""
+"""Facts: extraction, stored form, and merging with known facts."""

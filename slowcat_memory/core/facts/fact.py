@@ -1,7 +1,7 @@
-"""A fact as it is kept: a plain sentence about somebody, with the words that say it.
+"""The stored form of a fact: a plain sentence about somebody, with its evidence.
 
-It is a memory that recall never offers by itself. Its index key leads to the chunk of the turn that
-says it, so the conversation is offered the user's own words.
+Recall never returns a fact itself. Its index key leads to the chunk of its turn, so the LLM is
+given the user's own words.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ TYPES = (
     "preference", "decision", "task_completed", "open_thread", "person", "event",
     "work", "health", "plan", "possession", "opinion", "other",
 )  # fmt: skip
-# Types that may be about a passing time: they are bound to a date.
+# Types that may be time-bound: these have a date.
 DATED = frozenset({"event", "open_thread", "task_completed", "decision", "plan"})
 MIN_WORDS, MAX_WORDS = 3, 60  # of a fact
 IMPORTANCE: dict[str, float] = {"high": 0.5, "medium": 0.45, "low": 0.2}
@@ -37,16 +37,16 @@ Transient = Literal["length", "order", "meta", "passing"]
 
 
 class ExtractedFact(Triple, frozen=True, kw_only=True):
-    """A fact that was extracted from a turn, and checked against it.
+    """A fact extracted from a turn and checked against it.
 
     Attributes:
-        turn: The turn that says it.
+        turn: The turn that states it.
         type: One of ``TYPES``, or a word of the extractor's own.
         content: A plain sentence in the third person.
-        date: The day it speaks of, "2026-05-12", "2026-05" or "2026"; "" where it names none.
+        date: The day it is about, "2026-05-12", "2026-05" or "2026"; "" for none.
         since: Since when it is true.
         sources: Log ids of the turns that it was made from, the turn's own first.
-        why: Why it is quarantined; "" for a fact.
+        why: Why it is quarantined; "" if it is not.
     """
 
     turn: Turn
@@ -59,7 +59,7 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
 
 
 def fact_id(scope: str, content: str, source: int) -> str:
-    """Return the memory id of a fact: the same words of the same turn are the same fact."""
+    """Return the memory id of a fact: equal for the same words of the same turn."""
     parts = "\0".join((scope, fold(content), str(source)))
     return f"{FACT}/{hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()}"
 
@@ -67,11 +67,7 @@ def fact_id(scope: str, content: str, source: int) -> str:
 def fact_memory(
     drawn: ExtractedFact, now: datetime, made: Made, *, local_only: bool = False
 ) -> Memory:
-    """Return a fact as a memory.
-
-    Args:
-        local_only: Whether one of its turns must not leave this machine.
-    """
+    """Return a fact as a memory; ``local_only`` if one of its turns must not leave this machine."""
     facets = {
         "subject": drawn.subject,
         "predicate": drawn.predicate,
@@ -100,10 +96,7 @@ def fact_memory(
 
 
 def fact_key(fact: Memory) -> Key | None:
-    """Return the index key from a fact to the turn that says it.
-
-    None for a fact that is doubtful, quarantined, superseded or without a turn.
-    """
+    """Return a fact's index key; None if uncertain, quarantined, superseded or without a turn."""
     held = is_fact(fact) and fact.retired_at is None and fact.sources
     if not held or fact.facets.get("confidence") == "low":
         return None
@@ -119,13 +112,13 @@ def fact_key(fact: Memory) -> Key | None:
 
 
 def key_id(fact: Memory) -> str:
-    """Return the id of a fact's key, whether it has one or not."""
+    """Return the id of a fact's key, whether or not it has one."""
     source = fact.sources[0] if fact.sources else 0
     return f"{chunk_id(source)}?f{fact.id.partition('/')[2]}"
 
 
 def is_fact(memory: Memory) -> bool:
-    """Return whether a memory is a fact, and not a quarantined one."""
+    """Return whether a memory is a fact that is not quarantined."""
     return family(memory.kind) == FACT and memory.kind != QUARANTINED
 
 
@@ -134,11 +127,11 @@ def type_of(fact: Memory) -> str:
     return fact.kind.partition("/")[2]
 
 
-# ------------------------------------------------------------------- what becomes of a fact
+# ------------------------------------------------------------------- life cycle
 
 
 def add_sources(fact: Memory, by: Memory) -> Memory:
-    """Return a fact with the sources of another that says the same, and their count."""
+    """Return a fact with the sources of an equal one added, and their count."""
     said = tuple(dict.fromkeys((*fact.sources, *by.sources)))
     return replace(fact, sources=said, facets=fact.facets | {"sources": str(len(said))})
 
@@ -147,7 +140,7 @@ def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) ->
     """Return a fact as retired by another; it stays in the store.
 
     Args:
-        same: Whether they say the same: else this one was true until the other began to be.
+        same: Whether they are equal; else this one was true until the other began to be.
     """
     over = None if same else max(fact.valid_from, by.valid_from)
     facets = fact.facets | {"superseded_by": by.id} | ({"why": "same"} if same else {})
@@ -155,7 +148,7 @@ def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) ->
 
 
 def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
-    """Return the facts that hold again because what superseded them, ``gone``, was no fact."""
+    """Return the facts that are valid again because ``gone``, which superseded them, is deleted."""
     found = [one for one in facts if one.facets.get("superseded_by") in gone and one.id not in gone]
     dropped = ("superseded_by", "why")
     return [
@@ -169,15 +162,15 @@ def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
     ]
 
 
-# ------------------------------------------------------------------- what may become a fact
+# ------------------------------------------------------------------- lasting or transient
 
 
 def why_transient(type_: str, content: str) -> Transient | None:
-    """Return why a sentence in the third person is no lasting fact of a type; None if it is one.
+    """Return why a third-person sentence is not a lasting fact of a type; None if it is one.
 
     The gate of requirements V05 and F10: nothing time-bound, no one-off action, no question about
-    what the agent can do. An event with a date, and a thing that is left to do, are facts of their
-    own types and may pass; so is anything that a user asked to be kept.
+    the agent's abilities. Dated events and open tasks are fact types of their own and may pass, as
+    does anything that a user asked to keep.
     """
     if not MIN_WORDS <= len(content.split()) <= MAX_WORDS:
         return "length"

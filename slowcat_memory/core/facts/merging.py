@@ -1,13 +1,13 @@
-"""Whether a new fact is a known one: the same, a newer state of it, or another; and what follows.
+"""Decides whether a new fact repeats a known one, updates it, or is another fact.
 
-Bands of cosine decide (requirements V10, 1.6 row 18), below what overrides them: the subject,
-denial and numbers. "Max is 3" and "Max is 4" are one fact that changed; "Max is 3" and "Mia is 3"
-are two, however similar they read. Where the bands leave a doubt, an LLM is asked; without one,
-shared words decide, and in doubt the two stay two.
+Bands of cosine decide (requirements V10, 1.6 row 18), but the subject, negation and numbers
+override them: "Max is 3" and "Max is 4" are one fact that changed; "Max is 3" and "Mia is 3" are
+two, however similar. Between the bands an LLM is asked; without one, shared words decide, and in
+doubt both facts are kept.
 
-Only facts of the same speaker and trust are compared: what somebody else says of Anna does not
-change what she said. Which fact is newer follows from the turns that say them, not from when they
-were read.
+Only facts of the same speaker and trust are compared: another person's statement about Anna does
+not change Anna's own. Which fact is newer follows from the turns, not from when they were
+extracted.
 """
 
 import re
@@ -50,20 +50,20 @@ Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
 class MergeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When two facts are one.
+    """When two facts are merged into one.
 
     Attributes:
-        top_k: How many of the nearest facts a new one is compared with.
-        auto_update: Cosine from which two facts with the same numbers and polarity are one without
+        top_k: Number of nearest facts that a new one is compared with.
+        auto_update: Cosine from which facts with the same numbers and polarity are merged without
             an LLM.
-        check_low: Cosine from which an LLM is asked whether they are.
-        fallback: Whether the LLM is also asked about less similar pairs; see the next three.
-        fallback_low: Cosine from which it is, for facts of ``fallback_types`` that share a content
-            word or a number.
+        check_low: Cosine from which an LLM is asked whether to merge.
+        fallback: Also ask the LLM about less similar pairs, within the next four limits.
+        fallback_low: Cosine from which these are asked about; they share a content word or a
+            number.
         fallback_top_k: Most such pairs per new fact.
         fallback_days: Most days between the two.
         fallback_types: Fact types, separated by commas.
-        words: Jaccard similarity of words from which two facts are one where there is no LLM.
+        words: Jaccard similarity of words from which facts are merged without an LLM.
     """
 
     top_k: Annotated[int, Meta(ge=1, le=100)] = 5
@@ -85,7 +85,7 @@ class PairReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PairsReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """The reply that is asked for."""
+    """The LLM's reply."""
 
     pairs: Annotated[list[PairReply], Meta(max_length=2 * MAX_PAIRS)]
 
@@ -98,12 +98,7 @@ class Pair(Struct, frozen=True):
 
 
 class Matches(Struct, frozen=True):
-    """How a new fact compares with the known ones.
-
-    Attributes:
-        match: The pair that it makes with a known fact, and the outcome; None for no match.
-        doubts: Pairs about which an LLM may be asked, the most similar first.
-    """
+    """A new fact's pair with a known one and its outcome, or None; pairs to ask an LLM about."""
 
     match: tuple[Pair, Outcome] | None
     doubts: tuple[Pair, ...] = ()
@@ -113,7 +108,7 @@ class Matches(Struct, frozen=True):
 
 
 def comparable(new: Memory, known: Iterable[Memory]) -> list[Memory]:
-    """Return the facts that hold, of the same speaker and trust as a new one."""
+    """Return the current facts of the same speaker and trust as a new one."""
     return [
         one
         for one in known
@@ -129,8 +124,7 @@ def match_known_facts(
 ) -> Matches:
     """Compare a new fact with the nearest known ones; the first match decides.
 
-    Args:
-        cosine: Of the vectors of two facts; None where one has no vector.
+    ``cosine`` returns None if one of two facts has no vector.
     """
     doubts, far = list[Pair](), list[tuple[Memory, float]]()
     for one, near in _nearest(new, known, cosine, options.top_k):
@@ -149,7 +143,7 @@ def match_known_facts(
 
 
 def in_order(one: Memory, other: Memory) -> Pair:
-    """Return two facts in the order in which they were said."""
+    """Return two facts in the order in which they were stated."""
     older, newer = sorted((one, other), key=_said)
     return Pair(older, newer)
 
@@ -161,7 +155,7 @@ def _said(fact: Memory) -> tuple[int, datetime, str]:
 def _nearest(
     new: Memory, known: Iterable[Memory], cosine: Cosine, most: int
 ) -> list[tuple[Memory, float | None]]:
-    """Return the known facts to compare: all with the same predicate, then the nearest ones."""
+    """Return the known facts to compare: all with the same predicate, then the nearest."""
     predicate = new.facets.get("predicate", "")
     found = [(one, cosine(new, one)) for one in known]
     alike = [pair for pair in found if predicate and pair[0].facets.get("predicate") == predicate]
@@ -173,7 +167,7 @@ def _nearest(
 
 
 def _is_allowed(pair: Pair, outcome: Outcome) -> bool:
-    """Return False where a doubtful fact would supersede a sure one."""
+    """Return False if an uncertain fact would supersede a certain one."""
     doubtful = pair.newer.facets.get("confidence") == "low"
     return not (outcome == "update" and doubtful and pair.older.facets.get("confidence") != "low")
 
@@ -184,11 +178,7 @@ def _is_allowed(pair: Pair, outcome: Outcome) -> bool:
 def compare(
     pair: Pair, cosine: float | None, tokenize: Tokenize, options: MergeOptions = MergeOptions()
 ) -> Verdict:
-    """Compare two facts.
-
-    Returns:
-        "same": nothing new. "update": the older one is over. "ask": an LLM may know. "other".
-    """
+    """Return "same" (nothing new), "update" (the older is over), "ask" (ask an LLM), or "other"."""
     new, old = pair.newer, pair.older
     if _subject(new) != _subject(old):
         return "other"
@@ -208,7 +198,7 @@ def compare(
 def is_worth_asking(
     pair: Pair, cosine: float, tokenize: Tokenize, options: MergeOptions = MergeOptions()
 ) -> bool:
-    """Return whether an LLM should be asked about two facts that `compare` took for two."""
+    """Return whether to ask an LLM about two facts for which `compare` returned "other"."""
     new, old = pair.newer, pair.older
     return (
         options.fallback
@@ -227,20 +217,20 @@ def is_worth_asking(
 def decide_by_words(
     pair: Pair, tokenize: Tokenize, options: MergeOptions = MergeOptions()
 ) -> Outcome | None:
-    """Decide a doubt of `compare` without an LLM; None when the two stay two."""
+    """Resolve an "ask" of `compare` without an LLM; None when both facts are kept."""
     if _jaccard(pair.newer.text, pair.older.text, tokenize) < options.words:
         return None
     return "same" if _is_denied(pair.newer.text) == _is_denied(pair.older.text) else "update"
 
 
 def outcome_of_same(pair: Pair, tokenize: Tokenize) -> Outcome:
-    """Return "same" when the newer of two facts that an LLM takes for one adds no word."""
+    """Return "same" if the newer of two equal facts (by an LLM's verdict) adds no word."""
     known = set(tokenize(pair.older.text))
     return "same" if set(tokenize(pair.newer.text)) <= known else "update"
 
 
 def merge(pair: Pair, outcome: Outcome, now: datetime) -> tuple[Memory, Memory]:
-    """Return the fact that stays, and the one that is superseded."""
+    """Return the fact that stays, and the superseded one."""
     if outcome == "same":
         kept = add_sources(pair.older, pair.newer)
         return kept, supersede(pair.newer, pair.older, now, same=True)
@@ -248,7 +238,6 @@ def merge(pair: Pair, outcome: Outcome, now: datetime) -> tuple[Memory, Memory]:
 
 
 def build_prompt(pairs: Sequence[Pair]) -> str:
-    """Return the user message that asks about pairs."""
     lines = list[str]()
     for number, pair in enumerate(pairs, start=1):
         lines.append(f"{number}. older: {neutralise(pair.older.text)[:MAX_CHARS]}")
@@ -262,13 +251,13 @@ def build_prompt(pairs: Sequence[Pair]) -> str:
 def _compare_objects(new: Memory, old: Memory, predicate: str) -> Verdict:
     if fold(new.facets.get("object", "")) == fold(old.facets.get("object", "")):
         return "same" if _is_denied(new.text) == _is_denied(old.text) else "update"
-    if _is_denied(new.text):  # that one is over says nothing about another
+    if _is_denied(new.text):  # the end of one fact does not end another
         return "other"
     return "update" if is_functional(predicate) else "other"
 
 
 def _compare_numbers(new: str, old: str, tokenize: Tokenize, options: MergeOptions) -> Verdict:
-    """Two that differ in numbers alone are one fact that changed, if they name the same."""
+    """Compare facts that differ only in numbers: one fact that changed if the names are equal."""
     same_names = _names(new) == _names(old)
     jaccard = _jaccard(_without_numbers(new), _without_numbers(old), tokenize)
     both = bool(_numbers(new)) and bool(_numbers(old))

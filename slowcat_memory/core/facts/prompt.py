@@ -1,9 +1,9 @@
 """Facts by an LLM: the prompt, and the check of its reply; and facts by rule.
 
-The LLM may only write down what users said in so many words, and must quote them. A fact is kept
-when its quote stands in the very turn that it names, a user said that turn, its names, numbers and
-dates were said (see `grounding`), and it will still hold tomorrow (see `fact.why_transient`). What reads
-like an order or a link is quarantined, where only the audit sees it.
+The LLM may only write explicit statements of users, and must quote them. A fact is kept if the turn
+that it cites is a user's and contains the quote, if its names, numbers and dates occur (see
+`grounding`), and if it is lasting (see `fact.why_transient`). Instructions and links are
+quarantined: only the audit shows them.
 """
 
 import re
@@ -24,7 +24,7 @@ from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
 from slowcat_memory.records import Memory, Turn
 
-VERSION = 1  # of the words below, and of the rules; raise it with any change of them
+VERSION = 1  # of the prompt and the rules; raise it with any change
 KNOWN_CHARS = 160  # of a known fact in the prompt
 SYSTEM = (
     """\
@@ -65,7 +65,7 @@ _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
 
 
 class FactReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """A fact as an LLM wrote it; see ``SYSTEM``."""
+    """A fact in the LLM's reply; see ``SYSTEM``."""
 
     turn: int
     type: Annotated[str, Meta(max_length=40)]
@@ -77,7 +77,7 @@ class FactReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FactsReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """The reply that is asked for."""
+    """The LLM's reply."""
 
     facts: Annotated[list[FactReply], Meta(max_length=40)]
 
@@ -89,12 +89,7 @@ Reason = Literal[
 
 
 class Checked(Struct, frozen=True):
-    """What is kept of a reply.
-
-    Attributes:
-        kept: Facts, and quarantined ones: these have a ``why``.
-        rejected: How many were rejected, by `Reason`.
-    """
+    """Kept facts, of which quarantined ones have a ``why``, and rejections by `Reason`."""
 
     kept: tuple[ExtractedFact, ...]
     rejected: dict[str, int]
@@ -113,9 +108,9 @@ def build_prompt(
     """Return the user message that asks about some turns of a conversation.
 
     Args:
-        turns: What the LLM sees of the conversation, in order, at least one.
-        asked: Log ids of the turns that are asked about.
-        known: Known facts, which the LLM shall not write again.
+        turns: The visible part of the conversation, in order, at least one turn.
+        asked: Log ids of the turns to extract from.
+        known: Known facts, to avoid duplicates.
         turn_chars: As in ``prompt_record.fenced``.
     """
     lines = [f"- {neutralise(one.text)[:KNOWN_CHARS]}" for one in known]
@@ -133,7 +128,7 @@ def build_prompt(
 
 
 class _Record(Struct, frozen=True):
-    """What a reply is checked against: the turns that the LLM saw."""
+    """The turns that the LLM saw."""
 
     turns: Sequence[Turn]
     ground: Ground
@@ -147,11 +142,7 @@ def check_reply(
     zone: tzinfo,
     known: Iterable[str] = (),
 ) -> Checked:
-    """Keep what can be used of a reply.
-
-    Args:
-        asked: The turns that it was asked about, by log id.
-    """
+    """Return the usable facts of a reply; ``asked`` are the turns it was asked about, by log id."""
     record = _Record(seen, ground(seen, zone), zone)
     kept, rejected = list[ExtractedFact](), Counter[str]()
     known_sentences, written = {fold(one) for one in known}, set[tuple[int, str]]()
@@ -170,7 +161,6 @@ def check_reply(
 
 
 def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> ExtractedFact | Reason:
-    """Check one fact against the turn that it names."""
     turn = asked.get(one.turn)
     if turn is None:
         return "turn"
@@ -203,7 +193,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
 
 
 def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
-    """Return why a fact is quarantined: it orders something, or links somewhere; else ""."""
+    """Return why a fact is quarantined (an instruction or a link); else ""."""
     if LINK.search(content) or LINK.search(quote):
         return "link"
     if why_transient(type_, content) == "order" or injected(content) or injected(quote):
@@ -212,7 +202,7 @@ def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
 
 
 def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) -> Reason | None:
-    """Return why a statement is no fact; None for a fact."""
+    """Return why a statement is not a fact; None for a fact."""
     if why := why_transient(type_, content):
         return why
     agents = {fold(one.speaker) for one in record.turns if one.role != "user"}
@@ -225,7 +215,7 @@ def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) 
 
 
 def _same_by_rule(quote: str, content: str, turn: Turn) -> StatedFact | None:
-    """Return the rule's statement that says the same, which has the predicate and object."""
+    """Return the equal statement found by rule, which has a predicate and object."""
     for one in stated_by(turn):
         same = fingerprint(one.quote) in fingerprint(quote) or quoted(quote, one.quote)
         if same and words_of(one.content).keys() <= words_of(content).keys():
@@ -246,7 +236,7 @@ def _tidy(text: str) -> str:
 
 
 def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
-    """Return the facts of a turn without an LLM; none where anything reads like an order."""
+    """Return the facts of a turn without an LLM; none if anything resembles a prompt injection."""
     if injected(turn.text):
         return []
     grounding, found = ground((turn,), zone), list[ExtractedFact]()

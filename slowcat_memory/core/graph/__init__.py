@@ -1,1 +1,1 @@
-"""People and things: who is mentioned, which names mean one, how they relate over time."""
+"""People and things: mentions, names of one entity, and relations over time."""

@@ -1,8 +1,8 @@
-"""Turn readings to entities and relations: a pure function, independent of the order of work.
+"""Builds entities and relations from readings: a pure function, independent of the order of work.
 
-What each turn says is asserted in the order of the log, by `relations.assert_relation`. Where a
-reading was taken back (an LLM's replaced a rule's, or the user said that it is wrong), what is
-believed from then on follows from the others; what was believed before stays in the history.
+The statements of each turn are asserted in log order by `relations.assert_relation`. When a reading
+was retracted (an LLM's replaced a rule's, or the user rejected it), current beliefs are derived
+from the remaining readings; earlier beliefs stay in the history.
 """
 
 from collections import defaultdict
@@ -22,8 +22,8 @@ from slowcat_memory.records import Memory
 
 SEPARATOR = "; "
 ATTRIBUTE = "attr."
-Group = tuple[str, ...]  # subject and predicate, and the object where there may be several
-# True of all time, if at all: a later statement corrects an earlier one, it is no change.
+Group = tuple[str, ...]  # subject, predicate, and the object where there may be several
+# Timeless: a later statement corrects an earlier one and is no change.
 TIMELESS = frozenset({"birthday", "born_in", "gender", "name"})
 
 
@@ -33,7 +33,7 @@ class _Stated(Struct, frozen=True):
 
 
 def group_of(statement: ReadStatement) -> Group:
-    """Return what the statements have in common that can contradict one another."""
+    """Return the key shared by statements that can contradict each other."""
     if is_functional(statement.predicate):
         return statement.subject, statement.predicate
     return statement.subject, statement.predicate, fold(statement.object)
@@ -45,11 +45,11 @@ def group_of(statement: ReadStatement) -> Group:
 def entities(readings: Iterable[TurnReading], only: set[str] | None = None) -> dict[str, Memory]:
     """Return the entities that readings mention, as memories, by id.
 
-    Of each attribute the newest value counts; every other name is kept.
+    The newest value of each attribute counts; all names are kept.
 
     Args:
         readings: All of a namespace, in any order.
-        only: Ids of the entities that are wanted; None for all.
+        only: Ids of the wanted entities; None for all.
     """
     found: dict[str, list[tuple[Mention, TurnReading]]] = defaultdict(list)
     for reading in _in_order(one for one in readings if one.retired_at is None):
@@ -60,7 +60,6 @@ def entities(readings: Iterable[TurnReading], only: set[str] | None = None) -> d
 
 
 def _entity(id: str, mentions: Sequence[tuple[Mention, TurnReading]]) -> Memory:
-    """Return an entity as its mentions describe it, in the order of the log."""
     first, reading = mentions[0]
     name, aliases, attributes = first.name, dict[str, str](), dict[str, str]()
     sources, made = dict[int, None](), reading.made
@@ -95,13 +94,12 @@ def _adds_attributes(mention: Mention, known: Mapping[str, str]) -> bool:
 
 
 def _words(mention: Mention) -> int:
-    """Return how many words a fuller name has: "Anna Weber" for "Anna"; 0 for "my sister Anna"."""
+    """Return the number of words of a full name; 0 for a description ("my sister Anna")."""
     reduced = names(mention.name, mention.type)[0]
     return 0 if reduced.roles or "of" in reduced.words else len(reduced.words)
 
 
 def attributes_of(entity: Memory) -> dict[str, str]:
-    """Return the attributes of an entity's memory."""
     return {
         name.removeprefix(ATTRIBUTE): value
         for name, value in entity.facets.items()
@@ -110,7 +108,7 @@ def attributes_of(entity: Memory) -> dict[str, str]:
 
 
 def names_of(entity: Memory) -> tuple[str, ...]:
-    """Return the names of an entity's memory, the fullest one first."""
+    """Return an entity's names, the fullest first."""
     also = entity.facets.get("also", "")
     return (entity.facets.get("name", ""), *(also.split(SEPARATOR) if also else ()))
 
@@ -119,11 +117,11 @@ def names_of(entity: Memory) -> tuple[str, ...]:
 
 
 def relations(readings: Iterable[TurnReading], only: set[Group] | None = None) -> list[Relation]:
-    """Return the relations that readings state, with both times: what is believed, and what was.
+    """Return the relations that readings state, current and former, with both times.
 
     Args:
-        readings: All of a namespace, those that were taken back included, in any order.
-        only: The groups that are wanted; None for all.
+        readings: All of a namespace, including retracted ones, in any order.
+        only: The wanted groups; None for all.
     """
     groups: dict[Group, list[_Stated]] = defaultdict(list)
     for reading in _in_order(readings):
@@ -139,7 +137,7 @@ def _in_order(readings: Iterable[TurnReading]) -> list[TurnReading]:
 
 
 def _history(said: Sequence[_Stated]) -> list[Relation]:
-    """Replay one group's statements, moment by moment."""
+    """Replay one group's statements in time order."""
     gone = {one.reading.retired_at for one in said if one.reading.retired_at is not None}
     rows: dict[str, Relation] = {}
     for at in sorted({one.reading.at for one in said} | gone):
@@ -168,7 +166,7 @@ def _asserted(rows: dict[str, Relation], said: Iterable[_Stated]) -> dict[str, R
 def _restated(
     rows: dict[str, Relation], fresh: dict[str, Relation], at: datetime
 ) -> dict[str, Relation]:
-    """Return the rows that differ from now on; what is the same goes on as it was."""
+    """Return the rows with changes from ``at`` on; unchanged rows continue."""
     had = {_content(row): row for row in believed(rows.values())}
     want = {_content(row): row for row in believed(fresh.values())}
     ended = [retired(row, at) for key, row in had.items() if key not in want]
@@ -181,7 +179,7 @@ def _content(row: Relation) -> tuple[object, ...]:
 
 
 def _relation(one: _Stated, known: Sequence[Relation]) -> Relation | None:
-    """Return a statement with its interval; None for one that is empty by what is known."""
+    """Return a statement as a relation; None for old news and for an empty interval."""
     statement, reading = one.statement, one.reading
     if _is_old_news(statement, reading, known):
         return None
@@ -206,7 +204,7 @@ def _relation(one: _Stated, known: Sequence[Relation]) -> Relation | None:
 
 
 def _is_old_news(statement: ReadStatement, reading: TurnReading, known: Sequence[Relation]) -> bool:
-    """Return whether "I no longer work there" comes after the next job was mentioned."""
+    """Return whether "I no longer work there" follows a mention of the next job."""
     if not statement.over or statement.since is not None or statement.until is not None:
         return False
     same, others = _split_by_object(statement, known)
@@ -217,14 +215,14 @@ def _is_old_news(statement: ReadStatement, reading: TurnReading, known: Sequence
 def _interval(
     statement: ReadStatement, reading: TurnReading, known: Sequence[Relation]
 ) -> tuple[datetime, datetime | None]:
-    """Return since and until when a statement is true; what was not said follows from others."""
+    """Return when a statement is true; unstated limits follow from the other relations."""
     _, others = _split_by_object(statement, known)
     until = statement.until or (reading.said if statement.over else None)
     if until is not None and statement.since is None:
         ends = [row.valid_to for row in others if row.valid_to and row.valid_to <= until]
         return max(ends, default=ALWAYS), until
     since = statement.since or (ALWAYS if statement.predicate in TIMELESS else reading.said)
-    if statement.corrects:  # it was so since the wrong one was thought to be
+    if statement.corrects:  # true since the corrected relation was believed to be
         since = min((row.valid_from for row in others if row.valid_to is None), default=since)
     return since, until
 
@@ -239,17 +237,11 @@ def _split_by_object(
     return same, others
 
 
-# ------------------------------------------------------------------- what is to be written
+# ------------------------------------------------------------------- changes to write
 
 
 class StoredGraph(Struct, frozen=True):
-    """The graph of a namespace as it is stored.
-
-    Attributes:
-        readings: All of them, those that were taken back included.
-        entities: Of kind "entity/…".
-        relations: Of kind "relation/…".
-    """
+    """A namespace's graph as stored; ``readings`` includes retracted ones."""
 
     readings: Sequence[TurnReading]
     entities: Sequence[Memory]
@@ -257,22 +249,16 @@ class StoredGraph(Struct, frozen=True):
 
 
 class Changes(Struct, frozen=True):
-    """What to write.
-
-    Attributes:
-        put: Memories.
-        drop: (scope, id) of relations that never held, by what is known now.
-    """
+    """Memories to write, and (scope, id) of relations to delete, which never held."""
 
     put: tuple[Memory, ...]
     drop: tuple[tuple[str, str], ...]
 
 
 def new_readings(kept: StoredGraph, new: Iterable[TurnReading], now: datetime) -> list[TurnReading]:
-    """Return the readings to write: new ones, and those that they replace, retired.
+    """Return the readings to write: new ones, and the ones they replace, retired.
 
-    An LLM's reading replaces a rule's of the same turn, unless it states nothing where the rule's
-    does.
+    An LLM's reading replaces a rule's of the same turn, unless it is empty and the rule's is not.
     """
     standing: dict[int, list[TurnReading]] = {}
     for reading in kept.readings:
@@ -293,11 +279,7 @@ def new_readings(kept: StoredGraph, new: Iterable[TurnReading], now: datetime) -
 
 
 def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: datetime) -> Changes:
-    """Return how entities and relations differ from the stored ones.
-
-    Args:
-        new: From `new_readings`; None to derive everything again, as after something was forgotten.
-    """
+    """Return the changes to the stored graph; with ``new`` None, everything is derived again."""
     by_id = {one.id: one for one in kept.readings}
     touched = (
         list(kept.readings) if new is None else [*new, *(by_id[n.id] for n in new if n.id in by_id)]

@@ -1,12 +1,12 @@
-"""Whether two names mean one thing: four stages, the cheapest first, the first match decides.
+"""Decides whether two names mean one entity: four stages, cheapest first; the first match decides.
 
-1. *exact*: the reduced names are equal (see `names`), microseconds.
+1. *exact*: equal reduced names (see `names`), microseconds.
 2. *fuzzy*: spellings of one name, by rapidfuzz and by sound.
-3. *embedding*: another way to say it, for things; never for people, whose names have no meaning.
-4. *rule*: a person or an order, by what identifies them: e-mail, telephone, number.
+3. *embedding*: synonyms of things; never for people, whose names have no meaning.
+4. *rule*: a person or an order, by identifiers: e-mail, telephone, number.
 
-What identifies is asked first for a *veto*: two Johns with two addresses are two. A missing value
-says nothing (requirements, 1.6 row 26).
+Conflicting identifiers are a *veto*, checked first: two Johns with two addresses are two people. A
+missing value is ignored (requirements, 1.6 row 26).
 """
 
 import re
@@ -28,15 +28,15 @@ _LAST_DIGITS = 8  # of a telephone number, with or without its country
 
 
 class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When two names mean one entity.
+    """When two names are the same entity.
 
     Attributes:
-        exact: Whether equal names do.
-        fuzzy: Whether spellings of one name do.
-        embedding: Whether near vectors do; never for people.
-        rule: Whether the same e-mail, telephone or number does.
-        fuzzy_at: Levenshtein similarity of two words from which they are spellings of one.
-        embedding_at: Cosine of two names from which they mean the same.
+        exact: Match equal names.
+        fuzzy: Match spellings of one name.
+        embedding: Match near vectors; never for people.
+        rule: Match the same e-mail, telephone or number.
+        fuzzy_at: Levenshtein similarity from which two words are spellings of one.
+        embedding_at: Cosine from which two names are the same.
     """
 
     exact: bool = True
@@ -48,14 +48,7 @@ class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Candidate(Struct, frozen=True):
-    """A name to compare.
-
-    Attributes:
-        name: As it was said.
-        kind: The entity's type.
-        attributes: What else is known: "email", "phone", …
-        also: Other names of the same entity.
-    """
+    """A name to compare; ``also`` has other names of its entity, ``attributes`` its e-mail etc."""
 
     name: str
     kind: str
@@ -69,11 +62,7 @@ def same(
     similar: Similarity | None = None,
     options: DedupOptions = DedupOptions(),
 ) -> Stage | None:
-    """Return the stage that finds that two names mean one entity; None when none does.
-
-    Args:
-        similar: Cosine of two texts' vectors; None without a model.
-    """
+    """Return the stage that matches two names, or None; ``similar`` is None without a model."""
     if one.kind != other.kind:
         return None
     identified = _identified(one.attributes, other.attributes)
@@ -161,7 +150,7 @@ def _without_initials(name: Name) -> tuple[str, ...]:
 
 
 def _same_thing(one: Name, other: Name, at: float) -> bool:
-    """Compare word with word; a word may be misspelt unless it is an everyday word."""
+    """Compare word by word; any but an everyday word may be misspelt."""
     mine, theirs = _stems(one), _stems(other)
     if one.numbers != other.numbers or len(mine) != len(theirs):
         return False
@@ -198,8 +187,7 @@ def resolve(
 ) -> tuple[int, Stage] | None:
     """Return the position in ``known`` of the entity that a name means, and the stage.
 
-    A given name alone matches only where no other entity has it. None for a new entity, and where
-    two could be meant.
+    None for new and ambiguous names. A given name alone matches only if no other entity has it.
     """
     for wanted in ("exact", "rule", "fuzzy", "embedding"):
         found = [
@@ -218,7 +206,7 @@ def resolve(
 
 
 def _calls(new: Candidate, one: Candidate) -> bool:
-    """Return whether a lone given name may be short for a full one, or the other way round."""
+    """Return whether one of two names may be the other's given name."""
     if one.kind != "person" or _identified(new.attributes, one.attributes) is False:
         return False
     first, second = names(new.name, new.kind)[0], names(one.name, one.kind)[0]
@@ -240,8 +228,7 @@ _QUALITY_OF = {
 def contrast(one: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether two names differ in a quality ("red", "white") or one names a part.
 
-    Vectors put opposites close together, because they are used in the same contexts, so a staged
-    match must not rely on them here.
+    Opposites have near vectors because of their similar contexts.
     """
     if not PARTS.isdisjoint(one ^ other):
         return True

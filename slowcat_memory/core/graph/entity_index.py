@@ -1,6 +1,6 @@
-"""The entities of a namespace, indexed by name: which one does a new name mean?
+"""Indexes a namespace's entities by name, to find the entity that a new name means.
 
-A name that reduces to a known one is found in microseconds; any other is compared with all entities
+A name with a known reduced form is found in microseconds; any other is compared with all entities
 of its type, cheapest stage first (see `dedup`).
 """
 
@@ -28,10 +28,9 @@ from slowcat_memory.records import Made, Memory, Turn
 
 
 class EntityIndex:
-    """Finds entities by name. Not safe for several threads."""
+    """Finds entities by name. Not thread-safe."""
 
     def __init__(self, scope: str, known: Iterable[Memory], options: DedupOptions) -> None:
-        """Index the known entities, as they are stored."""
         self._scope, self._options = scope, options
         self._known: dict[str, Candidate] = {}
         self._by_name: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
@@ -42,7 +41,7 @@ class EntityIndex:
             self._put(entity.id, Candidate(first, kind, attributes_of(entity), tuple(also)))
 
     def find_or_add(self, mention: Mention, similar: Similarity | None = None) -> Mention:
-        """Return a mention with its entity's id, of a new one if need be; "" if two match."""
+        """Return a mention with its entity's id, creating one if needed; "" if ambiguous."""
         new = Candidate(mention.name, mention.type, mention.attributes)
         found = self._find(new, similar)
         if found is None and self._could_be_two(new):
@@ -61,9 +60,9 @@ class EntityIndex:
         return ids.pop() if len(ids) == 1 else ""
 
     def only_by_vector(self, mention: Mention) -> list[str]:
-        """Return the known names that only a vector could match to a mention.
+        """Return the known names that only the embedding stage could match to a mention.
 
-        None where another stage finds its entity, or its type allows no vector.
+        None if another stage finds its entity, or its type has no embedding stage.
         """
         new = Candidate(mention.name, mention.type, mention.attributes)
         if mention.type in ("person", "pet", "order", "place") or self._find(new, None):
@@ -81,7 +80,7 @@ class EntityIndex:
         return ids[found[0]] if found else None
 
     def _could_be_two(self, new: Candidate) -> bool:
-        """Return whether a lone given name is that of several people."""
+        """Return whether several people have this lone given name."""
         said = names(new.name, new.kind)[0]
         if new.kind != "person" or len(said.words) != 1 or said.roles or new.attributes:
             return False
@@ -122,7 +121,7 @@ def _key(name: str, kind: str) -> str:
 
 
 def entity_id(scope: str, kind: str, name: str) -> str:
-    """Return the id of an entity, which follows from its type and first name."""
+    """Return the id of an entity, derived from its type and first name."""
     digest = hashlib.blake2b(f"{scope}\0{kind}\0{_key(name, kind)}".encode(), digest_size=8)
     return f"{ENTITY}/{digest.hexdigest()}"
 
@@ -130,14 +129,10 @@ def entity_id(scope: str, kind: str, name: str) -> str:
 def resolve_turn(
     read: TurnExtract, turn: Turn, index: EntityIndex, made: Made, similar: Similarity | None = None
 ) -> TurnReading | None:
-    """Replace the names in what a turn says by ids of entities.
+    """Return a turn's extraction with entity ids for names; None when nothing is left.
 
-    Args:
-        index: The known entities; new ones are added.
-        similar: As in ``dedup.same``.
-
-    Returns:
-        The reading, without what could mean two entities; None when nothing is left.
+    Ambiguous names are dropped, new entities added to ``index``. ``similar`` is as in
+    ``dedup.same``.
     """
     mentions, ids = list[Mention](), dict[str, str]()
     for one in read.mentions:
@@ -147,7 +142,7 @@ def resolve_turn(
             ids[fold(one.name)] = met.entity
     statements = [made_ for one in read.statements if (made_ := _resolved(one, ids, index))]
     for statement in statements:
-        if statement.predicate == "name":  # "my name is Anna", says who was "User" so far
+        if statement.predicate == "name":  # "my name is Anna" renames the entity "User"
             mentions.append(Mention(statement.object, "person", entity=statement.subject))
     if not mentions:
         return None
@@ -165,7 +160,7 @@ def resolve_turn(
 
 
 def _identified(mention: Mention, statements: Iterable[ReadStatement]) -> Mention:
-    """Add to a mention what the same turn says that identifies it: an e-mail address."""
+    """Add an identifier stated in the same turn (an e-mail address) to a mention."""
     own: Mapping[str, str] = {
         one.predicate: one.object
         for one in statements

@@ -1,12 +1,12 @@
-"""Names of people and things, reduced to what distinguishes them; and which given names are alike.
+"""Reduces names of people and things to their distinguishing parts, and compares given names.
 
-Two names that reduce to the same are the same name: case, accents, punctuation, articles, titles,
-legal forms and the role in front of a name ("my boss Linda") are left out; usual abbreviations are
-written out. What distinguishes is kept: a number, a generation ("Jr"), whose mother it is.
+Two names with the same reduced form are the same name: case, accents, punctuation, articles,
+titles, legal forms and a preceding role ("my boss Linda") are removed, usual abbreviations written
+out. Distinguishing parts are kept: a number, a generation ("Jr"), whose mother it is.
 
 Kate and Katherine are forms of one name, Tom and Tim are not. Short forms are looked up (the
 ``nicknames`` package), spellings compared by sound and letters. The last letters distinguish Paul
-from Paula however much alike the rest is.
+from Paula however similar the rest is.
 """
 
 import re
@@ -39,13 +39,10 @@ _ORDINAL = frozenset("st nd rd th".split())
 
 
 class Name(Struct, frozen=True):
-    """A name, reduced.
+    """A reduced name: its distinguishing words and numbers, in order.
 
-    Attributes:
-        words: What distinguishes it, in order.
-        numbers: Numbers, and single letters of a model or flat, in order.
-        roles: Roles and titles that stood in front of it.
-        suffix: The generation: "jr", "iii"; "" for none.
+    ``numbers`` include single letters of a model or flat. ``roles`` are preceding roles and titles;
+    ``suffix`` is the generation: "jr", "iii"; "" for none.
     """
 
     words: tuple[str, ...]
@@ -55,7 +52,7 @@ class Name(Struct, frozen=True):
 
     @property
     def joined(self) -> str:
-        """All of it without spaces: "e-reader" is "ereader"."""
+        """Return all of it without spaces: "e-reader" is "ereader"."""
         return "".join((*self.words, *self.numbers, self.suffix))
 
 
@@ -72,7 +69,7 @@ def _plain(text: str) -> str:
 
 
 def names(text: str, kind: str) -> tuple[Name, ...]:
-    """Return the reduced forms of a name: one, or two where it has an umlaut.
+    """Return the reduced forms of a name: one, or two if it has an umlaut.
 
     Args:
         kind: The entity's type: "person", "pet", "order", "product", "organisation", "place", …
@@ -86,10 +83,7 @@ def names(text: str, kind: str) -> tuple[Name, ...]:
 
 
 def person(text: str) -> Name:
-    """Reduce the folded name of a person or a pet: "my boss linda", "anna's mother".
-
-    A bare role is its own name; "anna's mother" is not Anna.
-    """
+    """Reduce the folded name of a person or pet: "my boss linda"; "anna's mother" is not Anna."""
     owner = _POSSESSIVE.search(text)
     if owner:
         after = person(text[owner.end() :])
@@ -118,7 +112,7 @@ def thing(text: str) -> Name:
 
 
 def _long(part: str, place: int, parts: list[str]) -> str:
-    """Write an abbreviation out; an ordinal's ending belongs to its number."""
+    """Write out an abbreviation, unless it is the ending of an ordinal."""
     if place and part in _ORDINAL and parts[place - 1].isdigit():
         return "no"
     if part == "st":  # "St. Louis", "Main St"
@@ -136,20 +130,20 @@ if TYPE_CHECKING:
 ALIKE = 0.8  # letters in common of two spellings that sound the same
 SPELT = 0.87  # of two that do not: "Nicolas", "Nicholas"
 _SHORT_FORM_ALIKE = 0.5  # of two long forms that share a short one: "Catherine", "Kathryn"
-# What a woman's name has at its end and a man's has not, or has instead.
+# Endings of women's names that men's lack or replace.
 _ENDINGS = (
     ("", "a"), ("o", "a"), ("e", "a"), ("", "le"), ("s", "se"), ("", "e"), ("", "ia"), ("er", "ra"),
     ("e", "ia"), ("", "ine"), ("ew", "ea"), ("", "ne"), ("is", "es"), ("", "ina"), ("h", "hine"),
     ("ael", "elle"), ("en", "anie"), ("k", "cia"),
 )  # fmt: skip
-# What the package takes for forms of one name, and people do not.
+# Pairs that the package wrongly takes for forms of one name.
 _APART = frozenset({("aaron", "erin"), ("anna", "hannah"), ("ann", "hannah"), ("alice", "alicia")})
 _SILENT = frozenset({"ann", "sara", "carolin", "clair", "josephin", "kathrin", "zo"})
 
 
 @cache
 def _known() -> "NickNamer":
-    from nicknames import NickNamer  # reads a table of names; most processes compare none
+    from nicknames import NickNamer  # slow import (reads a table); most processes compare no names
 
     return NickNamer()
 
@@ -183,10 +177,7 @@ def _share_short_form(one: str, other: str) -> bool:
 
 
 def differ_by_gender(one: str, other: str) -> bool:
-    """Return whether two names differ by an ending that marks gender.
-
-    "Paul" and "Paula", "Mario" and "Maria" do; "Ann" and "Anne" do not.
-    """
+    """Return whether two names differ by gender: "Paul", "Paula", but not "Ann", "Anne"."""
     for short, long in ((one, other), (other, one)):
         for his, hers in _ENDINGS:
             stem = short.removesuffix(his) if his else short

@@ -1,4 +1,4 @@
-"""A portrait of a person or thing: what holds, what held before, and which turn says so."""
+"""Portraits of entities: current and former relations, each with its turn."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -13,10 +13,9 @@ from slowcat_memory.records import Memory
 
 
 class EntityNames:
-    """The names of entities, by id."""
+    """Names of entities by id, including those no longer mentioned."""
 
     def __init__(self, entities: Iterable[Memory]) -> None:
-        """Index entities, those included that are no longer mentioned."""
         self._entities = {one.id: one for one in entities}
 
     def __iter__(self) -> Iterator[Memory]:
@@ -28,11 +27,11 @@ class EntityNames:
         return names_of(entity)[0] if entity else id
 
     def __contains__(self, id: str) -> bool:
-        """Return whether an id may be named; a value is no id."""
+        """Return whether an id has a name; a value is no id."""
         return id in self._entities or not id.startswith(f"{ENTITY}/")
 
     def find(self, name: str) -> list[Memory]:
-        """Return the entities with exactly this name, else those of whose names it is a part."""
+        """Return the entities with exactly this name, else those with it as part of a name."""
         wanted = fold(name)
         exact = [one for one in self if wanted in map(fold, names_of(one))]
         if exact or not wanted:
@@ -44,15 +43,9 @@ class EntityNames:
 
 
 class Line(Struct, frozen=True):
-    """One thing that is known of somebody.
+    """One relation of an entity: the predicate in words, its object, and its evidence.
 
-    Attributes:
-        what: The predicate, in words.
-        value: Its object.
-        since: Since when, None where that was not said.
-        until: Until when, None while it holds.
-        quote: Words that say so.
-        turn: Log id of the turn that says so.
+    ``since`` is None if unknown, ``until`` None while true.
     """
 
     what: str
@@ -64,17 +57,10 @@ class Line(Struct, frozen=True):
 
 
 class Portrait(Struct, frozen=True):
-    """What is known of a person or thing.
+    """Everything known about an entity.
 
-    Attributes:
-        id: The entity's.
-        name: Its name.
-        type: Its type.
-        also: Other names.
-        attributes: "email", "breed", …
-        holds: What holds now.
-        before: What is over, the latest first.
-        others: How others relate to it: who, how, since when.
+    ``holds`` are current relations, ``before`` former ones, the latest first; ``others`` are
+    relations of others to it: subject, predicate, start. ``also`` are other names.
     """
 
     id: str
@@ -90,7 +76,6 @@ class Portrait(Struct, frozen=True):
 def portrait(
     entity: Memory, relations: Sequence[Relation], known: EntityNames, now: datetime
 ) -> Portrait:
-    """Return what is known of an entity."""
     first, *also = names_of(entity)
     own = [one for one in believed(relations) if one.subject == entity.id]
     now_true = as_of(own, now)
@@ -126,5 +111,4 @@ def _line(one: Relation, value: str) -> Line:
 
 
 def predicate_in_words(predicate: str) -> str:
-    """Return a predicate in words: "lives in"."""
     return "is called" if predicate == "name" else predicate.replace("_", " ")

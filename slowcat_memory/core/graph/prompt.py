@@ -1,8 +1,8 @@
 """People and things by an LLM: the prompt, and the check of its reply.
 
-The LLM names who is mentioned and how they relate, each with the words that say so. Only names and
-values that were said are kept word for word; the sentence of a relation is our own. A relation is
-kept when a user's turn holds its quote, its subject was named, and its object was said there.
+The LLM names the mentioned entities and their relations, each with a quote. Names and values are
+kept only if they occur verbatim; the sentence of a relation is generated here. A relation is kept
+if a user's turn contains its quote, its subject was named, and its object occurs there.
 """
 
 import re
@@ -29,7 +29,7 @@ from slowcat_memory.core.text.normalize import clean, fingerprint, fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
-VERSION = 1  # of the words below, and of the rules; raise it with any change: all is read again
+VERSION = 1  # of the prompt and the rules; raise it with any change: everything is extracted again
 TYPES = ("person", "pet", "place", "organisation", "product", "event", "topic")
 MOST_OBJECT = 80  # characters
 SYSTEM = """\
@@ -77,7 +77,7 @@ _SUPPOSED = re.compile(rf"\b(?:{of_any(lambda one: one.facts.supposed)})\b|\?", 
 
 
 class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """A person or thing that an LLM names; see ``SYSTEM``."""
+    """An entity in the LLM's reply; see ``SYSTEM``."""
 
     name: Annotated[str, Meta(max_length=80)]
     type: Annotated[str, Meta(max_length=40)]
@@ -86,7 +86,7 @@ class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RelationReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """How somebody relates to something, as an LLM wrote it; see ``SYSTEM``."""
+    """A relation in the LLM's reply; see ``SYSTEM``."""
 
     turn: int
     subject: Annotated[str, Meta(max_length=80)]
@@ -101,19 +101,18 @@ class RelationReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RegisterReply(Struct, frozen=True, forbid_unknown_fields=True):
-    """The reply that is asked for."""
+    """The LLM's reply."""
 
     entities: Annotated[list[EntityReply], Meta(max_length=60)] = []
     relations: Annotated[list[RelationReply], Meta(max_length=60)] = []
 
 
 def system(types: Sequence[str] = TYPES) -> str:
-    """Return the system message for these types of entities."""
     return SYSTEM.format(types=", ".join(types), predicates=", ".join(PREFERRED))
 
 
 def tidy(text: str) -> str:
-    """Return a name or value without punctuation and spaces around it."""
+    """Return a name or value without outer punctuation and spaces."""
     return " ".join(clean(text)[0].split()).strip(" .,;:!?\"'“”")
 
 
@@ -121,8 +120,6 @@ def tidy(text: str) -> str:
 
 
 class _Record(Struct, frozen=True):
-    """What a reply is checked against."""
-
     turns: Sequence[Turn]
     ground: Ground
     zone: tzinfo
@@ -137,15 +134,12 @@ def check_reply(
     known: Mapping[str, str] = {},
     types: Sequence[str] = TYPES,
 ) -> dict[int, TurnExtract]:
-    """Keep what can be used of a reply.
+    """Return the usable part of a reply by log id, without turns that have none.
 
     Args:
-        asked: The turns that it was asked about, by log id.
+        asked: The turns it was asked about, by log id.
         known: Types of known entities, by folded name.
         types: Wanted types; others become "topic".
-
-    Returns:
-        By log id; a turn of which nothing is kept is left out.
     """
     own = {
         id: turn for id, turn in asked.items() if turn.role == "user" and not injected(turn.text)
@@ -166,7 +160,7 @@ def check_reply(
 
 
 def _named(entities: Iterable[EntityReply], record: _Record) -> list[EntityReply]:
-    """Return the entities whose names were said, with the attributes that were said."""
+    """Return the entities whose names occur, with the attributes that occur."""
     agents = {fold(turn.speaker) for turn in record.turns if turn.role != "user"}
     said = " ".join(f"{turn.speaker} {turn.text}" for turn in record.turns)
     kept: dict[str, EntityReply] = {}
@@ -199,7 +193,7 @@ def _nameable(name: str, said: str) -> bool:
 
 
 def _sayable(value: str, said: str, record: _Record) -> bool:
-    """Return whether a value was said, in these words or in other forms of them."""
+    """Return whether a value occurs, in these words or other forms of them."""
     if not value or len(value) > MOST_OBJECT or injected(value) or _LINK.search(value):
         return False
     words = [word for word in fingerprint(value).split() if word not in STOP_WORDS]
@@ -214,7 +208,7 @@ def _sayable(value: str, said: str, record: _Record) -> bool:
 def _statement(
     one: RelationReply, turn: Turn, record: _Record, kinds: Mapping[str, str]
 ) -> ReadStatement | None:
-    """Check one relation against the turn that it names; None where it does not hold."""
+    """Check one relation against the turn that it cites; None if it fails."""
     quote, object_ = " ".join(clean(one.quote)[0].split()), tidy(one.object)
     predicate, subject = canonical(one.predicate), tidy(one.subject)
     subject = turn.speaker if fold(subject) in _SELF else subject
@@ -250,7 +244,7 @@ def _statement(
 
 
 def _about_another(quote: str, predicate: str, object_: str) -> bool:
-    """Return whether words are about somebody of the speaker's, not about the speaker."""
+    """Return whether a quote is about somebody related to the speaker, not the speaker."""
     theirs = _THEIRS.search(quote)
     if theirs is None or predicate.startswith(("has_", "married", "friend")):
         return False
@@ -258,7 +252,7 @@ def _about_another(quote: str, predicate: str, object_: str) -> bool:
 
 
 def _moment(words: str | None, turn: Turn, record: _Record, edge: str) -> datetime | None:
-    """Resolve a time expression from when it was said; None for one that was not said."""
+    """Resolve a time expression relative to its turn; None if it does not occur."""
     said = tidy(words or "")
     if not said or strays(said, record.ground):
         return None
@@ -275,7 +269,7 @@ def _read(
     record: _Record,
     kinds: Mapping[str, str],
 ) -> TurnExtract | None:
-    """Return a turn's statements, and the names that it holds or its statements need."""
+    """Return a turn's statements, with the names it contains or its statements need."""
     words, mentions = f" {fingerprint(turn.text)} ", dict[str, Mention]()
     for one in named:
         if f" {fingerprint(one.name)} " in words:

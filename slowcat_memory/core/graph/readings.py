@@ -1,9 +1,9 @@
-"""What was read in a turn: the names that it mentions, and what it says of them.
+"""Readings: the entities that a turn mentions, and what it states about them.
 
-A *reading* is all that is kept of one turn for the graph of people and things. Entities and
-relations derive from readings alone (see `build`): when a turn is forgotten its reading goes, and
-what the others say is what holds. So nothing outlives what it was made from, and what a forgotten
-turn had ended is believed again.
+A *reading* is everything that the entity graph keeps of one turn. Entities and relations are
+derived from readings alone (see `build`): when a turn is forgotten its reading is deleted, and the
+graph follows from the others. So no derived data outlives its source, and a relation that a
+forgotten turn had ended is believed again.
 """
 
 import hashlib
@@ -18,13 +18,10 @@ from slowcat_memory.records import Made, Memory
 
 
 class Mention(Struct, frozen=True, omit_defaults=True):
-    """A name that a turn holds.
+    """A name in a turn, as spoken; ``entity`` is its entity's id, "" until it is resolved.
 
-    Attributes:
-        name: As it was said.
-        type: "person", "pet", "place", "organisation", …
-        attributes: What the turn says of it that is no relation: "email", "phone", "breed", …
-        entity: Its entity's id, "" until it is resolved.
+    ``type`` is "person", "pet", "place", "organisation", …; ``attributes`` are stated values that
+    are no relation: "email", "phone", "breed", ….
     """
 
     name: str
@@ -34,14 +31,10 @@ class Mention(Struct, frozen=True, omit_defaults=True):
 
 
 class ReadStatement(Triple, frozen=True, kw_only=True, omit_defaults=True):
-    """What a turn says of somebody or something.
+    """A turn's statement about an entity; unknown times are None.
 
-    Attributes:
-        text: The same as a sentence.
-        since: Since when, None where that was not said.
-        until: Until when, None where that was not said.
-        over: Whether it is said to be over.
-        corrects: Whether it takes back what was said before, rather than that things have changed.
+    ``over``: the turn says that it is over. ``corrects``: it retracts an earlier statement, rather
+    than reporting a change.
     """
 
     text: str
@@ -52,12 +45,9 @@ class ReadStatement(Triple, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TurnExtract(Struct, frozen=True):
-    """What was read in a turn, its names not resolved.
+    """An extraction of a turn, with unresolved names.
 
-    Attributes:
-        mentions: The names.
-        statements: What is said of them, by name.
-        sources: Log ids of the turns that it needs, its own first.
+    ``sources`` are the log ids of the turns that it depends on, its own first.
     """
 
     mentions: tuple[Mention, ...]
@@ -66,18 +56,14 @@ class TurnExtract(Struct, frozen=True):
 
 
 class TurnReading(Struct, frozen=True, kw_only=True):
-    """What one turn says, its names resolved.
+    """A turn's extraction with resolved names.
 
     Attributes:
-        scope: Its namespace.
         turn: The turn's log id.
-        speaker: The turn's speaker.
-        said: When it was said.
-        at: Since when it is believed: when it was said, or when it replaced another reading.
-        made: Which job and model made it.
-        mentions: The names.
-        statements: What is said of them.
-        sources: Log ids of all turns that it needs, its own first.
+        said: When the turn was said.
+        at: Since when it is believed: ``said``, or when it replaced another reading.
+        made: The job and model that made it.
+        sources: Log ids of all turns that it depends on, its own first.
         retired_at: Until when it was believed; None while it is.
     """
 
@@ -100,7 +86,6 @@ class TurnReading(Struct, frozen=True, kw_only=True):
         return f"{READING}/{self.turn}/{tag}"
 
     def memory(self) -> Memory:
-        """Return it as a memory."""
         facets = {
             "mentions": msgspec.json.encode(self.mentions).decode(),
             "statements": msgspec.json.encode(self.statements).decode(),
@@ -121,7 +106,7 @@ class TurnReading(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, memory: Memory) -> "TurnReading":
-        """Return the reading that a memory holds.
+        """Return the reading stored in a memory.
 
         Raises:
             ValueError: It holds none.

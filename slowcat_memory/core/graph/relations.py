@@ -1,10 +1,10 @@
-"""Relations between people, things and values, with two times: they change, and nothing is lost.
+"""Bitemporal relations between people, things and values: they change, and no history is lost.
 
 A relation has two times (Snodgrass, "Developing Time-Oriented Database Applications in SQL", 1999,
-chapter 10): it is true in the world from ``valid_from`` until ``valid_to``, and the memory believes
-it from ``recorded_at`` until ``retired_at``. What turns out to have ended, or to have been wrong,
-is retired, and what is known now is put beside it: so "where did she live in May?" and "what did we
-think in May?" both have an answer. Each interval holds its beginning and not its end.
+chapter 10): it is true in the world from ``valid_from`` until ``valid_to``, and believed from
+``recorded_at`` until ``retired_at``. A relation that ended or was wrong is retired, and the new
+knowledge is stored beside it: so "where did she live in May?" and "what did we think in May?" both
+have an answer. Intervals include their start and exclude their end.
 """
 
 import hashlib
@@ -18,22 +18,21 @@ from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Made, Memory
 
 RELATION = "relation"
-ALWAYS = datetime(1, 1, 1, tzinfo=UTC)  # since when, where that was not said
+ALWAYS = datetime(1, 1, 1, tzinfo=UTC)  # start, where it is unknown
 
 
 class Relation(Triple, frozen=True, kw_only=True):
     """A triple of entities or values, with both times.
 
     Attributes:
-        scope: Its namespace.
-        text: The same as a sentence.
-        valid_from: Since when it is true; ``ALWAYS`` where that was not said.
+        text: The triple as a sentence.
+        valid_from: Since when it is true; ``ALWAYS`` if unknown.
         valid_to: Until when; None while true.
-        recorded_at: Since when the memory believes it.
-        retired_at: Until when it did; None while it does.
-        sources: Log ids of the turns that say so.
+        recorded_at: Since when it is believed.
+        retired_at: Until when; None while believed.
+        sources: Log ids of the turns that state it.
         speaker: The user who said it.
-        made: Which job made it.
+        made: The job that made it.
     """
 
     scope: str
@@ -48,7 +47,7 @@ class Relation(Triple, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The memory id: one per statement about one interval, believed since one moment."""
+        """The memory id: one per statement, interval and start of belief."""
         until = self.valid_to.isoformat() if self.valid_to else ""
         times = (self.valid_from.isoformat(), until, self.recorded_at.isoformat())
         parts = (self.subject, self.predicate, fold(self.object), *times)
@@ -56,7 +55,6 @@ class Relation(Triple, frozen=True, kw_only=True):
         return f"{RELATION}/{digest}"
 
     def memory(self) -> Memory:
-        """Return it as a memory."""
         facets = {
             "subject": self.subject,
             "predicate": self.predicate,
@@ -81,7 +79,7 @@ class Relation(Triple, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, memory: Memory) -> "Relation":
-        """Return the relation that a memory of kind "relation/…" holds.
+        """Return the relation stored in a memory of kind "relation/…".
 
         Raises:
             KeyError: It has no subject, predicate or object.
@@ -109,7 +107,7 @@ class Relation(Triple, frozen=True, kw_only=True):
 
 
 def believed(relations: Iterable[Relation], known: datetime | None = None) -> list[Relation]:
-    """Return the relations that are believed, or were at ``known``, in their order."""
+    """Return the relations that are believed now, or were at ``known``, in order."""
     if known is None:
         return [one for one in relations if one.retired_at is None]
     return [
@@ -122,7 +120,7 @@ def believed(relations: Iterable[Relation], known: datetime | None = None) -> li
 def as_of(
     relations: Iterable[Relation], true: datetime, known: datetime | None = None
 ) -> list[Relation]:
-    """Return what held at a moment in the world, by what was believed at ``known`` (None: now)."""
+    """Return the relations true at a moment, as believed at ``known`` (None: now)."""
     return [
         one
         for one in believed(relations, known)
@@ -131,7 +129,7 @@ def as_of(
 
 
 def history(relations: Iterable[Relation], subject: str, predicate: str = "") -> list[Relation]:
-    """Return what is believed of a subject, what is over included, the earliest first."""
+    """Return the believed relations of a subject, former ones included, earliest first."""
     wanted = (
         one
         for one in believed(relations)
@@ -146,14 +144,14 @@ def history(relations: Iterable[Relation], subject: str, predicate: str = "") ->
 def assert_relation(
     known: Iterable[Relation], new: Relation, functional: bool | None = None
 ) -> list[Relation]:
-    """Assert a statement, whose ``valid_to`` is set where it was said to be over.
+    """Assert a statement; its ``valid_to`` is set if it is said to be over.
 
     Args:
-        known: The relations so far; those of other subjects and predicates are ignored.
+        known: The relations so far; other subjects and predicates are ignored.
         functional: Whether a subject has one object at a time; None asks `is_functional`.
 
     Returns:
-        What to write, those that it retires included; empty when it is known already.
+        The relations to write, including retired ones; empty if it is already known.
     """
     if functional is None:
         functional = is_functional(new.predicate)
@@ -165,13 +163,13 @@ def assert_relation(
 
 
 def _open_at(relations: Sequence[Relation], at: datetime) -> Relation | None:
-    """Return the relation that had begun by then and has not ended."""
+    """Return the relation that had begun by ``at`` and is open-ended."""
     found = [one for one in relations if one.valid_to is None and one.valid_from <= at]
     return found[-1] if found else None
 
 
 def _end_relation(open_relation: Relation, new: Relation) -> list[Relation]:
-    """End a relation: the statement without an end was wrong from now on."""
+    """End a relation: its open-ended statement is wrong from now on."""
     sources = _all_sources(open_relation.sources, new.sources)
     ended = replace(
         open_relation, valid_to=new.valid_to, recorded_at=new.recorded_at, sources=sources
@@ -180,10 +178,9 @@ def _end_relation(open_relation: Relation, new: Relation) -> list[Relation]:
 
 
 def _merge_interval(own: Sequence[Relation], new: Relation) -> list[Relation]:
-    """Assert an interval: the same statement is merged with it, any other makes room.
+    """Assert an interval: merge it with equal statements, split others.
 
-    Without an end of its own it reaches to the next thing that is known to be otherwise: news about
-    the past does not undo the present.
+    An open interval extends to the next conflicting one, so that it leaves the present unchanged.
     """
     start, end = new.valid_from, new.valid_to
     same = [one for one in own if fold(one.object) == fold(new.object)]
@@ -204,7 +201,6 @@ def _merge_interval(own: Sequence[Relation], new: Relation) -> list[Relation]:
 
 
 def _touches(one: Relation, start: datetime, end: datetime | None) -> bool:
-    """Return whether two intervals overlap, or touch."""
     return (end is None or one.valid_from <= end) and (
         one.valid_to is None or one.valid_to >= start
     )
@@ -217,7 +213,7 @@ def _reaches(one: Relation, end: datetime | None) -> bool:
 def _split_interval(
     one: Relation, start: datetime, end: datetime | None, at: datetime
 ) -> list[Relation]:
-    """Remove an interval from a relation: what is left of it lies before, after, or both."""
+    """Remove an interval from a relation; return the parts before and after it."""
     if (end is not None and one.valid_from >= end) or (
         one.valid_to is not None and one.valid_to <= start
     ):
@@ -231,7 +227,6 @@ def _split_interval(
 
 
 def retired(relation: Relation, at: datetime) -> Relation:
-    """Return a relation that is believed no longer, since a moment."""
     return replace(relation, retired_at=at)
 
 

@@ -1,4 +1,4 @@
-"""What is read in a turn without an LLM: the speaker, and what they state in so many words."""
+"""Extraction for the entity graph without an LLM: the speaker and explicit statements."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
-# What was done, planned or had once is no relation.
+# Past actions, plans and former possessions are no relations.
 PASSING = frozenset({"appointment", "decided", "finished", "has_to", "wants_reminder"})
 _CORRECTS = re.compile(rf"^(?:{of_any(lambda one: one.facts.corrects)})", re.IGNORECASE)
 _NEXT = re.compile(
@@ -23,14 +23,9 @@ _NEXT = re.compile(
 
 
 def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> TurnExtract | None:
-    """Read a turn without an LLM.
+    """Return a user's statements in a turn; ``known`` has entity types by folded name.
 
-    Args:
-        known: Types of known entities, by folded name.
-
-    Returns:
-        What a user states; None where that is nothing, for the agent's turns, and where anything
-        reads like an order.
+    None if there are none, for the agent's turns, and if anything resembles a prompt injection.
     """
     if turn.role != "user" or injected(turn.text):
         return None
@@ -73,7 +68,7 @@ def _statement(
 
 
 def _since(quote: str, turn: Turn, zone: tzinfo) -> datetime | None:
-    """Return since when, where that is said right behind the words: "I moved to Rome last May"."""
+    """Return the start date directly after the quote: "I moved to Rome last May"."""
     text = " ".join(turn.text.split())
     _, found, rest = text.partition(" ".join(quote.split()))
     sentence = re.split(r"[.!?;]", rest, maxsplit=1)[0]

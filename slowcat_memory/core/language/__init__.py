@@ -1,4 +1,4 @@
-"""What depends on a language: which there are, and each one's words and sentences."""
+"""Languages: which exist, and the words and sentences of each."""
 
 import pkgutil
 from collections.abc import Callable
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def read(folder: str) -> Language:
-    """Return the language of a folder beside this file.
+    """Load the language of a subfolder.
 
     Raises:
         ValueError: A table is empty; the message names it.
@@ -34,19 +34,16 @@ def read(folder: str) -> Language:
     return language
 
 
-# Each folder is a language.
+# Each subfolder is a language.
 LANGUAGES = tuple(read(found.name) for found in pkgutil.iter_modules(__path__) if found.ispkg)
 
 
 @cache
 def language_of(name: str) -> Language:
-    """Return the language that a name means.
-
-    Args:
-        name: Its code, or its name in English or in itself, in any case: "de", "german", "Deutsch".
+    """Return a language by its code, or its English or native name, in any case.
 
     Raises:
-        ConfigError: There is no such language; the message names those that there are.
+        ConfigError: There is no such language; the message lists the existing ones.
     """
     wanted = name.strip().casefold()
     for one in LANGUAGES:
@@ -58,14 +55,14 @@ def language_of(name: str) -> Language:
 
 
 def of_any(pattern: Callable[[Language], str]) -> str:
-    """Return a pattern that matches whatever that of any language matches.
+    """Return a pattern that matches if that of any language does.
 
     Args:
-        pattern: Takes it from a language's table; "" where the language has none.
+        pattern: Returns the pattern of a language's table; "" for none.
     """
     return "|".join(filter(None, map(pattern, LANGUAGES)))
 
 
 def words_of_any(words: Callable[[Language], frozenset[str]]) -> frozenset[str]:
-    """Return the words that any language's list holds."""
+    """Return the union of a word list over all languages."""
     return frozenset().union(*map(words, LANGUAGES))

@@ -1,4 +1,4 @@
-"""Words by which facts and relations are read, checked and compared; each language has its tables."""
+"""Words for extracting, checking and comparing facts and relations, by language."""
 
 from collections.abc import Mapping
 
@@ -6,21 +6,21 @@ from msgspec import Struct
 
 from slowcat_memory.core.language.data import word_set
 
-# Parts of patterns. Case counts in names alone.
+# Parts of patterns; only names are case-sensitive.
 NAME = r"(?-i:[A-ZÄÖÜ][\w'’-]+(?: (?:(?:of|the|von|van|de) )*[A-ZÄÖÜ][\w'’-]+)*)"
 CAPITAL = r"(?-i:[A-ZÄÖÜ][a-zäöüß]+)"
 NAMED, THING = rf"(?P<o>{NAME})", r"(?P<o>[^.,;!?]{2,60}?)"
 
 
 class StatementRule(Struct, frozen=True):
-    """One way in which people state a fact about themselves.
+    """One pattern of a fact that people state about themselves.
 
     Attributes:
         type: Of the fact.
         predicate: Of the fact.
         content: Its sentence, with {s} for the subject and {o} for the object.
-        pattern: What is said; groups ``o`` and, where it is about somebody else, ``s``.
-        over: Whether it says that this is over.
+        pattern: Groups ``o`` and, for facts about others, ``s``.
+        over: Whether it states that the fact is over.
         subject: The group that names the subject; "" for the speaker.
     """
 
@@ -33,14 +33,14 @@ class StatementRule(Struct, frozen=True):
 
 
 class StatementWords(Struct, frozen=True, kw_only=True):
-    """Facts that people state in so many words.
+    """Patterns of facts that people state explicitly.
 
     Attributes:
         rules: In order.
-        unsure: Pattern of words that make a sentence no plain statement.
-        not_in_object: Pattern of words that an object in the third person cannot hold.
-        cut_short: Pattern of words at which no object ends.
-        trailing: Words at the end of an object that are no part of it.
+        unsure: Words that make a sentence no plain statement.
+        not_in_object: Words that an object in the third person cannot contain.
+        cut_short: Words that cannot end an object.
+        trailing: Words to remove from the end of an object.
     """
 
     rules: tuple[StatementRule, ...]
@@ -51,23 +51,23 @@ class StatementWords(Struct, frozen=True, kw_only=True):
 
 
 class FactWords(Struct, frozen=True, kw_only=True):
-    """Words that decide about a fact or a relation: patterns, but for ``pleasantries``.
+    """Patterns that classify a fact or a relation; ``pleasantries`` are words.
 
     Attributes:
-        reported: Speaks of the conversation itself, which is no fact.
-        passing: Holds for the moment alone.
-        orders: Begins an instruction.
-        instructs: An instruction wherever it stands.
-        to_reader: An instruction in what an LLM wrote.
-        denied: Says that something is not so; two facts that differ in it differ.
+        reported: About the conversation itself, which is no fact.
+        passing: True only for the moment.
+        orders: Beginnings of an instruction.
+        instructs: An instruction anywhere in a text.
+        to_reader: An instruction in an LLM's text.
+        denied: Negation; two facts that differ in it differ.
         negated: The same in the quote of a relation.
-        supposed: Says what might be.
+        supposed: Suppositions.
         first_person: Pronouns of the speaker.
-        possessives: Words in front of ``relatives``: "my".
+        possessives: Words before ``relatives``: "my".
         relatives: People and animals that somebody has.
-        corrects: Begins a correction of what was said before.
-        before_date: May stand between a relation and the time since when it holds.
-        pleasantries: Words of turns that hold nothing else, and need no description.
+        corrects: Beginnings of a correction of an earlier statement.
+        before_date: Words between a relation and its start date.
+        pleasantries: Words of turns without other content, which need no description.
     """
 
     reported: str
@@ -87,18 +87,18 @@ class FactWords(Struct, frozen=True, kw_only=True):
 
 
 class NameWords(Struct, frozen=True, kw_only=True):
-    """What stands in a name and does not distinguish it.
+    """Parts of a name that do not distinguish it.
 
     Attributes:
-        titles: In front of a name.
+        titles: Before a name.
         suffixes: Generations: "jr".
-        roles: Likewise in front: "my boss Linda".
-        pets: Kinds of pets, likewise.
+        roles: Also before a name: "my boss Linda".
+        pets: Kinds of pets, also before a name.
         articles: Articles and possessives.
-        fillers: Further words that are left out of the name of a thing.
+        fillers: Other words to remove from the name of a thing.
         legal: Legal forms of companies.
-        orders: Words for an order, which its number alone distinguishes.
-        abbreviations: And what they are short for; likewise spellings and numerals.
+        orders: Words for an order, which only its number distinguishes.
+        abbreviations: With their long forms; also spellings and numerals.
     """
 
     titles: frozenset[str]
@@ -113,7 +113,6 @@ class NameWords(Struct, frozen=True, kw_only=True):
 
 
 def name_words(lists: Mapping[str, str], abbreviations: Mapping[str, str] = {}) -> NameWords:
-    """Return the table of the lists in ``words.toml``."""
     return NameWords(
         **{name: word_set(words) for name, words in lists.items()}, abbreviations=abbreviations
     )

@@ -1,6 +1,6 @@
-"""Words by which the recall gate decides; each language has a table of them.
+"""Words for the recall gate, by language.
 
-The lists stand in a language's ``words.toml``, the patterns in its ``gate.py``.
+Lists come from the language's ``words.toml``, patterns from its ``gate.py``.
 """
 
 import re
@@ -15,25 +15,24 @@ PhraseTable = Mapping[str, tuple[tuple[str, ...], ...]]
 
 
 class GateWords(Struct, frozen=True, kw_only=True):
-    """One language's words.
+    """Words of the recall gate in one language.
 
     Attributes:
-        greetings: Stand before the actual words and are no part of them. Phrases by first word,
-            the longest first.
-        fillers: Answers, thanks, laughter and goodbyes, greetings included: ask for nothing.
-        courtesy: May stand around a device command.
-        please: Words that may stand anywhere in one.
-        commands: Whole utterances that tell the agent or a device what to do.
-        verbs: Other device commands hold one of these, one of ``devices``, and else only ``other``.
+        greetings: Precede the actual words. Phrases by first word, the longest first.
+        fillers: Answers, thanks, laughter and goodbyes, including greetings: need no recall.
+        courtesy: Allowed around a device command.
+        please: Allowed anywhere in a device command.
+        commands: Whole utterances that command the agent or a device.
+        verbs: Other device commands consist of one of these, one of ``devices``, and ``other``.
         devices: See ``verbs``.
         other: See ``verbs``.
         time: Whole utterances that ask for the time or the date.
-        about_now: Marks a folded question that needs today's date.
-        asking: First words of a question or a request to tell.
-        memory: Marks a folded question for a memory.
-        advice: Beginnings that ask what to do, and for no memory.
-        general: Marks a question about the world, although it names somebody.
-        named: Matches, in the original spelling, what stands before a name that is asked about.
+        about_now: Matches a folded question that needs today's date.
+        asking: First words of a question or of a request for information.
+        memory: Matches a folded question for a memory.
+        advice: Beginnings that ask for advice, not for a memory.
+        general: Matches a question about the world that names somebody.
+        named: Matches, in the original spelling, the text before a name in a question.
     """
 
     greetings: PhraseTable
@@ -54,7 +53,6 @@ class GateWords(Struct, frozen=True, kw_only=True):
 
 
 def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWords:
-    """Return the table of the lists in ``words.toml`` and of the patterns beside them."""
     plain = defaultdict(str, lists)
     return GateWords(
         greetings=_by_first_word(plain["greetings"]),
@@ -72,7 +70,7 @@ def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWor
 
 
 def _by_first_word(*texts: str) -> PhraseTable:
-    """Return the phrases of texts by their first word, the longest first."""
+    """Return phrases by first word, the longest first."""
     made: dict[str, list[tuple[str, ...]]] = {}
     distinct = dict.fromkeys(phrase for text in texts for phrase in phrase_list(text))
     for phrase in sorted(distinct, key=len, reverse=True):
@@ -82,5 +80,4 @@ def _by_first_word(*texts: str) -> PhraseTable:
 
 
 def any_of(*expressions: str) -> re.Pattern[str]:
-    """Compile expressions of which one must match."""
     return re.compile("|".join(f"(?:{expression})" for expression in expressions))

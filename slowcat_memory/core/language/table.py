@@ -1,9 +1,8 @@
-"""What a language must bring: every list of words and every sentence, by the job that uses it.
+"""The tables of a language: word lists, patterns and sentences, grouped by the code that uses them.
 
-``Language`` is one language's whole table. Lists of words stand in the folder's ``words.toml``,
-sentences in ``sentences.toml``, patterns in its modules. Patterns are regular expressions without
-flags; the code that compiles them says which (most ignore case). A field without a default must be
-filled in: ``missing`` names those that are not.
+Word lists come from the folder's ``words.toml``, sentences from ``sentences.toml``, patterns from
+its modules. Patterns are regular expressions without flags; most are compiled to ignore case.
+``missing`` lists required fields that are empty.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,15 +35,15 @@ CommandKind = Literal[
 
 
 class CommandRule(Struct, frozen=True, kw_only=True):
-    """One way to say a voice command.
+    """One pattern of a voice command.
 
     A pattern is a regular expression over words in lower case that are separated by single spaces,
-    without punctuation. ``{x}`` is the argument; ``{name}`` inserts one of the table's ``parts``.
-    A rule matches when its pattern is the whole utterance, apart from filler words around it.
+    without punctuation. ``{x}`` is the argument; ``{name}`` inserts one of the table's ``parts``. A
+    rule matches when its pattern is the whole utterance, apart from filler words around it.
 
     Attributes:
-        kind: Which command.
-        says: Its pattern, see above.
+        kind: The command.
+        says: The pattern.
         needs: Pattern that the argument must begin with; "" for anything.
         never: Pattern that the argument must not begin with; "" for nothing.
         never_ends: Pattern that the argument must not end with; "" for nothing.
@@ -62,24 +61,24 @@ class CommandRule(Struct, frozen=True, kw_only=True):
 
 
 def rules_of(kind: CommandKind, *patterns: str, **limits: Any) -> tuple[CommandRule, ...]:
-    """Return rules for several ways to say a command, with the same limits."""
+    """Return one rule per pattern, with the same limits."""
     return tuple(CommandRule(kind=kind, says=says, **limits) for says in patterns)
 
 
 class CommandWords(Struct, frozen=True, kw_only=True):
-    """Voice commands to the memory.
+    """Voice commands.
 
     Attributes:
-        before: Filler words in front of a command.
-        after: Filler words behind a command.
-        after_plain: More of them, where the command has no argument.
-        parts: Patterns by the name under which rules insert them.
-        rules: In order; the first that matches counts.
-        answers: Ways to answer a question that the memory asked; ignored at any other time.
+        before: Filler words before a command.
+        after: Filler words after a command.
+        after_plain: More of them, after a command without an argument.
+        parts: Named patterns that rules insert.
+        rules: In order; the first match counts.
+        answers: Answers to a question of the memory; ignored at any other time.
         requests: Those of ``before`` that make a question a command: "could you remember that…?"
-        own: Words by which users speak of themselves, a pattern.
-        everything: Words for all that is stored ("forget everything", "forget about me").
-        leading: Words in front of a topic to forget that are no part of it ("my", "the").
+        own: Pattern of words by which users refer to themselves.
+        everything: Words for everything stored ("forget everything", "forget about me").
+        leading: Words before a topic to forget that are not part of it ("my", "the").
     """
 
     before: tuple[str, ...]
@@ -95,20 +94,17 @@ class CommandWords(Struct, frozen=True, kw_only=True):
 
 
 class DateWords(Struct, frozen=True, kw_only=True):
-    """How dates and times are read aloud.
+    """Words for dates and times that are read aloud.
 
     Attributes:
         months: January first.
         weekdays: Monday first.
-        today: The word; likewise ``yesterday``.
-        yesterday: See ``today``.
-        parts: Part of today by the hour at which it begins.
-        on: A day of this week, ``{}`` for its name.
+        parts: Parts of the day, by the hour at which they begin.
+        on: A day of this week; ``{}`` is its name.
         last: A day of last week, likewise.
         day: ``{day}`` and ``{month}``.
-        until: ``{}`` for the end.
-        ago: How long ago: "today", then ``{}`` for the number in "days", "weeks", "months",
-        "years".
+        until: ``{}`` is the end.
+        ago: "today", then ``{}`` for the number in "days", "weeks", "months", "years".
     """
 
     months: tuple[str, ...]
@@ -124,13 +120,12 @@ class DateWords(Struct, frozen=True, kw_only=True):
 
 
 class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
-    """The block of recalled memories that goes before the LLM.
+    """Sentences of the memory block.
 
     Attributes:
-        instruction: What the system prompt says about the block; ``{tag}`` is its opening tag.
-        search: What it says about the ``{tool}`` that searches the memory.
-        now: ``{weekday}``, ``{date}`` and ``{time}`` of now.
-        unknown: Says that nothing is remembered.
+        instruction: System prompt text about the block; ``{tag}`` is its opening tag.
+        search: System prompt text about the search tool ``{tool}``.
+        now: ``{weekday}``, ``{date}`` and ``{time}``.
         agent: The agent as the speaker of a memory.
         line: A memory: ``{when}``, ``{who}``, ``{text}``.
     """
@@ -144,16 +139,16 @@ class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
 
 
 class PreambleSentences(Struct, frozen=True, kw_only=True):
-    """The session preamble.
+    """Sentences of the session preamble.
 
     Attributes:
-        noted: Stands before the blocks.
-        headings: By the label of a block.
+        noted: Precedes the blocks.
+        headings: By block label.
         about: ``{user}``, ``{facts}``.
-        once: One session before: ``{date}``, ``{ago}``, ``{weekday}`` and ``{today}``.
-        times: Several: also ``{times}``.
+        once: After one earlier session: ``{date}``, ``{ago}``, ``{weekday}``, ``{today}``.
+        times: After several: also ``{times}``.
         last_time: The last session's ``{summary}``.
-        pinned: Stands before the pinned memories.
+        pinned: Precedes the pinned memories.
         icebreaker: ``{text}`` of what may be brought up.
     """
 
@@ -172,14 +167,14 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
 
     Attributes:
         tone: The user's ``{tone}``.
-        tones: How it changed: ``{tones}``.
-        tone_of_day: One step of that: ``{tone}``, ``{day}``.
-        then: Between two steps.
-        tone_names: By tone, as the tone words are keyed.
-        advised: What the agent advised: ``{day}``, ``{text}``.
+        tones: Changes of tone: ``{tones}``.
+        tone_of_day: One step of ``{tones}``: ``{tone}``, ``{day}``.
+        then: Separates two steps.
+        tone_names: By tone, with the keys of ``Language.tones``.
+        advised: Advice of the agent: ``{day}``, ``{text}``.
         recent: ``{text}`` of the last session's summary.
         topics: ``{topics}`` of the last day.
-        profile: A profile field by its name, ``{}`` for the value.
+        profile: By profile field; ``{}`` is the value.
     """
 
     tone: str
@@ -194,14 +189,14 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
 
 
 class IcebreakerSentences(Struct, frozen=True, kw_only=True):
-    """What the agent is told to ask: each with ``{quote}`` and ``{day}``."""
+    """Questions for the agent to ask; each has ``{quote}`` and ``{day}``."""
 
     open_thread: str
     event: str
 
 
 class Sentences(Struct, frozen=True, kw_only=True):
-    """All that the product writes in a language: fields of ``Language`` by the same names."""
+    """All generated sentences; ``Language`` has fields of the same names."""
 
     replies: Mapping[str, str]
     dates: DateWords
@@ -212,24 +207,24 @@ class Sentences(Struct, frozen=True, kw_only=True):
 
 
 def read_sentences(package: str) -> dict[str, Any]:
-    """Return what a language package's ``sentences.toml`` holds, as arguments of ``Language``.
+    """Return a language package's ``sentences.toml`` as arguments of ``Language``.
 
     Raises:
-        msgspec.ValidationError: One is not there; the message names it.
+        msgspec.ValidationError: A sentence is missing; the message names it.
     """
     return asdict(msgspec.toml.decode(read_data(package, "sentences.toml"), type=Sentences))
 
 
 class ReactionWords(Struct, frozen=True, kw_only=True):
-    """How users correct or confirm a reply: patterns over lower-case words.
+    """Patterns over lower-case words for corrections and confirmations of a reply.
 
     Attributes:
-        lead: Filler words in front.
-        no: Words that deny.
-        wrong: Beginnings that correct; what follows is the correction.
-        denied: Beginnings that correct only behind one of ``no``.
+        lead: Leading filler words.
+        no: Denials.
+        wrong: Beginnings of a correction; the correction follows.
+        denied: Beginnings of a correction, only after one of ``no``.
         right: Whole utterances that confirm.
-        thanks: Words that may stand behind a confirmation.
+        thanks: Words that may follow a confirmation.
     """
 
     lead: str
@@ -241,11 +236,11 @@ class ReactionWords(Struct, frozen=True, kw_only=True):
 
 
 class OverviewWords(Struct, frozen=True, kw_only=True):
-    """Questions that ask for an overview of a time: patterns.
+    """Patterns of questions that ask for an overview of a period.
 
     Attributes:
-        asks: One of them asks for an overview.
-        about_a_thing: One of them shows that a single thing is asked about after all.
+        asks: Patterns of overview questions.
+        about_a_thing: Patterns of questions about a single thing; these are no overview questions.
     """
 
     asks: tuple[str, ...]
@@ -253,13 +248,13 @@ class OverviewWords(Struct, frozen=True, kw_only=True):
 
 
 class ProactiveWords(Struct, frozen=True, kw_only=True):
-    """What is worth asking about another time: patterns of words.
+    """Patterns for open threads and icebreakers.
 
     Attributes:
-        asks: Beginnings of an icebreaker that asks.
-        dated: What is dated and worth asking about.
-        has: Words by which somebody has something ahead of them.
-        over: Words that show that it is over.
+        asks: Beginnings of an icebreaker that is a question.
+        dated: Dated events worth asking about.
+        has: Words for an event that is still ahead.
+        over: Words for an event that is over.
         own: First-person words.
     """
 
@@ -271,15 +266,15 @@ class ProactiveWords(Struct, frozen=True, kw_only=True):
 
 
 class SummaryWords(Struct, frozen=True, kw_only=True):
-    """Words that choosing and cutting sentences looks at.
+    """Words for choosing and cutting sentences.
 
     Attributes:
         clause: Words before which speech without punctuation may be cut.
-        points_back: Pattern of a beginning that speaks of what the sentence before it named.
+        points_back: Pattern of a beginning that refers to the sentence before.
         own: First-person words that mark a statement.
         advice: Patterns of advice anywhere in a sentence.
         advice_begins: Patterns of advice at its beginning.
-        denials: Words that deny the tone word after them.
+        denials: Words that negate the tone word after them.
     """
 
     clause: frozenset[str]
@@ -294,15 +289,15 @@ class Language(Struct, frozen=True, kw_only=True):
     """One language's tables.
 
     Attributes:
-        name: English name in lower case, which is that of its Snowball stemmer.
-        code: Two letters.
-        native: What it calls itself.
+        name: English name in lower case, also the name of its Snowball stemmer.
+        code: Two-letter code.
+        native: Its name in the language itself.
         other_names: Further names, e.g. the three-letter code.
-        replies: What the memory says aloud, by name; ``{…}`` are filled in.
-        tones: Words that tell how somebody sounds, separated by spaces, by tone.
+        replies: Spoken replies by name, with ``{…}`` placeholders.
+        tones: Words that show a speaker's tone, separated by spaces, by tone.
         injection: Patterns of text that reads like an instruction to an LLM.
-        importance: Patterns of words that make a text important, and what each adds to the 0.5 of
-            an ordinary text; all together stay below 0.5, which is a pin's.
+        importance: Patterns of important words and the weight each adds to an ordinary text's 0.5;
+            together below 0.5, so that pins stay above.
     """
 
     name: str
@@ -331,15 +326,9 @@ class Language(Struct, frozen=True, kw_only=True):
 
 
 def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterator[str]:
-    """Name what a language's table lacks.
+    """Yield the dotted paths of required fields and keys that a table lacks.
 
-    Args:
-        table: The table, or a part of it.
-        like: A complete table: each of its mappings' keys is expected as well.
-        path: Where in the whole this part stands.
-
-    Yields:
-        Dotted paths of required fields that are empty, and of keys that are not there.
+    Keys are those of the mappings of ``like``, a complete table; ``path`` is that of ``table``.
     """
     for field in fields(table):
         value, name = getattr(table, field.name), f"{path}.{field.name}".lstrip(".")
@@ -353,5 +342,5 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
 
 
 def _same_keys(name: str) -> bool:
-    """Return whether the keys of a mapping are names that code looks up, and not words."""
+    """Return whether a mapping's keys are names that code looks up, not words."""
     return not name.startswith(("commands.", "gate.", "time.", "dates.parts", "names."))

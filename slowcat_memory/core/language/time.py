@@ -1,10 +1,10 @@
-"""Words that speak about time, by language, and the kinds of them that the grammar knows.
+"""Words for time, by language, and their kinds in the grammar.
 
-A table maps a word, or a few words, to a *kind* (one letter) and a value. The grammar
-(``core.time.grammar``) knows kinds only, so that another language is another table. Words are in
-lower case; a possessive 's is taken off before the look-up ("last year's").
+A table maps a word or phrase to a *kind* (one letter) and a value. The grammar
+(``core.time.grammar``) only uses kinds, so that another language is another table. Words are in
+lower case; a possessive 's is removed before the look-up ("last year's").
 
-| kind | what | value |
+| kind | meaning | value |
 |---|---|---|
 | D | a day | days from today, and the part of the day or None |
 | R | a vague time | days from today, from and to |
@@ -22,7 +22,7 @@ lower case; a possessive 's is taken off before the look-up ("last year's").
 | B F A o | between; from; and; to | None |
 | i j J f T | "in"; other prepositions; one with "the" in it; "of"; "the" | None |
 | z | "this time" | None |
-| x | what shows that a month's name before it is a verb | None |
+| x | shows that a month's name before it is a verb | None |
 
 N (a number in digits), q (7th), Y (a year), X (a whole date) and | (the end of a sentence) need no
 table.
@@ -33,21 +33,21 @@ from typing import Any
 
 from msgspec import Struct
 
-CENTRES = frozenset("DRWPMmvsHU")  # without one of these, a text says no time but by a number
+CENTRES = frozenset("DRWPMmvsHU")  # without one of these, a text names a time only by a number
 
 MORNING, AFTERNOON, EVENING, NIGHT = (5, 12), (12, 18), (17, 24), (18, 30)
 
 
 class TimeWords(Struct, frozen=True):
-    """One language's words for time.
+    """Words for time in one language.
 
     Attributes:
-        table: Word or words to kind and value.
-        phrases: The entries of several words by their first word, the longest first.
-        triggers: Words without one of which a text says no time.
-        future: Words of plans: with one, "on Monday" is the coming Monday.
-        past: Words that outweigh them.
-        ordinal: What may follow the digits of an ordinal ("7th").
+        table: Kind and value by word or phrase.
+        phrases: The phrases by first word, the longest first.
+        triggers: A text without any of these names no time.
+        future: Words for plans: with one, "on Monday" is the coming Monday.
+        past: Words that override ``future``.
+        ordinal: Endings after the digits of an ordinal ("7th").
     """
 
     table: Mapping[str, tuple[str, Any]]
@@ -61,10 +61,10 @@ class TimeWords(Struct, frozen=True):
 def time_words(
     entries: Mapping[str, Mapping[str, Any]], *, future: str, past: str, ordinal: str = ""
 ) -> TimeWords:
-    """Make a table.
+    """Build a table.
 
     Args:
-        entries: By kind, words to values; "/" parts spellings of the same.
+        entries: Values by word, by kind; "/" separates spellings.
     """
     table = {
         spelling: (kind, value)
@@ -91,16 +91,15 @@ def time_words(
 
 
 def numbers(names: str, first: int = 1, step: int = 1) -> dict[str, tuple[int, int]]:
-    """Return numerals with their values, as the least and the most they mean."""
+    """Return numerals with their values, as least and most."""
     values = range(first, first + step * len(names.split()), step)
     return {name: (n, n) for name, n in zip(names.split(), values, strict=True)}
 
 
 def places(names: str, first: int = 1) -> dict[str, int]:
-    """Return words with their places, counted from ``first``."""
     return {name: place for place, name in enumerate(names.split(), first)}
 
 
 def valueless(names: str) -> dict[str, None]:
-    """Return words without a value; "_" stands for a blank."""
+    """Return words without a value; "_" is a blank."""
     return dict.fromkeys(name.replace("_", " ") for name in names.split())

@@ -1,4 +1,4 @@
-"""What is worth asking about another time: what a user left open, and how something dated went."""
+"""Finds open threads: unfinished matters of a user, and dated events to ask about."""
 
 import hashlib
 import re
@@ -41,7 +41,7 @@ def _any(words: Callable[[ProactiveWords], str]) -> str:
 
 _ASKS = re.compile(rf"^(?:{_any(lambda words: words.asks)})\b", re.IGNORECASE)
 _DATED = re.compile(rf"\b(?:{_any(lambda words: words.dated)})\b", re.IGNORECASE)
-_HAS = re.compile(  # somebody has something ahead of them
+_HAS = re.compile(  # an event that is still ahead
     rf"^(?!.*\b(?:{_any(lambda words: words.over)})\b).*\b(?:{_any(lambda words: words.has)})\b",
     re.IGNORECASE,
 )
@@ -49,14 +49,13 @@ _OWN = re.compile(rf"\b(?:{_any(lambda words: words.own)})\b", re.IGNORECASE)
 
 
 class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the agent finds by itself to ask about; when it may ask is set in [icebreakers].
+    """Open threads that the agent finds by itself; [icebreakers] sets when it may ask.
 
     Attributes:
-        most: Open threads of its own that may wait at once; more of them nag. What an application
-            pushes comes on top.
+        most: Most open threads waiting at once, not counting those pushed by an application.
         rest_h: Hours between a statement and asking about it, or between the end of a dated event
             and asking how it went.
-        expire_days: Days after which it is no longer worth asking.
+        expire_days: Days after which an open thread is dropped.
     """
 
     most: Annotated[int, Meta(ge=0, le=100)] = 3
@@ -65,24 +64,20 @@ class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Phrased(Struct, frozen=True, forbid_unknown_fields=True):
-    """The LLM's answer.
-
-    Attributes:
-        text: What the agent is told to ask.
-    """
+    """The LLM's reply: the question for the agent to ask."""
 
     text: Annotated[str, Meta(max_length=600)]
 
 
 class OpenThread(Struct, frozen=True, kw_only=True):
-    """Something to ask about.
+    """A matter that the agent may ask about.
 
     Attributes:
         source: Id of the fact or chunk it is about.
-        what: Where it comes from.
-        said: The words.
-        due: From when it may be brought up.
-        until: Until when.
+        what: Its origin.
+        said: The user's words.
+        due: Earliest time to bring it up.
+        until: Latest time to bring it up.
     """
 
     source: str
@@ -92,7 +87,7 @@ class OpenThread(Struct, frozen=True, kw_only=True):
     until: datetime
 
     def id(self, scope: str) -> str:
-        """Return the icebreaker's id: one for each source."""
+        """Return the icebreaker's id, one per source."""
         digest = hashlib.blake2b(f"{scope}\0{self.source}".encode(), digest_size=8).hexdigest()
         return f"{ICEBREAKER}/{digest}"
 
@@ -100,11 +95,7 @@ class OpenThread(Struct, frozen=True, kw_only=True):
 def of_facts(
     memories: Iterable[Memory], now: datetime, zone: tzinfo, options: BringUpOptions
 ) -> list[OpenThread]:
-    """Find what facts leave open.
-
-    Returns:
-        The most important first, without expired ones.
-    """
+    """Find the open threads in facts: the most important first, without expired ones."""
     facts = [m for m in memories if m.kind in (THREAD, EVENT) and harmless(m.text)]
     found = list[OpenThread]()
     for memory in valid_of_kind(facts, "fact"):
@@ -126,14 +117,7 @@ def of_turns(
     options: BringUpOptions,
     language: str = "english",
 ) -> list[OpenThread]:
-    """Find what users said that they would do, where no facts were extracted.
-
-    Args:
-        language: Of the words for time, as in ``language_of``.
-
-    Returns:
-        As ``of_facts``.
-    """
+    """Find users' plans in turns, for use without extracted facts; sorted as by ``of_facts``."""
     found = list[OpenThread]()
     for turn in (turn for turn in turns if turn.role == "user" and not turn.aside):
         for sentence in sentences(turn.text):
@@ -148,10 +132,9 @@ def of_turns(
 
 
 def _ends(sentence: str, at: datetime, zone: tzinfo, language: str) -> list[datetime]:
-    """List the ends of the days that a sentence names.
+    """Return the ends of the days that a sentence names.
 
-    A day of the week without a word of plans is read as the last one; if somebody *has* something
-    on it, it is the coming one.
+    A weekday is the last one without words for plans, the coming one after "has" and the like.
     """
     found = expressions.times(sentence, at, zone, WhenOptions(language=language))
     days = [one.end for one in found if one.end - one.start <= DAYS and not one.vague]
@@ -171,7 +154,7 @@ def _open_thread(
 
 
 def _end_of_day(memory: Memory, zone: tzinfo) -> datetime | None:
-    """Return the end of the day that a fact is dated with, None if it has no date."""
+    """Return the end of a fact's day; None if it has no date."""
     try:
         first = datetime.fromisoformat(memory.facets.get("date", "")).replace(tzinfo=zone)
     except ValueError:
@@ -185,7 +168,7 @@ def _ranked(found: Iterable[OpenThread], now: datetime) -> list[OpenThread]:
 
 
 def phrase(thread: OpenThread, zone: tzinfo, language: Language = ENGLISH) -> str:
-    """Return what the agent is told to ask, worded without an LLM."""
+    """Return the question for the agent, worded without an LLM."""
     words = language.icebreakers
     template = words.open_thread if thread.what == "thread" else words.event
     quote = shorten_to_chars(neutralise(thread.said.text).rstrip(". "), QUOTE_CHARS)
@@ -193,7 +176,7 @@ def phrase(thread: OpenThread, zone: tzinfo, language: Language = ENGLISH) -> st
 
 
 def kept(answer: Phrased, ground: Ground) -> str:
-    """Return an LLM's phrase if it asks and adds nothing to the record, else ""."""
+    """Return an LLM's phrase if it is a question and adds nothing to the record, else ""."""
     text = tidy(answer.text)
     fits = len(text) <= TEXT_CHARS and len(sentences(text)) <= 2
     return text if fits and _ASKS.search(text) and holds(text, ground) else ""
@@ -202,12 +185,7 @@ def kept(answer: Phrased, ground: Ground) -> str:
 def icebreaker(
     thread: OpenThread, text: str, *, scope: str, speaker: str, now: datetime, made: Made
 ) -> Memory:
-    """Return an open thread as a memory for the queue; its id depends on its source alone.
-
-    Args:
-        thread: The open thread.
-        text: What the agent is told to ask.
-    """
+    """Return an open thread as an icebreaker; its id depends on its source alone."""
     return Memory(
         id=thread.id(scope),
         kind=ICEBREAKER,

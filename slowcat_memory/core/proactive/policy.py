@@ -1,4 +1,4 @@
-"""Icebreakers: what the agent may bring up by itself, and when it may.
+"""Icebreakers: what the agent may bring up by itself, and when.
 
 An icebreaker is a memory: its importance is its priority, it may be used from ``valid_from`` until
 ``valid_to``, and it is retired once it is used or dropped.
@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import ICEBREAKER, family
 from slowcat_memory.records import Memory
 
-ANY_HOUR = f"{ICEBREAKER}/any-hour"  # kind of those that ignore the quiet hours
-USED, PASSED = "used", "passed over"  # outcomes of one that a session has retired
+ANY_HOUR = f"{ICEBREAKER}/any-hour"  # kind that ignores the quiet hours
+USED, PASSED = "used", "passed over"  # outcomes of an icebreaker that a session has retired
 _OUTCOME = "became"  # facet
 _HOUR = r"([01]\d|2[0-3]):[0-5]\d"
 
@@ -24,11 +24,11 @@ class IcebreakerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """When the agent may bring something up by itself.
 
     Attributes:
-        quiet_hours: When it may not, e.g. "22:00-08:00" in the user's time zone; "" for no quiet
-            hours.
-        min_absence_h: Hours after a conversation in which it may not: a user who comes back after
+        quiet_hours: Hours without icebreakers, e.g. "22:00-08:00" in the user's time zone; "" for
+            none.
+        min_absence_h: Hours after a conversation without icebreakers: a user who returns after
             lunch has not been away.
-        most: Icebreakers that may wait; the least important are dropped. More of them nag.
+        most: Most waiting icebreakers; the least important are dropped.
         expire_days: Days after which one is dropped, unless it was pushed with its own expiry.
     """
 
@@ -39,11 +39,7 @@ class IcebreakerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def waiting(memories: Iterable[Memory], now: datetime) -> list[Memory]:
-    """Return the icebreakers among memories that are neither used, dropped nor expired.
-
-    Returns:
-        The most important first; of equals, the first to expire.
-    """
+    """Return icebreakers neither used, dropped nor expired, by importance, then expiry."""
     found = [
         memory
         for memory in memories
@@ -53,7 +49,6 @@ def waiting(memories: Iterable[Memory], now: datetime) -> list[Memory]:
 
 
 def expired(memory: Memory, now: datetime) -> bool:
-    """Return whether an icebreaker's time has passed."""
     return memory.valid_to is not None and memory.valid_to <= now
 
 
@@ -64,12 +59,7 @@ def choose(
     last: datetime | None,
     options: IcebreakerOptions,
 ) -> Memory | None:
-    """Choose what the agent may bring up in a session that begins now.
-
-    Args:
-        last: When the last conversation ended, None if there was none.
-        options: When it may.
-    """
+    """Choose a new session's icebreaker; ``last`` is the end of the last conversation."""
     if last is not None and now - last < timedelta(hours=options.min_absence_h):
         return None
     quiet = is_quiet(now, zone, options.quiet_hours)
@@ -88,20 +78,12 @@ def with_outcome(memory: Memory, outcome: str) -> Memory:
 
 
 def outcome_of(memory: Memory) -> str:
-    """Return an icebreaker's outcome.
-
-    Returns:
-        ``USED``; ``PASSED``: it may be pushed again; "" while it waits, or if a user dropped it.
-    """
+    """Return ``USED``; ``PASSED`` (may be pushed again); "" if waiting or dropped by a user."""
     return memory.facets.get(_OUTCOME, "")
 
 
 def is_quiet(now: datetime, zone: tzinfo, hours: str) -> bool:
-    """Return whether it is a quiet hour in the user's time zone.
-
-    Args:
-        hours: For example "22:00-08:00"; "" for none. The first minute is quiet, the last is not.
-    """
+    """Return whether ``now`` is within ``hours`` ("22:00-08:00", end exclusive; "" for none)."""
     if not hours:
         return False
     begin, end = (time.fromisoformat(part) for part in hours.split("-"))

@@ -1,1 +1,1 @@
-"""What does a query ask for? Gate, parsing, speakers, follow-ups, overviews."""
+"""Analysis of a query: gate, parsing, speakers, follow-ups, overviews."""

@@ -1,7 +1,7 @@
-"""Does a question ask what there was, and not for a thing that was said? And of which periods?
+"""Recognises overview questions, and the periods that they ask about.
 
-"What did we talk about last week?" has no single turn that answers it; the week's summary does. Any
-other question is answered by what was said, in the person's own words, and summaries stay out of it.
+"What did we talk about last week?" is answered not by a turn but by the week's summary. Any other
+question is answered by the person's own words, without summaries.
 """
 
 import re
@@ -12,34 +12,26 @@ from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.core.time.periods import day_of, week_of
 
-MOST_CHARS = 160  # of a question; who says more tells something
-MOST_DAYS = 62  # of a period that is looked up day by day
+MOST_CHARS = 160  # of a question; longer utterances are statements
+MOST_DAYS = 62  # of a period that is searched by day
 _OVERVIEW = re.compile(
     "|".join(pattern for one in LANGUAGES for pattern in one.overview.asks), re.IGNORECASE
 )
-_ABOUT_A_THING = re.compile(  # a thing behind it: that is what was said, and no overview
+_ABOUT_A_THING = re.compile(  # followed by a thing: not an overview question
     "|".join(pattern for one in LANGUAGES for pattern in one.overview.about_a_thing), re.IGNORECASE
 )
 
 
 def asks_overview(text: str) -> bool:
-    """Return whether a question asks what there was, in any language that there is.
-
-    Returns:
-        True for "catch me up", "what did we talk about on 8 May?"; False for what asks for a thing.
-    """
+    """Return whether a question asks for an overview ("catch me up"), in any language."""
     short = len(text) <= MOST_CHARS
     return short and bool(_OVERVIEW.search(text)) and not _ABOUT_A_THING.search(text)
 
 
 def names(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> Iterator[str]:
-    """Name the periods whose summaries tell of a time, the widest first.
+    """Yield the periods ("week/2026-W20") whose summaries cover a time, the widest first.
 
-    Args:
-        intervals: The times that a question names; none for lately.
-
-    Yields:
-        For example "week/2026-W20", "day/2026-05-12".
+    Without ``intervals`` these are the latest periods.
     """
     spans = [(one.start, one.end) for one in intervals] or [(now - timedelta(days=8), now)]
     for start, end in spans:
@@ -56,6 +48,5 @@ def names(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> Iterato
 
 
 def _days(start: datetime, end: datetime) -> Iterator[datetime]:
-    """Yield a moment of each day, the first and so on."""
     for n in range(min(MOST_DAYS, max(1, -(-(end - start) // timedelta(days=1))))):
         yield start + timedelta(days=n)

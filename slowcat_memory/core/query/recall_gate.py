@@ -1,12 +1,12 @@
-"""Does what somebody says need a memory, and does it ask for one?
+"""Recall gate: decides whether an utterance needs a memory, and whether it asks for one.
 
-"Okay, thanks", "louder", "turn off the lights" need none: looking one up would put words before the
-LLM that have nothing to do with it. What is skipped is made of known words alone, from its first
-word to its last: anything else may carry content, and is looked up.
+"Okay, thanks", "louder", "turn off the lights" need none: a look-up would put unrelated text before
+the LLM. Only utterances that consist entirely of known words are skipped: anything else may have
+content, and is looked up.
 
-A question that asks for a memory of the people here ("what's my sister's name", "when did Anna
-move") is told from one about the world ("what is the capital of France"): only the first must be told
-that there is no memory of it, lest the LLM make one up.
+Questions about the people here ("what's my sister's name", "when did Anna move") are separated from
+questions about the world ("what is the capital of France"): only for the former the LLM is informed
+that no memory was found, so that it does not invent one.
 """
 
 import re
@@ -17,10 +17,10 @@ from msgspec import Struct
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.gate import GateWords, PhraseTable
 
-MOST_WORDS = 16  # of an utterance that is no more than fillers or a command
-MOST_COURTESY = 6  # words behind a command
-MOST_CHARS = 300  # of a question, read for what it asks for
-MOST_READ = 3000  # of an utterance, from its end: questions come last
+MOST_WORDS = 16  # longest utterance of only fillers or a command
+MOST_COURTESY = 6  # words after a command
+MOST_CHARS = 300  # of a question, that are examined
+MOST_READ = 3000  # of an utterance, from its end, that are examined: questions come last
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
 _LAUGHTER = re.compile(
@@ -29,11 +29,11 @@ _LAUGHTER = re.compile(
 
 
 class GateOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which turns need no memory.
+    """Which turns skip recall.
 
     Attributes:
-        enabled: Skip recall for "okay", thanks, laughter and pure commands, and look up what follows
-            a greeting without it. Off: everything is looked up as it was said.
+        enabled: Skip recall for "okay", thanks, laughter and pure commands, and remove greetings
+            from queries. Off: every turn is looked up unchanged.
     """
 
     enabled: bool = True
@@ -43,12 +43,12 @@ class Need(Struct, frozen=True, kw_only=True):
     """What an utterance needs.
 
     Attributes:
-        query: What to look up; "" for nothing.
-        asks: Whether it asks anything, but for advice or about the world in general.
-        asks_memory: Whether it asks for a memory of the people here, or of what was talked about.
-        asks_somebody: Whether it asks about somebody by name, and not about the world in general.
-        asks_time: Whether it asks for the time or the date, or for what depends on it ("how long
-            until my appointment").
+        query: The text to look up; "" for nothing.
+        asks: Whether it is a question, but not for advice or about the world.
+        asks_memory: Whether it asks about the people here, or an earlier conversation.
+        asks_somebody: Whether it asks about a named person, not about the world.
+        asks_time: Whether it asks for the time or date, or depends on it ("how long until my
+            appointment").
     """
 
     query: str
@@ -59,16 +59,11 @@ class Need(Struct, frozen=True, kw_only=True):
 
     @property
     def asks_at_all(self) -> bool:
-        """Whether it may have to be told that nothing is remembered."""
+        """Return whether the LLM may have to be informed that no memory was found."""
         return self.asks or self.asks_memory or self.asks_somebody
 
 
 def judge(text: str, language: str = "english") -> Need:
-    """Judge an utterance.
-
-    Args:
-        language: Whose words, as in ``language_of``.
-    """
     table = language_of(language).gate
     found = list(_WORD.finditer(text[:MOST_CHARS]))
     words = [_folded(match[0]) for match in found]
@@ -84,7 +79,6 @@ def judge(text: str, language: str = "english") -> Need:
 
 
 def _asked(query: str, table: GateWords) -> Need:
-    """Read what the questions of a query ask for."""
     asked = [one for one in _SENTENCE.findall(query[-MOST_READ:]) if _asks(one, table)]
     lines = [_line(one, table) for one in asked]
     for_advice = [bool(table.advice.match(line)) for line in lines]
@@ -112,7 +106,7 @@ def _folded(word: str) -> str:
 
 
 def _after(words: Sequence[str], phrases: PhraseTable, *, laughter: bool = True) -> int:
-    """Count the words at the beginning that phrases can be made of, as many as there are."""
+    """Return the number of leading words made up of phrases, the longest such run."""
     ends = {0}
     for place, word in enumerate(words):
         if place > max(ends):
@@ -126,7 +120,7 @@ def _after(words: Sequence[str], phrases: PhraseTable, *, laughter: bool = True)
 
 
 def _readings(words: list[str], table: GateWords) -> set[str]:
-    """Return the ways to leave out greeting and courtesy in front and behind."""
+    """Return the ways to strip greeting and courtesy from both ends."""
     words = [word for word in words if word not in table.please] or words
     first = _after(words, table.greetings)
     starts = {0, first, _after(words, table.courtesy)}
@@ -147,7 +141,7 @@ def _is_command(readings: set[str], table: GateWords) -> bool:
 
 
 def _of_devices(words: Sequence[str], table: GateWords) -> bool:
-    """Return whether an utterance is a verb and a device, and words that go with them alone."""
+    """Return whether an utterance consists of a verb, a device, and accompanying words."""
     if table.verbs.isdisjoint(words) or table.devices.isdisjoint(words):
         return False
     known = (table.verbs, table.devices, table.other)
@@ -158,12 +152,12 @@ def _asks(sentence: str, table: GateWords) -> bool:
     if sentence.rstrip().endswith(("?", "？", "؟")):
         return True
     first = [_folded(match[0]) for match in _WORD.finditer(sentence[:80])]
-    start = _after(first, table.fillers)  # "so", "oh": recognisers leave the mark out
+    start = _after(first, table.fillers)  # "so", "oh": STT omits the comma
     start += _after(first[start:], table.courtesy)  # "and"
     return start < len(first) and first[start] in table.asking
 
 
 def _line(sentence: str, table: GateWords) -> str:
-    """Fold a sentence, without the fillers that it begins with."""
+    """Return a folded sentence without its leading fillers."""
     words = [_folded(match[0]) for match in _WORD.finditer(sentence[-MOST_CHARS:])]
     return " ".join(words[_after(words, table.fillers) :] or words)

@@ -1,10 +1,10 @@
 """Names of speakers in a query.
 
-In a chat between two people nearly every turn and every question holds one of their names, and a
-vector of a question is then mostly a vector of the name. For the dense view alone names become
-"they" and "their"; whom a query names is better used as a prior for that speaker's own turns.
-On LoCoMo (786 questions, R@10): dense 50.6 to 58.6; fused with BM25 74.1 to 73.6 by that alone,
-76.6 by a prior of 0.3 alone, 78.5 by both.
+In a chat between two people nearly every turn and question contains one of their names, so that a
+question's vector is mostly a vector of the name. For the dense field alone, names become "they" and
+"their"; the named speaker is better used as a prior for that speaker's own turns. On LoCoMo (786
+questions, R@10): dense 50.6 to 58.6; fused with BM25 74.1 to 73.6 by that alone, 76.6 by a prior of
+0.3 alone, 78.5 by both.
 """
 
 import re
@@ -28,21 +28,17 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
 
 class _Compiled(Struct, frozen=True):
-    """Names made ready: the pattern that finds them, and whose each is."""
+    """The pattern that finds names, and the speakers of each."""
 
     pattern: re.Pattern[str]
     owners: dict[str, tuple[str, ...]]
 
 
 def without_names(text: str, names: Iterable[str]) -> str:
-    """Put "they" and "their" in the place of speakers' names.
+    """Return a query for the dense field, with speakers' names replaced by "they" and "their".
 
-    Args:
-        names: The namespace's speakers. Parts of a name count as well ("Anna" of "Anna Berg").
-
-    Returns:
-        The query for the dense view: the text itself where no name is in it, or where nothing that
-        means anything would be left.
+    Parts of a name count as well ("Anna" of "Anna Berg"). The original text is returned if it has
+    no name, or if nothing meaningful would be left.
     """
     compiled = _compile(frozenset(names))
     if compiled is None:
@@ -57,12 +53,7 @@ def without_names(text: str, names: Iterable[str]) -> str:
 
 
 def speakers_named(text: str, names: Iterable[str]) -> list[str]:
-    """Find which speakers a query names.
-
-    Returns:
-        Their names as given, in the order in which the query names them; of speakers who share the
-        part of a name that was said, all.
-    """
+    """Return the speakers that a query names, in query order; for a shared name, all of them."""
     compiled = _compile(frozenset(names))
     if compiled is None:
         return []
@@ -103,7 +94,7 @@ def _key(said: str) -> str:
 
 
 def _is_name(found: re.Match[str]) -> bool:
-    """Decide whether a word that may be no name is one: capitalised, and not for another reason."""
+    """Return whether an ambiguous word is a name: capitalised, and not for another reason."""
     key = _key(found[1])
     if key not in COMMON_NAMES:
         return True

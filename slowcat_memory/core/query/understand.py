@@ -1,6 +1,6 @@
-"""Parses a query before a search: the speakers and times that it names, what it follows up.
+"""Parses a query before a search: named speakers, times, and the turns that a follow-up refers to.
 
-All by rules, in some tens of microseconds. In a language without rules a query is its words.
+All by rules, in some tens of microseconds. In a language without rules a query is only its words.
 """
 
 import re
@@ -16,9 +16,9 @@ from slowcat_memory.core.text.normalize import ASKING, WORD, content_words
 from slowcat_memory.core.text.phonetics import MisheardWord
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
 
-CONTEXT_WORDS = 8  # words of the dialogue that a follow-up takes over
-CONTEXT_S = 600.0  # age from which a turn is no longer what a follow-up refers to
-_LEANS = re.compile(  # beginnings that refer to what was said before
+CONTEXT_WORDS = 8  # words that a follow-up takes from the dialogue
+CONTEXT_S = 600.0  # age from which follow-ups no longer refer to a turn
+_LEANS = re.compile(  # beginnings of a follow-up
     r"(?:so |okay |ok |oh |hm+ |yes |no )?(?:and|or|but|what about|how about|why not|which one|"
     r"what else|who else|where else|anything else|tell me more|more about)\b",
     re.IGNORECASE,
@@ -28,22 +28,21 @@ _CAPITAL = re.compile(r"[^\W\d_a-z]")
 
 
 class AskOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is read out of a query.
+    """How a query is parsed.
 
     Attributes:
-        names: Look for speakers' names: the named speaker's own words count more (``rank.named``),
-            and the query's vector is made without the name.
-        sounds: Search also for a name that a word may have been misheard for: a word that was never
-            said in the namespace, and that sounds like one of its names.
-        sounds_weight: Weight of such a name, as a share of what it would weigh if it had been said;
-            less trusts the speech recogniser more. From 0.5 to 1 mangled questions gain by it
-            (LoCoMo, R@10: 66.2 to 68.1 by words alone), and clean ones lose nothing.
-        times: Look for words for time ("last week", "in May"): what was said then counts more
+        names: Find speakers' names: the named speaker's own words count more (``rank.named``), and
+            the query's vector is made without the name.
+        sounds: Search also for names that a word may be misheard for: a word that was never said in
+            the namespace and sounds like one of its names.
+        sounds_weight: Weight of such a name, as a share of a spoken name's; lower it for a better
+            STT. From 0.5 to 1 misheard questions improve (LoCoMo, R@10: 66.2 to 68.1 by words
+            alone), and others lose nothing.
+        times: Find time expressions ("last week", "in May"): memories of that time count more
             (``rank.when``).
-        follow_up: A question that cannot stand alone ("and what about him?") takes over words from
-            the last turns.
-        dialogue: How far the vectors of the last two turns pull the query's vector; 0 for not at
-            all. Less where users change the subject often.
+        follow_up: Add words of the last turns to a follow-up ("and what about him?").
+        dialogue: Weight of the last two turns' vectors in the query's vector; 0 for none. Lower it
+            if users change the subject often.
     """
 
     names: bool = True
@@ -55,13 +54,7 @@ class AskOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class DialogueTurn(Struct, frozen=True):
-    """A turn of the dialogue that a query is part of.
-
-    Attributes:
-        text: Its words.
-        at: When it was said.
-        memory: Id of the memory that keeps it, "" for none.
-    """
+    """A turn of the dialogue before a query; ``memory`` is the id of its memory, or ""."""
 
     text: str
     at: datetime
@@ -72,11 +65,11 @@ class ParsedQuery(Struct, frozen=True, kw_only=True):
     """A parsed query.
 
     Attributes:
-        words: The text to search by words.
-        also: Names that it may have meant, each with its share of a said name's weight.
+        words: The text for the lexical search.
+        also: Names possibly meant, each with its share of a spoken name's weight.
         meaning: The text to embed.
         named: The speakers that it names.
-        times: The times in the past that it mentions.
+        times: The past times that it mentions.
     """
 
     words: str
@@ -97,12 +90,7 @@ def parse_query(
     language: str = "english",
     options: AskOptions,
 ) -> ParsedQuery:
-    """Parse a query.
-
-    Args:
-        heard: Words of the text that may be misheard names.
-        dialogue: The turns before, oldest first.
-    """
+    """Parse a query; ``heard`` are possibly misheard names, ``dialogue`` is oldest first."""
     if options.follow_up and dialogue:
         text = with_context(text, dialogue, now)
     found: tuple[Interval, ...] = ()
@@ -123,7 +111,7 @@ def parse_query(
 
 
 def _with_heard_names(text: str, heard: Sequence[MisheardWord]) -> str:
-    """Replace misheard words by the names, for what looks at the text as a whole."""
+    """Replace misheard words by the names, for checks on the whole text."""
     for one in heard:
         words = r"\s+".join(map(re.escape, one.said.split()))
         text = re.sub(rf"\b{words}\b", lambda _: one.name, text, count=1)  # noqa: B023  # at once
@@ -134,14 +122,10 @@ def _with_heard_names(text: str, heard: Sequence[MisheardWord]) -> str:
 
 
 def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> str:
-    """Complete a question that refers to the dialogue with words of its last two turns.
+    """Complete a follow-up with up to ``CONTEXT_WORDS`` words of the dialogue's last two turns.
 
-    Args:
-        dialogue: The turns before, oldest first.
-
-    Returns:
-        The text, and up to ``CONTEXT_WORDS`` words, names first, then the longest; the text alone
-        where it stands on its own.
+    Names come first, then the longest words. Other texts are unchanged. ``dialogue`` is oldest
+    first.
     """
     if not leans(text):
         return text
@@ -158,11 +142,7 @@ def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> 
 
 
 def leans(text: str) -> bool:
-    """Return whether a question needs the dialogue before it to be understood.
-
-    True for "and what about him?", "what did she say then?", "why?"; False for what stands on its
-    own, and for what asks nothing ("thanks!").
-    """
+    """Return whether a question depends on the dialogue ("and what about him?", "why?")."""
     words = [word.lower().replace("’", "'") for word in WORD.findall(text)]
     if not words or len(words) > 14:
         return False
@@ -181,7 +161,7 @@ def leans(text: str) -> bool:
 
 
 def _begins_sentence(text: str, word: str) -> bool:
-    """Return whether a word stands at the beginning of a sentence wherever it occurs."""
+    """Return whether every occurrence of a word begins a sentence."""
     return all(
         not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".!?…\n"
         for match in re.finditer(rf"\b{re.escape(word)}\b", text)

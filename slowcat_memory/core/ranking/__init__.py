@@ -1,1 +1,1 @@
-"""How are candidates ranked? Fusion, priors, MaxSim, calibration, abstention."""
+"""Ranking of candidates: fusion, priors, MaxSim, calibration, abstention."""

@@ -1,16 +1,15 @@
 """Abstention: the probability that any stored memory answers the query.
 
-This is another question than which memory is the likeliest (see `calibration`): whether to say that
-nothing is remembered. Being wrong costs more here: a user who is told "I do not remember" about
-their own words will not ask again. Two measures tell most: how near the nearest memory's tokens
-come (MaxSim; the words that it shares with the query, where there are no tokens), and names that
-were never said. What else was tried (cosines, how far the nearest stands out, the share of unseen
-words, lengths, the store's size) separates the fitted sets better, and carries over worse:
-docs/decisions/0018-when-nothing-is-remembered.md.
+Unlike `calibration`, this decides whether to report that nothing is remembered. Errors cost more
+here: a user who hears "I do not remember" about their own words will not ask again. Two measures
+are the most informative: the MaxSim of the nearest memory (the words shared with the query, without
+token vectors), and names that were never said. Others (cosines, how far the nearest stands out, the
+share of unseen words, lengths, the store's size) separate the fitted sets better, but generalise
+worse: docs/decisions/0018-when-nothing-is-remembered.md.
 
 A logistic regression, fitted by ``python -m benchmarks.unknown`` on RealMem and MADial: each of
-their questions asked of its own memory, and of somebody else's, where nothing answers, of all sizes
-from one session up. LoCoMo is never fitted on, and tests the fit (docs/performance.md).
+their questions against its own memory, and against another person's, where nothing answers, of all
+sizes from one session up. LoCoMo is never fitted on, and tests the fit (docs/performance.md).
 """
 
 import math
@@ -26,14 +25,14 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 
 
 class AnswerEvidence(Struct, frozen=True, kw_only=True):
-    """Evidence for and against a query being answered by any memory.
+    """Measures of whether any memory answers a query.
 
     Attributes:
-        coverage: Share of the query's weight in words that the best candidate by words and its
-            neighbours hold.
+        coverage: Share of the query's word weight that the best lexical candidate and its
+            neighbours contain.
         max_similarity: MaxSim of the nearest candidate's tokens; NaN without tokens.
         unseen_names: Share of the query's names that were never said; 0 for no names.
-        memories: How many are searched.
+        memories: Number of memories searched.
     """
 
     coverage: float
@@ -43,13 +42,7 @@ class AnswerEvidence(Struct, frozen=True, kw_only=True):
 
 
 class Fit(Struct, frozen=True):
-    """Coefficients of a logistic regression.
-
-    Attributes:
-        bias: The constant.
-        best: Of ``max_similarity``, or of ``coverage``.
-        unseen_names: Of ``unseen_names``.
-    """
+    """Coefficients of a logistic regression; ``best`` is of ``max_similarity``, or ``coverage``."""
 
     bias: float
     best: float
@@ -57,7 +50,7 @@ class Fit(Struct, frozen=True):
 
 
 TOKENS = Fit(bias=-8.48, best=15.12, unseen_names=-2.20)
-WORDS = Fit(bias=-1.96, best=9.45, unseen_names=-1.96)  # where no tokens are compared
+WORDS = Fit(bias=-1.96, best=9.45, unseen_names=-1.96)  # without token vectors
 
 
 def answer_probability(evidence: AnswerEvidence) -> float:
@@ -71,10 +64,10 @@ def answer_probability(evidence: AnswerEvidence) -> float:
 
 
 def names_in(text: str) -> list[str]:
-    """Return the words of a query that are written as names are.
+    """Return the words of a query that are written as names.
 
     These are capitalised words within a sentence, and possessives at its beginning, without their
-    "s"; none where everything is capitalised. STT that writes no capitals yields no names.
+    "s"; none if everything is capitalised. STT that writes no capitals yields no names.
     """
     if text.isupper():
         return []

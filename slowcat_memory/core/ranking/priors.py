@@ -1,4 +1,4 @@
-"""Priors: what makes a memory likelier to matter: age, importance, pins, speakers and times."""
+"""Priors: scores independent of a memory's words: age, importance, pins, speakers and times."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -10,27 +10,26 @@ from slowcat_memory.core.time.expressions import Interval
 
 Array = np.ndarray
 Bonus = Annotated[float, Meta(ge=0, le=2)]
-LEAST_SCALE, MOST_SCALE = 6 * 3_600.0, 90 * 86_400.0  # seconds, of the fall outside an interval
+LEAST_SCALE, MOST_SCALE = 6 * 3_600.0, 90 * 86_400.0  # seconds, for the decay outside an interval
 
 
 class RankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Bonuses that are added to the fused score, which is 0 to 1.
+    """Bonuses added to the fused score, which is 0 to 1.
 
     Attributes:
         importance: Added at importance 1, subtracted at 0; 0.5 is neutral.
-        recency: Added for a memory of just now, fading with ``half_life_days``. Helps where people
-            go on with what they do (RealMem), and costs a little where they ask about long ago.
-        half_life_days: Age in days at which the recency bonus has halved; 0 for no such bonus.
+        recency: Added for a new memory, fading with ``half_life_days``. Helps with ongoing matters
+            (RealMem), and costs a little for questions about long ago.
+        half_life_days: Days in which the recency bonus halves; 0 for no such bonus.
         pinned: Added for a memory that a user pinned.
         named: Added for the words of a speaker whom the query names.
         when: Added for a memory said at the time that the query names, fading outside; and again
             for one that mentions that time.
-        with_keys: Factor on ``recency``, ``named`` and ``when`` where memories have keys: they and
-            the contexts name people and days themselves (+0.6 R@10 on three described LoCoMo
-            chats).
-        asked: Added for a memory that was judged to answer queries of the same meaning, subtracted
-            for one judged not to; 0 for neither. 0.1 and 0.3 gain 2.3 and 4.3 points on reworded
-            questions (LoCoMo), 0.2 gains 3.6; a judge that guesses costs half of that.
+        with_keys: Factor on ``recency``, ``named`` and ``when`` for memories with keys, as keys and
+            contexts already name people and days (+0.6 R@10 on three described LoCoMo chats).
+        asked: Added for a memory judged to answer similar queries, subtracted for one judged not
+            to; 0 for neither. 0.1 and 0.3 gain 2.3 and 4.3 points on reworded questions (LoCoMo),
+            0.2 gains 3.6; a judge that guesses costs half of that.
     """
 
     importance: Bonus = 0.10
@@ -55,15 +54,15 @@ def priors(
     options: RankOptions,
     keyed: float = 0.0,
 ) -> Array:
-    """Return what is added to the candidates' fused scores, whatever their words say.
+    """Return the bonus added to each candidate's fused score.
 
     Args:
         at: When each was said, seconds since the epoch, shape (n,).
         importance: 0 to 1, shape (n,).
         pinned: Bool, shape (n,).
         named: Whether the query names its speaker, bool, shape (n,).
-        when: How near it lies to the time that the query names, shape (n,): 0 to 1 for when it was
-            said, and 0 to 1 more for the time that it mentions.
+        when: Closeness to the query's time, shape (n,): 0 to 1 for when it was said, plus 0 to 1
+            for the time that it mentions.
         votes: Of judged queries of the same meaning, shape (n,), -1 to 1.
         now: The time of the query, seconds since the epoch.
         keyed: Share of the candidates that have keys.
@@ -84,15 +83,15 @@ def priors(
 
 
 def closeness(at: Array, intervals: Sequence[Interval], softness: float) -> Array:
-    """Return how near the moments at which memories were said lie to any of some intervals.
+    """Return how near the times of memories are to any of some intervals.
 
     Args:
         at: Seconds since the epoch, shape (n,).
-        softness: The distance at which closeness has halved, as a share of the interval's length
-            (it is held between 6 hours and 90 days); 0 for a hard edge.
+        softness: Distance at which closeness is halved, as a share of the interval's length
+            (clamped to 6 hours to 90 days); 0 for a hard edge.
 
     Returns:
-        Shape (n,): 1 inside an interval, falling to 0 outside; all 0 without intervals.
+        Shape (n,): 1 inside an interval, decaying to 0 outside; all 0 without intervals.
     """
     near = np.zeros(len(at))
     for interval in intervals:
@@ -108,15 +107,15 @@ def closeness(at: Array, intervals: Sequence[Interval], softness: float) -> Arra
 
 
 def overlap(starts: Array, ends: Array, intervals: Sequence[Interval]) -> Array:
-    """Return how much of the times that memories mention lies in any of some intervals.
+    """Return how much of the times that memories mention overlaps with any of some intervals.
 
     Args:
-        starts: Seconds since the epoch at which the time that each memory mentions begins, shape
-            (n,); NaN for a memory that mentions none.
+        starts: Start of the time that each memory mentions, seconds since the epoch, shape (n,);
+            NaN for none.
 
     Returns:
-        Shape (n,), 0 to 1: the common part's share of the shorter of the two, so that a Saturday
-        within "last month" counts in full.
+        Shape (n,), 0 to 1: the overlap's share of the shorter of the two, so that a Saturday within
+        "last month" counts in full.
     """
     shared = np.zeros(len(starts))
     length = ends - starts
@@ -129,11 +128,11 @@ def overlap(starts: Array, ends: Array, intervals: Sequence[Interval]) -> Array:
 
 # ------------------------------------------------------------------- votes of judged queries
 
-# A judged query says that a memory answers it (above 0) or does not (below 0). A later query counts
+# A judgement: a memory answers a query (above 0) or does not (below 0). A later query counts
 # the judgements of queries with a near vector, each weighted by how near the two are; the index
-# sums them by memory (the view "asked"). The sum counts as a prior of at most 1, weighted by
-# ``rank.asked``. So votes reorder candidates and no more: they drop none, change no probability,
-# and take nothing from a pinned memory. A judgement does not expire, but newer ones of the same
+# sums them by memory (the field "asked"). The sum counts as a prior of at most 1, weighted by
+# ``rank.asked``. So votes only reorder candidates: they drop none, change no probability,
+# and never lower a pinned memory. A judgement does not expire, but newer ones of the same
 # memory replace it.
 
 
@@ -143,10 +142,10 @@ def votes(summed: Array | None, pinned: Array) -> Array:
     Args:
         summed: Judgements (-1 to 1) of similar queries times the similarity of the two queries (0
             to 1), summed by candidate, shape (n,); None if nothing was ever judged.
-        pinned: Whether the user pinned it, bool, shape (n,); such a memory loses nothing.
+        pinned: Whether the user pinned it, bool, shape (n,); its vote is never negative.
 
     Returns:
-        Shape (n,), -1 to 1; 0 where no similar query was judged.
+        Shape (n,), -1 to 1; 0 if no similar query was judged.
     """
     if summed is None:
         return np.zeros(len(pinned))
@@ -155,7 +154,7 @@ def votes(summed: Array | None, pinned: Array) -> Array:
 
 
 def surplus(weights: Array, made: Array, kept: int) -> Array:
-    """Return the positions of the judgements of one memory that go: the weakest, then the oldest.
+    """Return the positions of one memory's judgements to delete: the weakest, then the oldest.
 
     Args:
         weights: Shape (k,).

@@ -1,8 +1,8 @@
-"""A long memory cut to what a query asks for.
+"""Excerpts: the sentences of a long memory that match a query.
 
-Every word before the LLM is prefilled while the user waits, so what counts is recall per word of
-prompt. A text is cut into sentences, speech without punctuation at clause words; those that hold
-the query's words stay, with what they need to be understood.
+Every word before the LLM is prefilled while the user waits, so the measure is recall per word of
+prompt. A text is split into sentences, speech without punctuation at clause words; matching
+sentences are kept, with those needed to understand them.
 """
 
 import re
@@ -18,7 +18,7 @@ from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 
 GAP = "…"
 _CLAUSE_WORDS = frozenset[str]().union(*(one.summary.clause for one in LANGUAGES))
-_POINTS_BACK = re.compile(  # a sentence that begins so speaks of what the one before it named
+_POINTS_BACK = re.compile(  # beginnings that refer to the sentence before
     r"\W*(?:and |but |so |then )?(?:"
     + "|".join(one.summary.points_back for one in LANGUAGES)
     + r")\b(?! (?:is|was|'s) (?:a|the)? ?\w+ (?:who|that))",
@@ -27,13 +27,13 @@ _POINTS_BACK = re.compile(  # a sentence that begins so speaks of what the one b
 
 
 class ExtractOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a long memory is cut to what was asked for.
+    """How a long memory is cut to an excerpt.
 
     Attributes:
-        whole_words: Texts of fewer words stay whole.
-        window_words: Words of a piece of speech without punctuation, about.
-        keep_share: A sentence stays if its score is at least this share of the best one's, 0 to 1.
-        first: Bonus for the first sentence, where holding all that is asked for scores 1.
+        whole_words: Texts of fewer words are not cut.
+        window_words: Approximate words per piece of speech without punctuation.
+        keep_share: Least score of a kept sentence, as a share of the best one's, 0 to 1.
+        first: Bonus for the first sentence; a sentence with all query words scores 1.
     """
 
     whole_words: Annotated[int, Meta(ge=0, le=10_000)] = 40
@@ -50,15 +50,15 @@ def relevant(
     options: ExtractOptions | None = None,
     language: str = "english",
 ) -> str:
-    """Return the sentences of a text that a query asks for.
+    """Return the sentences of a text that match a query.
 
     Args:
         query_terms: The query's tokens with their weights (idf), or 1 each.
         language: Of the rules of abbreviations ("Dr. Berg"), as in ``language_of``.
 
     Returns:
-        Sentences of the text in their order, "…" in the gaps between them; the text itself when it
-        is short and fits. Without query terms in it, its beginning.
+        Sentences of the text in order, "…" for the gaps; the text itself if it is short and fits;
+        its beginning if it has no query terms.
     """
     options = options or ExtractOptions()
     fits = estimate_tokens(text) <= limit_tokens
@@ -79,7 +79,7 @@ def relevant(
 
 
 def _scores(pieces: Sequence[str], terms: Mapping[str, float], tokenizer: Tokenizer) -> list[float]:
-    """Score each piece by the share of the query's weight that it holds; long ones count less."""
+    """Score each piece by its share of the query's weight; long ones count less."""
     total = sum(terms.values())
     if total <= 0:
         return [0.0] * len(pieces)
@@ -92,9 +92,9 @@ def _scores(pieces: Sequence[str], terms: Mapping[str, float], tokenizer: Tokeni
 
 
 def _choose(pieces: Sequence[str], scores: Sequence[float], least: float, limit: int) -> set[int]:
-    """Choose the best pieces while they fit, each with the one before if it refers to that."""
+    """Choose the best pieces that fit, each with the one before if it refers to that."""
     kept: set[int] = set()
-    left = limit - 2  # for the marks of gaps
+    left = limit - 2  # for the gap marks
     for place in sorted(range(len(pieces)), key=lambda n: -scores[n]):
         if scores[place] < least:
             break
@@ -106,7 +106,7 @@ def _choose(pieces: Sequence[str], scores: Sequence[float], least: float, limit:
 
 
 def _keep(kept: set[int], wanted: Sequence[int], pieces: Sequence[str], left: int) -> int:
-    """Keep pieces if all of them fit; return their tokens."""
+    """Keep pieces if all of them fit; return their number of tokens."""
     new = [n for n in wanted if n not in kept]
     cost = sum(estimate_tokens(pieces[n]) + 1 for n in new)
     if cost > left:
@@ -138,7 +138,7 @@ def _pieces(text: str, language: str, window_words: int) -> list[str]:
 
 
 def _windows(words: Sequence[str], size: int) -> list[str]:
-    """Cut speech without punctuation before clause words, into pieces of about ``size`` words."""
+    """Split speech without punctuation before clause words, into pieces of about ``size`` words."""
     pieces, start = [], 0
     while len(words) - start > 1.5 * size:
         places = range(start + size // 2, start + size + size // 4)

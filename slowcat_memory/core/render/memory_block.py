@@ -1,8 +1,8 @@
-"""The block of recalled memories that goes before the LLM, inside a token budget.
+"""The memory block that recall puts before the user message, within a token budget.
 
-It is read by a language model whose answer is read aloud: plain words, a date that can be spoken,
-no ids, no markup but the tag. The best memory comes last, next to the question; of two on the same
-matter, the newer one comes after the older.
+The LLM's answer is read aloud, so the block has plain words, speakable dates, no ids, and no markup
+but its tag. The best memory comes last, next to the question; of two on the same matter, the newer
+one comes after the older.
 """
 
 from collections.abc import Callable
@@ -18,25 +18,24 @@ from slowcat_memory.core.text.normalize import content_words, estimate_tokens, n
 from slowcat_memory.records import Hit, Memory
 
 OPEN, CLOSE = "<memories>", "</memories>"
-SAME_MATTER = 0.5  # of the content words of the shorter of two memories, in both
+SAME_MATTER = 0.5  # share of the shorter memory's content words that both have
 
 Cut = Callable[[str, int], str]
 """Cuts a text to a number of tokens, estimated."""
 
 
 class PackOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much is put before the LLM.
+    """Size and form of the memory block.
 
     Attributes:
-        memory_token_budget: Tokens of a turn's block, estimated. All of them are prefilled while
-            the user waits: the sources' 800 or 1000 cost about a second on a laptop.
-        memories: Memories in a block at most.
-        memory_tokens: Tokens of one memory; a longer one is cut to what was asked for.
-        now: When the block says what day and time it is, in the user's time zone: "asked" when the
-            question is about time (even in a block of its own), "always" in every block that is
-            written anyway, or "never". It takes about 12 tokens, a quarter of what a turn adds to
-            a long conversation.
-        speakable: Put links, emoji, marks of emphasis and dates in digits into words that can be
+        memory_token_budget: Estimated tokens of a turn's block. All of them are prefilled while the
+            user waits: the sources' 800 or 1000 cost about a second on a laptop.
+        memories: Most memories in a block.
+        memory_tokens: Most tokens of one memory; a longer one is cut to an excerpt.
+        now: When the block has the date and time, in the user's time zone: "asked" for questions
+            about time (even in a block of its own), "always" in every block with memories, or
+            "never". About 12 tokens, a quarter of what a turn adds to a long conversation.
+        speakable: Write links, emoji, marks of emphasis and dates in digits as words that can be
             read aloud; off for an agent that answers in writing.
     """
 
@@ -48,13 +47,7 @@ class PackOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Packed(Struct, frozen=True):
-    """A block, and the hits it holds.
-
-    Attributes:
-        text: The block, "" when nothing fits.
-        hits: The hits in it, best first.
-        tokens: Its estimated size.
-    """
+    """A memory block ("" when nothing fits), its hits, best first, and its estimated tokens."""
 
     text: str
     hits: tuple[Hit, ...]
@@ -62,12 +55,7 @@ class Packed(Struct, frozen=True):
 
 
 def instruction(language: str = "english", search: str = "") -> str:
-    """Return what the system prompt says about the block.
-
-    Args:
-        language: As in ``language_of``.
-        search: Name of the tool that searches the memory; "" when the LLM has none.
-    """
+    """Return the system prompt text about the block; ``search`` is the search tool, or ""."""
     words = language_of(language).memory_block
     hint = f" {words.search.format(tool=search)}" if search else ""
     return words.instruction.format(tag=OPEN) + hint
@@ -84,17 +72,13 @@ def pack(
     unknown: bool = False,
     asks_time: bool = False,
 ) -> Packed:
-    """Fill the budget with the best hits.
+    """Fill the budget with the best hits; one that does not fit is skipped for shorter ones.
 
     Args:
         hits: Best first.
         cut: Cuts a memory's text; None keeps its beginning.
         language: Of the words around the memories, as in ``language_of``.
-        unknown: Whether to say that nothing is remembered about the question.
-
-    Returns:
-        The block and the hits it holds. A hit that does not fit is passed over, and a shorter one
-        after it may fit.
+        unknown: Whether to state that no memory answers the question.
     """
     words = language_of(language)
     used = estimate_tokens(OPEN) + estimate_tokens(CLOSE)
@@ -132,14 +116,9 @@ def memory_line(
     cut: Cut | None = None,
     language: Language = ENGLISH,
 ) -> str:
-    """Return one memory as a line of the block.
+    """Return one line of the block, as in ``- (12 May) Anna: My dog is called Max``.
 
-    Args:
-        cut: Cuts its text; None keeps its beginning.
-        language: Of the date and the agent's name.
-
-    Returns:
-        For example ``- (12 May) Anna: My dog is called Max.``
+    ``cut`` cuts its text; None keeps its beginning.
     """
     when = spoken_date(memory.valid_from, now, zone, language.dates)
     if memory.valid_to is not None and memory.valid_to <= now:
@@ -161,7 +140,7 @@ def spoken_now(now: datetime, zone: tzinfo, language: Language = ENGLISH) -> str
 
 
 def _newest_last(lines: list[tuple[Hit, str]]) -> list[tuple[Hit, str]]:
-    """Sort memories on the same matter by time, within the places that they hold together."""
+    """Sort memories on the same matter by time, within the positions that they occupy."""
     texts = (line.partition(": ")[2] for _, line in lines)
     about = [frozenset(map(str.casefold, content_words(text))) for text in texts]
     ordered = list(lines)
@@ -180,15 +159,11 @@ def _same_matter(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Cut a line at a word.
-
-    Returns:
-        The text, or its beginning and an ellipsis.
-    """
+    """Return a text, or its beginning up to a word and an ellipsis."""
     if estimate_tokens(text) <= limit:
         return text
-    room = max(1, 4 * limit - 3)  # bytes, beside the ellipsis
+    room = max(1, 4 * limit - 3)  # bytes, without the ellipsis
     fits = text.encode("utf-8", "replace")[:room].decode("utf-8", "ignore")
     whole = fits.rpartition(" ")[0]
-    kept = whole if len(whole) > len(fits) // 2 else fits  # not every script puts spaces
+    kept = whole if len(whole) > len(fits) // 2 else fits  # some scripts have no spaces
     return " ".join(kept.split()[: max(1, 3 * limit // 4)]) + "…"

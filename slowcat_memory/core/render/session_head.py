@@ -1,6 +1,6 @@
-"""The session preamble: lines for the LLM's system instruction that stay the same in a session.
+"""The session preamble: lines in the LLM's system instruction, constant during a session.
 
-What changes least comes first, so that the LLM's prefix cache holds it from session to session.
+The most stable lines come first, so that the LLM's prefix cache holds them from session to session.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,22 +16,22 @@ from slowcat_memory.core.render.speech import full_date, long_ago
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Memory
 
-# Blocks by label, in the order in which they stand; any other comes after them.
+# Order of blocks by label; any other comes after them.
 BLOCKS = ("persona", "human", "relationship", "self_perception", "background_context")
-# The order in which they get their room where it is short.
+# Order in which blocks are given room when it is short.
 FIRST = ("persona", "human", "background_context", "relationship", "self_perception")
 PROFILE_KINDS = frozenset({f"{FACT}/person", f"{FACT}/preference"})
-_PROFILE = f"{BLOCK}/profile"  # the line about the user is made of it; it has no heading
+_PROFILE = f"{BLOCK}/profile"  # source of the user line; it has no heading
 _CUT = "..."
 
 
 class HeadOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long the session preamble is.
+    """Size of the session preamble.
 
     Attributes:
-        head_chars: Characters of blocks and the last session's summary together; the rest is cut.
-            The default is about 500 tokens, which the LLM reads once a session.
-        profile_chars: Characters of the one line about the user, 0 for no such line.
+        head_chars: Most characters of blocks and the last session's summary together. The default
+            is about 500 tokens, which the LLM reads once a session.
+        profile_chars: Most characters of the line about the user; 0 for no such line.
     """
 
     head_chars: Annotated[int, Meta(ge=0, le=100_000)] = 2000
@@ -39,15 +39,15 @@ class HeadOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class SessionStart(Struct, frozen=True, kw_only=True):
-    """What is known when a session begins.
+    """Input of the preamble.
 
     Attributes:
-        moment: When it begins.
+        moment: When the session begins.
         talks: Number of sessions before it.
         last: When the last of them was active, None if there was none.
         summary: Summary of that one, None if there is none.
-        memories: Memories of any kind that are valid.
-        icebreaker: What the agent may bring up, None for nothing.
+        memories: Valid memories of any kind.
+        icebreaker: An icebreaker for the agent, or None.
         user: The user's name.
     """
 
@@ -66,17 +66,7 @@ def session_preamble(
     options: HeadOptions = HeadOptions(),
     language: str = "english",
 ) -> str:
-    """Write the preamble.
-
-    Byte-stable for the same input: it reads no clock and sorts what it is given.
-
-    Args:
-        options: How long it may be.
-        language: As in ``language_of``.
-
-    Returns:
-        A few lines, "" when there is nothing to say.
-    """
+    """Return the preamble, or "". Byte-stable: it reads no clock and sorts its input."""
     words = language_of(language)
     blocks = _blocks(start.memories, options.head_chars, words)
     room = options.head_chars - sum(len(line) for line in blocks)
@@ -92,10 +82,7 @@ def session_preamble(
 
 
 def _profile(start: SessionStart, room: int, words: Language) -> list[str]:
-    """Return one line about the user: from the profile, from notes, and from plain statements.
-
-    Pinned memories are left out, because they are quoted in full further on.
-    """
+    """Return a line about the user, without pinned memories: the preamble quotes them in full."""
     profiles = [m for m in start.memories if m.kind == _PROFILE]
     profiles.sort(key=lambda m: (m.recorded_at or m.valid_from, m.id))
     stated = [m for m in start.memories if not m.pinned and not profiles and _is_profile(m)]
@@ -111,7 +98,7 @@ def _profile(start: SessionStart, room: int, words: Language) -> list[str]:
 
 
 def _is_profile(memory: Memory) -> bool:
-    """Return whether a fact says who the user is: lasting, certain, about the speaker."""
+    """Return whether a fact describes the user: lasting, certain, about the speaker."""
     facets = memory.facets
     own = fold(facets.get("subject", "")) == fold(memory.speaker)
     sure = facets.get("confidence") == "high" and memory.trust == "user"
@@ -174,11 +161,7 @@ def _lines(text: str) -> str:
 
 
 def shorten_to_chars(text: str, room: int) -> str:
-    """Cut a text to a number of characters.
-
-    Returns:
-        The text, or its beginning and three dots; "" where not even a word would fit.
-    """
+    """Return a text, or its beginning and three dots; "" if not even a word fits."""
     if len(text) <= room:
         return text
     kept = text[: max(0, room - len(_CUT))].rstrip()

@@ -1,8 +1,8 @@
 """Dates and texts in words that can be read aloud, by language.
 
-The memory block is read by a language model whose answer is spoken, and it repeats what it reads. A
-date is put as people say it; what a voice would spell out (a link, an emoji, a mark of emphasis, a
-date in digits) is put in words or left out. Numbers stay.
+The LLM repeats text of the memory block, and its answer is spoken. Dates are written as people say
+them; anything a voice would spell out (a link, an emoji, a mark of emphasis, a date in digits) is
+put into words or removed. Numbers stay.
 """
 
 import re
@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from slowcat_memory.core.language import ENGLISH
 from slowcat_memory.core.language.table import DateWords
 
-SAME_PART = timedelta(hours=3)  # less long ago is "today" and not "this morning"
+SAME_PART = timedelta(hours=3)  # a shorter time ago is "today", not "this morning"
 
 _LINK = re.compile(r"\b(?:https?://|www\.)(?:www\.)?([^\s/?#<>()\[\]]+)[^\s<>()\[\]]*", re.I)
 _NAMED_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
@@ -31,7 +31,7 @@ _SPACES = re.compile(r"[ \t]{2,}")
 
 
 def spoken_date(at: datetime, now: datetime, zone: tzinfo, words: DateWords = ENGLISH.dates) -> str:
-    """Return when something was, as people say it.
+    """Return a date as people say it.
 
     Returns:
         "today" (in the evening also "this morning"), "yesterday", "on Monday" within this week,
@@ -89,11 +89,7 @@ def spoken_until(
 
 
 def long_ago(days: int, words: DateWords = ENGLISH.dates) -> str:
-    """Return how many days ago something was, in words that hold until the day is over.
-
-    Returns:
-        For example "yesterday", "3 days ago", "2 months ago".
-    """
+    """Return a number of days in words that stay true all day: "yesterday", "2 months ago"."""
     if days <= 1:
         return (words.ago["today"], words.yesterday)[max(0, days)]
     for limit, length, unit in ((14, 1, "days"), (60, 7, "weeks"), (730, 30, "months")):
@@ -103,10 +99,10 @@ def long_ago(days: int, words: DateWords = ENGLISH.dates) -> str:
 
 
 def speakable(text: str, words: DateWords = ENGLISH.dates) -> str:
-    """Return a text without what a voice would spell out.
+    """Return a text without anything that a voice would spell out.
 
-    Marks of emphasis, lists and headings and emoji are left out; a link becomes its name or host; a
-    date in digits is put in words. A text that is nothing else stays as it is.
+    Marks of emphasis, lists, headings and emoji are removed; a link becomes its name or host; a
+    date in digits is put into words. A text of nothing else is unchanged.
     """
     plain = text
     if "](" in plain:

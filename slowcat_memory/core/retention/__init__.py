@@ -1,1 +1,1 @@
-"""How long a memory stays, and in which tier."""
+"""Retention period, importance and tier of a memory."""

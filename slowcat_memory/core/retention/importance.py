@@ -1,9 +1,9 @@
-"""Importance of a memory independent of any query: from its words, its use, and pins.
+"""Query-independent importance of a memory: from its words, its use, and pins.
 
-It is computed whenever it is needed, so that nothing has to be kept up to date on disk. It decides
-which tier a text is kept in (see ``tiering``), not its rank: in the ranking the patterns cost
-LoCoMo 0.4 points of R@300w, because they mark questions, and questions answer little. And a memory
-must not be offered more only because it was offered often.
+It is computed on demand, so that nothing has to be updated on disk. It decides the tier of a text
+(see ``tiering``), not its rank: in the ranking the patterns cost LoCoMo 0.4 points of R@300w,
+because they match questions, which seldom answer one. And frequent use must not make a memory still
+more frequent.
 """
 
 import re
@@ -13,7 +13,7 @@ from slowcat_memory.core.language import LANGUAGES
 
 ORDINARY = 0.5
 USE_HALF_LIFE_DAYS = 14.0
-MAX_USE = 0.4  # that use can add, however often
+MAX_USE = 0.4  # upper limit of the bonus for use
 DAY_S = 86_400.0
 
 
@@ -33,25 +33,15 @@ def importance_of_words(text: str) -> float:
 
 
 def use_score(at: Iterable[float], now: float) -> float:
-    """Return how often, and how lately, a memory was put before the LLM.
+    """Return how often and how recently a memory was used; 0 for never.
 
-    Args:
-        at: When it was, in seconds since the epoch.
-
-    Returns:
-        0 for never; each time counts 1 and halves in ``USE_HALF_LIFE_DAYS``.
+    Each use (``at``, seconds since the epoch) counts 1 and halves in ``USE_HALF_LIFE_DAYS``.
     """
     return sum(2.0 ** (-max(0.0, now - then) / (USE_HALF_LIFE_DAYS * DAY_S)) for then in at)
 
 
 def importance(words: float, use: float, pinned: bool) -> float:
-    """Return the importance, 0 to 1.
-
-    Args:
-        words: From ``importance_of_words``, or what a user gave.
-        use: From ``use_score``.
-        pinned: Whether it is pinned: it is then 1.
-    """
+    """Return the importance, 0 to 1, from words (or set by a user), use and pin; 1 if pinned."""
     if pinned:
         return 1.0
     return min(1.0, words + MAX_USE * use / (1.0 + use))

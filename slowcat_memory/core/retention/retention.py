@@ -1,7 +1,7 @@
-"""Which turns are older than the retention period.
+"""Selects the turns older than the retention period.
 
-Forgetting a turn also forgets what was made from it, so a turn stays as long as something made from
-it that a user wants kept, or that is to last.
+Forgetting a turn also deletes everything derived from it, so turns behind a memory that a user
+pinned or that is to last are kept.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,13 +17,12 @@ NOTES, EVIDENCE = frozenset({"note"}), frozenset({"fact", "block"})  # families 
 
 
 class RetentionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long the turns of known users are kept. For guests see ``people.guest_hours``.
+    """How long known users' turns are kept. For guests see ``people.guest_hours``.
 
     Attributes:
-        raw_days: Days until a turn is forgotten for good; 0 keeps everything. 90 is usual where the
-            log is to stay short.
-        keep_evidence: Keep a turn as long as a fact or block that was made from it; else these are
-            forgotten with it. Pins and notes keep their turns in any case.
+        raw_days: Days until a turn is erased; 0 keeps everything. 90 is usual for a short log.
+        keep_evidence: Keep a turn as long as a fact or block made from it; else these are erased
+            with it. Turns of pins and notes are always kept.
     """
 
     raw_days: Annotated[float, Meta(ge=0, le=36_500)] = 0.0
@@ -33,10 +32,10 @@ class RetentionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def due(
     turns: Iterable[Turn], memories: Iterable[Memory], now: datetime, options: RetentionOptions
 ) -> Iterator[int]:
-    """Yield the log ids of a namespace's turns that are to be forgotten, in their order.
+    """Yield the log ids of a namespace's turns to forget, in order.
 
     Args:
-        memories: What was made of them, pinned chunks included.
+        memories: Everything derived from them, including pinned chunks.
     """
     if not options.raw_days:
         return
@@ -48,7 +47,6 @@ def due(
 
 
 def _held(memories: Iterable[Memory], options: RetentionOptions) -> set[int]:
-    """Return the turns that some memory keeps."""
     held = set[int]()
     lasting = NOTES | EVIDENCE if options.keep_evidence else NOTES
     for memory in memories:

@@ -1,7 +1,7 @@
-"""Which memories move to which tier: the policy. ``store.writer.tier_mover`` moves them.
+"""Tiering policy: which memories move to which tier. ``store.writer.tier_mover`` moves them.
 
-Tiers change how a text is stored, never whether it can be found. The sizes limit what is kept near;
-the last tier has no limit, and nothing is ever dropped for lack of room.
+Tiers change how a text is stored, never whether it can be found. The last tier is unlimited:
+nothing is dropped for lack of space.
 """
 
 from collections.abc import Sequence, Set
@@ -15,13 +15,12 @@ Codec = Literal["raw", "lz4", "zstd"]
 
 
 class Tier(Struct, frozen=True):
-    """One way to store texts.
+    """A storage tier.
 
     Attributes:
-        name: Its name.
         size: Memories of a namespace in it; None for all the rest.
         codec: Compression of a block; "raw" stores every event in a row of its own.
-        exchanges: Exchanges that share a block at most; 0 for no blocks.
+        exchanges: Most exchanges per block; 0 for no blocks.
     """
 
     name: str
@@ -30,7 +29,7 @@ class Tier(Struct, frozen=True):
     exchanges: int
 
 
-# From near to far. Sizes are the sources' (200 / 500 / 2000), of which the last is no limit here.
+# From hot to cold. Sizes are the sources' (200 / 500 / 2000); the last has no limit here.
 TIERS = (
     Tier("hot", 200, "raw", 0),
     Tier("warm", 500, "lz4", 32),
@@ -40,7 +39,7 @@ HOT, WARM, COLD = TIERS
 
 
 class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How texts are kept on disk. What is older takes less room, and is found as fast.
+    """How texts are stored on disk. Older texts take less space, and are found as fast.
 
     The latest ``memory.hot_cache_size`` turns of a namespace are the hot tier: in memory, and on
     disk in a row each. The warm tier follows, in LZ4 blocks; all the rest is cold, in zstd blocks.
@@ -48,15 +47,14 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     Behaviour:
 
     Attributes:
-        warm: How many memories of a namespace stay warm.
+        warm: Most warm memories of a namespace.
 
     Performance:
 
     Attributes:
-        block_exchanges: At most so many exchanges of one session share a block.
-        block_bytes: At most so many bytes share a block, unpacked; reading one text unpacks its
-            block.
-        level: zstd's, 1 to 19; 19 takes six times as long as 12 and saves 3 percent more.
+        block_exchanges: Most exchanges of one session per block.
+        block_bytes: Most unpacked bytes per block; reading one text unpacks its block.
+        level: Level of zstd, 1 to 19; 19 takes six times as long as 12 and saves 3 percent more.
     """
 
     warm: Annotated[int, Meta(ge=0)] = WARM.size or 0
@@ -69,7 +67,7 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Row(Struct, frozen=True):
-    """An event in a row of its own; ``size`` in bytes."""
+    """An event in its own row; ``size`` in bytes."""
 
     id: int
     session: str
@@ -79,15 +77,9 @@ class Row(Struct, frozen=True):
 def share(
     rows: Sequence[Row], unfinished: Set[str], options: TierOptions
 ) -> tuple[list[list[int]], list[int]]:
-    """Divide events that are no longer hot into blocks, each of one session.
+    """Divide events that are no longer hot into blocks of one session each; return log ids.
 
-    Args:
-        rows: The events, in log order.
-        unfinished: Sessions that will have more turns: what does not fill a block waits for them.
-        options: How large a block may be.
-
-    Returns:
-        Log ids by block, and the ids of those that wait.
+    Of ``unfinished`` sessions, events that do not fill a block wait; they are the second list.
     """
     blocks: list[list[int]] = []
     open_: dict[str, tuple[list[int], int]] = {}
@@ -108,11 +100,11 @@ def share(
 
 
 class Aging(Struct, frozen=True, kw_only=True):
-    """What decides when a warm block becomes cold.
+    """Properties of a warm block that decide when it becomes cold.
 
     Attributes:
         block: Its number.
-        turns: Turns in it.
+        turns: Number of turns in it.
         at: Time of the last of them, seconds since the epoch.
         words: Highest importance of its texts (``importance.importance_of_words``).
         use: How often any of it was recalled (``importance.use_score``).
@@ -128,21 +120,18 @@ class Aging(Struct, frozen=True, kw_only=True):
 
 
 DAY_S = 86_400.0
-GRACE_DAYS = 30.0  # days of age that full importance makes up for
+GRACE_DAYS = 30.0  # days of age that full importance offsets
 
 
 def cooling(blocks: Sequence[Aging], room: int, now: float) -> list[int]:
-    """Choose the warm blocks that become cold: the oldest, where important ones count as younger.
+    """Return the numbers of the warm blocks to make cold, in order: the oldest first.
 
-    Pinned blocks become cold only when no others are left.
+    Important blocks count as younger; pinned ones become cold only when no others are left.
 
     Args:
         blocks: Every warm block of a namespace.
-        room: Memories that may stay warm.
-        now: The current time, seconds since the epoch.
-
-    Returns:
-        Numbers of blocks, the first to go first; those that stay hold ``room`` memories at most.
+        room: Most memories that stay warm.
+        now: Seconds since the epoch.
     """
     held = sum(block.turns for block in blocks)
     going = []

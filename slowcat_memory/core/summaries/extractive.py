@@ -1,10 +1,9 @@
 """A summary without an LLM: the sentences nearest to the centroid of all.
 
 Centroid summaries (Radev et al., "Centroid-based summarization of multiple documents", 2004): each
-sentence is compared with the mean of all, by vectors where there are any, else by the words'
-weights (tf-idf over the sentences at hand). Names, numbers and first-person statements count a
-little more, questions and small talk less; near-repetitions are left out; the chosen sentences keep
-their order.
+sentence is compared with the mean of all, by vectors if available, else by word weights (tf-idf
+over the given sentences). Names, numbers and first-person statements count a little more, questions
+and small talk less; near-repetitions are dropped; the chosen sentences keep their order.
 """
 
 import math
@@ -28,14 +27,7 @@ _MOST_CHARS = 20_000  # of a text
 
 
 class Line(Struct, frozen=True):
-    """A sentence of a turn.
-
-    Attributes:
-        speaker: Its speaker.
-        text: The sentence.
-        turn: Log id of the turn.
-        agent: Whether the agent said it.
-    """
+    """A sentence of a turn (its log id), and whether the agent said it."""
 
     speaker: str
     text: str
@@ -48,13 +40,12 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     Attributes:
         words: Most words of a summary.
-        share: Its most share of the words that were said: 0.3 leaves out 70 %.
-        shortest: Words from which a sentence stands alone; a shorter one is chosen only where there
-            is no other.
-        alike: Jaccard similarity of words from which two sentences say the same.
-        telling: What a name, a number or a first-person statement adds to the score, each.
-        question: What a question loses.
-        agent: What the agent's words lose: it mostly repeats what was said.
+        share: Most words of a summary as a share of its input: 0.3 drops 70 %.
+        shortest: Fewest words of a sentence, unless there are only shorter ones.
+        alike: Jaccard similarity of words from which two sentences are equal.
+        telling: Bonus for a name, a number or a first-person statement, each.
+        question: Penalty of a question.
+        agent: Penalty of the agent's sentences, which mostly repeat the user's.
     """
 
     words: Annotated[int, Meta(ge=1)] = 90
@@ -69,11 +60,7 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 def split_turn(
     speaker: str, text: str, turn: int, *, agent: bool = False, language: str = "en"
 ) -> list[Line]:
-    """Split a turn into sentences, without empty ones.
-
-    Args:
-        language: Two letters, for the rules of abbreviations.
-    """
+    """Split a turn into non-empty sentences; ``language`` is a two-letter code."""
     cut = (" ".join(one.split()) for one in sentencex.segment(language, text[:_MOST_CHARS]))
     return [Line(speaker, one, turn, agent) for one in cut if one]
 
@@ -84,14 +71,9 @@ def choose_sentences(
     vectors: np.ndarray | None = None,
     options: ExtractiveOptions = ExtractiveOptions(),
 ) -> list[Line]:
-    """Choose the sentences that stand for all.
+    """Return the most central sentences in their order; none without input.
 
-    Args:
-        said: Sentences in their order.
-        vectors: Of the sentences, shape (n, dim), unit length; None to compare words.
-
-    Returns:
-        Sentences in their order; none when nothing was said.
+    ``vectors`` have shape (n, dim), unit length; None to compare words.
     """
     if not said:
         return []
@@ -110,7 +92,7 @@ def choose_sentences(
 
 
 def as_text(kept: Sequence[Line]) -> str:
-    """Return sentences as a text, each speaker's name in front where it changes."""
+    """Join sentences to a text, with the speaker's name wherever the speaker changes."""
     parts = list[str]()
     for place, line in enumerate(kept):
         changed = not place or kept[place - 1].speaker != line.speaker

@@ -1,10 +1,9 @@
-"""Summaries by an LLM: the instruction, and the check of its reply; and summaries by rule.
+"""Summaries by an LLM: the instruction and the check of its reply; and summaries by rule.
 
-The agent itself summarises: its own persona stands in the instruction, and that it looks back. So a
-summary is in its voice, and what it notes of the relationship is its own. Only what can be checked
-of a reply is kept: few sentences, no link, no order to the reader, and no name, number or date that
-was not said (see `grounding`). A summary by rule consists of sentences that were said, so it needs
-no check.
+The agent itself writes the summary: the instruction contains its persona, so summaries and notes on
+the relationship are in its voice. Only checkable parts of a reply are kept: few sentences, no link,
+no instruction to the reader, and no name, number or date that does not occur (see `grounding`). A
+summary by rule consists of quoted sentences and needs no check.
 """
 
 import re
@@ -33,12 +32,14 @@ from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.records import Turn
 
-VERSION = 1  # of the words and rules below; raise it with any change: everything is made again
+VERSION = 1  # of the prompt and rules; raise it with any change: all summaries are made again
 MOST_TOPICS, MOST_ENTITIES = 6, 12
 TOPIC_WORDS, ENTITY_WORDS, TONE_WORDS, RELATION_WORDS = 7, 6, 14, 40
 PERSONA_CHARS = 600
 TELLING_WORDS = 4  # of a rule's topics
-_LABEL = re.compile(r"(?:^|(?<=[.!?…] ))\w[\w .'’-]{0,30}: ")  # who said it, in a summary by rule
+_LABEL = re.compile(
+    r"(?:^|(?<=[.!?…] ))\w[\w .'’-]{0,30}: "
+)  # speaker of a sentence, in a summary by rule
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _AS_TOLD = ", as it was told by all of them."
 _INTROSPECTIVE = (
@@ -56,16 +57,7 @@ Answer with JSON alone:
 
 
 class Purpose(Struct, frozen=True, kw_only=True):
-    """One way to summarise.
-
-    Attributes:
-        name: Its name.
-        asks: What the LLM is asked for.
-        sentences: Most sentences.
-        words: Most words.
-        max_tokens: Of the reply.
-        temperature: 0 to 1.
-    """
+    """One kind of summary: the request to the LLM, limits of the summary, and call parameters."""
 
     name: str
     asks: str
@@ -135,7 +127,7 @@ TOPIC = Purpose(
 
 
 class Reflection(Struct, frozen=True, forbid_unknown_fields=True):
-    """The reply that is asked for; see ``_FIELDS``."""
+    """The LLM's reply; see ``_FIELDS``."""
 
     summary: Annotated[str, Meta(max_length=3000)]
     topics: Annotated[list[Annotated[str, Meta(max_length=200)]], Meta(max_length=30)] = []
@@ -145,18 +137,14 @@ class Reflection(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def instruction(purpose: Purpose, persona: str = "") -> str:
-    """Return the system message.
-
-    Args:
-        persona: Of the agent, in its own words; "" when there is none.
-    """
+    """Return the system message; ``persona`` is the agent's own text, or ""."""
     who = neutralise(persona)[:PERSONA_CHARS].strip()
     opening = f"Who you are: {who}\n{_INTROSPECTIVE}" if who else _INTROSPECTIVE
     return f"{opening}\n\nYou are given a record. Write:\n\n{purpose.asks}\n\n{_RULES}"
 
 
 def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> SummaryText | None:
-    """Keep what can be used of a reply; None when nothing is left of the summary."""
+    """Return the usable part of a reply; None if no summary remains."""
     held = [one for one in sentences(answer.summary) if _true(one, ground) and not injected(one)]
     text = _within(held[: purpose.sentences], purpose.words)
     if not any(map(str.isalnum, text)):
@@ -179,7 +167,7 @@ def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> Summary
 
 
 def said_lines(turns: Iterable[Turn], language: str = "en") -> list[Line]:
-    """Split turns into sentences for a summary by rule; orders to an LLM are left out."""
+    """Split turns into sentences for a summary by rule, without prompt injections."""
     return [
         one
         for turn in turns
@@ -197,14 +185,14 @@ def by_rule(
     tokenize: Tokenize,
     options: ExtractiveOptions = ExtractiveOptions(),
 ) -> SummaryText:
-    """Summarise without an LLM: by sentences that were said, salient words, and names.
+    """Summarise without an LLM: by quoted sentences, salient words, and names.
 
     Args:
         turns: The turns, or summaries in their form.
         vectors: Of the sentences, shape (n, dim); None to compare words.
     """
     summaries = all(not turn.session for turn in turns)
-    if summaries:  # they leave out most of it already
+    if summaries:  # summaries have already left out most of it
         options = replace(options, share=1.0)
     picked = choose_sentences(said, tokenize, vectors, options)
     text = " ".join(line.text for line in picked) if summaries else as_text(picked)
@@ -240,7 +228,7 @@ def _entities(turns: Sequence[Turn]) -> tuple[str, ...]:
 
 
 def _within(held: Sequence[str], words: int) -> str:
-    """Join sentences while there is room; of the first alone as much as fits."""
+    """Join sentences up to a number of words; the first alone is cut to fit."""
     kept_, room = list[str](), words
     for one in held:
         if kept_ and len(one.split()) > room:
@@ -260,13 +248,13 @@ def _few(texts: Iterable[str], most: int, words: int, ground: Ground) -> tuple[s
 
 
 def _true(text: str, ground: Ground) -> bool:
-    """Return whether a few words may be kept; a sentence shows which capital letters mark names."""
+    """Return whether a short text is grounded; within a sentence, capitals mark names."""
     english = bool(MARKERS & ground.words)
     return harmless(text) and not strays(f"{text}{_AS_TOLD if english else ''}", ground)
 
 
 def _named(entity: str, ground: Ground) -> bool:
-    """Return whether a word of an entity was said, or it is a date that holds."""
+    """Return whether a word of an entity occurs, or it is a grounded date."""
     words = fingerprint(entity).replace("'s", "").split()
     return any(word in ground.words for word in words) or any(map(str.isdigit, words))
 

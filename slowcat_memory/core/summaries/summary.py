@@ -1,8 +1,8 @@
 """The stored form of a summary: its kinds and ids, its facets, and how it is replaced.
 
-A summary's id follows from what it covers, so that there is one of each. When it is made again (a
-session went on, a late one came, an LLM took over from a rule), the one before stays as history:
-its id grows by its digest, and it is retired. Only forgetting deletes it.
+A summary's id is derived from what it covers. When it is made again (a session continued, one
+arrived late, an LLM replaced a rule), the previous version is retired and kept as history under an
+id with its digest appended. Only forgetting deletes it.
 """
 
 import hashlib
@@ -19,23 +19,17 @@ from slowcat_memory.records import Made, Memory, Turn
 WINDOW, META = "summary/window", "summary/meta"
 DAY, WEEK, TOPIC = "summary/day", "summary/week", "summary/topic"
 KINDS = (SESSION_SUMMARY, WINDOW, META, DAY, WEEK, TOPIC)
-SPEAKER = "Summary"  # where a line of dialogue has a name
-HISTORY = "~"  # between the id of a summary and the digest, once it is archived
+SPEAKER = "Summary"  # the name in a line of dialogue
+HISTORY = "~"  # between the id and the digest of an archived summary
 IMPORTANCE = 0.5
 BETWEEN = "; "  # items of a list in a facet
 ARCHIVED = {SESSION_SUMMARY: "SESSION", DAY: "DAILY", WEEK: "WEEKLY", TOPIC: "TOPIC"}
 
 
 class SummaryText(Struct, frozen=True, kw_only=True):
-    """What a summary says.
+    """Content of a summary; ``model`` is the LLM's fingerprint, "" if made by rule.
 
-    Attributes:
-        text: A few sentences.
-        topics: What it was about.
-        entities: People, companies, places, dates.
-        tone: How it felt.
-        relationship: What happened between the speakers.
-        model: Fingerprint of the LLM, "" when a rule made it.
+    ``tone`` is the mood of the conversation, ``relationship`` events between the speakers.
     """
 
     text: str
@@ -47,18 +41,15 @@ class SummaryText(Struct, frozen=True, kw_only=True):
 
 
 class Subject(Struct, frozen=True, kw_only=True):
-    """What a summary is about.
+    """What a summary covers.
 
     Attributes:
         id: The summary's id.
-        kind: Its kind.
-        scope: Its namespace.
-        start: When it began.
-        until: When it ended.
-        sources: Log ids of all turns behind it.
-        digest: Of all that it is made from; see `digest_of`.
+        kind: The summary's kind.
+        sources: Log ids of all covered turns.
+        digest: Of its whole input; see `digest_of`.
         covers: Ids of the summaries that it summarises.
-        turns: How many turns that was.
+        turns: Number of covered turns.
         name: Of a topic.
         local_only: Whether any of it must not leave this machine.
     """
@@ -77,7 +68,7 @@ class Subject(Struct, frozen=True, kw_only=True):
 
 
 def summary(subject: Subject, text: SummaryText, made: Made, now: datetime) -> Memory:
-    """Return a summary as a memory; the model in ``made`` is taken from its text."""
+    """Return a summary as a memory; the model in ``made`` comes from ``text``."""
     facets = {
         "from": subject.start.isoformat(),
         "until": subject.until.isoformat(),
@@ -108,12 +99,12 @@ def summary(subject: Subject, text: SummaryText, made: Made, now: datetime) -> M
 
 
 def replacing(new: Memory, old: Memory | None, now: datetime) -> tuple[Memory, ...]:
-    """Return what to write to replace a summary: the new one, and the old one as history."""
+    """Return the memories to write: the new summary, and the old one as history."""
     return (new,) if old is None else (new, *archived(old, now))
 
 
 def archived(old: Memory, now: datetime) -> tuple[Memory, ...]:
-    """Return a summary as history, under another id; nothing of one that is retired."""
+    """Return a summary as history, under another id; () if it is already retired."""
     if old.retired_at is not None:
         return ()
     model = hashlib.blake2b(_model(old).encode(), digest_size=2).hexdigest()
@@ -122,39 +113,33 @@ def archived(old: Memory, now: datetime) -> tuple[Memory, ...]:
 
 
 def current(memories: Iterable[Memory]) -> Iterator[Memory]:
-    """Yield the summaries that are not history."""
     return (m for m in memories if m.retired_at is None and HISTORY not in m.id)
 
 
 def is_stale(old: Memory | None, digest: str, *, llm: bool) -> bool:
-    """Return whether a summary is missing or out of date, or made by rule although there is an LLM.
-
-    Args:
-        digest: Of what it would be made from now.
-    """
+    """Return whether a summary is missing, out of date, or by rule although there is an LLM."""
     if old is None or old.retired_at is not None or old.facets.get("digest") != digest:
         return True
     return llm and not _model(old)
 
 
 def digest_of(version: int, parts: Iterable[str]) -> str:
-    """Return 16 characters that change with the version of the prompts, or any of the texts."""
+    """Return a hash (16 characters) of the prompts' version and the input texts."""
     whole = "\n".join((str(version), *parts))
     return hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def of_turns(turns: Iterable[Turn]) -> Iterator[str]:
-    """Yield what a digest is made from, for turns."""
+    """Yield the digest input of turns."""
     return (f"{turn.id} {turn.speaker}: {turn.text}" for turn in turns)
 
 
 def of_summaries(memories: Iterable[Memory]) -> Iterator[str]:
-    """Yield what a digest is made from, for summaries."""
     return (f"{m.id} {_model(m)} {m.text}" for m in memories)
 
 
 def until(memory: Memory) -> datetime:
-    """Return when what a summary is about ended."""
+    """Return the end of the covered time."""
     return _time(memory, "until")
 
 
@@ -164,7 +149,7 @@ def items(memory: Memory, facet: str) -> tuple[str, ...]:
 
 
 def as_turn(memory: Memory, number: int) -> Turn:
-    """Return a summary in the form of a turn of no session, to be summarised itself."""
+    """Return a summary as a turn without session, to be summarised itself."""
     return Turn(
         id=number, session="", scope=memory.scope, speaker=SPEAKER, role="user", text=memory.text,
         at=memory.valid_from,
@@ -172,11 +157,7 @@ def as_turn(memory: Memory, number: int) -> Turn:
 
 
 def conversations(memories: Sequence[Memory], gap: timedelta) -> list[list[Memory]]:
-    """Group session summaries by conversation: less than ``gap`` of silence between two sessions.
-
-    Returns:
-        In the order of time, and so the sessions in each.
-    """
+    """Group session summaries by conversation (silences below ``gap``), in time order."""
     healed: list[list[Memory]] = []
     for memory in sorted(memories, key=lambda m: (m.valid_from, m.id)):
         if healed and memory.valid_from - max(map(until, healed[-1])) < gap:
@@ -187,7 +168,7 @@ def conversations(memories: Sequence[Memory], gap: timedelta) -> list[list[Memor
 
 
 def archival(memory: Memory) -> str:
-    """Return a summary as text that stands alone: ``[SUMMARY:TYPE]`` … ``[/SUMMARY:TYPE]``."""
+    """Return a summary as self-contained text: ``[SUMMARY:TYPE]`` … ``[/SUMMARY:TYPE]``."""
     name = ARCHIVED.get(memory.kind, memory.kind.partition("/")[2].upper())
     period = f"Period: {memory.valid_from.isoformat()} to {until(memory).isoformat()}"
     fields = (
@@ -211,5 +192,5 @@ def _time(memory: Memory, facet: str) -> datetime:
 
 
 def topic_name(text: SummaryText) -> str:
-    """Return a topic's name: the LLM's first topic, or up to three words of a rule."""
+    """Return the LLM's first topic, or up to three words of a rule's."""
     return text.topics[0] if text.model and text.topics else ", ".join(text.topics[:3])

@@ -1,9 +1,9 @@
-"""Topics: clusters of session summaries, found as they come, without a given number.
+"""Topics: incremental clusters of session summaries, without a given number of clusters.
 
 Single-pass clustering (Hartigan, "Clustering Algorithms", 1975, the leader algorithm) with moving
-centroids: a vector joins the nearest topic if that is near enough, else it begins one; topics whose
-centroids have come close are merged. The outcome depends on the order, which is that of time, so
-the same log gives the same topics.
+centroids: a vector joins the nearest topic if near enough, else it starts one; topics with close
+centroids are merged. The result depends on the order, which is that of time, so the same log gives
+the same topics.
 """
 
 import hashlib
@@ -25,19 +25,14 @@ class ClusterOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Topic(Struct, frozen=True):
-    """Summaries that belong together.
-
-    Attributes:
-        members: Their ids, in the order in which they came.
-        total: Sum of their vectors, shape (dim,).
-    """
+    """A cluster of summaries: their ids in order of arrival, and the sum of their vectors."""
 
     members: tuple[str, ...]
     total: np.ndarray
 
     @property
     def centroid(self) -> np.ndarray:
-        """Its direction, shape (dim,), unit length."""
+        """Return the cluster's direction, shape (dim,), unit length."""
         return self.total / max(float(np.linalg.norm(self.total)), 1e-9)
 
 
@@ -47,14 +42,10 @@ def grow_topics(
     vectors: np.ndarray,
     options: ClusterOptions = ClusterOptions(),
 ) -> list[Topic]:
-    """Add summaries to topics.
+    """Add summaries to topics; return the topics in order of creation.
 
-    Args:
-        ids: Of the summaries, in the order of time; those that are members already are skipped.
-        vectors: Theirs, shape (n, dim), unit length.
-
-    Returns:
-        The topics, in the order in which they began.
+    ``ids`` are in the order of time, existing members are skipped; ``vectors`` have shape (n, dim),
+    unit length.
     """
     grown = list(topics)
     known = {member for topic in grown for member in topic.members}
@@ -74,11 +65,11 @@ def grow_topics(
 
 
 def name(texts: Sequence[str], others: Mapping[str, int], total: int, words: int = 3) -> str:
-    """Return a topic's name: words that are frequent in it and rare elsewhere, "" for none.
+    """Return a topic's name: words frequent in it and rare elsewhere, or "".
 
     Args:
         texts: The words of each member, lower case, separated by spaces.
-        others: In how many summaries of all topics each word occurs.
+        others: Number of summaries, over all topics, that contain each word.
     """
     held = Counter(word for text in texts for word in set(text.split()) if len(word) > 2)
     scored = sorted(
@@ -100,7 +91,7 @@ def _nearest(topics: Sequence[Topic], vector: np.ndarray, least: float) -> int |
 
 
 def _merged(topics: list[Topic], place: int, least: float) -> list[Topic]:
-    """Merge a topic with the nearest other one, if that is near enough; the older one stays."""
+    """Merge a topic with the nearest other one if near enough; the older one stays."""
     others = [n for n in range(len(topics)) if n != place]
     if not others:
         return topics
@@ -126,10 +117,10 @@ DIM = 512  # of hashed bags of words
 
 
 def bags(texts: Sequence[Sequence[str]]) -> np.ndarray:
-    """Return vectors of texts by their words; rare words weigh most.
+    """Return bag-of-words vectors; rare words weigh most.
 
     Returns:
-        Shape (len(texts), DIM), float32, unit length; the same texts give the same vectors.
+        Shape (len(texts), DIM), float32, unit length; deterministic.
     """
     held = Counter(word for words in texts for word in set(words))
     rows = np.zeros((len(texts), DIM), np.float32)

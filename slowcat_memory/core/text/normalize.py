@@ -1,7 +1,7 @@
-"""Text as it is kept, as it is indexed, and as it goes into a prompt.
+"""Text as stored, as indexed, and as written into a prompt.
 
-Three forms, never mixed: ``clean`` on the way in (what the log keeps, verbatim except for what
-cannot be written), ``Tokenizer`` for the lexical index, ``neutralise`` on the way into any prompt.
+Three forms, never mixed: ``clean`` for the log (verbatim except for unwritable characters),
+``Tokenizer`` for the lexical index, ``neutralise`` for any prompt.
 """
 
 import copy
@@ -21,7 +21,7 @@ from slowcat_memory.core.language.english.vocabulary import (
     STOP_WORDS,
 )
 
-TOKENIZER_VERSION = 2  # raise it when the same text yields other tokens: indexes are then rebuilt
+TOKENIZER_VERSION = 2  # raise it when a text yields other tokens: indexes are then rebuilt
 KEEP_CHARS = 256_000  # of one utterance, in the log
 INDEX_CHARS = 32_000  # of one utterance, in an index
 
@@ -35,7 +35,7 @@ _BREAK = re.compile("\r\n?|[\x0b\x0c\x1c-\x1f\x85]")  # controls that separate w
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ASCII_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-# Vowel signs, points and joiners belong to the word they stand in, though re does not count them.
+# Vowel signs, points and joiners are part of a word, although re does not match them as such.
 _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0900-\u0963\u0966-\u0df3"  # the scripts of India
@@ -50,7 +50,7 @@ _SPACELESS = re.compile(  # Thai, Lao, Burmese, Khmer, Japanese, Chinese, Korean
 )
 _IDEOGRAM = re.compile(f"[{_IDEOGRAMS}]")
 # Optional in writing: Arabic and Hebrew points, the stretching of Arabic letters, joiners, the dot
-# that folding a Turkish I leaves; and letters that are written in several ways.
+# left by folding a Turkish I; and letters with several spellings.
 _FOLDED_LETTERS = dict.fromkeys(
     [*range(0x591, 0x5C8), *range(0x610, 0x61B), 0x640, *range(0x64B, 0x660), 0x670]
     + [*range(0x6D6, 0x6EE), 0x200C, 0x200D, 0x307]
@@ -68,16 +68,10 @@ _PROMPT_MARKS = str.maketrans(
 
 
 def clean(text: str, limit: int = KEEP_CHARS) -> tuple[str, int]:
-    """Return a text that can always be written: the form the log keeps.
+    """Return the text as the log keeps it, and how many characters were cut off its end.
 
-    NFC; control, bidi and tag characters dropped (those that separate lines become a newline); lone
-    surrogates replaced. Everything else, chat template tokens included, stays verbatim.
-
-    Args:
-        text: Any output of STT, a keyboard or a transcript.
-
-    Returns:
-        The text, and how many characters were cut off its end.
+    NFC; control, bidi and tag characters are dropped (line separators become a newline), lone
+    surrogates replaced. Everything else, chat-template tokens included, stays verbatim.
     """
     kept = text[:limit]
     if _SURROGATE.search(kept):
@@ -88,7 +82,7 @@ def clean(text: str, limit: int = KEEP_CHARS) -> tuple[str, int]:
 
 
 def neutralise(text: str) -> str:
-    """Remove what could act as more than text inside a prompt.
+    """Remove everything that could act as more than text inside a prompt.
 
     Chat-template tokens become live control tokens when they reach a model inside a message
     (measured on llama.cpp), and a line that looks like a role header reads like one. Angle
@@ -98,27 +92,27 @@ def neutralise(text: str) -> str:
     if not text.isascii():
         text = _INVISIBLE.sub("", text)
     line = " ".join(text.split()).translate(_PROMPT_MARKS)
-    # Few lines hold these, and searching for them costs more than the rest.
+    # Few lines contain these, and searching for them costs more than the rest.
     if "[" in line:
         line = _BRACKET_TOKEN.sub(r"(\1)", line)
     return _ROLE_HEADER.sub(r"\1\3 -", line) if ":" in line else line
 
 
 def fingerprint(text: str) -> str:
-    """Return a text's words in lower case, joined by single spaces: equal for the same words."""
+    """Return the lower-case words joined by single spaces: equal for texts of the same words."""
     if text.isascii():
         return " ".join(_WORD.findall(text.lower()))
     return " ".join(_MARKED_WORD.findall(text.translate(_ASCII_QUOTES).casefold()))
 
 
 def digest(text: str) -> int:
-    """Return a number that tells whether a text has changed: 64 bits, signed."""
+    """Return a signed 64-bit hash of a text."""
     hashed = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(hashed, signed=True)
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate how many tokens an LLM's tokenizer makes of a text.
+    """Estimate the number of LLM tokens of a text.
 
     The larger of a quarter of its UTF-8 bytes and four thirds of its words: the usual rule for
     byte-pair vocabularies, on the safe side for other scripts. 0 for an empty text.
@@ -127,23 +121,21 @@ def estimate_tokens(text: str) -> int:
 
 
 class Tokenizer:
-    """Words as the lexical index knows them: folded, stemmed, without stop words.
+    """Splits text into index terms: folded, stemmed, without stop words.
 
     Scripts without spaces (Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer) become character
-    bigrams; an ideogram, which may be a word of its own, is a token as well. Arabic loses what is
-    optional in writing, and its article. Safe to use from several threads.
+    bigrams; an ideogram, which may be a word, is a token as well. Arabic loses optional marks and
+    its article. Thread-safe.
 
     Attributes:
-        version: Differs when the same text yields other tokens.
+        version: Changes when the same text would yield other tokens.
         language: Language of the texts.
     """
 
     def __init__(self, stemmer: str = "english", language: str = "") -> None:
-        """Choose the stemmer.
+        """Create a tokenizer; ``stemmer`` is a Snowball language or "none".
 
-        Args:
-            stemmer: A Snowball language, or "none" for no stemming.
-            language: Language of the texts; "" for the stemmer's.
+        ``language`` is that of the texts; "" for the stemmer's.
 
         Raises:
             ValueError: There is no such stemmer.
@@ -161,14 +153,14 @@ class Tokenizer:
         self.forget()
 
     def forget(self) -> None:
-        """Drop the cached words; the stemmer has a cache of its own."""
+        """Clear the word cache and the stemmer's own."""
         with self._lock:
             self._known.clear()  # in place: query tokenizers share it
             stems = self._algorithm != "none"
             self._stemmer = Stemmer.Stemmer(self._algorithm) if stems else None
 
     def for_queries(self) -> "Tokenizer":
-        """Return the same tokenizer for queries: it caches none of their words."""
+        """Return the same tokenizer for queries, which does not cache their words."""
         made = copy.copy(self)
         made._remembers = False
         if self._stemmer is not None:
@@ -176,14 +168,7 @@ class Tokenizer:
         return made
 
     def __call__(self, text: str) -> list[str]:
-        """Split a text.
-
-        Args:
-            text: Any text; only its first ``INDEX_CHARS`` characters count.
-
-        Returns:
-            Its tokens in order, repeated ones repeated.
-        """
+        """Return the tokens in order, with repetitions; only ``INDEX_CHARS`` characters count."""
         text = text[:INDEX_CHARS]
         words = _WORD.findall(text.lower()) if text.isascii() else _words_of_any_script(text)
         tokens: list[str] = []
@@ -194,7 +179,7 @@ class Tokenizer:
         return tokens
 
     def _tokens(self, word: str) -> tuple[str, ...]:
-        """Return a folded word's tokens, and cache them: few words are new."""
+        """Return a folded word's tokens, cached because few words are new."""
         if word in self._stop:
             made: tuple[str, ...] = ()
         elif word.isascii():
@@ -226,7 +211,7 @@ class Tokenizer:
 
 
 def _words_of_any_script(text: str) -> list[str]:
-    """Fold a text that is not all ASCII and split it into words, vowel signs included."""
+    """Fold and split a text that is not all ASCII, keeping vowel signs."""
     folded = unicodedata.normalize("NFKC", text.translate(_ASCII_QUOTES)).casefold()
     return _MARKED_WORD.findall(folded.translate(_FOLDED_LETTERS)[:INDEX_CHARS])
 
@@ -239,7 +224,7 @@ def _bigrams(run: str) -> list[str]:
 
 
 def fold(value: str) -> str:
-    """Return a name or value without case, outer punctuation and double spaces, to compare it."""
+    """Return a name or value in lower case, without outer punctuation and double spaces."""
     return " ".join(value.casefold().split()).strip(" .,;!?\"'")
 
 
@@ -251,7 +236,7 @@ _SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
 
 
 def asking(text: str) -> list[str]:
-    """Return the sentences that ask: by a question mark or, as STT omits it, by their start."""
+    """Return the sentences that are questions: by a question mark or (for STT) by their start."""
     sentences = (found.strip() for found in _SENTENCE.findall(text))
     return [
         one
@@ -262,7 +247,7 @@ def asking(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the distinct words of a text that are no pronoun, auxiliary or filler, in order."""
+    """Return a text's distinct words in order, without pronouns, auxiliaries and fillers."""
     return list(
         dict.fromkeys(
             word

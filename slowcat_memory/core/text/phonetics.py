@@ -1,10 +1,9 @@
-"""Words that sound alike: what the STT wrote, and the name that was said.
+"""Words that sound alike: matches a misheard word of the STT with the name that was spoken.
 
 STT that does not know "Isaura" writes "Ysaura", "Is aura" or "Isora". Two words are close when
-their consonants sound the same (Metaphone, voiced and voiceless ones taken together) and their
-spelling is close too (edit distance, after the usual confusions of letters are undone). Both count
-by half: sounds alone would make "Aaron" of "Erin" and "Tom" of "Tim", spelling alone "Martin" of
-"Marta".
+their consonants sound the same (Metaphone, voiced and voiceless ones merged) and their spelling is
+close (edit distance, after the usual confusions of letters are undone). Both count by half: sounds
+alone would match "Aaron" with "Erin" and "Tom" with "Tim", spelling alone "Martin" with "Marta".
 """
 
 import re
@@ -13,9 +12,9 @@ import unicodedata
 import jellyfish
 from msgspec import Struct
 
-MIN_CLOSENESS = 0.85  # from which a name is taken for the word that was said
+MIN_CLOSENESS = 0.85  # from which a name is taken for the spoken word
 MIN_CLOSENESS_OF_WORDS = 0.9  # the same for a word that was never seen as a name
-VOICING_CLOSENESS = 0.92  # of words that differ by voiced consonants alone: "Bedro", "Pedro"
+VOICING_CLOSENESS = 0.92  # of words that differ only in voicing: "Bedro", "Pedro"
 _VOICELESS = str.maketrans({"B": "P", "D": "T", "G": "K", "V": "F", "Z": "S", "X": "S", "0": "T"})
 _VOWELS = "AEIOU"
 _GLIDES, _TWICE = re.compile(r"[YW]"), re.compile(r"(.)\1+")  # within a word: "Marya", "Jamess"
@@ -41,13 +40,7 @@ _RESPELL = tuple(
 
 
 class MisheardWord(Struct, frozen=True):
-    """A word of a query that is taken for a misheard name.
-
-    Attributes:
-        said: The words of the query.
-        name: The name.
-        confidence: 0 to 1.
-    """
+    """The words of a query that may be a misheard name; ``confidence`` is 0 to 1."""
 
     said: str
     name: str
@@ -55,12 +48,10 @@ class MisheardWord(Struct, frozen=True):
 
 
 class Sound(Struct, frozen=True):
-    """How a word sounds and is spelt.
+    """Sound and spelling of a word.
 
-    Attributes:
-        spelling: With the usual confusions undone.
-        exact: Its consonants by Metaphone.
-        rough: The same, voiced and voiceless ones taken together.
+    ``spelling`` has the usual confusions undone; ``exact`` are the consonants by Metaphone; in
+    ``rough``, voiced and voiceless ones are merged.
     """
 
     spelling: str
@@ -69,7 +60,7 @@ class Sound(Struct, frozen=True):
 
 
 def sound(word: str) -> Sound | None:
-    """Return how a word sounds in English; None without Latin letters or without a consonant."""
+    """Return a word's English sound; None without Latin letters or without a consonant."""
     decomposed = unicodedata.normalize("NFKD", word.lower())
     letters = _LETTERS.sub("", decomposed)
     if len(letters) < 2 or 2 * len(letters) < len(word):
@@ -87,10 +78,9 @@ def sound(word: str) -> Sound | None:
 
 
 def keys(heard: Sound) -> tuple[str, ...]:
-    """Return the look-up keys of a sound: two sounds that differ by one consonant share a key.
+    """Return a sound's look-up keys; two sounds that differ by one consonant share a key.
 
-    Returns:
-        The rough consonants, and of four or more also those with one left out.
+    These are the rough consonants, and of four or more also those with one omitted.
     """
     rough = heard.rough
     if len(rough) < 4:
@@ -99,7 +89,7 @@ def keys(heard: Sound) -> tuple[str, ...]:
 
 
 def closeness(one: Sound, other: Sound) -> float:
-    """Return how alike two words are, 0 to 1; 1 for the same sound in the same spelling."""
+    """Return the similarity of two words, 0 to 1; 1 for the same sound and spelling."""
     spelt = _likeness(one.spelling, other.spelling)
     if one.exact == other.exact:
         alike = 1.0
@@ -107,7 +97,9 @@ def closeness(one: Sound, other: Sound) -> float:
         alike = VOICING_CLOSENESS
     else:
         alike = _likeness(one.rough, other.rough)
-    if min(len(one.rough), len(other.rough)) < 2:  # one consonant: nearly any short word has it
+    if (
+        min(len(one.rough), len(other.rough)) < 2
+    ):  # a single consonant occurs in nearly any short word
         spelt = 2 * spelt - 1
     return (alike + max(0.0, spelt)) / 2
 

@@ -1,7 +1,7 @@
-"""The words of a text that STT may not know: names, and words that are not everyday ones.
+"""Words of a text that STT may not know: names and uncommon words.
 
-A name shows by a capital letter inside a sentence, or by the words before it ("my sister …",
-"called …"), which is all there is if the STT writes everything in lower case.
+A name is recognised by a capital letter inside a sentence, or by the words before it ("my sister
+…", "called …"), the only sign if the STT writes everything in lower case.
 """
 
 import re
@@ -22,7 +22,7 @@ from slowcat_memory.core.language.english.vocabulary import (
 )
 
 MAX_CHARS = 4000
-MAX_LETTERS = 40  # of a word; longer ones are not speech
+MAX_LETTERS = 40  # of a word; longer ones are not spoken
 MIN_LETTERS = 5  # of a word that is no name
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ANNOUNCING = KIN | NAMING | COPULAS
@@ -31,23 +31,14 @@ _ENDINGS = ("ing", "ed", "es", "er", "ly", "s", "d", "r", "y")
 
 
 class Word(Struct, frozen=True):
-    """A rare word.
-
-    Attributes:
-        form: Its spelling, without a possessive ending.
-        named: Whether it was used as a name.
-    """
+    """A rare word without possessive ending, and whether it was used as a name."""
 
     form: str
     named: bool
 
 
 def rare_words(text: str) -> Iterator[Word]:
-    """Yield a text's names and its words that are not everyday ones, in order, with repetitions.
-
-    Args:
-        text: Any text; its first ``MAX_CHARS`` characters count.
-    """
+    """Yield names and uncommon words in the first ``MAX_CHARS``, in order, with repetitions."""
     text = text[:MAX_CHARS]
     shouted = text.isupper()
     first = second = ""  # the two words before
@@ -69,7 +60,7 @@ def rare_words(text: str) -> Iterator[Word]:
 
 
 def _begins(text: str, place: int) -> bool:
-    """Return whether a sentence or quotation begins here: a capital letter means nothing then."""
+    """Return whether a sentence or quotation begins here, where capitals mean nothing."""
     before = text[max(0, place - 4) : place].rstrip(" \t\"'“‘(¿¡*-")
     return not before or before[-1] in ".!?…:;\n"
 
@@ -88,11 +79,7 @@ def _announced(first: str, second: str) -> bool:
 
 
 def is_common(word: str) -> bool:
-    """Return whether a word is one of everyday English, in any of its regular forms.
-
-    "walked", "stopping" and "boxes" are as common as "walk", "stop" and "box". In another language
-    no word is.
-    """
+    """Return whether a word is everyday English, in any regular form ("walked", "boxes")."""
     if word in EVERYDAY:
         return True
     for ending in _ENDINGS:

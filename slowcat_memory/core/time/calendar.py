@@ -1,6 +1,6 @@
-"""Days, weeks, months and seasons on a calendar, and the user's time zone.
+"""Calendar spans (days, weeks, months, seasons) and the user's time zone.
 
-Spans are naive local times; ``expressions`` turns them into moments in UTC.
+Spans are naive local times; ``expressions`` converts them to UTC.
 """
 
 import os
@@ -18,18 +18,16 @@ HOURS = {"minute": 1 / 60, "hour": 1.0}
 DAYS = {"day": 1, "week": 7}
 MONTHS = {"month": 1, "year": 12, "decade": 120}
 MARGIN = {"day": 0, "week": 3, "month": 15}  # days about "two weeks ago"; of years, half a year
-LOCALTIME = Path("/etc/localtime")  # a link into the zones' own folder
+LOCALTIME = Path("/etc/localtime")  # a link into the zone database
 LOOK_BACK = 8  # years: far enough for a 29 February across 1900 or 2100
 
 
 class Span(Struct, frozen=True):
-    """From one local time to another.
+    """A naive local time span; ``end`` is the first moment after it.
 
     Attributes:
-        start: Its first moment.
-        end: The first moment after it.
-        floating: It was chosen by nearness ("May", "Monday") and may move in a range.
-        exact: It was counted from now in hours, across any change of the clocks.
+        floating: The nearest was chosen ("May", "Monday"); it may move in a range.
+        exact: Counted from now in hours, regardless of clock changes.
     """
 
     start: datetime
@@ -39,12 +37,10 @@ class Span(Struct, frozen=True):
 
 
 class Anchor(Struct, frozen=True):
-    """What expressions are relative to.
+    """The local time that expressions are relative to.
 
-    Attributes:
-        now: The local time.
-        ahead: Whether the text is about plans: "on Monday" is then the coming Monday.
-        southern: Whether summer begins in December.
+    ``ahead`` marks texts about plans: "on Monday" is then the coming Monday. ``southern`` is
+    whether summer begins in December.
     """
 
     now: datetime
@@ -53,17 +49,16 @@ class Anchor(Struct, frozen=True):
 
     @property
     def day(self) -> datetime:
-        """Today's midnight."""
+        """Return today's midnight."""
         return datetime.combine(self.now.date(), time())
 
 
 def days(start: datetime, count: int = 1, *, floating: bool = False) -> Span:
-    """Return a span of whole days from a midnight."""
     return Span(start, start + timedelta(count), floating)
 
 
 def add_months(at: datetime, count: int) -> datetime:
-    """Return the same day and time some months later, or the month's last day if it is shorter.
+    """Return the same day and time some months later, or the last day of a shorter month.
 
     Raises:
         ValueError: The year is not within 1 to 9999.
@@ -81,10 +76,9 @@ def month(year: int, number: int, count: int = 1) -> Span:
 
 
 def unit(anchor: Anchor, name: str, offset: int) -> Span:
-    """Return this, the last or the next calendar unit.
+    """Return the current, last or next calendar unit.
 
-    The weekend just over is meant by "this weekend" on a Monday, and by "last weekend" until the
-    next one has passed.
+    On a Monday "this weekend" is the one just over, as is "last weekend" until the next is over.
 
     Args:
         name: "day", "week" (from Monday), "weekend", "month", "year", "decade", "hour", "minute".
@@ -110,14 +104,9 @@ def unit(anchor: Anchor, name: str, offset: int) -> Span:
 
 
 def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
-    """Return the span that is some units away, as vague as people mean it.
+    """Return the span that is ``least`` to ``most`` (negative: past) units away, as people mean it.
 
-    Args:
-        name: The unit.
-        least: The smaller number of units, negative for the past.
-
-    Returns:
-        The day for days, a week for weeks, a month for months, a year for years.
+    This is the day for days, a week for weeks, a month for months, a year for years.
     """
     if name in HOURS:
         size = timedelta(hours=HOURS[name])
@@ -147,8 +136,7 @@ def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
 def rolling(anchor: Anchor, name: str, count: float) -> Span:
     """Return the last or next ``count`` units, counted from now; a negative count is the past.
 
-    Returns:
-        From a midnight to now, or from now to a midnight; by the hour for hours.
+    The span is from a midnight to now, or from now to a midnight; exact for hours.
     """
     if name in HOURS:
         other, exact = anchor.now + timedelta(hours=HOURS[name] * count), True
@@ -169,7 +157,7 @@ def rolling(anchor: Anchor, name: str, count: float) -> Span:
 
 
 def nearest(anchor: Anchor, make: Callable[[int], Span | None], which: str = "") -> Span | None:
-    """Choose the year of something that comes every year.
+    """Choose the year of a yearly span.
 
     Args:
         make: Returns the span in a year, None if that year has none.
@@ -179,7 +167,7 @@ def nearest(anchor: Anchor, make: Callable[[int], Span | None], which: str = "")
     year = anchor.now.year
     for step in range(LOOK_BACK + 1):
         forward = which == ">" or (anchor.ahead and not which)
-        # Winter lies in two years: the one begun last year may not be over.
+        # Winter spans two years: last year's may not be over.
         span = make(year + step - 1 if forward or which == "t" else year - step)
         if span is None:
             continue
@@ -213,7 +201,7 @@ def weekday(anchor: Anchor, number: int, which: str = "") -> Span:
 
 
 def third(span: Span, first: int, last: int) -> Span:
-    """Return the part of a span from one of its thirds to another, in whole days if it has any."""
+    """Return the part of a span between two of its thirds, in whole days if it has any."""
     step = (span.end - span.start) / 3
     if step >= timedelta(1):
         step = timedelta(step.days)
@@ -222,7 +210,7 @@ def third(span: Span, first: int, last: int) -> Span:
 
 
 def zone_of(name: str) -> tzinfo:
-    """Return a time zone by its IANA name, or this machine's for "".
+    """Return a time zone by its IANA name; "" for this machine's.
 
     Raises:
         ConfigError: There is no such zone.
@@ -239,11 +227,7 @@ def zone_of(name: str) -> tzinfo:
 
 
 def _of_this_machine() -> tzinfo:
-    """Return the machine's zone by name, because only a named zone knows when summer time begins.
-
-    Returns:
-        The zone; if it has no name, the current offset.
-    """
+    """Return the machine's named zone (only these have clock changes), else its current offset."""
     linked = os.path.realpath(LOCALTIME).partition("/zoneinfo/")[2]
     try:
         return ZoneInfo(os.environ.get("TZ") or linked)

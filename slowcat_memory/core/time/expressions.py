@@ -1,8 +1,8 @@
-"""The times that a text mentions, as intervals: by rules, in the speaker's time zone.
+"""Finds time expressions and resolves them to intervals: by rules, in the user's time zone.
 
-"What did I do last weekend?" asks for two days. A text without any word for time costs a look-up
-of its words; one with them, a walk of a small grammar over them (``grammar``). Offline parsers of
-dates return moments and cost 0.05 to 7 ms: docs/decisions/0013-time-expressions.md.
+"What did I do last weekend?" yields two days. A text without time words costs a look-up of its
+words; any other, one pass of a small grammar (``grammar``). Offline date parsers return moments and
+cost 0.05 to 7 ms: docs/decisions/0013-time-expressions.md.
 """
 
 import re
@@ -32,7 +32,7 @@ class WhenOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """How time expressions are parsed.
 
     Attributes:
-        language: Of the words, as in ``language_of``.
+        language: Language of the text, as in ``language_of``.
         southern_hemisphere: Whether summer begins in December.
     """
 
@@ -41,13 +41,9 @@ class WhenOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Interval(Struct, frozen=True):
-    """From one moment to another.
+    """A time span in UTC and its expression; ``end`` is the first moment after it.
 
-    Attributes:
-        start: Its first moment, UTC.
-        end: The first moment after it, UTC.
-        words: The expression.
-        vague: Whether it names no part of the calendar ("recently", "the other day").
+    ``vague`` spans are no part of the calendar ("recently", "the other day").
     """
 
     start: datetime
@@ -57,8 +53,6 @@ class Interval(Struct, frozen=True):
 
 
 class _Atom(Struct):
-    """An expression: its tokens, its rule, its span."""
-
     start: int
     end: int
     rule: str
@@ -68,18 +62,17 @@ class _Atom(Struct):
 def times(
     text: str, now: datetime, zone: tzinfo, options: WhenOptions | None = None
 ) -> tuple[Interval, ...]:
-    """Return the times that a text mentions.
+    """Return the intervals that a text mentions.
 
-    Unless the text says otherwise, "on Monday" and "in May" are the latest, or the coming ones in a
-    text about plans ("will", "going to").
+    By default "on Monday" and "in May" are the latest, or the coming ones in a text about plans
+    ("will", "going to").
 
     Args:
         text: A query, or the text of a memory. Only its first ``MAX_CHARS`` characters count.
         now: When it was said, aware.
 
     Returns:
-        Intervals in the order of the text, none empty, within ``BEGINNING`` and ``END``; () for
-        most texts.
+        Intervals in text order, none empty, within ``BEGINNING`` and ``END``; () for most texts.
     """
     options = options or WhenOptions()
     language = language_of(options.language).time
@@ -100,12 +93,12 @@ def times(
 
 
 def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tuple[Interval, ...]:
-    """Return the times of a query that memories may be ranked by.
+    """Return the intervals of a query by which memories may be ranked.
 
-    They stand in a question ("I slept badly last night. What now?" asks about no time), are in the
-    past, and are not vague. On LoCoMo 79 % of the questions that keep one have evidence said close
-    to it, where 20 % of all turns are. Times in statements do not help: on RealMem, favouring them
-    cost 7 points R@10 of the queries that hold one.
+    They occur in a question (not as in "I slept badly last night. What now?"), are in the past and
+    not vague. On LoCoMo 79 % of the questions with such an interval have evidence said close to it,
+    where 20 % of all turns are. Times in statements do not help: on RealMem, favouring them cost 7
+    points R@10 of the queries with one.
 
     Args:
         intervals: From ``times``.
@@ -121,7 +114,7 @@ def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tupl
 
 
 def _parse(tokens: Sequence[Token], anchor: Anchor) -> list[_Atom]:
-    """Find every expression, then join those that are ends of a longer one."""
+    """Find every expression, then join those that are limits of a longer one."""
     kinds = "".join(token.kind for token in tokens)
     atoms: list[_Atom] = []
     for match in EXPRESSION.finditer(kinds):
@@ -152,7 +145,7 @@ def _span(rule: str, tokens: Sequence[Token], anchor: Anchor) -> Span | None:
 
 
 def _narrow(atom: _Atom, tokens: Sequence[Token], kinds: str) -> None:
-    """Narrow a span by "early" or "the end of" in front of it."""
+    """Narrow a span by a preceding "early" or "the end of"."""
     place = atom.start
     while place and kinds[place - 1] in "ifT":
         place -= 1
@@ -194,7 +187,7 @@ def _range(atom: _Atom, other: _Atom, tokens: Sequence[Token], anchor: Anchor) -
 def _with_words_before(
     atom: _Atom, tokens: Sequence[Token], kinds: str, anchor: Anchor
 ) -> _Atom | None:
-    """Extend a span by "since", "before", "two weeks after" in front of it.
+    """Extend a span by a preceding "since", "before", "two weeks after".
 
     Kinds: c since, b before, k after, u until, V "ago" in front; U a unit, W a weekday.
     """
@@ -218,7 +211,7 @@ def _with_words_before(
 
 
 def _beside(span: Span, unit: Token, count: Token | None, link: str) -> Span | None:
-    """Return the week before X, two days after X, the Friday before X."""
+    """Resolve "the week before X", "two days after X", "the Friday before X"."""
     edge = span.start if link == "b" else span.end - timedelta(days=1)
     anchor = Anchor(edge, ahead=link == "k")
     try:

@@ -1,6 +1,6 @@
 """The grammar of time expressions: kinds of words to spans on the calendar.
 
-Each word of a text is one letter, its kind, "." for a word without one. A rule is then a regular
+Each word of a text is one letter, its kind; "." is a word without one. A rule is a regular
 expression over that string of letters, the same for every language. The kinds, as in
 ``core.language.time``:
 
@@ -31,18 +31,12 @@ _PAIR = "(?<=[MmvsY][Ao])"  # the second of two: "between May and June"
 
 
 class Piece(Struct, frozen=True):
-    """The words of one expression.
-
-    Attributes:
-        kinds: The letter of each word.
-        values: The value of each word.
-    """
+    """The words of one expression: their kinds (one letter each) and values."""
 
     kinds: str
     values: Sequence[Any]
 
     def get(self, kinds: str, default: Any = None) -> Any:
-        """Return the value of the first word of one of some kinds."""
         for kind, value in zip(self.kinds, self.values, strict=True):
             if kind in kinds:
                 return value
@@ -53,10 +47,9 @@ class Piece(Struct, frozen=True):
         return next((kind for kind in "L>t" if kind in self.kinds), "")
 
     def quantity(self) -> tuple[float, float]:
-        """Return the number, as the least and the most it may mean.
+        """Return the least and the most that the number may mean.
 
-        Returns:
-            "three" is (3, 3), "a few" (2, 5), "half a" (0.5, 0.5), "a … and a half" (1.5, 1.5).
+        "three" is (3, 3), "a few" (2, 5), "half a" (0.5, 0.5), "a … and a half" (1.5, 1.5).
         """
         low, high = self.get("Nw") or (1.0, 1.0)
         if "h" in self.kinds:
@@ -68,7 +61,6 @@ ToSpan = Callable[[Piece, Anchor], Span | None]
 
 
 def _year_of(piece: Piece, anchor: Anchor) -> int | None:
-    """Return the year that an expression names."""
     if "Y" in piece.kinds:
         return piece.get("Y")
     which = piece.which()
@@ -124,7 +116,7 @@ def _feast(piece: Piece, anchor: Anchor) -> Span | None:
 
 
 def _nth(piece: Piece, anchor: Anchor) -> Span | None:
-    """Return the first week of June, the last Friday of last month, the second half of 2022."""
+    """Resolve "the first week of June", "the last Friday of last month" and the like."""
     place = next(n for n, kind in enumerate(piece.kinds) if kind in "fiJ")
     head = Piece(piece.kinds[:place], piece.values[:place])
     tail = Piece(piece.kinds[place + 1 :], piece.values[place + 1 :])
@@ -222,7 +214,7 @@ def _part_of_day(piece: Piece, anchor: Anchor) -> Span | None:
 
 
 def _day_of_month(piece: Piece, anchor: Anchor) -> Span | None:
-    """Return the latest 5th for "on the 5th", or for plans the next."""
+    """Resolve "on the 5th": the latest one, or the next one for plans."""
     for step in range(4):  # of the months, one in two at worst is too short
         first = calendar.add_months(anchor.day.replace(day=1), step if anchor.ahead else -step)
         try:

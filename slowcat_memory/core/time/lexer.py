@@ -1,4 +1,4 @@
-"""A text to tokens with a kind each, for the grammar of time expressions."""
+"""Splits a text into tokens with a kind each, for the grammar of time expressions."""
 
 import re
 from collections.abc import Iterator
@@ -20,14 +20,7 @@ _TOKEN = re.compile(
 
 
 class Token(Struct):
-    """A word, a phrase or a number.
-
-    Attributes:
-        kind: One letter, see ``core.language.time``.
-        value: Its meaning, by kind.
-        start: Its offset in the text.
-        end: The offset of its end.
-    """
+    """A word, phrase or number with its offsets; ``kind`` is as in ``core.language.time``."""
 
     kind: str
     value: Any
@@ -83,7 +76,7 @@ def _number(match: re.Match[str], language: TimeWords) -> tuple[str, Any]:
 
 
 def _joined(token: Token, other: Token) -> Token | None:
-    """Join the words of one number: twenty-first, twenty three, (20)(23) as a year."""
+    """Join two words of one number: twenty-first, twenty three, (20)(23) as a year."""
     units = other.value if other.kind == "O" else other.value[0] if other.kind == "w" else 0
     if token.kind == "Y" and other.kind == "w" and token.value % 10 == 0 and 1 <= units <= 9:
         return Token("Y", token.value + units, token.start, other.end)

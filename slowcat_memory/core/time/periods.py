@@ -1,8 +1,7 @@
-"""Days and weeks as people live them, and runs of sessions that are summed up together.
+"""Days and weeks in the user's time zone, and runs of sessions that are summarised together.
 
-Somebody who talks at one in the morning still means the same day, so a day ends in the small
-hours of the user's time zone. It has 23 or 25 hours when the clocks change. Weeks begin on Monday
-and have the numbers of ISO 8601.
+Somebody who talks at one in the morning still means the previous day, so a day ends in the small
+hours. It has 23 or 25 hours when the clocks change. Weeks begin on Monday, numbered by ISO 8601.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,14 +18,7 @@ Item = TypeVar("Item", int, str)
 
 
 class Period(Struct, frozen=True, order=True):
-    """A day or a week.
-
-    Attributes:
-        start: Its first moment, UTC.
-        end: The first moment after it, UTC.
-        name: "2026-05-12", "2026-W20".
-        kind: "day" or "week".
-    """
+    """A day ("2026-05-12") or week ("2026-W20") in UTC; ``end`` is the first moment after it."""
 
     start: datetime
     end: datetime
@@ -42,7 +34,6 @@ def day_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
 
 
 def week_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
-    """Return the week of an aware moment; days begin at the local hour ``begins``."""
     day = date.fromisoformat(day_of(at, zone, begins).name)
     monday = day - timedelta(days=day.weekday())
     year, week, _ = monday.isocalendar()
@@ -51,7 +42,6 @@ def week_of(at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
 
 
 def period_of(kind: PeriodKind, at: datetime, zone: tzinfo, begins: int = DAY_BEGINS) -> Period:
-    """Return the day or the week of an aware moment, see ``day_of``."""
     return (day_of if kind == "day" else week_of)(at, zone, begins)
 
 
@@ -66,17 +56,11 @@ def _day(day: date, zone: tzinfo, begins: int) -> Period:
 def due_runs(
     row: Sequence[Item], covered: Collection[Item], length: int, least: int = 1
 ) -> list[tuple[Item, ...]]:
-    """Divide what is not covered yet into runs that are summed up together.
+    """Divide uncovered items into runs to summarise; return the due ones in order.
 
-    The end of the row waits until it is a whole run. What is left between two covered runs, because
-    some of it was forgotten, is a run of its own.
-
-    Args:
-        row: All items, in order.
-        least: Items of a shorter run that stands between others.
-
-    Returns:
-        The runs that are due, in order.
+    The end of ``row`` waits until it is a whole run. Elsewhere (between covered runs, after some
+    were
+    forgotten) shorter runs of at least ``least`` items are due as well.
     """
     runs: list[tuple[Item, ...]] = []
     done = set(covered)

@@ -1,4 +1,4 @@
-"""English: what it says in ``sentences.toml``, what it looks for in ``words.toml`` and the modules."""
+"""English: sentences in ``sentences.toml``, words in ``words.toml``, patterns in the modules."""
 
 from slowcat_memory.core.language.data import read_words
 from slowcat_memory.core.language.english import commands, gate, patterns, statements, time

@@ -17,7 +17,7 @@ _BE = (
 )
 _MEMORY = "your memory|the memory|memory"
 _FORGET = "forget|for get|delete|erase"
-# What stands before a noun that "that" points at: "remember that time we went".
+# Precedes a noun after "that": "remember that time we went".
 _THING = (
     "time|times|day|days|night|evening|morning|weekend|week|month|year|years|summer|winter|spring|"
     "autumn|guy|man|woman|girl|boy|kid|person|couple|lady|bloke|dude|friend|film|movie|show|song|"

@@ -145,7 +145,7 @@ INJECTION = (
     r"(?:ai|llm|language model|extractor|summari[sz]er|assistant|memory system)\b",
 )
 
-# The words are from the requirements; the weights are ours: together they stay below a pin.
+# Words from the requirements; the weights are our choice and add up to less than a pin.
 IMPORTANCE = (
     (r"\b(?:remember|recall|told you|mention(?:ed)?|said)\b", 0.15),
     (r"\bwhat (?:is|was|are|were) my\b|\bdo you know my\b", 0.15),

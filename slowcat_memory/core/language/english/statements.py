@@ -1,4 +1,4 @@
-"""English statements of facts that people make about themselves."""
+"""English patterns of facts that people state about themselves."""
 
 from slowcat_memory.core.language.data import read_words, word_set
 from slowcat_memory.core.language.facts import (
@@ -14,7 +14,7 @@ from slowcat_memory.core.language.facts import (
 
 _WORDS = read_words(__package__)
 
-# Where an object ends. Both languages' conjunctions: people who speak both mix them.
+# End of an object. Conjunctions of both languages: bilingual speakers mix them.
 _END = (
     r"(?=[.!,;]|\s+(?:and|but|so|because|now|since|und|aber|weil|jetzt|seit|these days|with|which|"
     r"where|who|when|for (?:a|two|three|ten|some|\d+)|right)\b|$)"
@@ -28,7 +28,7 @@ _NUMBER = (
     r"\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|"
     r"fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty"
 )
-# What one decides, and what one has to do, that still matters in a month.
+# Decisions and duties that still matter in a month.
 _LIFE = (
     r"quit|stop|start|move|leave|marry|get (?:married|divorced)|buy|sell|adopt|study|retire|"
     r"go back|become|join|apply|accept|give up|learn|switch|change (?:jobs|careers)|travel|"

@@ -1,4 +1,4 @@
-"""English words for rules that there are for English alone: follow-ups, misheard names, speakers."""
+"""English words for rules that exist only in English: follow-ups, misheard names, speakers."""
 
 from slowcat_memory.core.language.data import read_words, word_set
 
@@ -8,10 +8,10 @@ QUESTION_WORDS = "who|whom|whose|what|which|where|when|why|how"
 AUXILIARIES = (
     "do|does|did|is|are|was|were|has|have|had|can|could|will|would|shall|should|may|might|must"
 )
-# Words that the index leaves out.
+# Stop words of the index.
 STOP_WORDS = word_set(_WORDS["stop_words"])
 PRONOUNS = word_set(_WORDS["pronouns"])
-# Words that say nothing of what is asked for.
+# Words of a question without content.
 EMPTY = STOP_WORDS | word_set(_WORDS["empty"])
 COMMON_NAMES = word_set(_WORDS["common_names"])
 ROLES = word_set(_WORDS["roles"])
@@ -26,7 +26,7 @@ PARTS = word_set(_WORDS["parts"])
 
 _CARDINALS = _WORDS["cardinals"].split()
 _TENS = enumerate(_WORDS["tens"].split(), start=2)
-# Digits of number words; up to twelve, and all that a text may be checked for.
+# Digits of number words: up to twelve, and those that grounding checks.
 SMALL_NUMBERS = {word: str(n) for n, word in enumerate(_CARDINALS[:13])}
 NUMBERS = {
     **{word: str(n) for n, word in enumerate(_CARDINALS)},
@@ -41,5 +41,5 @@ MONTHS = {
     for name in names.split()
 }
 DAYS = word_set(_WORDS["days"])
-# Frequent words that no language has that writes nouns with capitals.
+# Frequent words that do not occur in languages that capitalise nouns.
 MARKERS = frozenset(("the", "and", "is"))

@@ -1,4 +1,4 @@
-"""German: what it says in ``sentences.toml``, what it looks for in ``words.toml`` and the modules."""
+"""German: sentences in ``sentences.toml``, words in ``words.toml``, patterns in the modules."""
 
 from slowcat_memory.core.language.data import read_words
 from slowcat_memory.core.language.german import commands, gate, patterns, statements, time

@@ -1,4 +1,4 @@
-"""German statements of facts that people make about themselves."""
+"""German patterns of facts that people state about themselves."""
 
 from slowcat_memory.core.language.data import read_words, word_set
 from slowcat_memory.core.language.facts import (
