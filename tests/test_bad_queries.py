@@ -98,7 +98,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-def test_any_query_is_answered(full: MemoryEngine, text: str) -> None:
+def test_bad_queries_any_query_is_answered(full: MemoryEngine, text: str) -> None:
     for found in both(full, text):
         nothing_said = not any(character.isalnum() for character in text)
         assert found.stage in ("full", "lexical") or (found.stage == "skipped" and nothing_said)
@@ -107,12 +107,14 @@ def test_any_query_is_answered(full: MemoryEngine, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "😀", "what is it", "lake", words(10_000)])
-def test_any_query_of_an_empty_memory_finds_nothing(empty: MemoryEngine, text: str) -> None:
+def test_bad_queries_any_query_of_an_empty_memory_finds_nothing(
+    empty: MemoryEngine, text: str
+) -> None:
     for found in both(empty, text):
         assert found.hits == [] and empty.pack(found).text == ""
 
 
-def test_the_only_memory_is_found(empty: MemoryEngine) -> None:
+def test_bad_queries_the_only_memory_is_found(empty: MemoryEngine) -> None:
     said(empty, SAID["lake"])
     for found in both(empty, "who swam in the lake"):
         assert [hit.memory.text for hit in found.hits] == [SAID["lake"]]
@@ -121,12 +123,12 @@ def test_the_only_memory_is_found(empty: MemoryEngine) -> None:
     assert asyncio.run(empty.recall("zebra", "user")).hits == []
 
 
-def test_a_query_of_one_word_finds_it(full: MemoryEngine) -> None:
+def test_bad_queries_a_query_of_one_word_finds_it(full: MemoryEngine) -> None:
     for found in both(full, "lake"):
         assert found.hits[0].memory.text == SAID["lake"]
 
 
-def test_a_word_among_ten_thousand_finds_its_memory(full: MemoryEngine) -> None:
+def test_bad_queries_a_word_among_ten_thousand_finds_its_memory(full: MemoryEngine) -> None:
     found = full.search(words(2_000) + " swam mill " + words(8_000), "user")
     assert SAID["lake"] in [hit.memory.text for hit in found.hits[:3]]
 
@@ -150,14 +152,16 @@ OWN_WORDS = {
 @pytest.mark.parametrize(
     ("script", "query"), [(name, query) for name, many in OWN_WORDS.items() for query in many]
 )
-def test_other_scripts_are_found_by_their_own_words(full, script: str, query: str) -> None:
+def test_bad_queries_other_scripts_are_found_by_their_own_words(
+    full, script: str, query: str
+) -> None:
     found = full.search(query, "user")
     # Vectors of words that the embedder does not know are noise, and may outweigh one other.
     best = 1 if found.stage == "lexical" else 2
     assert SAID[script] in [hit.memory.text for hit in found.hits[:best]]
 
 
-def test_a_hundred_equal_memories_are_one_hit(empty: MemoryEngine) -> None:
+def test_bad_queries_a_hundred_equal_memories_are_one_hit(empty: MemoryEngine) -> None:
     said(empty, *["My dog is called Max."] * 100, SAID["lake"])
     for found in both(empty, "what is my dog called"):
         texts = [hit.memory.text for hit in found.hits]
@@ -165,7 +169,7 @@ def test_a_hundred_equal_memories_are_one_hit(empty: MemoryEngine) -> None:
     assert SAID["lake"] in [hit.memory.text for hit in empty.search("the lake", "user").hits]
 
 
-def test_memories_without_a_word_are_no_obstacle(empty: MemoryEngine) -> None:
+def test_bad_queries_memories_without_a_word_are_no_obstacle(empty: MemoryEngine) -> None:
     said(empty, "", "...", "😀", "what is it", SAID["dog"])
     for found in both(empty, "what is my dog called"):
         assert found.hits[0].memory.text == SAID["dog"]

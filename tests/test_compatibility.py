@@ -83,7 +83,7 @@ def test_store_every_turn_and_memory_reads_as_before(
     assert open_tasks == set(expected["tasks"])
 
 
-def test_index_of_the_old_format_is_rebuilt_and_answers(
+def test_compatibility_index_of_the_old_format_is_rebuilt_and_answers(
     engine: MemoryEngine, expected: dict[str, Any]
 ) -> None:
     for question, ids in expected["search"].items():
@@ -92,7 +92,7 @@ def test_index_of_the_old_format_is_rebuilt_and_answers(
         assert len(set(found) & set(ids)) >= len(ids) - 1, question
 
 
-def test_tiers_old_dictionary_blocks_are_recompressed_and_the_dictionaries_go(
+def test_compatibility_tiers_old_dictionary_blocks_are_recompressed_and_the_dictionaries_go(
     folder: Path, expected: dict[str, Any]
 ) -> None:
     assert rows(folder, "dictionaries") == 2
@@ -113,7 +113,9 @@ def test_forget_reaches_into_old_dictionary_blocks(
     assert text.encode() not in b"".join(p.read_bytes() for p in folder.rglob("*") if p.is_file())
 
 
-def test_backup_of_the_old_version_is_restored(folder: Path, expected: dict[str, Any]) -> None:
+def test_compatibility_backup_of_the_old_version_is_restored(
+    folder: Path, expected: dict[str, Any]
+) -> None:
     [backup] = (folder / "backups").glob("*.mdb")
     fresh = folder.parent / "fresh"
     fresh.mkdir()

@@ -21,29 +21,29 @@ CONTEXT = COMMAND.make_context("slowcat-memory", ["--help"], resilient_parsing=T
 COMMANDS = {name: COMMAND.get_command(CONTEXT, name) for name in COMMAND.list_commands(CONTEXT)}
 
 
-def test_config_toml_is_what_the_code_renders() -> None:
+def test_docs_config_toml_is_what_the_code_renders() -> None:
     assert (ROOT / "config.toml").read_text() == render_config(), "run `make docs`"
 
 
-def test_config_toml_loads_and_changes_nothing() -> None:
+def test_docs_config_toml_loads_and_changes_nothing() -> None:
     assert load(ROOT / "config.toml", {}) == load(None, {"SLOWCAT_CONFIG": ""})
 
 
-def test_config_toml_shows_every_knob_in_at_most_320_lines() -> None:
+def test_docs_config_toml_shows_every_knob_in_at_most_320_lines() -> None:
     text = (ROOT / "config.toml").read_text()
     for knob in KNOBS:
         assert re.search(rf"^#{knob.path.rsplit('.')[-1]} = ", text, re.M), knob.path
     assert len(text.splitlines()) <= 320 and len(KNOBS) <= 65
 
 
-def test_the_readme_lists_every_command_in_the_order_of_the_help() -> None:
+def test_docs_the_readme_lists_every_command_in_the_order_of_the_help() -> None:
     named = re.findall(r"^\| `slowcat-memory ([a-z-]+)", README, re.M)
     help_ = CliRunner().invoke(app, ["--help"]).output
     assert named == re.findall(r"^│ ([a-z][a-z-]*)  +[A-Z]", help_, re.M)
     assert set(named) == set(COMMANDS)
 
 
-def test_the_page_on_thinking_lists_every_job_and_what_it_does_without_an_llm() -> None:
+def test_docs_the_page_on_thinking_lists_every_job_and_what_it_does_without_an_llm() -> None:
     table = re.search(r"^\| job \|.*?\n\n", (ROOT / "docs/idle-work.md").read_text(), re.M | re.S)
     assert table
     rows = [line.split("|") for line in table[0].splitlines()[2:] if line]
@@ -54,7 +54,7 @@ def test_the_page_on_thinking_lists_every_job_and_what_it_does_without_an_llm() 
     }
 
 
-def test_the_glossary_is_in_order_and_has_each_word_once() -> None:
+def test_docs_the_glossary_is_in_order_and_has_each_word_once() -> None:
     page = (ROOT / "docs/glossary.md").read_text()
     words = re.findall(r"^\| (\*\*.*?) \|", page, re.M)
     plain = [re.sub(r"[*,.]", "", word).lower() for word in words]
@@ -62,20 +62,20 @@ def test_the_glossary_is_in_order_and_has_each_word_once() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {"config"}))
-def test_every_command_has_help_with_an_example(name: str) -> None:
+def test_docs_every_command_has_help_with_an_example(name: str) -> None:
     shown = CliRunner().invoke(app, [name, "--help"])
     assert shown.exit_code == 0
     assert f"slowcat-memory {name}" in re.sub(r"\s+", " ", shown.output.partition("Usage:")[2][60:])
 
 
-def test_the_readme_names_the_two_commands() -> None:
+def test_docs_the_readme_names_the_two_commands() -> None:
     assert "make demo" in README and "make test" in README
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M)
     for target in re.findall(r"`?make ([a-z-]+)", README + (ROOT / "CONTRIBUTING.md").read_text()):
         assert target in targets, target
 
 
-def test_python_in_the_readme_is_python() -> None:
+def test_docs_python_in_the_readme_is_python() -> None:
     blocks = re.findall(r"```python\n(.*?)```", README, re.S)
     assert blocks
     for block in blocks:
@@ -83,12 +83,12 @@ def test_python_in_the_readme_is_python() -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
-def test_links_lead_somewhere(page: str) -> None:
+def test_docs_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", (ROOT / page).read_text()):
         assert (ROOT / target).exists(), target
 
 
-def test_architecture_names_every_room_and_door() -> None:
+def test_docs_architecture_names_every_room_and_door() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     for entry in (ROOT / "slowcat_memory").iterdir():
         if entry.is_dir() and (entry / "__init__.py").exists():
@@ -97,12 +97,12 @@ def test_architecture_names_every_room_and_door() -> None:
             assert f"`{entry.name}`" in text, entry.name
 
 
-def test_the_tested_pipecat_is_in_the_readme() -> None:
+def test_docs_the_tested_pipecat_is_in_the_readme() -> None:
     assert re.search(r"Tested with Pipecat v1\.\d+\.\d+", README)
     assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()
 
 
-def test_no_path_of_a_machine_in_the_tree() -> None:
+def test_docs_no_path_of_a_machine_in_the_tree() -> None:
     pattern = re.compile(r"/(?:work|root|Users)/[a-z]")
     for file in ROOT.rglob("*"):
         skipped = {".git", ".venv", ".venv-oldest", "__pycache__"} & set(file.parts)

@@ -71,7 +71,7 @@ def members(cls: str, path: Path) -> set[str]:
     return found
 
 
-def test_there_are_examples_and_the_readme_lists_them():
+def test_examples_there_are_examples_and_the_readme_lists_them():
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert {path.name for path in EXAMPLES} == {
         "minimal_bot.py",
@@ -82,7 +82,7 @@ def test_there_are_examples_and_the_readme_lists_them():
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_compiles_and_says_how_to_run_it(path):
+def test_examples_an_example_compiles_and_says_how_to_run_it(path):
     code = path.read_text(encoding="utf-8")
     compile(code, str(path), "exec")
     how = ast.get_docstring(tree(path)) or ""
@@ -91,13 +91,13 @@ def test_an_example_compiles_and_says_how_to_run_it(path):
 
 
 @pytest.mark.parametrize("path", BOTS, ids=lambda path: path.stem)
-def test_a_bot_outlives_silence_and_begins_with_what_it_knows(path):
+def test_examples_a_bot_outlives_silence_and_begins_with_what_it_knows(path):
     code = path.read_text(encoding="utf-8")
     assert "cancel_on_idle_timeout=False" in code and "await memory.session_context()" in code
 
 
 @pytest.mark.parametrize("path", BOTS, ids=lambda path: path.stem)
-def test_what_an_example_imports_from_pipecat_is_there(path):
+def test_examples_what_an_example_imports_from_pipecat_is_there(path):
     found = imported(path, "pipecat")
     assert len(found) > 5
     for module, name in found:
@@ -107,7 +107,7 @@ def test_what_an_example_imports_from_pipecat_is_there(path):
 
 
 @pytest.mark.parametrize("path", BOTS, ids=lambda path: path.stem)
-def test_what_an_example_imports_from_us_is_public(path):
+def test_examples_what_an_example_imports_from_us_is_public(path):
     found = imported(path, "slowcat_memory")
     assert ("slowcat_memory", "HybridContextualMemoryProcessor") in found
     for module, name in found:
@@ -124,7 +124,7 @@ def test_what_an_example_imports_from_us_is_public(path):
         ("pipecat.transports.local.audio", "LocalAudioTransport", {"params"}),
     ],
 )
-def test_services_whose_extras_are_absent_take_what_they_are_given(module, cls, used):
+def test_examples_services_whose_extras_are_absent_take_what_they_are_given(module, cls, used):
     assert used <= members(cls, source_of(module))
 
 
@@ -151,7 +151,7 @@ async def talk(url: str, store: Path, *lines: str) -> str:
     return out.decode()
 
 
-def test_the_minimal_bot_remembers_what_it_was_told_in_another_process(tmp_path):
+def test_examples_the_minimal_bot_remembers_what_it_was_told_in_another_process(tmp_path):
     async def scenario():
         async with ScriptedServer() as server:
             first = await talk(server.url, tmp_path / "store", "My dog is called Max.", "", "Bye.")
@@ -164,7 +164,7 @@ def test_the_minimal_bot_remembers_what_it_was_told_in_another_process(tmp_path)
     run(scenario(), timeout_s=60)
 
 
-def test_the_custom_job_thinks():
+def test_examples_the_custom_job_thinks():
     done = subprocess.run(
         [sys.executable, str(FOLDER / "custom_job.py")],
         capture_output=True,

@@ -103,7 +103,7 @@ def spoil(folder: Path, module: str, line: str) -> None:
 # ------------------------------------------------------------------- our own modules
 
 
-def test_every_module_keeps_to_its_floor() -> None:
+def test_floors_every_module_keeps_to_its_floor() -> None:
     done = lint(ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 kept, 0 broken" in done.stdout
@@ -120,13 +120,13 @@ def test_every_module_keeps_to_its_floor() -> None:
         ("engine/engine.py", "from slowcat_memory.testing import FixedClock"),
     ],
 )
-def test_a_wrong_import_is_caught(copy: Path, module: str, line: str) -> None:
+def test_floors_a_wrong_import_is_caught(copy: Path, module: str, line: str) -> None:
     spoil(copy, module, line)
     done = lint(copy)
     assert done.returncode == 1 and "0 kept, 1 broken" in done.stdout, done.stdout + done.stderr
 
 
-def test_a_module_without_a_floor_is_caught(copy: Path) -> None:
+def test_floors_a_module_without_a_floor_is_caught(copy: Path) -> None:
     (copy / "slowcat_memory" / "helpers.py").write_text("")
     done = lint(copy)
     assert done.returncode == 1 and "helpers" in done.stdout, done.stdout + done.stderr
@@ -135,7 +135,7 @@ def test_a_module_without_a_floor_is_caught(copy: Path) -> None:
 # ------------------------------------------------------------------- third parties
 
 
-def test_every_third_party_is_imported_at_its_home_only() -> None:
+def test_floors_every_third_party_is_imported_at_its_home_only() -> None:
     assert strangers(PACKAGE) == []
 
 
@@ -157,12 +157,14 @@ def test_every_third_party_is_imported_at_its_home_only() -> None:
         ),
     ],
 )
-def test_a_third_party_elsewhere_is_caught(copy: Path, module: str, line: str, caught: str) -> None:
+def test_floors_a_third_party_elsewhere_is_caught(
+    copy: Path, module: str, line: str, caught: str
+) -> None:
     spoil(copy, module, line)
     assert set(strangers(copy / "slowcat_memory")) - set(strangers(PACKAGE)) == {caught}
 
 
-def test_what_only_children_run_is_imported_by_children_only() -> None:
+def test_floors_what_only_children_run_is_imported_by_children_only() -> None:
     for module, imported in imports(PACKAGE):
         child = imported.removeprefix("slowcat_memory.")
         if any(below(child, (name,)) for name in CHILDREN):
@@ -182,7 +184,7 @@ def loaded(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_the_processor_brings_no_torch() -> None:
+def test_floors_the_processor_brings_no_torch() -> None:
     brought = loaded("from slowcat_memory import HybridContextualMemoryProcessor")
     assert "pipecat" in brought and not brought & CHILDREN_ONLY
 
@@ -196,11 +198,11 @@ def test_the_processor_brings_no_torch() -> None:
         "import slowcat_memory.cli.app",
     ],
 )
-def test_below_the_doors_nobody_needs_pipecat(code: str) -> None:
+def test_floors_below_the_doors_nobody_needs_pipecat(code: str) -> None:
     brought = loaded(code)
     assert "slowcat_memory" in brought
     assert not brought & {"pipecat", "aiohttp", "openai", *CHILDREN_ONLY}
 
 
-def test_importing_the_package_costs_nothing() -> None:
+def test_floors_importing_the_package_costs_nothing() -> None:
     assert not loaded("import slowcat_memory") & {"numpy", "lmdb", "faiss", "bm25s", "onnxruntime"}

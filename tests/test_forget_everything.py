@@ -92,7 +92,7 @@ def litter(path: Path) -> None:
     (index / "tmp-dead" / "words").write_text(SECRET)
 
 
-def test_what_was_made_of_a_turn_goes_with_it_from_every_file(mind: Mind) -> None:
+def test_forget_everything_what_was_made_of_a_turn_goes_with_it_from_every_file(mind: Mind) -> None:
     turns = talked(mind)
     assert not LAYERS - layers(mind).keys(), "a layer never held it: nothing would be shown"
     mind.engine.upkeep.seal("anna")
@@ -107,7 +107,7 @@ def test_what_was_made_of_a_turn_goes_with_it_from_every_file(mind: Mind) -> Non
     assert SECRET not in mind.engine.session_context("anna", local=True)
 
 
-def test_and_nothing_of_it_comes_back(mind: Mind) -> None:
+def test_forget_everything_and_nothing_of_it_comes_back(mind: Mind) -> None:
     turns = talked(mind)
     mind.engine.forget(Forget(scope="anna", turns=tuple(turns)))
     assert isinstance(mind.llm, ScriptedLLM)
@@ -121,7 +121,7 @@ def test_and_nothing_of_it_comes_back(mind: Mind) -> None:
     assert layers(mind, "Berlin"), "what else was said is there"
 
 
-def test_a_task_that_waits_about_it_goes_too(mind: Mind) -> None:
+def test_forget_everything_a_task_that_waits_about_it_goes_too(mind: Mind) -> None:
     """What was planned, failed, or begun before the forgetting writes nothing after it."""
     turns = [turn.id for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
     broken = ScriptedLLM(lambda prompt: f"no JSON, {SECRET}")
@@ -134,7 +134,7 @@ def test_a_task_that_waits_about_it_goes_too(mind: Mind) -> None:
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
-def test_everything_of_a_scope(tmp_path: Path, llm: ScriptedLLM | None) -> None:
+def test_forget_everything_everything_of_a_scope(tmp_path: Path, llm: ScriptedLLM | None) -> None:
     mind = Mind(tmp_path / "store", llm)
     try:
         talked(mind)

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "from-mem0.md").read_text()
 
 
-def test_every_parameter_of_both_is_on_the_page():
+def test_from_mem0_every_parameter_of_both_is_on_the_page():
     source = source_of("pipecat.services.mem0.memory")
     taken = members("Mem0MemoryService", source) - {"self"}
     params = {
@@ -44,7 +44,7 @@ def test_every_parameter_of_both_is_on_the_page():
     assert "add_instruction" in ours
 
 
-def test_the_snippet_brings_memories_over(tmp_path, monkeypatch):
+def test_from_mem0_the_snippet_brings_memories_over(tmp_path, monkeypatch):
     (snippet,) = (b for b in re.findall(r"```python\n(.*?)```", PAGE, re.S) if "get_all" in b)
     kept = [
         {"memory": "Allergic to walnuts.", "created_at": "2026-01-02T03:04:05+00:00"},
@@ -80,14 +80,14 @@ def test_the_snippet_brings_memories_over(tmp_path, monkeypatch):
         engine.close()
 
 
-def test_the_figures_are_those_of_the_committed_run():
+def test_from_mem0_the_figures_are_those_of_the_committed_run():
     written = common.read_json(common.RESULTS / "mem0.json")
     assert mem0.page(written) in PAGE
     assert written["turns"] == 50
 
 
 @pytest.mark.parametrize("service", ["mem0", "ours"])
-def test_the_comparison_runs(tmp_path, monkeypatch, service):
+def test_mem0_the_comparison_runs(tmp_path, monkeypatch, service):
     """Six turns, with a stand-in for mem0's client and another for the model."""
     stub = ModuleType("mem0")
     stub.Memory = stub.MemoryClient = mem0.StubMemory

@@ -92,7 +92,7 @@ def month(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Month]:
     made.engine.close()
 
 
-def test_the_month_of_a_job_seeker(month: Month) -> None:
+def test_job_seeker_the_month_of_a_job_seeker(month: Month) -> None:
     first, second, third, fourth = month.heads
     assert "Google" not in first
     # "You mentioned Google last week", without being asked.
@@ -123,7 +123,7 @@ def test_the_month_of_a_job_seeker(month: Month) -> None:
     assert "About Maya: wants: work as a planner in Munich." in fourth
 
 
-def test_blocks_have_a_history(month: Month) -> None:
+def test_job_seeker_blocks_have_a_history(month: Month) -> None:
     with month.engine.store.snapshot() as snapshot:
         every = list(snapshot.memories(SCOPE, "block/"))
     background = history(every, "background_context")

@@ -72,7 +72,7 @@ def told(mind: Mind) -> str:
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
-def test_what_is_made_of_it_stays_here_too(mind: Mind, llm: Any) -> None:
+def test_kept_here_what_is_made_of_it_stays_here_too(mind: Mind, llm: Any) -> None:
     talk(mind)
     assert mind.think(llm, days=0.1) == 0 and mind.think(llm) == 0
     held = layers(mind)
@@ -86,7 +86,7 @@ def test_what_is_made_of_it_stays_here_too(mind: Mind, llm: Any) -> None:
     assert SECRET in repr(mind.engine.search(ASK[0], "anna", 20, local=True).hits)
 
 
-def test_what_was_made_before_somebody_said_so(mind: Mind) -> None:
+def test_kept_here_what_was_made_before_somebody_said_so(mind: Mind) -> None:
     turns = talk(mind, local=False)
     llm = ScriptedLLM(parrot)
     mind.think(llm, days=0.1)
@@ -99,7 +99,9 @@ def test_what_was_made_before_somebody_said_so(mind: Mind) -> None:
     assert MADE & {"fact", "block"} and open_ones(mind)
 
 
-def test_a_rule_that_is_left_out_is_seen(mind: Mind, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_here_a_rule_that_is_left_out_is_seen(
+    mind: Mind, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The negative control: without the loop's mark, what is made of such turns is open."""
     monkeypatch.setattr(results, "mark_local_only", lambda memories, snapshot: tuple(memories))
     talk(mind)
@@ -142,12 +144,12 @@ def prompts_of(mind: Mind, llm: ScriptedLLM) -> dict[str, str]:
     return found
 
 
-def test_these_are_the_jobs_that_ask() -> None:
+def test_kept_here_these_are_the_jobs_that_ask() -> None:
     assert ASKING <= {job.name for job in BUILT_IN}
 
 
 @pytest.mark.parametrize("remote", [True, False])
-def test_no_prompt_for_another_machine_holds_it(mind: Mind, remote: bool) -> None:
+def test_kept_here_no_prompt_for_another_machine_holds_it(mind: Mind, remote: bool) -> None:
     talk(mind)
     person = mind.engine.remember(f"{SECRET} is my bank", "anna", local_only=True)
     mind.engine.store.apply("person", WriteBatch(memories=(persona(person), fact(person)))).wait()
@@ -172,7 +174,7 @@ def fact(person: Memory) -> Memory:
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(parrot)], ids=["rules", "llm"])
-def test_no_job_sees_what_was_said_to_the_memory(mind: Mind, llm: Any) -> None:
+def test_kept_here_no_job_sees_what_was_said_to_the_memory(mind: Mind, llm: Any) -> None:
     """Asides stay in the log, where ``forget`` finds them, and in nothing else."""
     asides = [f"Remember that {SECRET} is my dentist.", f"I have noted {SECRET}."]
     mind.talk("before", ELSE[:2])
@@ -190,7 +192,7 @@ def test_no_job_sees_what_was_said_to_the_memory(mind: Mind, llm: Any) -> None:
     assert SECRET not in told(mind)
 
 
-def test_an_aside_that_is_none_is_seen_everywhere(mind: Mind) -> None:
+def test_kept_here_an_aside_that_is_none_is_seen_everywhere(mind: Mind) -> None:
     """The negative control: the same words, not said to the memory."""
     mind.talk("aside", [ELSE[2], (f"I know that {SECRET} is my dentist.", f"I see {SECRET}.")])
     llm = ScriptedLLM(parrot)

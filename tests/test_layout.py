@@ -107,19 +107,19 @@ def repeated(package: Path) -> list[str]:
     )
 
 
-def test_circles_none_inside_any_package() -> None:
+def test_layout_circles_none_inside_any_package() -> None:
     assert circles(PACKAGE) == []
 
 
-def test_crowded_no_folder_has_more_than_seventeen_modules() -> None:
+def test_layout_crowded_no_folder_has_more_than_seventeen_modules() -> None:
     assert crowded(PACKAGE) == []
 
 
-def test_repeated_no_module_name_stands_in_three_folders() -> None:
+def test_layout_repeated_no_module_name_stands_in_three_folders() -> None:
     assert repeated(PACKAGE) == []
 
 
-def test_empty_no_module_is_a_placeholder() -> None:
+def test_layout_empty_no_module_is_a_placeholder() -> None:
     assert [
         str(path) for path in PACKAGE.rglob("*.py") if not path.read_text("utf-8").strip()
     ] == []
@@ -148,7 +148,7 @@ def test_layout_laws_catch_a_planted_fault(
     assert repeated(tmp_path) == ["same"]
 
 
-def test_contributing_by_example_names_files_that_exist() -> None:
+def test_layout_contributing_by_example_names_files_that_exist() -> None:
     root = PACKAGE.parent
     text = (root / "docs/contributing-by-example.md").read_text("utf-8")
     named = re.findall(r"`((?:slowcat_memory|tests|docs|benchmarks)/[\w./-]+)`", text)

@@ -70,6 +70,6 @@ UNSEEN = pytest.mark.xfail(
     [pytest.param(parrot, id="repeats"), pytest.param(obedient, id="obeys", marks=UNSEEN)],
 )
 @pytest.mark.parametrize("step", [SAMPLE, pytest.param(1, marks=pytest.mark.slow)])
-def test_no_order_is_kept_or_told_on(tmp_path: Path, step: int, llm: Any) -> None:
+def test_orders_no_order_is_kept_or_told_on(tmp_path: Path, step: int, llm: Any) -> None:
     found = through_all(tmp_path / "store", step, llm)
     assert not found, f"{len(found)}: {found[:8]}"

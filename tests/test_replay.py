@@ -63,7 +63,7 @@ def imported(engine: MemoryEngine, path: Path, **options: Any) -> transfer.Impor
 # ------------------------------------------------------------------- plain text
 
 
-def test_plain_text_has_names_sessions_times_and_long_turns(tmp_path: Path) -> None:
+def test_replay_plain_text_has_names_sessions_times_and_long_turns(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         "# 2024-05-12 18:30\nAnna: My dog is called Max.\nAssistant: What a name!\n"
@@ -84,7 +84,9 @@ def test_plain_text_has_names_sessions_times_and_long_turns(tmp_path: Path) -> N
     assert second.started and second.started > datetime(2024, 5, 12, 18, 31)
 
 
-def test_plain_text_reports_what_has_no_speaker_and_what_says_nothing(tmp_path: Path) -> None:
+def test_replay_plain_text_reports_what_has_no_speaker_and_what_says_nothing(
+    tmp_path: Path,
+) -> None:
     path = written(tmp_path, "who says this\nAnna: hello\nBen:\n[noon] Ben: hm\n")
     [transcript], faults = read(path)
     assert said(transcript) == [["hello"]]
@@ -95,7 +97,7 @@ def test_plain_text_reports_what_has_no_speaker_and_what_says_nothing(tmp_path: 
     ]
 
 
-def test_a_silence_of_an_hour_begins_a_session(tmp_path: Path) -> None:
+def test_replay_a_silence_of_an_hour_begins_a_session(tmp_path: Path) -> None:
     text = "[2024-05-12 18:30] A: a\n[2024-05-12 19:20] A: b\n[2024-05-12 20:30] A: c\n"
     [transcript], _ = read(written(tmp_path, text))
     assert said(transcript) == [["a", "b"], ["c"]]
@@ -104,7 +106,7 @@ def test_a_silence_of_an_hour_begins_a_session(tmp_path: Path) -> None:
 # ------------------------------------------------------------------- JSON lines
 
 
-def test_json_lines_keep_all_they_say(tmp_path: Path) -> None:
+def test_replay_json_lines_keep_all_they_say(tmp_path: Path) -> None:
     path = lines(
         tmp_path,
         {"text": "one", "speaker": "Anna", "at": "2024-05-12T18:30+02:00", "id": 7, "session": "x"},
@@ -142,21 +144,23 @@ BAD_LINES = [
 
 
 @pytest.mark.parametrize(("bad", "reason"), BAD_LINES)
-def test_a_bad_line_is_named_and_the_rest_is_read(tmp_path: Path, bad: str, reason: str) -> None:
+def test_replay_a_bad_line_is_named_and_the_rest_is_read(
+    tmp_path: Path, bad: str, reason: str
+) -> None:
     path = written(tmp_path, f'{{"text": "before"}}\n{bad}\n\n{{"text": "after"}}\n', "c.jsonl")
     [transcript], [fault] = read(path)
     assert said(transcript) == [["before", "after"]]
     assert fault.startswith("line 2: ") and reason in fault
 
 
-def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+def test_replay_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     path = tmp_path / "latin.txt"
     path.write_bytes("Anna: café\nAnna: tea\n".encode("latin-1"))
     [transcript], faults = read(path)
     assert (said(transcript), faults) == ([["tea"]], ["line 1: not UTF-8"])
 
 
-def test_a_whole_conversation_a_line(tmp_path: Path) -> None:
+def test_replay_a_whole_conversation_a_line(tmp_path: Path) -> None:
     turns = [
         {
             "turn_id": "c/1",
@@ -182,7 +186,7 @@ def test_a_whole_conversation_a_line(tmp_path: Path) -> None:
 
 @given(st.lists(st.text(max_size=40) | st.binary(max_size=40), max_size=8), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_no_text_whatever_breaks_the_reader(
+def test_replay_no_text_whatever_breaks_the_reader(
     tmp_path_factory: Any, parts: list, json_: bool
 ) -> None:
     path = tmp_path_factory.mktemp("any") / ("x.jsonl" if json_ else "x.txt")
@@ -200,13 +204,13 @@ def test_no_text_whatever_breaks_the_reader(
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
-def test_compressed_files_are_known_by_what_is_in_them(tmp_path: Path, pack: Any) -> None:
+def test_replay_compressed_files_are_known_by_what_is_in_them(tmp_path: Path, pack: Any) -> None:
     path = tmp_path / "chat.txt"
     path.write_bytes(pack(b"Anna: hello\n"))
     assert said(read(path)[0][0]) == [["hello"]]
 
 
-def test_what_can_be_read_of_a_broken_archive_is_read(tmp_path: Path) -> None:
+def test_replay_what_can_be_read_of_a_broken_archive_is_read(tmp_path: Path) -> None:
     path = tmp_path / "chat.txt.gz"
     text = "".join(f"Anna: line {os.urandom(30).hex()}\n" for _ in range(5000))
     path.write_bytes(gzip.compress(text.encode())[:-2000])
@@ -220,14 +224,14 @@ def test_what_can_be_read_of_a_broken_archive_is_read(tmp_path: Path) -> None:
     [(b"", "is empty"), (b" \n\n", "is empty"), (bytes(range(256)) * 9, "is not a text file")]
     + [("hi".encode("utf-16"), "is UTF-16"), (b"\x1f\x8bnonsense", "is damaged")],
 )
-def test_a_file_without_text_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_replay_a_file_without_text_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     path = tmp_path / "chat.txt"
     path.write_bytes(content)
     with pytest.raises(TranscriptError, match=reason):
         read(path)
 
 
-def test_a_folder_and_no_file_are_refused(tmp_path: Path) -> None:
+def test_replay_a_folder_and_no_file_are_refused(tmp_path: Path) -> None:
     for path, reason in ((tmp_path, "Is a directory"), (tmp_path / "no", "No such file")):
         with pytest.raises(TranscriptError, match=reason):
             read(path)
@@ -236,7 +240,7 @@ def test_a_folder_and_no_file_are_refused(tmp_path: Path) -> None:
 # ------------------------------------------------------------------- into the log
 
 
-def test_ingest_logs_start_turns_and_end_in_order(engine: MemoryEngine) -> None:
+def test_replay_ingest_logs_start_turns_and_end_in_order(engine: MemoryEngine) -> None:
     utterances = [("Anna", "user"), ("", "assistant"), ("", "assistant"), ("Ben", "user")]
     session = transfer.TranscriptSession(
         id="s",
@@ -261,7 +265,7 @@ def test_ingest_logs_start_turns_and_end_in_order(engine: MemoryEngine) -> None:
     assert engine.search("text 2", "duo", 1).hits[0].memory.sources == (turns[2].id,)
 
 
-def test_times_without_a_zone_are_the_engines(tmp_path: Path) -> None:
+def test_replay_times_without_a_zone_are_the_engines(tmp_path: Path) -> None:
     config = memory_config(tmp_path / "m", memory={"time_zone": "Asia/Tokyo"})
     engine = MemoryEngine(config)
     imported(engine, written(tmp_path, "# 2024-05-12 18:30\nA: hi\n"))
@@ -269,14 +273,14 @@ def test_times_without_a_zone_are_the_engines(tmp_path: Path) -> None:
     engine.close()
 
 
-def test_without_any_time_the_file_tells(engine: MemoryEngine, tmp_path: Path) -> None:
+def test_replay_without_any_time_the_file_tells(engine: MemoryEngine, tmp_path: Path) -> None:
     path = written(tmp_path, "A: one\n\n\nA: two\n")
     os.utime(path, (MAY.timestamp(), MAY.timestamp()))
     imported(engine, path)
     assert [t.at for t in logged(engine)] == [MAY - timedelta(seconds=s) for s in (20, 10)]
 
 
-def test_a_second_import_adds_nothing(engine: MemoryEngine, tmp_path: Path) -> None:
+def test_replay_a_second_import_adds_nothing(engine: MemoryEngine, tmp_path: Path) -> None:
     path = written(tmp_path, "A: one\nA: two\n\n\nA: three\n")
     first, second = imported(engine, path), imported(engine, path)
     assert (first.turns, first.sessions, first.known_turns) == (3, 2, 0)
@@ -289,7 +293,7 @@ def test_a_second_import_adds_nothing(engine: MemoryEngine, tmp_path: Path) -> N
     assert len(logged(engine)) == 3
 
 
-def test_a_file_that_has_grown_goes_on(engine: MemoryEngine, tmp_path: Path) -> None:
+def test_replay_a_file_that_has_grown_goes_on(engine: MemoryEngine, tmp_path: Path) -> None:
     path = written(tmp_path, "A: one\nAssistant: two\n")
     imported(engine, path)
     path.write_text(path.read_text() + "A: three\nAssistant: four\n\n\nA: five\n")
@@ -302,7 +306,7 @@ def test_a_file_that_has_grown_goes_on(engine: MemoryEngine, tmp_path: Path) -> 
         assert [(s.turns, s.reason) for s in snapshot.sessions()] == [(4, "import"), (1, "import")]
 
 
-def test_an_interrupted_import_loses_and_doubles_nothing(tmp_path: Path) -> None:
+def test_replay_an_interrupted_import_loses_and_doubles_nothing(tmp_path: Path) -> None:
     text = "\n\n\n".join(f"A: {i}\nAssistant: re {i}" for i in range(8)) + "\n"
     path, config = written(tmp_path, text), memory_config(tmp_path / "memory")
     for stop in (3, 1, 2, 99):
@@ -326,7 +330,7 @@ def test_an_interrupted_import_loses_and_doubles_nothing(tmp_path: Path) -> None
     engine.close()
 
 
-def test_what_was_forgotten_stays_forgotten_until_asked_for(
+def test_replay_what_was_forgotten_stays_forgotten_until_asked_for(
     engine: MemoryEngine, tmp_path: Path
 ) -> None:
     path = written(tmp_path, "A: one\nA: secret\nA: three\n\n\nA: gone\n")
@@ -341,7 +345,7 @@ def test_what_was_forgotten_stays_forgotten_until_asked_for(
     assert again.turns == 2
 
 
-def test_odd_utterances_are_kept_as_far_as_they_can_be(
+def test_replay_odd_utterances_are_kept_as_far_as_they_can_be(
     engine: MemoryEngine, tmp_path: Path
 ) -> None:
     odd = ["a" * 1_000_000, "n\0ul", "lone \ud800 half", "bidi \u202e\u2066x", "bell \x07\x1b[31m"]
@@ -357,7 +361,9 @@ def test_odd_utterances_are_kept_as_far_as_they_can_be(
     ]
 
 
-def test_scopes_by_conversation_and_a_choice_of_them(engine: MemoryEngine, tmp_path: Path) -> None:
+def test_replay_scopes_by_conversation_and_a_choice_of_them(
+    engine: MemoryEngine, tmp_path: Path
+) -> None:
     rows = [
         {"conversation_id": name, "sessions": [{"turns": [{"text": f"I am {name}"}]}]}
         for name in ("Anna Lee", "ben")
@@ -384,7 +390,7 @@ def exported(engine: MemoryEngine) -> list[dict[str, Any]]:
         return list(transfer.export(snapshot))
 
 
-def test_export_and_import_are_inverse(engine: MemoryEngine, tmp_path: Path) -> None:
+def test_replay_export_and_import_are_inverse(engine: MemoryEngine, tmp_path: Path) -> None:
     path = lines(
         tmp_path,
         {"text": "hello", "speaker": "Anna", "at": "2024-05-12T18:30Z", "session": "a"},
@@ -415,7 +421,7 @@ def test_export_and_import_are_inverse(engine: MemoryEngine, tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(not LOCOMO.exists(), reason="the evaluation data is not beside the repository")
-def test_a_whole_locomo_conversation(engine: MemoryEngine) -> None:
+def test_replay_a_whole_locomo_conversation(engine: MemoryEngine) -> None:
     faults: list[TranscriptError] = []
     done = transfer.import_file(
         engine, LOCOMO, scope="duo", conversations=["locomo-26"], on_error=faults.append

@@ -53,7 +53,7 @@ def tiers(engine: MemoryEngine) -> dict[str, int]:
     return {name: held["memories"] for name, held in engine.stats()["tiers"].items()}
 
 
-def test_a_memory_is_found_in_every_tier(opened) -> None:
+def test_tiers_a_memory_is_found_in_every_tier(opened) -> None:
     engine = opened()
     talk(engine)
     before = {n: found(engine, n) for n in range(0, 260, 13)}
@@ -74,7 +74,7 @@ def exported(engine: MemoryEngine) -> list[dict]:
         return list(transfer.export(snapshot, "anna"))
 
 
-def test_export_and_forget_reach_into_blocks(opened) -> None:
+def test_tiers_export_and_forget_reach_into_blocks(opened) -> None:
     engine = opened()
     talk(engine)
     engine.upkeep.age("anna")
@@ -87,7 +87,7 @@ def test_export_and_forget_reach_into_blocks(opened) -> None:
     assert exported(engine) == [line for line in lines if "number 41 " not in line["text"]]
 
 
-def test_tidy_ages_too(opened) -> None:
+def test_tiers_tidy_ages_too(opened) -> None:
     engine = opened()
     talk(engine)
     told = []
@@ -96,7 +96,7 @@ def test_tidy_ages_too(opened) -> None:
     assert tiers(engine)["cold"] > 180
 
 
-def test_every_scope_or_one(opened) -> None:
+def test_tiers_every_scope_or_one(opened) -> None:
     engine = opened()
     talk(engine, 100)
     talk(engine, 100, "bob")
@@ -107,7 +107,7 @@ def test_every_scope_or_one(opened) -> None:
     assert found(engine, 5, "bob") == said(5).text
 
 
-def test_nothing_speaks_against_an_empty_store(opened) -> None:
+def test_tiers_nothing_speaks_against_an_empty_store(opened) -> None:
     engine = opened()
     assert engine.upkeep.age().done
     assert tiers(engine) == {"hot": 0, "warm": 0, "cold": 0}

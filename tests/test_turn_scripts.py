@@ -14,7 +14,7 @@ def faults(found) -> dict[str, int]:
     return {name: found[name] for name in NAMES if found[name]}
 
 
-def test_every_turn_is_given_its_memories_once_and_kept_once(capfd):
+def test_turn_scripts_every_turn_is_given_its_memories_once_and_kept_once(capfd):
     seed = random.randrange(1 << 30)
     found = turns.run(list(range(seed, seed + 12)), tell=True)
     assert not faults(found), capfd.readouterr().err
@@ -22,11 +22,11 @@ def test_every_turn_is_given_its_memories_once_and_kept_once(capfd):
 
 
 @pytest.mark.parametrize("control", CONTROLS)
-def test_control_a_planted_fault_is_found(control):
+def test_turn_scripts_control_a_planted_fault_is_found(control):
     assert faults(turns.run(list(range(3)), control=control)).keys() - {"stuck"}
 
 
-def test_scripts_follow_from_their_seeds_and_hold_everything():
+def test_turn_scripts_scripts_follow_from_their_seeds_and_hold_everything():
     assert write(7) == write(7) != write(8)
     kinds = {step.kind for seed in range(200) for step in write(seed).steps}
     assert kinds == {*ALWAYS, *EAGER}

@@ -59,7 +59,7 @@ class Sounding(VoicePipeline):
         return next(turn.content for turn in self.turns[before:] if turn.content)
 
 
-def test_a_fact_that_was_heard_is_told_aloud_in_the_next_session(config):
+def test_audio_round_a_fact_that_was_heard_is_told_aloud_in_the_next_session(config):
     async def session(words: str) -> tuple[str, VoicePipeline]:
         memory = HybridContextualMemoryProcessor(config=config, speaker_names={"s1": "Anna"})
         ear = speech.SphinxEar([FACT, QUESTION], speaker="s1")

@@ -38,7 +38,7 @@ def opened(path):
         engine.close()
 
 
-def test_questions_are_asked_where_they_belong_and_where_they_do_not(two, tmp_path):
+def test_calibration_questions_are_asked_where_they_belong_and_where_they_do_not(two, tmp_path):
     with opened(tmp_path / "store") as engine:
         asked = related.ask(engine, two, HashEmbedder())
     kinds = {(one.id, one.kind) for one in asked}
@@ -80,11 +80,11 @@ HITS = [hit("a", 1.0, 0.2), hit("b", 0.8, 0.6), hit("c", 0.5, 0.1), hit("d", 0.2
         (Bar(floor=0.25, who="each", share=0.9), [1]),
     ],
 )
-def test_a_bar_keeps_what_reaches_it(bar, kept):
+def test_calibration_a_bar_keeps_what_reaches_it(bar, kept):
     assert offered(HITS, bar) == kept
 
 
-def test_a_bar_is_the_one_of_recall(two, tmp_path):
+def test_calibration_a_bar_is_the_one_of_recall(two, tmp_path):
     data = two[0]
     with opened(tmp_path / "store") as engine:
         asked = related.ask(engine, [data], HashEmbedder())
@@ -120,7 +120,7 @@ def packed(one: related.Asked, found: Recollection) -> Packed:
     return Packed("x" * bool(found.hits), tuple(found.hits), 10 * len(found.hits))
 
 
-def test_what_is_offered_is_counted():
+def test_calibration_what_is_offered_is_counted():
     every = [
         asked("own", HITS, right={2}, gold=2),
         asked("own", [hit("e", 1.0, 0.05)], right={0}, gold=1),
@@ -138,7 +138,7 @@ def test_what_is_offered_is_counted():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_area_is_that_of_the_oracle(seed):
+def test_calibration_the_area_is_that_of_the_oracle(seed):
     metrics = pytest.importorskip("sklearn.metrics")
     chance = np.random.default_rng(seed)
     yes, no = chance.integers(3, 12, 40) / 10, chance.integers(0, 9, 70) / 10  # with many ties
@@ -148,7 +148,7 @@ def test_the_area_is_that_of_the_oracle(seed):
     assert curve["caught"] == sorted(curve["caught"]) and curve["caught"][-1] == 1.0
 
 
-def test_a_fit_finds_the_coefficients_that_made_the_labels():
+def test_calibration_a_fit_finds_the_coefficients_that_made_the_labels():
     pytest.importorskip("sklearn")
     chance = np.random.default_rng(common.SEED)
     features = chance.uniform(0, 1, (20_000, 2))
@@ -157,7 +157,7 @@ def test_a_fit_finds_the_coefficients_that_made_the_labels():
     assert found == pytest.approx([-2.0, 3.0, 1.0], abs=0.2)
 
 
-def test_reliability_of_a_perfect_and_of_a_boastful_judge():
+def test_calibration_reliability_of_a_perfect_and_of_a_boastful_judge():
     true = np.array([0.0, 0, 0, 0, 1, 1, 1, 1])
     perfect = logistic.reliability(true, true)
     assert perfect["brier"] == perfect["error"] == 0 and len(perfect["bins"]) == 2
@@ -166,7 +166,7 @@ def test_reliability_of_a_perfect_and_of_a_boastful_judge():
     assert boast["bins"] == [{"from": 0.9, "n": 8, "predicted": pytest.approx(0.95), "true": 0.5}]
 
 
-def test_folds_keep_a_group_together():
+def test_calibration_folds_keep_a_group_together():
     groups = ["a"] * 5 + ["b"] * 3 + ["c"] * 2 + ["d"]
     parts = logistic.folds(groups, most=3)
     assert (sum(part.astype(int) for part in parts) == 1).all()
@@ -198,7 +198,7 @@ def random_asked(seed: int) -> list[related.Asked]:
     return every
 
 
-def test_a_report_is_written_and_drawn(monkeypatch, tmp_path):
+def test_calibration_a_report_is_written_and_drawn(monkeypatch, tmp_path):
     pytest.importorskip("sklearn")
     every = random_asked(1)
 
@@ -232,7 +232,7 @@ def test_a_report_is_written_and_drawn(monkeypatch, tmp_path):
     assert alone.startswith("Judged by") and "cross-validated" not in alone
 
 
-def test_coefficients_that_moved_are_noticed():
+def test_calibration_coefficients_that_moved_are_noticed():
     used = {"bias": FULL.bias, "coverage": FULL.coverage, "cosine": FULL.cosine}
     assert not calibration.moved({"coefficients": used, "used": used})
     other = {**used, "cosine": 1.1 * FULL.cosine}

@@ -30,7 +30,7 @@ def asking(folder, text):
     return datasets.replace(data, questions=[datasets.replace(data.questions[1], text=text)])
 
 
-def test_what_was_written_about_a_turn_finds_it(hashed, tmp_path):
+def test_contextual_what_was_written_about_a_turn_finds_it(hashed, tmp_path):
     folder = made_up.write_notes(made_up.write(tmp_path / "data"))
     data = asking(folder, "vessel remains relative")
     found = contextual.measure(data, folder, ThinkingChoice(recorded=True))
@@ -40,7 +40,7 @@ def test_what_was_written_about_a_turn_finds_it(hashed, tmp_path):
     assert arms["without text: embeddings + BM25"]["MRR"] < 1.0
 
 
-def test_an_arm_without_its_text_says_so(hashed, tmp_path):
+def test_contextual_an_arm_without_its_text_says_so(hashed, tmp_path):
     folder = made_up.write(tmp_path / "data")
     arms = contextual.measure(datasets.load(folder), folder, ThinkingChoice())["arms"]
     assert list(arms) == [arm.name for arm in contextual.ARMS]

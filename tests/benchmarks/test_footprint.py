@@ -1,7 +1,7 @@
 from benchmarks import footprint, plots, stores
 
 
-def test_the_figures_have_their_documented_shape(model_config, tmp_path):
+def test_footprint_the_figures_have_their_documented_shape(model_config, tmp_path):
     found = footprint.measure(lambda path: stores.build(path, 900, 60))
     assert found["memories"] == 900 and found["ageing_s"] > 0
     for when in ("before", "after"):

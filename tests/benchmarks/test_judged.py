@@ -53,19 +53,19 @@ def simulated(use: tuple[Dataset, SimpleNamespace], noise: float = 0.0) -> dict:
     return judged.simulate(*use, noise, config)  # type: ignore[arg-type]
 
 
-def test_gold_judgements_help_the_like_and_leave_others_alone(use) -> None:
+def test_judged_gold_judgements_help_the_like_and_leave_others_alone(use) -> None:
     found = simulated(use)
     again = found["groups"]["reworded"]["judged"]
     assert again["low"] > 0.03 and again["n"] == found["used"]
     assert abs(found["groups"]["others"]["judged"]["change"]) < 0.01
 
 
-def test_simulate_a_judge_at_random_teaches_less_than_gold(use) -> None:
+def test_judged_simulate_a_judge_at_random_teaches_less_than_gold(use) -> None:
     again = simulated(use)["groups"]["reworded"]
     assert again["random"]["high"] < again["judged"]["low"]
 
 
-def test_words_are_left_out_always_the_same_ones() -> None:
+def test_judged_words_are_left_out_always_the_same_ones() -> None:
     one = Question(id="q", conversation="a", text=" ".join(f"w{n}" for n in range(100)))
     assert judged.reworded(one) == judged.reworded(one)
     assert 65 < len(judged.reworded(one).split()) < 95

@@ -7,7 +7,7 @@ from slowcat_memory.records import Turn
 PERCENTILES = {"n", "p50", "p95", "p99", "max"}
 
 
-def test_the_figures_of_a_small_store_have_their_documented_shape(model_config):
+def test_latency_the_figures_of_a_small_store_have_their_documented_shape(model_config):
     found = latency.measure(200, 20, 40, exchanges=5, idle_s=0.1, cold_runs=1)
     assert found["memories"] == 200
     assert set(found["inline"]) == set(found["ahead"]) == PERCENTILES
@@ -30,7 +30,7 @@ def test_many_namespaces_share_the_memories(tmp_path, model_config):
     assert found["inline"]["n"] == found["ahead"]["n"] == 10
 
 
-def test_the_same_seed_says_the_same_words():
+def test_latency_the_same_seed_says_the_same_words():
     def words(seed, after=0):
         return [
             event.text
@@ -44,7 +44,7 @@ def test_the_same_seed_says_the_same_words():
     assert len(set(corpus.questions(500, 1))) == 500
 
 
-def test_a_loop_that_is_held_up_is_late():
+def test_latency_a_loop_that_is_held_up_is_late():
     async def hold():
         await asyncio.sleep(0.02)
         time.sleep(0.05)

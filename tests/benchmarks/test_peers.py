@@ -29,7 +29,7 @@ def check_peer(name, folder):
 
 
 @pytest.mark.parametrize("name", base.PEERS)
-def test_a_peer_keeps_what_it_is_told(name, tmp_path):
+def test_peers_a_peer_keeps_what_it_is_told(name, tmp_path):
     try:
         base.versions(name)
         base.open_peer(name, tmp_path / "there", HashEmbedder()).close()
@@ -38,7 +38,7 @@ def test_a_peer_keeps_what_it_is_told(name, tmp_path):
     check_peer(name, tmp_path / "peer")
 
 
-def test_who_is_not_installed_is_left_out(monkeypatch):
+def test_peers_who_is_not_installed_is_left_out(monkeypatch):
     absent = base.Entry("nobody", ("a-package-that-nobody-has",), "")
     monkeypatch.setitem(base.PEERS, "nobody", absent)
     there, missing = installed(["slowcat", "nobody"])
@@ -63,7 +63,7 @@ class Fake:
         return []
 
 
-def test_every_text_goes_to_all_before_the_next(monkeypatch):
+def test_peers_every_text_goes_to_all_before_the_next(monkeypatch):
     monkeypatch.setattr(race, "WARM_UP", 2)
     log = []
     peers = {name: Fake(log, name, name == "a") for name in "abc"}
@@ -75,7 +75,7 @@ def test_every_text_goes_to_all_before_the_next(monkeypatch):
     assert len({tuple(name for name, _ in part) for part in rounds}) > 1
 
 
-def test_what_is_found_is_what_the_quality_benchmark_counts(tmp_path):
+def test_peers_what_is_found_is_what_the_quality_benchmark_counts(tmp_path):
     """The same engine, asked here and there: the same share of the evidence."""
     data, embedder = datasets.load(made_up.write(tmp_path / "data")), HashEmbedder()
     steps = recall.of_data(data, embedder)
@@ -89,17 +89,17 @@ def _all_before(data, question):
     return [t for t, s in data.session_of.items() if data.rank[s] < data.place(question.before)]
 
 
-def test_known_items_are_found_by_some_of_their_words(tmp_path):
+def test_peers_known_items_are_found_by_some_of_their_words(tmp_path):
     embedder = HashEmbedder()
     steps = recall.known_items(recall.made_up(200), 20, embedder)
     share, count = recall.recall("slowcat", tmp_path, steps, embedder)
     assert count == 20 and share > 0.9
 
 
-def test_lists_are_fused_by_reciprocal_rank():
+def test_peers_lists_are_fused_by_reciprocal_rank():
     assert base.fused((["a", "b", "c"], ["b", "d"]), 3) == ["b", "a", "d"]
     assert base.fused(([], []), 3) == []
 
 
-def test_the_machine_is_named_in_general_terms():
+def test_peers_the_machine_is_named_in_general_terms():
     assert set(common.machine()) == {"cores", "cpu", "python", "system"}

@@ -16,7 +16,7 @@ def requests(system="Be kind.", blocks=("", "", "")):
     return made
 
 
-def test_the_common_prefix_of_two_texts():
+def test_common_prefix_the_common_prefix_of_two_texts():
     assert prefix.common_prefix("", "abc") == 0
     assert prefix.common_prefix("abc", "abc") == 3
     assert prefix.common_prefix("abc", "abcd") == 3
@@ -24,21 +24,21 @@ def test_the_common_prefix_of_two_texts():
     assert prefix.common_prefix("grün", "grüß") == 3
 
 
-def test_a_prompt_that_only_grows_is_never_broken():
+def test_prefix_a_prompt_that_only_grows_is_never_broken():
     taken = list(prefix.steps(requests(), TALK))
     assert len(taken) == 2 and not any(step.broken for step in taken)
     assert all(step.new == step.new_words and not step.block for step in taken)
     assert taken[0].new < 30  # the words and the frame of one message, not the conversation
 
 
-def test_a_block_inside_the_new_message_costs_itself_alone():
+def test_prefix_a_block_inside_the_new_message_costs_itself_alone():
     plain = list(prefix.steps(requests(), TALK))
     ours = list(prefix.steps(requests(f"Be kind. {instruction()}", ("", BLOCK, BLOCK)), TALK))
     assert [step.new_words for step in ours] == [step.new_words for step in plain]
     assert all(step.block > 0 and not step.broken for step in ours)
 
 
-def test_a_block_that_changes_at_the_top_breaks_the_prefix():
+def test_prefix_a_block_that_changes_at_the_top_breaks_the_prefix():
     made = requests()
     for place, messages in enumerate(made):
         block = BLOCK.replace("a line", f"line {place}")
@@ -48,7 +48,7 @@ def test_a_block_that_changes_at_the_top_breaks_the_prefix():
     assert taken[1].new > taken[0].new  # the whole conversation, which grows
 
 
-def test_a_conversation_is_summed_up():
+def test_prefix_a_conversation_is_summed_up():
     taken = prefix.steps(requests(blocks=("", BLOCK, "")), TALK)
     summed = prefix.summarise(taken)
     assert summed["broken"] == 0

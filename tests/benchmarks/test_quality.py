@@ -32,7 +32,7 @@ def answer(data: datasets.Dataset, path: Path, *, vectors: bool = True) -> dict[
 
 
 @pytest.mark.parametrize("vectors", [True, False])
-def test_questions_are_answered_by_the_turns_that_were_told(folder, tmp_path, vectors):
+def test_quality_questions_are_answered_by_the_turns_that_were_told(folder, tmp_path, vectors):
     data = datasets.load(folder)
     run = answer(data, tmp_path, vectors=vectors)
     assert set(run["q0"][:2]) == {"c/S1:0", "c/S1:1"}
@@ -43,26 +43,26 @@ def test_questions_are_answered_by_the_turns_that_were_told(folder, tmp_path, ve
     assert scores["low overlap"]["n"] == 1
 
 
-def test_what_is_said_later_is_not_found(folder, tmp_path):
+def test_quality_what_is_said_later_is_not_found(folder, tmp_path):
     run = answer(datasets.load(folder), tmp_path)
     assert run["q2"] and not any(turn.startswith("c/S3") for turn in run["q2"])
 
 
-def test_the_later_answer_would_be_found_if_it_could_be_seen(folder, tmp_path):
+def test_quality_the_later_answer_would_be_found_if_it_could_be_seen(folder, tmp_path):
     data = datasets.load(folder)
     at_the_end = [replace(question, before="") for question in data.questions]
     run = answer(replace(data, questions=at_the_end), tmp_path)
     assert "c/S3:0" in run["q2"]
 
 
-def test_a_leak_is_taken_out_and_counted(folder):
+def test_quality_a_leak_is_taken_out_and_counted(folder):
     data = datasets.load(folder)
     scores = scoring.evaluate(data, {"q2": ["c/S3:0", "c/S2:0+c/S3:0", "c/S2:1"]})
     assert scores["all"]["leaks"] == 2
     assert scores["thing"]["MRR"] == pytest.approx(1 / 2)  # of two questions, one answered at 1
 
 
-def test_sessions_are_ranked_by_their_best_turn(folder):
+def test_quality_sessions_are_ranked_by_their_best_turn(folder):
     data = datasets.load(folder)
     run = {"q0": ["c/S2:0", "c/S2:1", "c/S1:2", "c/S1:0"], "q1": ["c/S3:0"]}
     scores = scoring.evaluate(data, run, "session")
@@ -70,14 +70,14 @@ def test_sessions_are_ranked_by_their_best_turn(folder):
     assert scores["thing"]["Hit@5"] == pytest.approx(1 / 2)
 
 
-def test_the_low_overlap_list_may_be_empty_and_one_category_says_nothing(folder):
+def test_quality_the_low_overlap_list_may_be_empty_and_one_category_says_nothing(folder):
     (folder / "low_overlap.txt").unlink()
     data = datasets.load(folder)
     pets = replace(data, questions=[q for q in data.questions if q.category == "pet"])
     assert list(scoring.evaluate(pets, {})) == ["all"]
 
 
-def test_a_search_may_be_given(folder, tmp_path):
+def test_quality_a_search_may_be_given(folder, tmp_path):
     asked = []
 
     def search(engine, question, scope, k, now):
@@ -94,19 +94,19 @@ def test_a_search_may_be_given(folder, tmp_path):
     assert all(len(documents) <= 1 for documents in run.values())
 
 
-def test_items_of_a_list_are_no_talk(tmp_path):
+def test_quality_items_of_a_list_are_no_talk(tmp_path):
     data = datasets.load(made_up.write_list(tmp_path / "list"))
     assert data.lists == {"l/S1"} and quality.levels_of(data, ["turn", "session"]) == ["turn"]
     run = answer(data, tmp_path, vectors=False)
     assert run == {"q": []}  # by words alone: no item has any, and none has a neighbour's
 
 
-def test_the_dialogue_before_a_question_is_known(tmp_path):
+def test_quality_the_dialogue_before_a_question_is_known(tmp_path):
     question = datasets.load(made_up.write_list(tmp_path)).questions[0]
     assert question.context == ("Ada: What a winter.", "Assistant: Indeed.")
 
 
-def test_the_dialogue_before_a_question_comes_from_its_session_too(folder):
+def test_quality_the_dialogue_before_a_question_comes_from_its_session_too(folder):
     rows = datasets.lines(folder / "questions.jsonl.gz")
     rows[2]["asked_turn_id"] = "c/S2:1"
     (folder / "questions.jsonl.gz").unlink()
@@ -118,7 +118,7 @@ def test_the_dialogue_before_a_question_comes_from_its_session_too(folder):
     assert questions[0].context == ()
 
 
-def test_data_folders_are_found_in_their_parent(tmp_path):
+def test_quality_data_folders_are_found_in_their_parent(tmp_path):
     one, two = made_up.write(tmp_path / "a"), made_up.write_list(tmp_path / "b")
     (tmp_path / "empty").mkdir()
     assert datasets.find([tmp_path]) == [one, two]
@@ -127,13 +127,13 @@ def test_data_folders_are_found_in_their_parent(tmp_path):
         datasets.find([tmp_path / "empty"])
 
 
-def test_a_run_is_written_as_trec(folder, tmp_path):
+def test_quality_a_run_is_written_as_trec(folder, tmp_path):
     scoring.write_run(tmp_path / "run.trec", {"q0": ["a+b", "c"]}, "mine")
     lines = (tmp_path / "run.trec").read_text().splitlines()
     assert lines == ["q0 Q0 a+b 1 1.000000 mine", "q0 Q0 c 2 0.500000 mine"]
 
 
-def test_a_folder_of_another_kind_is_refused(tmp_path):
+def test_quality_a_folder_of_another_kind_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="conversations"):
         datasets.load(tmp_path)
 
@@ -165,7 +165,7 @@ def random_run(data: datasets.Dataset, seed: int) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("level", ["turn", "session"])
 @pytest.mark.parametrize("name", ["made-up", "LoCoMo", "RealMem", "MADialEN"])
-def test_the_metrics_are_those_of_the_referee(folder, name, level):
+def test_quality_the_metrics_are_those_of_the_referee(folder, name, level):
     judge = referee()
     path = folder if name == "made-up" else SHARED / "data" / name
     if not path.is_dir():

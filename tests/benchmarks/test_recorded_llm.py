@@ -32,7 +32,7 @@ def think(folder, choice):
             engine.close()
 
 
-def test_recorded_text_goes_the_whole_way(tmp_path):
+def test_recorded_llm_recorded_text_goes_the_whole_way(tmp_path):
     folder = made_up.write_notes(made_up.write(tmp_path / "data"))
     contexts, keys, thought, _ = think(folder, ThinkingChoice(recorded=True))
     assert contexts == {
@@ -43,7 +43,7 @@ def test_recorded_text_goes_the_whole_way(tmp_path):
     assert thought["contexts"] == 2 and thought["idle_tokens_in"] > 0
 
 
-def test_outputs_stand_in_where_there_are_no_notes(tmp_path):
+def test_recorded_llm_outputs_stand_in_where_there_are_no_notes(tmp_path):
     folder = made_up.write_outputs(made_up.write(tmp_path / "data"))
     contexts, keys, _, _ = think(folder, ThinkingChoice(recorded=True))
     assert contexts == {} and keys == [("c/S1:0", "Ada's pet is a reptile.")]
@@ -52,20 +52,20 @@ def test_outputs_stand_in_where_there_are_no_notes(tmp_path):
     assert "c/S1:0" not in recorded_llm.read(folder).questions, "notes go first"
 
 
-def test_a_recorded_run_is_repeated_without_the_server(tmp_path):
+def test_recorded_llm_a_recorded_run_is_repeated_without_the_server(tmp_path):
     folder, file = made_up.write_notes(made_up.write(tmp_path / "data")), tmp_path / "answers.jsonl"
     first = think(folder, ThinkingChoice(recorded=True, record=file))
     again = think(folder, ThinkingChoice(replay=file))
     assert again[:2] == first[:2] and again[3] == first[3]
 
 
-def test_nothing_is_thought_unless_it_is_asked_for(tmp_path):
+def test_recorded_llm_nothing_is_thought_unless_it_is_asked_for(tmp_path):
     folder = made_up.write_notes(made_up.write(tmp_path / "data"))
     contexts, keys, thought, _ = think(folder, ThinkingChoice())
     assert contexts == {} and keys == [] and "idle_done" not in thought
 
 
-def test_only_noted_conversations_are_kept(tmp_path):
+def test_recorded_llm_only_noted_conversations_are_kept(tmp_path):
     folder = made_up.write(tmp_path / "data")
     data = datasets.load(folder)
     assert thinking.noted(data, folder).questions == []
@@ -73,7 +73,7 @@ def test_only_noted_conversations_are_kept(tmp_path):
     assert len(thinking.noted(data, made_up.write_notes(folder)).questions) == len(data.questions)
 
 
-def test_a_prompt_of_nobody_is_refused():
+def test_recorded_a_prompt_of_nobody_is_refused():
     reply = Replier(recorded_llm.Recorded({}, {}, {}, frozenset()))
     told = [{"role": "system", "content": "Sing."}, {"role": "user", "content": "La."}]
     assert isinstance(reply({"messages": told}), Failure) and reply.unknown == 1
@@ -83,7 +83,7 @@ def test_a_prompt_of_nobody_is_refused():
     assert [one["turn"] for one in answer["turns"]] == [4, 5]
 
 
-def test_recorded_facts_are_answered_by_their_turns():
+def test_recorded_recorded_facts_are_answered_by_their_turns():
     fact = {"turn": "c/S1:0", "type": "person", "subject": "Ada", "content": "Ada has a tortoise.",
             "quote": "My tortoise", "confidence": "high", "date": None}  # fmt: skip
     reply = Replier(recorded_llm.Recorded({}, {}, {}, frozenset(), facts={"c/S1:0": [fact]}))

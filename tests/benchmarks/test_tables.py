@@ -4,26 +4,26 @@ from benchmarks import common, plots, recall_plots, recall_tables, run_all, tabl
 from tests.support import tiny_dataset as made_up
 
 
-def test_a_part_is_put_between_its_markers():
+def test_tables_a_part_is_put_between_its_markers():
     page = "a\n<!-- begin one -->\nold\n<!-- end one -->\nb\n<!-- begin two -->\n<!-- end two -->\n"
     filled = tables.fill(page, {"one": "new"})
     assert filled == page.replace("old", "new")
     assert tables.fill(filled, {"one": "new"}) == filled
 
 
-def test_the_page_shows_the_results_that_are_kept():
+def test_tables_the_page_shows_the_results_that_are_kept():
     page = run_all.PAGE.read_text(encoding="utf-8")
     parts = {name: run_all.PARTS[name].write(kept) for name, kept in run_all.kept().items()}
     assert parts and tables.fill(page, parts) == page, "run `make docs`"
 
 
-def test_the_readme_shows_the_results_that_are_kept():
+def test_tables_the_readme_shows_the_results_that_are_kept():
     page = run_all.README.read_text(encoding="utf-8")
     figures = tables.figures(run_all.kept())
     assert tables.fill(page, {"figures": figures}) == page, "run `make docs`"
 
 
-def test_every_part_has_a_place_and_says_what_it_is():
+def test_tables_every_part_has_a_place_and_says_what_it_is():
     page = run_all.PAGE.read_text(encoding="utf-8")
     for name in run_all.PARTS:
         begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
@@ -32,7 +32,7 @@ def test_every_part_has_a_place_and_says_what_it_is():
         assert (f"({name}.png)" in page) == (run_all.PARTS[name].draw is not None)
 
 
-def test_without_data_the_reason_is_said(tmp_path):
+def test_tables_without_data_the_reason_is_said(tmp_path):
     steps = list(run_all.plan(tmp_path / "nowhere", tmp_path, every=False))
     skipped = {step.name: step.skipped for step in steps if step.skipped}
     assert {"quality", "ablation", "calibration", "contextual"} <= set(skipped)
@@ -46,7 +46,7 @@ def test_without_data_the_reason_is_said(tmp_path):
     ]
 
 
-def test_the_selection_leaves_out_what_takes_long(tmp_path):
+def test_tables_the_selection_leaves_out_what_takes_long(tmp_path):
     for name in ("LoCoMo", "MADialEN", "RealMem"):
         made_up.write(tmp_path / "data" / name)
     for every in (False, True):
@@ -80,7 +80,7 @@ FOOTPRINT = {
 }
 
 
-def test_a_footprint_is_written_and_drawn(tmp_path: Path):
+def test_tables_a_footprint_is_written_and_drawn(tmp_path: Path):
     text = tables.footprint(FOOTPRINT)
     assert "| all of these | 968.0 | 968.0 |" in text and "| data file | 1500 | 1500 |" in text
     assert "1,000, before ageing" in text and "260" in text
@@ -92,7 +92,7 @@ def arm(r: float, change: float = 0.0) -> dict[str, float]:
     return {"R@10": r, "MRR": r / 2, "change": change, "low": change - 0.01, "high": change + 0.02}
 
 
-def test_an_ablation_is_written_and_drawn(tmp_path: Path):
+def test_tables_an_ablation_is_written_and_drawn(tmp_path: Path):
     arms = {"default": arm(0.75), "without MaxSim": arm(0.7, -0.05), "more": arm(0.76, 0.01)}
     results = [{"data": name, "main": "turn R@10", "n": 9, "arms": arms} for name in ("One", "Two")]
     text = recall_tables.ablation({"results": results})
@@ -103,7 +103,7 @@ def test_an_ablation_is_written_and_drawn(tmp_path: Path):
     assert (tmp_path / "drawn.png").stat().st_size > 5_000
 
 
-def test_nothing_in_the_results_names_this_machine():
+def test_tables_nothing_in_the_results_names_this_machine():
     for path in common.RESULTS.glob("*.json"):
         text = path.read_text(encoding="utf-8")
         assert "/home" not in text and "/work" not in text and "/tmp" not in text

@@ -49,7 +49,7 @@ def no_pauses(monkeypatch):
 
 
 @pytest.mark.parametrize("name", RECOGNISERS)
-def test_what_a_recogniser_sends_in_which_order(name):
+def test_turn_what_a_recogniser_sends_in_which_order(name):
     frames = sent(name)
     kinds = [type(frame) for frame in frames]
     assert kinds[0] is VADUserStartedSpeakingFrame
@@ -61,7 +61,7 @@ def test_what_a_recogniser_sends_in_which_order(name):
     assert interims == sorted(interims, key=len)
 
 
-def test_some_final_transcripts_change_a_word():
+def test_turn_some_final_transcripts_change_a_word():
     frames = sent("streaming", revised=1.0)
     interims = [frame.text for frame in frames if isinstance(frame, InterimTranscriptionFrame)]
     assert not TEXT.startswith(interims[-1])
@@ -69,7 +69,7 @@ def test_some_final_transcripts_change_a_word():
     assert final == f"{TEXT[0].upper()}{TEXT[1:]}."
 
 
-def test_interims_come_no_faster_than_they_do():
+def test_turn_interims_come_no_faster_than_they_do():
     for seed in range(20):
         made = list(recognisers.interims(TEXT.split(), random.Random(seed)))
         *pauses, last = [pause for _, pause in made]
@@ -88,7 +88,7 @@ class Slow(FrameProcessor):
 
 
 @pytest.mark.parametrize(("memory", "least"), [(Slow, 29), (FrameProcessor, 0)])
-def test_the_rig_times_what_stands_in_the_way(memory, least, monkeypatch):
+def test_turn_the_rig_times_what_stands_in_the_way(memory, least, monkeypatch):
     monkeypatch.undo()  # real pauses
 
     class Through(FrameProcessor):
@@ -107,7 +107,7 @@ def test_the_rig_times_what_stands_in_the_way(memory, least, monkeypatch):
     assert least or max(waits) < 29
 
 
-def test_pipecats_own_service_searches_our_store(tmp_path):
+def test_turn_pipecats_own_service_searches_our_store(tmp_path):
     engine = MemoryEngine(memory_config(tmp_path / "memory"))
     try:
         engine.remember("My dog is called Max", "anna")
@@ -119,7 +119,7 @@ def test_pipecats_own_service_searches_our_store(tmp_path):
         engine.close()
 
 
-def test_what_became_of_what_was_begun():
+def test_turn_what_became_of_what_was_begun():
     counts = {"prefetch_begun": 20, "prefetch_stood": 7, "prefetch_vector": 1, "prefetch_redone": 1}
     told = turn.shares(counts, 10)
     assert told == pytest.approx(
@@ -151,7 +151,7 @@ WRITTEN = {
 }
 
 
-def test_the_table_and_the_plot(tmp_path):
+def test_turn_the_table_and_the_plot(tmp_path):
     written = tables.turn(WRITTEN)
     assert "| streaming, ahead | 0.40 | 0.60 | 0.90 | 1.20 | 99.0 | full 300 |" in written
     assert "| streaming, ahead | 97.0 | 1.0 | 1.0 | 1.0 | 1.50 |" in written

@@ -32,7 +32,7 @@ def some() -> list[related.Asked]:
     return [asked(kind, lift, n, chance) for n in range(120) for kind, lift in lifts.items()]
 
 
-def test_what_is_fitted_tells_the_kinds_apart() -> None:
+def test_unknown_what_is_fitted_tells_the_kinds_apart() -> None:
     pytest.importorskip("sklearn")
     written = unknown.fits(some())
     for name in ("tokens", "words"):
@@ -52,13 +52,13 @@ def test_what_is_fitted_tells_the_kinds_apart() -> None:
         ("where does Ada live", 1.01, "told"),
     ],
 )
-def test_every_question_that_is_not_told_has_a_cause(
+def test_unknown_every_question_that_is_not_told_has_a_cause(
     text: str, below: float, expected: str
 ) -> None:
     assert unknown.outcome(some()[0], text, below) == expected
 
 
-def test_people_get_the_names_of_those_who_are_asked() -> None:
+def test_unknown_people_get_the_names_of_those_who_are_asked() -> None:
     swap = unknown._with_names
     assert swap("When did Ada call Ben?", ["Ada", "Ben"], ["Ben", "Cleo"]) == (
         "When did Ben call Cleo?"
@@ -66,7 +66,7 @@ def test_people_get_the_names_of_those_who_are_asked() -> None:
     assert swap("Adam met Ada's aunt", ["Ada"], ["Cleo"]) == "Adam met Cleo's aunt"
 
 
-def test_a_report_is_written(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_unknown_a_report_is_written(tmp_path) -> None:  # type: ignore[no-untyped-def]
     data = datasets.load(made_up.write(tmp_path / "talk"))
     other = datasets.load(made_up.write_list(tmp_path / "list"))
     engine = MemoryEngine(

@@ -31,13 +31,13 @@ def cached(folder, embedder, texts):
         cache.close()
 
 
-def test_it_says_what_the_embedder_says(tmp_path):
+def test_vector_cache_it_says_what_the_embedder_says(tmp_path):
     for _ in range(2):
         found = cached(tmp_path / "new", Counting(), TEXTS)
         assert found.dtype == np.float32 and np.array_equal(found, HashEmbedder().encode(TEXTS))
 
 
-def test_nothing_is_embedded_twice(tmp_path):
+def test_vector_cache_nothing_is_embedded_twice(tmp_path):
     first, second = Counting(), Counting()
     cached(tmp_path, first, TEXTS)
     assert sorted(first.asked) == sorted(set(TEXTS)) and first.closed
@@ -45,14 +45,14 @@ def test_nothing_is_embedded_twice(tmp_path):
     assert second.asked == ["something new"]
 
 
-def test_vectors_of_two_models_never_meet(tmp_path):
+def test_vector_cache_vectors_of_two_models_never_meet(tmp_path):
     other = Counting(name="another")
     cached(tmp_path, Counting(), TEXTS)
     cached(tmp_path, other, TEXTS)
     assert len(other.asked) == len(set(TEXTS))
 
 
-def test_what_was_done_before_a_failure_is_kept(tmp_path):
+def test_vector_cache_what_was_done_before_a_failure_is_kept(tmp_path):
     many = [f"text {n}" for n in range(3 * BATCH)]
 
     class Failing(Counting):
@@ -68,7 +68,7 @@ def test_what_was_done_before_a_failure_is_kept(tmp_path):
     assert again.asked == many[2 * BATCH :]
 
 
-def test_progress_is_told(tmp_path):
+def test_vector_cache_progress_is_told(tmp_path):
     cache, told = CachedDocuments(Counting(), tmp_path), []
     cache.encode(TEXTS[:1])
     cache.encode([f"{n}" for n in range(BATCH)] + TEXTS, told.append)

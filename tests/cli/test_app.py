@@ -20,7 +20,7 @@ def python(*args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *args], capture_output=True, text=True, timeout=60)
 
 
-def test_help_is_there_at_once_and_loads_nothing_heavy() -> None:
+def test_app_help_is_there_at_once_and_loads_nothing_heavy() -> None:
     script = (
         "import sys; from slowcat_memory.cli.app import app\n"
         "try: app(['--help'])\nexcept SystemExit: pass\n"
@@ -33,24 +33,24 @@ def test_help_is_there_at_once_and_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself_with_an_example(sm, command: str) -> None:
+def test_app_every_command_explains_itself_with_an_example(sm, command: str) -> None:
     text = sm.ok(*command.split(), "--help")
     assert command in text
     if command not in ("config", "demo"):
         assert "Example" in text
 
 
-def test_the_list_of_commands_holds_them_all(sm) -> None:
+def test_app_the_list_of_commands_holds_them_all(sm) -> None:
     text = sm.ok("--help")
     names = {c.name for c in app.registered_commands} | {late.name for late in LATE} | {"config"}
     assert all(f" {name} " in text for name in names)
 
 
-def test_version(sm) -> None:
+def test_app_version(sm) -> None:
     assert sm.ok("--version").startswith("slowcat-memory ")
 
 
-def test_as_a_program_it_tells_an_error_in_one_line(sm) -> None:
+def test_app_as_a_program_it_tells_an_error_in_one_line(sm) -> None:
     ran = python("-m", "slowcat_memory.cli", "--path", str(sm.store), "stats")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert (
@@ -58,12 +58,12 @@ def test_as_a_program_it_tells_an_error_in_one_line(sm) -> None:
     )
 
 
-def test_debug_shows_where_an_error_comes_from(sm) -> None:
+def test_app_debug_shows_where_an_error_comes_from(sm) -> None:
     ran = python("-m", "slowcat_memory.cli", "--debug", "--path", str(sm.store), "stats")
     assert ran.returncode == 1 and "Traceback" in ran.stderr
 
 
-def test_a_held_store_is_read_but_not_written(filled) -> None:
+def test_app_a_held_store_is_read_but_not_written(filled) -> None:
     with filled.held() as pid:
         for command in (("search", "dog"), ("show",), ("export",), ("why",)):
             filled.ok(*command)
@@ -74,14 +74,14 @@ def test_a_held_store_is_read_but_not_written(filled) -> None:
     assert filled.json("stats")["writer"] is None
 
 
-def test_what_cannot_be_a_folder_or_a_scope_is_refused(sm) -> None:
+def test_app_what_cannot_be_a_folder_or_a_scope_is_refused(sm) -> None:
     sm.store = sm.config / "below-a-file"
     assert "cannot make" in sm.fails("remember", "x")
     sm.store = sm.folder / "memory"
     assert "'No Good' cannot name a scope" in sm.fails("remember", "x", "--scope", "No Good")
 
 
-def test_ctrl_c_is_quiet(filled, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_app_ctrl_c_is_quiet(filled, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
@@ -91,7 +91,7 @@ def test_ctrl_c_is_quiet(filled, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Nothing found" not in result.output
 
 
-def test_a_newer_store_is_refused(filled) -> None:
+def test_app_a_newer_store_is_refused(filled) -> None:
     import lmdb
 
     from slowcat_memory.store.disk import codec, keys
@@ -106,7 +106,7 @@ def test_a_newer_store_is_refused(filled) -> None:
         assert "newer" in filled.fails(*command)
 
 
-def test_a_damaged_store_is_moved_aside_and_the_command_goes_on(filled) -> None:
+def test_app_a_damaged_store_is_moved_aside_and_the_command_goes_on(filled) -> None:
     data = filled.store / "data.mdb"
     data.write_bytes(data.read_bytes()[:5000])
     result = filled("remember", "I start anew.")

@@ -17,7 +17,7 @@ LOCOMO = Path(__file__).parents[3] / "shared/data/LoCoMo/conversations.jsonl.gz"
 # ------------------------------------------------------------------- import
 
 
-def test_import_says_what_came_in_and_twice_is_once(sm) -> None:
+def test_change_import_says_what_came_in_and_twice_is_once(sm) -> None:
     (sm.folder / "chat.txt").write_text("Anna: hello\nAssistant: hi\n")
     result = sm("import", "chat.txt")
     assert "2 turns in 1 session, scope user" in result.stdout
@@ -25,7 +25,7 @@ def test_import_says_what_came_in_and_twice_is_once(sm) -> None:
     assert "Nothing new: all 2 turns are already in scope user." in sm.ok("import", "chat.txt")
 
 
-def test_import_of_notes_alone_says_so(sm) -> None:
+def test_change_import_of_notes_alone_says_so(sm) -> None:
     (sm.folder / "notes.jsonl").write_text(
         '{"note": "Allergic to nuts."}\n{"note": "Likes tea."}\n'
     )
@@ -34,7 +34,7 @@ def test_import_of_notes_alone_says_so(sm) -> None:
     assert "No turn" not in result.stderr
 
 
-def test_import_names_unreadable_lines_and_takes_the_rest(sm) -> None:
+def test_change_import_names_unreadable_lines_and_takes_the_rest(sm) -> None:
     rows = ['{"text": "fine"}', "nonsense", '{"text": ""}', '{"text": "fine too"}']
     (sm.folder / "chat.jsonl").write_text("\n".join(rows))
     result = sm("import", "chat.jsonl")
@@ -43,32 +43,32 @@ def test_import_names_unreadable_lines_and_takes_the_rest(sm) -> None:
     assert "line 2: not JSON" in result.stderr and "line 3: the text is empty" in result.stderr
 
 
-def test_import_lists_only_the_first_unreadable_lines(sm) -> None:
+def test_change_import_lists_only_the_first_unreadable_lines(sm) -> None:
     (sm.folder / "chat.jsonl").write_text("x\n" * 50 + '{"text": "fine"}\n')
     said = sm("import", "chat.jsonl").stderr
     assert "line 10:" in said and "line 11:" not in said and "and 40 more" in said
 
 
-def test_import_of_nothing_readable_fails(sm) -> None:
+def test_change_import_of_nothing_readable_fails(sm) -> None:
     (sm.folder / "bad.jsonl").write_text("x\n")
     assert "No turn could be read." in sm.fails("import", "bad.jsonl")
 
 
-def test_import_of_what_is_no_transcript_makes_no_store(sm) -> None:
+def test_change_import_of_what_is_no_transcript_makes_no_store(sm) -> None:
     (sm.folder / "empty.txt").write_text("")
     said = sm.fails("import", "empty.txt", "nowhere.txt", str(sm.folder))
     assert "empty.txt is empty" in said and "No such file" in said and "Is a directory" in said
     assert not sm.store.exists()
 
 
-def test_one_bad_file_does_not_stop_the_others(sm) -> None:
+def test_change_one_bad_file_does_not_stop_the_others(sm) -> None:
     (sm.folder / "chat.txt").write_text("Anna: hello\n")
     result = sm("import", "nowhere.txt", "chat.txt")
     assert result.exit_code == 1
     assert "1 turn in 1 session" in result.stdout and "No such file" in result.stderr
 
 
-def test_import_for_a_script(sm) -> None:
+def test_change_import_for_a_script(sm) -> None:
     (sm.folder / "chat.txt").write_text("noname\nAnna: hello\n")
     told = sm.json("import", "chat.txt", "--scope", "anna")
     assert told["scopes"] == ["anna"] and told["vectors"] is False
@@ -76,7 +76,7 @@ def test_import_for_a_script(sm) -> None:
     assert (file["turns"], file["sessions"], len(file["unreadable"])) == (1, 1, 1)
 
 
-def test_an_interrupted_import_goes_on(sm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_an_interrupted_import_goes_on(sm, monkeypatch: pytest.MonkeyPatch) -> None:
     from slowcat_memory.cli.data import import_
 
     (sm.folder / "chat.txt").write_text("\n\n\n".join(f"Anna: number {i}" for i in range(6)))
@@ -95,7 +95,7 @@ def test_an_interrupted_import_goes_on(sm, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.skipif(not LOCOMO.exists(), reason="the evaluation data is not beside the repository")
-def test_import_a_whole_locomo_conversation(sm) -> None:
+def test_change_import_a_whole_locomo_conversation(sm) -> None:
     options = ("--conversation", "locomo-26", "--scope", "duo")
     assert "419 turns in 19 sessions, scope duo" in sm.ok("import", str(LOCOMO), *options)
     found = sm.json("stats")["scopes"]["duo"]
@@ -103,7 +103,7 @@ def test_import_a_whole_locomo_conversation(sm) -> None:
     assert len(sm.json("search", "the support group", "--scope", "duo", "--k", "5")["hits"]) == 5
 
 
-def test_import_makes_vectors_with_the_real_model(sm, model_cache: Path) -> None:
+def test_change_import_makes_vectors_with_the_real_model(sm, model_cache: Path) -> None:
     if open_query_embedder(EmbedderOptions())[1].state != "ready":
         pytest.skip("no embedding model here")
     sm.config.write_text('[memory]\ntime_zone = "UTC"\n')
@@ -114,7 +114,9 @@ def test_import_makes_vectors_with_the_real_model(sm, model_cache: Path) -> None
     assert best["stage"] == "full" and best["hits"][0]["memory"]["speaker"] == "Anna"
 
 
-def test_import_keeps_the_turns_when_embedding_fails(sm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_import_keeps_the_turns_when_embedding_fails(
+    sm, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*args: object, **named: object) -> None:
         raise ProviderError("the model is ill", hint="Wait.")
 
@@ -125,7 +127,9 @@ def test_import_keeps_the_turns_when_embedding_fails(sm, monkeypatch: pytest.Mon
     assert "No vectors for now; search is by words: the model is ill. Wait." in result.stderr
 
 
-def test_a_wrong_model_name_means_search_by_words(sm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_a_wrong_model_name_means_search_by_words(
+    sm, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     sm.config.write_text('[embedding]\nmodel = "nobody/no-such-model"\n')
     (sm.folder / "chat.txt").write_text("Anna: hello world\n")
@@ -141,7 +145,7 @@ def rows(text: str) -> list[dict]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_export_to_stdout_and_one_scope(filled) -> None:
+def test_change_export_to_stdout_and_one_scope(filled) -> None:
     filled.ok("remember", "Ben likes tea.", "--scope", "ben", "--speaker", "Ben")
     every = rows(filled.ok("export"))
     assert [row.get("scope") for row in every] == ["ben", *["user"] * 5]
@@ -151,7 +155,7 @@ def test_export_to_stdout_and_one_scope(filled) -> None:
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst"])
-def test_export_and_import_round_trip(filled, name: str) -> None:
+def test_change_export_and_import_round_trip(filled, name: str) -> None:
     filled.ok("remember", "Max is a spaniel.", "--pin")
     filled.ok("pin", "2")
     before = rows(filled.ok("export"))
@@ -165,7 +169,9 @@ def test_export_and_import_round_trip(filled, name: str) -> None:
     assert after == before
 
 
-def test_a_failed_export_leaves_the_old_file(filled, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_a_failed_export_leaves_the_old_file(
+    filled, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from slowcat_memory import transfer
 
     out = filled.folder / "out.jsonl.gz"
@@ -184,7 +190,7 @@ def test_a_failed_export_leaves_the_old_file(filled, monkeypatch: pytest.MonkeyP
 # ------------------------------------------------------------------- remember, pin
 
 
-def test_remember_is_found_and_repeating_it_changes_nothing(filled) -> None:
+def test_change_remember_is_found_and_repeating_it_changes_nothing(filled) -> None:
     first = filled.json("remember", "I am allergic to nuts.", "--pin")
     assert first["id"].startswith("note/") and first["pinned"] is True
     assert filled.json("remember", "I am allergic to nuts.", "--pin")["id"] == first["id"]
@@ -193,11 +199,11 @@ def test_remember_is_found_and_repeating_it_changes_nothing(filled) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\u202e"])
-def test_nothing_to_remember(sm, text: str) -> None:
+def test_change_nothing_to_remember(sm, text: str) -> None:
     assert "the text is empty" in sm.fails("remember", text, code=2)
 
 
-def test_pin_and_unpin_a_turn(filled) -> None:
+def test_change_pin_and_unpin_a_turn(filled) -> None:
     assert filled.json("pin", "7")["pinned"] is True
     assert filled.json("show", "7")["memory"]["pinned"] is True
     assert "No longer pinned: We moved to Lisbon." in filled.ok("pin", "chunk/7", "--off")
@@ -205,7 +211,7 @@ def test_pin_and_unpin_a_turn(filled) -> None:
     assert "there is no memory '99'" in filled.fails("pin", "99", code=2)
 
 
-def test_local_only_is_set_shown_and_carried_along(filled) -> None:
+def test_change_local_only_is_set_shown_and_carried_along(filled) -> None:
     assert filled.json("local", "7")["local_only"] is True
     note = filled.json("remember", "The alarm code is 4711.")["id"]
     assert "Stays on this machine: The alarm code" in filled.ok("local", note)
@@ -225,7 +231,7 @@ def test_local_only_is_set_shown_and_carried_along(filled) -> None:
 # ------------------------------------------------------------------- guests
 
 
-def test_guests_are_told_apart_and_stay_out_of_exports(filled, monkeypatch) -> None:
+def test_change_guests_are_told_apart_and_stay_out_of_exports(filled, monkeypatch) -> None:
     row = {"text": "I am a visitor.", "scope": "guest", "speaker": "Eve", "session": "v"}
     (filled.folder / "visit.jsonl").write_text(json.dumps(row))
     monkeypatch.setenv("SLOWCAT_PEOPLE__SCOPES", "each")
@@ -249,7 +255,7 @@ def turns(sm) -> list[int]:
     return [row["id"] for row in sm.json("show", "--last", "99")]
 
 
-def test_forget_shows_and_asks_and_no_means_no(filled) -> None:
+def test_change_forget_shows_and_asks_and_no_means_no(filled) -> None:
     result = filled("forget", "--id", "2", stdin="n\n")
     assert result.exit_code == 1 and "My dog is called Max." in result.stderr
     assert "1 turn" in result.stderr and "Delete this for good" in result.stderr
@@ -272,12 +278,12 @@ def test_forget_shows_and_asks_and_no_means_no(filled) -> None:
         (("--all",), []),
     ],
 )
-def test_forget_by_conditions(filled, conditions: tuple[str, ...], left: list[int]) -> None:
+def test_change_forget_by_conditions(filled, conditions: tuple[str, ...], left: list[int]) -> None:
     assert filled("forget", *conditions, "--yes").exit_code == 0
     assert turns(filled) == left
 
 
-def test_forget_a_session_and_a_note(filled) -> None:
+def test_change_forget_a_session_and_a_note(filled) -> None:
     session = filled.json("show")[0]["id"]
     gone = filled.json("forget", "--session", session, "-y")
     assert gone["turns"] == [2, 3, 4] and gone["erased"] is True
@@ -298,19 +304,21 @@ def test_forget_a_session_and_a_note(filled) -> None:
         (("--since", "yesterday"), "'yesterday' is not a time"),
     ],
 )
-def test_forget_refuses_what_is_unclear(filled, options: tuple[str, ...], reason: str) -> None:
+def test_change_forget_refuses_what_is_unclear(
+    filled, options: tuple[str, ...], reason: str
+) -> None:
     assert reason in filled.fails("forget", *options, "--yes", code=2)
     assert len(turns(filled)) == 5
 
 
-def test_forget_what_is_not_there(filled) -> None:
+def test_change_forget_what_is_not_there(filled) -> None:
     assert "No match" in filled("forget", "--id", "99").stderr
 
 
 # ------------------------------------------------------------------- tidy
 
 
-def test_tidy_seals_every_scope(filled) -> None:
+def test_change_tidy_seals_every_scope(filled) -> None:
     filled.ok("import", "chat.txt", "--scope", "other", "--no-embed")
     result = filled("tidy")
     assert "up to date (2 scopes)" in result.stdout and "No vectors were computed" in result.stderr

@@ -21,58 +21,58 @@ def asked(filled):
     return filled
 
 
-def test_search_shows_when_who_and_why(filled) -> None:
+def test_look_search_shows_when_who_and_why(filled) -> None:
     text = filled.ok("search", "what is the dog called", "--k", "2")
     assert "2024-05-12 18:30" in text and "Anna" in text and "My dog is called Max." in text
     assert "chunk/2" in text and "by words only" in text
 
 
-def test_search_for_a_script(filled) -> None:
+def test_look_search_for_a_script(filled) -> None:
     found = filled.json("search", "Lisbon", "--k", "1")
     assert [hit["memory"]["id"] for hit in found["hits"]] == ["chunk/7"]
     assert found["stage"] == "lexical" and found["hits"][0]["views"]
 
 
-def test_what_was_said_is_never_markup(filled) -> None:
+def test_look_what_was_said_is_never_markup(filled) -> None:
     assert "[bold]everything[/]" in filled.ok("search", "everything")
     assert "[bold]everything[/]" in filled.ok("show", "--last", "9")
 
 
-def test_a_search_in_an_empty_scope_names_the_others(filled) -> None:
+def test_look_a_search_in_an_empty_scope_names_the_others(filled) -> None:
     result = filled("search", "dog", "--scope", "nobody")
     assert result.exit_code == 0 and result.stdout == ""
     assert "Nothing is remembered in the scope nobody; --scope takes user." in result.stderr
 
 
-def test_show_lists_sessions(filled) -> None:
+def test_look_show_lists_sessions(filled) -> None:
     text = filled.ok("show")
     assert "2 sessions, 5 turns in scope user" in text and "We moved to Lisbon." in text
     assert [s["turns"] for s in filled.json("show")] == [3, 2]
 
 
-def test_show_one_session_by_the_beginning_of_its_id(filled) -> None:
+def test_look_show_one_session_by_the_beginning_of_its_id(filled) -> None:
     first, second = (session["id"] for session in filled.json("show"))
     assert [t["id"] for t in filled.json("show", first)] == [2, 3, 4]
     assert "How is it there?" in filled.ok("show", second[:-2])
 
 
-def test_show_the_latest_turns(filled) -> None:
+def test_look_show_the_latest_turns(filled) -> None:
     assert [t["id"] for t in filled.json("show", "--last", "2")] == [7, 8]
 
 
-def test_show_one_memory_with_its_sources(filled) -> None:
+def test_look_show_one_memory_with_its_sources(filled) -> None:
     shown = filled.json("show", "2")
     assert shown["memory"]["id"] == "chunk/2" and shown["sources"][0]["id"] == 2
     assert "sources" in filled.ok("show", "chunk/2")
 
 
 @pytest.mark.parametrize("what", ["99", "chunk/99", "nonsense", "note/0", "import"])
-def test_show_what_is_not_there(filled, what: str) -> None:
+def test_look_show_what_is_not_there(filled, what: str) -> None:
     said = filled.fails("show", what, code=2)
     assert f"there is no session and no memory '{what}'" in said
 
 
-def test_stats_tell_what_each_tier_holds_and_saves(filled) -> None:
+def test_look_stats_tell_what_each_tier_holds_and_saves(filled) -> None:
     engine = MemoryEngine(memory_config(filled.store))
     for n in range(120):
         session = f"s{n // 40}"
@@ -95,7 +95,7 @@ def test_stats_tell_what_each_tier_holds_and_saves(filled) -> None:
     assert found["hot"]["stored_bytes"] == found["hot"]["raw_bytes"]
 
 
-def test_stats_for_people_and_for_scripts(filled) -> None:
+def test_look_stats_for_people_and_for_scripts(filled) -> None:
     filled.ok("remember", "Max is a spaniel.")
     text = filled.ok("stats")
     assert (
@@ -107,7 +107,7 @@ def test_stats_for_people_and_for_scripts(filled) -> None:
     assert found["writer"] is None and found["disk_bytes"] > 0
 
 
-def test_why_tells_what_was_put_before_the_llm(asked) -> None:
+def test_look_why_tells_what_was_put_before_the_llm(asked) -> None:
     text = asked.ok("why")
     assert "turn 4" in text and "My dog is called Max." in text and "42 tokens" in text
     found = asked.json("why", "4")
@@ -115,7 +115,7 @@ def test_why_tells_what_was_put_before_the_llm(asked) -> None:
     assert found["memories"]["chunk/2"]["text"] == "My dog is called Max."
 
 
-def test_why_of_what_is_forgotten_since(asked) -> None:
+def test_look_why_of_what_is_forgotten_since(asked) -> None:
     engine = MemoryEngine(memory_config(asked.store))
     with engine.store.snapshot() as snapshot:
         assert len(snapshot.ledger(4).offers) > 1
@@ -124,12 +124,12 @@ def test_why_of_what_is_forgotten_since(asked) -> None:
     assert "Max" not in asked.ok("why")
 
 
-def test_why_without_a_recall(filled) -> None:
+def test_look_why_without_a_recall(filled) -> None:
     assert "No recall has been recorded yet." in filled("why").stderr
     assert filled.json("why") is None
     assert "no recall was recorded for turn 3" in filled.fails("why", "3", code=2)
 
 
-def test_times_are_in_the_configured_zone(filled) -> None:
+def test_look_times_are_in_the_configured_zone(filled) -> None:
     filled.config.write_text(filled.config.read_text().replace("UTC", "Asia/Tokyo"))
     assert "2024-05-13 03:30" in filled.ok("show", "2")

@@ -184,12 +184,12 @@ def test_build_prefers_the_environment_over_the_file_over_the_preset(tmp_path: P
 @pytest.mark.parametrize(
     ("text", "value"), [("true", True), ("false", False), ("1", True), ("0", False)]
 )
-def test_environment_sets_switches(text: str, value: bool) -> None:
+def test_load_environment_sets_switches(text: str, value: bool) -> None:
     environ = {**NO_FILE, "SLOWCAT_IDLE_LLM__ALLOW_REMOTE": text}
     assert load(None, environ).thinking.allow_remote is value
 
 
-def test_environment_sets_lists_jobs_and_expert_options() -> None:
+def test_load_environment_sets_lists_jobs_and_expert_options() -> None:
     environ = {
         **NO_FILE,
         "SLOWCAT_ENTITIES__TYPES": "person,, order ,",
@@ -201,7 +201,7 @@ def test_environment_sets_lists_jobs_and_expert_options() -> None:
     assert made.idle.jobs["facts"].every_s == 60
 
 
-def test_environment_with_an_unknown_name_is_a_warning(warnings: list[str]) -> None:
+def test_loader_environment_with_an_unknown_name_is_a_warning(warnings: list[str]) -> None:
     known = {"SLOWCAT_CACHE_DIR": "/tmp", "OTHER": "x", "SLOWCAT_RECALL__MEMORIES": "3"}
     assert build({}, {**known, "SLOWCAT_RECALL__MEMRIES": "9"}).pack.memories == 3
     assert warnings == [
@@ -209,7 +209,7 @@ def test_environment_with_an_unknown_name_is_a_warning(warnings: list[str]) -> N
     ]
 
 
-def test_environment_with_a_wrong_value_is_an_error_with_its_path() -> None:
+def test_loader_environment_with_a_wrong_value_is_an_error_with_its_path() -> None:
     with pytest.raises(ConfigError, match=r"recall.deadline_ms: Expected `float`"):
         build({}, {"SLOWCAT_RECALL__DEADLINE_MS": "soon"})
 
@@ -217,21 +217,21 @@ def test_environment_with_a_wrong_value_is_an_error_with_its_path() -> None:
 # ------------------------------------------------------------------- jobs and expert options
 
 
-def test_jobs_tables_reach_the_idle_options() -> None:
+def test_loader_jobs_tables_reach_the_idle_options() -> None:
     made = build({"jobs": {"facts": {"enabled": False}, "rollups": {"at_hour": 3, "model": "m"}}})
     assert made.idle.jobs["facts"].enabled is False
     assert (made.idle.jobs["rollups"].at_hour, made.idle.jobs["rollups"].model) == (3, "m")
 
 
 @pytest.mark.parametrize("table", [{"fuse.dense": 0.5}, {"fuse": {"dense": 0.5}}])
-def test_expert_options_may_be_dotted_or_nested(table: dict) -> None:
+def test_loader_expert_options_may_be_dotted_or_nested(table: dict) -> None:
     assert build({"expert": table}).fuse.dense == 0.5
 
 
 # ------------------------------------------------------------------- earlier versions
 
 
-def test_legacy_summaries_switch_moves_to_its_jobs(warnings: list[str]) -> None:
+def test_loader_legacy_summaries_switch_moves_to_its_jobs(warnings: list[str]) -> None:
     jobs = build({"summaries": {"enabled": False}}).idle.jobs
     assert {name for name, one in jobs.items() if one.enabled is False} == {
         "session_summary", "window_summary", "meta_summary", "rollups",
@@ -239,7 +239,7 @@ def test_legacy_summaries_switch_moves_to_its_jobs(warnings: list[str]) -> None:
     assert warnings[0].startswith("summaries.enabled is called jobs.session_summary.enabled and")
 
 
-def test_legacy_llm_stays_the_one_of_chat_and_never_becomes_the_idle_one() -> None:
+def test_loader_legacy_llm_stays_the_one_of_chat_and_never_becomes_the_idle_one() -> None:
     made = build({"llm": {"url": "http://example.org/v1", "allow_remote": True}})
     assert made.llm.url == "http://example.org/v1" and made.llm.allow_remote
     assert not made.thinking.url and not made.thinking.allow_remote
@@ -249,7 +249,7 @@ def test_legacy_llm_stays_the_one_of_chat_and_never_becomes_the_idle_one() -> No
     ("value", "language", "stemmer"),
     [("german", "german", ""), ("french", "english", "french"), ("none", "english", "none")],
 )
-def test_legacy_index_language_sets_the_language_or_the_stemmer(
+def test_loader_legacy_index_language_sets_the_language_or_the_stemmer(
     value: str, language: str, stemmer: str
 ) -> None:
     made = build({"index": {"language": value}})
@@ -260,7 +260,7 @@ def test_legacy_index_language_sets_the_language_or_the_stemmer(
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_preset_is_a_configuration(preset: str) -> None:
+def test_loader_preset_is_a_configuration(preset: str) -> None:
     config = build({"preset": preset})
     assert config.preset == preset
     for target, value in PRESETS[preset].items():
@@ -304,7 +304,7 @@ def test_knobs_can_all_be_set_from_the_environment() -> None:
         )
 
 
-def test_numeric_knobs_have_a_range() -> None:
+def test_loader_numeric_knobs_have_a_range() -> None:
     from slowcat_memory.config.knobs import limits
 
     kinds = {target: (kind, default) for target, kind, default in options()}

@@ -66,7 +66,7 @@ def test_forget_turns_said_while_something_is_forgotten_are_kept(
     assert [first(engine, word) for word in ("dog", "tea", "violin")] == [TALK[0], TALK[1], TALK[3]]
 
 
-def test_forgetting_everything_leaves_a_memory_that_works(home: Home) -> None:
+def test_forget_forgetting_everything_leaves_a_memory_that_works(home: Home) -> None:
     engine = home.open()
     home.talk(engine)
     engine.remember("Anna loves tea", "anna")

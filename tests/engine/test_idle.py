@@ -61,7 +61,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_it_thinks_by_itself_once_nobody_speaks(opened: Open) -> None:
+def test_idle_it_thinks_by_itself_once_nobody_speaks(opened: Open) -> None:
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5, "block_exchanges": 2})
     paused = threading.Event()
     engine.subscribe(on_pause=paused.set)
@@ -70,7 +70,7 @@ def test_it_thinks_by_itself_once_nobody_speaks(opened: Open) -> None:
     assert paused.wait(WAIT_S)
 
 
-def test_nothing_is_thought_while_somebody_speaks(opened: Open) -> None:
+def test_idle_nothing_is_thought_while_somebody_speaks(opened: Open) -> None:
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5}, idle={"grace_s": 30.0})
     say(engine, 40)
     assert engine.idle.gate.opens_in() > 25, "what is said closes the gate"
@@ -78,7 +78,7 @@ def test_nothing_is_thought_while_somebody_speaks(opened: Open) -> None:
         assert snapshot.tasks() == [] and snapshot.runs() == []
 
 
-def test_it_ends_within_a_second(opened: Open) -> None:
+def test_idle_it_ends_within_a_second(opened: Open) -> None:
     engine = opened()
     until(lambda: bool(thinking()))
     began = time.monotonic()
@@ -88,7 +88,7 @@ def test_it_ends_within_a_second(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("sections", [{"idle": {"enabled": False}}, {"readonly": True}])
-def test_who_does_not_think_has_no_thread(opened: Open, sections: dict[str, Any]) -> None:
+def test_idle_who_does_not_think_has_no_thread(opened: Open, sections: dict[str, Any]) -> None:
     opened().close()
     engine = opened(**sections)
     assert thinking() == []
@@ -101,7 +101,7 @@ def test_who_does_not_think_has_no_thread(opened: Open, sections: dict[str, Any]
         assert thinking() == [], "it thought while it was told to"
 
 
-def test_without_an_llm_the_log_says_once_how_to_have_one(opened: Open) -> None:
+def test_idle_without_an_llm_the_log_says_once_how_to_have_one(opened: Open) -> None:
     lines: list[str] = []
     sink = logger.add(lines.append, level="INFO", format="{message}")
     try:
@@ -114,13 +114,13 @@ def test_without_an_llm_the_log_says_once_how_to_have_one(opened: Open) -> None:
     assert engine.search("Lisbon", "anna").hits
 
 
-def test_a_url_that_is_none_is_told_at_once(opened: Open) -> None:
+def test_idle_a_url_that_is_none_is_told_at_once(opened: Open) -> None:
     with pytest.raises(ConfigError):
         opened(thinking={"url": "not a url"})
     assert thinking() == []
 
 
-def test_progress_is_told(opened: Open) -> None:
+def test_idle_progress_is_told(opened: Open) -> None:
     engine = opened(idle={"enabled": False, "grace_s": 1.2})
     told: list[Forecast] = []
     say(engine, 3)
@@ -128,13 +128,13 @@ def test_progress_is_told(opened: Open) -> None:
     assert told and not told[-1].dead
 
 
-def test_there_is_no_such_job(opened: Open) -> None:
+def test_idle_there_is_no_such_job(opened: Open) -> None:
     engine = opened()
     with pytest.raises(KeyError, match="nonsense"):
         engine.think(["nonsense"])
 
 
-def test_a_listener_that_fails_ends_nothing(opened: Open) -> None:
+def test_idle_a_listener_that_fails_ends_nothing(opened: Open) -> None:
     engine = opened(memory={"hot_cache_size": 5}, tiers={"warm": 5, "block_exchanges": 2})
     heard = threading.Event()
     engine.subscribe(on_pause=lambda: 1 / 0)
@@ -145,7 +145,7 @@ def test_a_listener_that_fails_ends_nothing(opened: Open) -> None:
     assert thinking()[0].is_alive()
 
 
-def test_the_connections_of_its_llm_end_with_it(
+def test_idle_the_connections_of_its_llm_end_with_it(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = threading.Event()

@@ -66,7 +66,7 @@ def foreign_attributes(source: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_doors_use_nothing_else_of_a_memory(door: str) -> None:
+def test_memory_protocol_doors_use_nothing_else_of_a_memory(door: str) -> None:
     found = {
         str(path.relative_to(PACKAGE)): uses
         for path in sorted((PACKAGE / door).rglob("*.py"))
@@ -84,11 +84,11 @@ def test_doors_use_nothing_else_of_a_memory(door: str) -> None:
         "async def f(engine):\n    await asyncio.to_thread(engine.close)",
     ],
 )
-def test_foreign_attributes_are_caught(planted: str) -> None:
+def test_memory_protocol_foreign_attributes_are_caught(planted: str) -> None:
     assert len(list(foreign_attributes(planted))) == 1
 
 
-def test_foreign_attributes_lets_the_protocol_pass() -> None:
+def test_memory_protocol_foreign_attributes_lets_the_protocol_pass() -> None:
     source = (
         "with engine.snapshot() as s:\n    engine.clock()\nwith known.engine(readonly=True): ..."
     )

@@ -7,7 +7,7 @@ from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import Gate, Home, edge, first
 
 
-def test_remember_a_statement_that_nobody_said_is_found(home: Home) -> None:
+def test_notes_remember_a_statement_that_nobody_said_is_found(home: Home) -> None:
     engine = home.open(HashEmbedder())
     kept = engine.remember("Anna is allergic\0 to nuts", "anna", speaker="Anna")
     assert kept.text == "Anna is allergic to nuts" and kept.importance == 0.8
@@ -21,12 +21,12 @@ def test_remember_a_statement_that_nobody_said_is_found(home: Home) -> None:
     assert first(home.open(), "nuts") == kept.text
 
 
-def test_remember_nothing_cannot_be_remembered(home: Home) -> None:
+def test_notes_remember_nothing_cannot_be_remembered(home: Home) -> None:
     with pytest.raises(ValueError, match="nothing to remember"):
         home.open().remember(" \0 ", "anna")
 
 
-def test_mark_a_pin_is_stored_and_counts(home: Home) -> None:
+def test_notes_mark_a_pin_is_stored_and_counts(home: Home) -> None:
     engine = home.open(HashEmbedder())
     ids = home.talk(engine, "Max likes bones", "Max likes balls")
     engine.store.flush()
@@ -43,7 +43,7 @@ def test_mark_a_pin_is_stored_and_counts(home: Home) -> None:
     assert engine.mark("berta", chunk_id(ids[0]), pinned=True) is None
 
 
-def test_mark_a_pin_waits_for_the_turn_it_pins(home: Home) -> None:
+def test_notes_mark_a_pin_waits_for_the_turn_it_pins(home: Home) -> None:
     engine = home.open()
     gate = Gate()
     engine.wiring.indexer.talk.submit(gate)
@@ -59,7 +59,7 @@ def test_mark_a_pin_waits_for_the_turn_it_pins(home: Home) -> None:
     assert found.hits[0].score - without.score == pytest.approx(gain, abs=1e-3)
 
 
-def test_mark_a_pin_keeps_the_exact_vector(home: Home) -> None:
+def test_notes_mark_a_pin_keeps_the_exact_vector(home: Home) -> None:
     embedder = HashEmbedder()
     engine = home.open(embedder)
     kept = engine.remember("Anna is allergic to nuts", "anna")
@@ -71,7 +71,9 @@ def test_mark_a_pin_keeps_the_exact_vector(home: Home) -> None:
     assert engine.stats()["index"]["anna"]["vectors"] == 1
 
 
-def test_session_context_the_context_of_a_session_stays_the_same_during_it(home: Home) -> None:
+def test_notes_session_context_the_context_of_a_session_stays_the_same_during_it(
+    home: Home,
+) -> None:
     engine = home.open()
     assert engine.session_context("anna") == ""
     for session, told in (("one", "once"), ("two", "2 times")):
@@ -101,7 +103,7 @@ def test_session_context_the_context_of_a_session_stays_the_same_during_it(home:
     assert engine.session_context("berta") == ""
 
 
-def test_latest_session_the_latest_session_is_the_one_active_last(home: Home) -> None:
+def test_notes_latest_session_the_latest_session_is_the_one_active_last(home: Home) -> None:
     engine = home.open()
     assert engine.latest_session("anna") is None
     home.talk(engine, session="one")

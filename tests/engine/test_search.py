@@ -8,7 +8,7 @@ from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import TALK, Home
 
 
-def test_why_tells_what_was_injected(home: Home) -> None:
+def test_search_why_tells_what_was_injected(home: Home) -> None:
     engine = home.open()
     ids = home.talk(engine)
     turn = home.turn("What is my dog called?")
@@ -29,7 +29,7 @@ def test_why_tells_what_was_injected(home: Home) -> None:
     assert chunk_id(ids[0]) not in {offer.memory for offer in entry.offers}
 
 
-def test_stats_are_plain_values(home: Home) -> None:
+def test_search_stats_are_plain_values(home: Home) -> None:
     engine = home.open(HashEmbedder())
     home.talk(engine)
     engine.store.flush()

@@ -11,14 +11,18 @@ from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import TALK, Gate, Home, busy, first, stalled, texts
 
 
-def test_append_what_is_said_is_found_by_whatever_is_asked_after_it(home: Home) -> None:
+def test_turns_append_append_what_is_said_is_found_by_whatever_is_asked_after_it(
+    home: Home,
+) -> None:
     engine = home.open()
     engine.append(home.turn("My dog is called Max"))
     found = engine.search("What is my dog called?", "anna")
     assert texts(found) == ["My dog is called Max"] and found.stage == "lexical"
 
 
-def test_append_it_is_found_after_a_restart_with_and_without_an_index(home: Home) -> None:
+def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_index(
+    home: Home,
+) -> None:
     engine = home.open()
     home.talk(engine)
     engine.close()
@@ -31,7 +35,7 @@ def test_append_it_is_found_after_a_restart_with_and_without_an_index(home: Home
     assert first(engine, "violin") == TALK[3]
 
 
-def test_append_events_in_one_transaction(home: Home) -> None:
+def test_turns_append_append_events_in_one_transaction(home: Home) -> None:
     engine = home.open()
     events = [
         SessionEdge(session="s", scope="anna", kind="start", at=home.clock()),
@@ -47,7 +51,7 @@ def test_append_events_in_one_transaction(home: Home) -> None:
         assert snapshot.turn(3).reply_to == 2  # type: ignore[union-attr]
 
 
-def test_append_what_is_not_saved_yet_is_recalled_all_the_same(home: Home) -> None:
+def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home: Home) -> None:
     engine = home.open()
     with stalled(engine):
         ack = engine.append(home.turn("My dog is called Max"))
@@ -58,7 +62,7 @@ def test_append_what_is_not_saved_yet_is_recalled_all_the_same(home: Home) -> No
     assert engine.stats()["unsaved"] == 0
 
 
-def test_appending_never_waits(home: Home) -> None:
+def test_turns_append_appending_never_waits(home: Home) -> None:
     """On the event loop, with the disk, the worker and the embedder all stopped."""
     embedder = HashEmbedder()
     engine, gate = home.open(embedder), Gate(embedder.encode)
@@ -77,7 +81,7 @@ def test_appending_never_waits(home: Home) -> None:
     assert first(engine, "number 123") == "number 123"
 
 
-def test_append_several_threads_may_talk_at_once(home: Home) -> None:
+def test_turns_append_append_several_threads_may_talk_at_once(home: Home) -> None:
     engine = home.open()
     with ThreadPoolExecutor(4) as pool:
         list(
@@ -91,7 +95,9 @@ def test_append_several_threads_may_talk_at_once(home: Home) -> None:
 
 
 @pytest.mark.parametrize("scope", ["", "Anna", "a/b", "../x", "a" * 65, "a b", "ä"])
-def test_append_what_cannot_name_a_scope_is_refused_at_every_door(home: Home, scope: str) -> None:
+def test_turns_append_append_what_cannot_name_a_scope_is_refused_at_every_door(
+    home: Home, scope: str
+) -> None:
     engine = home.open()
     for door in (
         lambda: engine.prepare(scope),
@@ -108,7 +114,7 @@ def test_append_what_cannot_name_a_scope_is_refused_at_every_door(home: Home, sc
     assert engine.stats()["counts"]["log"] == 0
 
 
-def test_append_scopes_do_not_see_each_other(home: Home) -> None:
+def test_turns_append_append_scopes_do_not_see_each_other(home: Home) -> None:
     engine = home.open()
     engine.append(home.turn("My dog is called Max"))
     engine.append(home.turn("My dog is called Moritz", scope="berta"))

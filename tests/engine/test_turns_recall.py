@@ -12,7 +12,7 @@ from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import TALK, Gate, Home, busy, first, texts
 
 
-def test_recall_the_first_recall_of_an_unknown_scope_does_not_wait_for_its_index(
+def test_turns_recall_recall_the_first_recall_of_an_unknown_scope_does_not_wait_for_its_index(
     home: Home,
 ) -> None:
     engine = home.open()
@@ -35,7 +35,9 @@ def slow_embedder(home: Home) -> tuple[MemoryEngine, Gate]:
     return engine, gate
 
 
-def test_recall_a_turn_takes_the_words_when_the_embedder_is_too_slow(home: Home) -> None:
+def test_turns_recall_recall_a_turn_takes_the_words_when_the_embedder_is_too_slow(
+    home: Home,
+) -> None:
     engine, gate = slow_embedder(home)
 
     async def ask() -> Recollection:
@@ -51,7 +53,7 @@ def test_recall_a_turn_takes_the_words_when_the_embedder_is_too_slow(home: Home)
     assert engine.search("dog", "anna").stage == "full"
 
 
-def test_recall_a_turn_takes_the_tail_when_the_worker_is_busy(home: Home) -> None:
+def test_turns_recall_recall_a_turn_takes_the_tail_when_the_worker_is_busy(home: Home) -> None:
     engine = home.open(recall={"deadline_ms": 20.0})
     home.talk(engine)
     engine.upkeep.seal("anna")
@@ -65,7 +67,7 @@ def test_recall_a_turn_takes_the_tail_when_the_worker_is_busy(home: Home) -> Non
     assert texts(asyncio.run(engine.recall("Who plays the violin?", "anna")))[0] == TALK[3]
 
 
-def test_recall_a_cancelled_recall_leaves_the_engine_usable(home: Home) -> None:
+def test_turns_recall_recall_a_cancelled_recall_leaves_the_engine_usable(home: Home) -> None:
     engine, gate = slow_embedder(home)
 
     async def interrupt() -> None:
@@ -84,7 +86,7 @@ def test_recall_a_cancelled_recall_leaves_the_engine_usable(home: Home) -> None:
     asyncio.run(interrupt())
 
 
-def test_recall_a_failing_embedder_costs_no_turn_its_words(home: Home) -> None:
+def test_turns_recall_recall_a_failing_embedder_costs_no_turn_its_words(home: Home) -> None:
     embedder = HashEmbedder(256)
     engine, asked = home.open(embedder), []
     home.talk(engine)
@@ -103,7 +105,7 @@ def test_recall_a_failing_embedder_costs_no_turn_its_words(home: Home) -> None:
     assert asyncio.run(engine.recall("What is my dog called?", "anna")).stage == "full"
 
 
-def test_recall_an_embedder_that_fails_from_the_start_does_not_keep_the_engine_from_working(
+def test_turns_recall_recall_an_embedder_that_fails_from_the_start_does_not_keep_the_engine_from_working(
     home: Home,
 ) -> None:
     embedder = HashEmbedder()
@@ -118,7 +120,7 @@ def _fail(*_: object) -> np.ndarray:
     raise ProviderError("the server is gone")
 
 
-def test_recall_a_recall_leaves_out_what_is_visible(home: Home) -> None:
+def test_turns_recall_recall_a_recall_leaves_out_what_is_visible(home: Home) -> None:
     engine = home.open()
     ids = home.talk(engine)
     seen = frozenset({chunk_id(ids[0])})

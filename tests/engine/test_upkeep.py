@@ -12,7 +12,7 @@ from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import TALK, Gate, Home, busy, texts
 
 
-def test_embed_turns_are_embedded_soon_and_once(home: Home) -> None:
+def test_upkeep_embed_turns_are_embedded_soon_and_once(home: Home) -> None:
     embedder = HashEmbedder(256)
     engine = home.open(embedder)
     home.talk(engine)
@@ -27,7 +27,7 @@ def test_embed_turns_are_embedded_soon_and_once(home: Home) -> None:
     assert engine.stats()["index"]["anna"]["vectors"] == 5
 
 
-def test_embed_what_was_never_embedded_is_embedded_at_the_next_start(home: Home) -> None:
+def test_upkeep_embed_what_was_never_embedded_is_embedded_at_the_next_start(home: Home) -> None:
     home.talk(home.open())
     home.engines[0].close()
     engine = home.open(HashEmbedder())
@@ -35,7 +35,9 @@ def test_embed_what_was_never_embedded_is_embedded_at_the_next_start(home: Home)
     assert engine.stats()["index"]["anna"]["vectors"] == 5
 
 
-def test_embed_another_model_starts_with_words_alone_until_all_is_embedded_anew(home: Home) -> None:
+def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedded_anew(
+    home: Home,
+) -> None:
     engine = home.open(HashEmbedder(64))
     home.talk(engine)
     engine.upkeep.tidy("anna")
@@ -59,7 +61,7 @@ def test_embed_another_model_starts_with_words_alone_until_all_is_embedded_anew(
     assert engine.stats()["index"]["anna"]["vectors"] == 5
 
 
-def test_embed_drafts_give_way_to_exact_vectors(home: Home) -> None:
+def test_upkeep_embed_drafts_give_way_to_exact_vectors(home: Home) -> None:
     embedder = HashEmbedder()
     engine = home.open(embedder)
     ids = home.talk(engine)
@@ -75,7 +77,7 @@ def token_ids(engine: MemoryEngine, embedder: HashEmbedder, *, drafts: bool) -> 
         return snapshot.has_tokens(embedder.token_key, "anna", drafts=drafts)
 
 
-def test_embed_tokens_are_kept_beside_the_vectors(home: Home) -> None:
+def test_upkeep_embed_tokens_are_kept_beside_the_vectors(home: Home) -> None:
     embedder = HashEmbedder(token_dim=32)
     engine = home.open(embedder)
     ids = [chunk_id(id_) for id_ in home.talk(engine)]
@@ -91,7 +93,9 @@ def test_embed_tokens_are_kept_beside_the_vectors(home: Home) -> None:
     assert any(np.array_equal(rows, own) for rows in held)
 
 
-def test_embed_a_store_from_before_there_were_tokens_is_brought_up_to_date(home: Home) -> None:
+def test_upkeep_embed_a_store_from_before_there_were_tokens_is_brought_up_to_date(
+    home: Home,
+) -> None:
     before = home.open(HashEmbedder())
     ids = [chunk_id(id_) for id_ in home.talk(before)]
     before.upkeep.tidy("anna")
@@ -106,7 +110,9 @@ def test_embed_a_store_from_before_there_were_tokens_is_brought_up_to_date(home:
     assert told[-1] == ("embed", 0, 0), "it is done once"
 
 
-def test_embed_a_document_embedder_without_tokens_makes_vectors_all_the_same(home: Home) -> None:
+def test_upkeep_embed_a_document_embedder_without_tokens_makes_vectors_all_the_same(
+    home: Home,
+) -> None:
     embedder, told = HashEmbedder(token_dim=32), []
     engine = home.open(embedder)
     ids = [chunk_id(id_) for id_ in home.talk(engine)]
@@ -117,7 +123,7 @@ def test_embed_a_document_embedder_without_tokens_makes_vectors_all_the_same(hom
     assert token_ids(engine, embedder, drafts=True) == set(ids), "the drafts' are as good as kept"
 
 
-def test_embed_tokens_may_be_switched_off(home: Home) -> None:
+def test_upkeep_embed_tokens_may_be_switched_off(home: Home) -> None:
     embedder = HashEmbedder(token_dim=32)
     engine = home.open(embedder, embedding={"kind": "none", "token_vectors": False})
     ids = [chunk_id(id_) for id_ in home.talk(engine)]
@@ -127,7 +133,7 @@ def test_embed_tokens_may_be_switched_off(home: Home) -> None:
     assert engine.wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
 
 
-def test_embed_a_query_is_embedded_once_with_its_tokens(home: Home) -> None:
+def test_upkeep_embed_a_query_is_embedded_once_with_its_tokens(home: Home) -> None:
     embedder = HashEmbedder(token_dim=32)
     engine = home.open(embedder)
     encoded = engine.wiring.embedding.query("is Max a dog")  # type: ignore[misc]
@@ -138,7 +144,7 @@ def test_embed_a_query_is_embedded_once_with_its_tokens(home: Home) -> None:
     assert home.open(HashEmbedder()).wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
 
 
-def test_embed_a_late_draft_does_not_take_the_place_of_an_exact_vector(home: Home) -> None:
+def test_upkeep_embed_a_late_draft_does_not_take_the_place_of_an_exact_vector(home: Home) -> None:
     embedder, exact = HashEmbedder(), HashEmbedder()
     engine, gate = home.open(embedder), Gate(embedder.encode)
     engine.drain()
@@ -155,7 +161,9 @@ def test_embed_a_late_draft_does_not_take_the_place_of_an_exact_vector(home: Hom
     assert kept is not None and not kept.draft
 
 
-def test_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(home: Home) -> None:
+def test_upkeep_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(
+    home: Home,
+) -> None:
     exact = HashEmbedder()
     engine = home.open(HashEmbedder())
     with busy(engine):
@@ -170,14 +178,14 @@ def test_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(home:
     assert all(searcher.has_vector(chunk_id(ack.id)) for ack in acks)
 
 
-def test_embed_documents_are_never_embedded_in_another_space(home: Home) -> None:
+def test_upkeep_embed_documents_are_never_embedded_in_another_space(home: Home) -> None:
     engine = home.open(HashEmbedder())
     home.talk(engine)
     with pytest.raises(ProviderError, match="another/64, not hashed-words/64"):
         engine.upkeep.embed("anna", embedder=HashEmbedder(name="another"))
 
 
-def test_embed_a_model_exported_while_people_talk(
+def test_upkeep_embed_a_model_exported_while_people_talk(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Words alone first; then words and vectors, with nothing lost on the way."""

@@ -77,7 +77,7 @@ def made_by(mind: Mind, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("fault", "name"), CASES)
-def test_a_fault_ends_in_what_is_true_or_in_nothing(
+def test_every_job_faults_a_fault_ends_in_what_is_true_or_in_nothing(
     fault: Fault, name: str, prepared: Any, tmp_path: Path
 ) -> None:
     folder, now = prepared(name)

@@ -29,7 +29,7 @@ GRADES = grading(dentist=2)
 JOBS = {"contextualize": Contextualize, "rerank": Rerank}
 
 
-def test_these_are_built_in_and_ask() -> None:
+def test_job_faults_these_are_built_in_and_ask() -> None:
     assert set(JOBS) <= {job.name for job in BUILT_IN if job.needs == "llm"}
 
 
@@ -49,7 +49,7 @@ def thought(talk: Talk) -> tuple[set[str], set[str]]:
 
 @pytest.mark.parametrize("name", JOBS)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_fault_ends_in_what_is_true_or_in_nothing(
+def test_job_faults_a_fault_ends_in_what_is_true_or_in_nothing(
     fault: Fault, name: str, tmp_path: Path
 ) -> None:
     talk = Talk(tmp_path, JOBS[name]())

@@ -18,12 +18,12 @@ def harness(*args: str) -> dict:
     return json.loads(done.stdout)
 
 
-def test_a_kill_loses_no_task_and_does_none_twice():
+def test_jobs_crash_a_kill_loses_no_task_and_does_none_twice():
     found = harness("--kills", "40")
     assert found["done"] > 50 and found["dead"] > 5
     names = ("lost", "half", "unlogged", "twice", "accused", "unfinished", "wrongly_dead")
     assert {name: found[name] for name in names} == dict.fromkeys(names, 0), found
 
 
-def test_control_a_result_and_its_end_apart_are_found_out():
+def test_jobs_crash_control_a_result_and_its_end_apart_are_found_out():
     assert harness("--kills", "12", "--control")["half"] > 0

@@ -237,7 +237,9 @@ def view(request: pytest.FixtureRequest, tmp_path: Path) -> Adapter:
 
 
 @pytest.mark.parametrize("sealed", [0, 2, len(TEXTS)])
-def test_view_answers_from_both_generations_as_from_one(view: Adapter, sealed: int) -> None:
+def test_view_contract_view_answers_from_both_generations_as_from_one(
+    view: Adapter, sealed: int
+) -> None:
     view.open(list(TEXTS[:sealed]))
     for number in range(sealed, len(TEXTS)):
         view.put(number, TEXTS[number])
@@ -245,7 +247,7 @@ def test_view_answers_from_both_generations_as_from_one(view: Adapter, sealed: i
 
 
 @pytest.mark.parametrize("gone", [0, 1, 3])
-def test_view_remove_takes_a_document_out(view: Adapter, gone: int) -> None:
+def test_view_contract_view_remove_takes_a_document_out(view: Adapter, gone: int) -> None:
     view.open(list(TEXTS[:2]))
     for number in range(2, len(TEXTS)):
         view.put(number, TEXTS[number])
@@ -253,7 +255,7 @@ def test_view_remove_takes_a_document_out(view: Adapter, gone: int) -> None:
     check(view, {n: text for n, text in enumerate(TEXTS) if n != gone})
 
 
-def test_view_promotion_moves_a_sealed_document_to_the_tail(view: Adapter) -> None:
+def test_view_contract_view_promotion_moves_a_sealed_document_to_the_tail(view: Adapter) -> None:
     view.open(list(TEXTS))
     view.promote(0, len(TEXTS), TEXTS[0])
     living = dict(enumerate(TEXTS)) | {len(TEXTS): TEXTS[0]}
@@ -261,7 +263,9 @@ def test_view_promotion_moves_a_sealed_document_to_the_tail(view: Adapter) -> No
     check(view, living)
 
 
-def test_view_replacement_after_a_promotion_is_found_by_its_new_text(view: Adapter) -> None:
+def test_view_contract_view_replacement_after_a_promotion_is_found_by_its_new_text(
+    view: Adapter,
+) -> None:
     view.open(list(TEXTS))
     view.promote(1, 5, TEXTS[1])
     view.remove(5)
@@ -271,7 +275,7 @@ def test_view_replacement_after_a_promotion_is_found_by_its_new_text(view: Adapt
     check(view, living)
 
 
-def test_view_without_documents_answers_with_nothing(view: Adapter) -> None:
+def test_view_contract_view_without_documents_answers_with_nothing(view: Adapter) -> None:
     view.open([])
     assert view.best(9) == set() and len(view.scores(np.zeros(0, np.int64))) == 0
     view.put(0, TEXTS[0])

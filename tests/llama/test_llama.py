@@ -34,7 +34,7 @@ def asking(user: str = "Anna has a dog.", **more: int) -> Prompt:
 
 
 @pytest.mark.parametrize("calls", [30, pytest.param(500, marks=pytest.mark.slow)])
-def test_answers_are_what_was_asked_for_or_bad(llama, calls: int) -> None:
+def test_llama_answers_are_what_was_asked_for_or_bad(llama, calls: int) -> None:
     outcomes: list[str] = []
 
     async def run() -> None:
@@ -58,7 +58,7 @@ def test_answers_are_what_was_asked_for_or_bad(llama, calls: int) -> None:
 
 
 @pytest.mark.parametrize("form", ["json_object", "prompt"])
-def test_without_a_grammar_what_is_nonsense_is_bad(llama, form) -> None:
+def test_llama_without_a_grammar_what_is_nonsense_is_bad(llama, form) -> None:
     async def run() -> list[str]:
         llm = OpenAILLM(ThinkingOptions(url=llama.url))
         llm._json_modes.mode_of = lambda server: JsonMode(form)  # type: ignore[method-assign]
@@ -76,7 +76,7 @@ def test_without_a_grammar_what_is_nonsense_is_bad(llama, form) -> None:
     assert outcomes.count("bad") >= len(outcomes) - 1, "nonsense passed for facts"
 
 
-def test_the_server_tells_how_much_it_reads(llama) -> None:
+def test_llama_the_server_tells_how_much_it_reads(llama) -> None:
     async def run() -> None:
         llm = OpenAILLM(ThinkingOptions(url=llama.url))
         assert llm.prompt_tokens == 2500
@@ -87,7 +87,7 @@ def test_the_server_tells_how_much_it_reads(llama) -> None:
 
 
 @pytest.mark.parametrize("context_tokens", [0, 1_000_000])
-def test_a_prompt_that_is_too_long(llama, context_tokens: int) -> None:
+def test_llama_a_prompt_that_is_too_long(llama, context_tokens: int) -> None:
     """Once refused before it is sent, once by the server."""
 
     async def run() -> None:
@@ -98,7 +98,7 @@ def test_a_prompt_that_is_too_long(llama, context_tokens: int) -> None:
     asyncio.run(run())
 
 
-def test_a_cancelled_call_frees_the_slot(llama) -> None:
+def test_llama_a_cancelled_call_frees_the_slot(llama) -> None:
     async def run() -> float:
         llm = OpenAILLM(ThinkingOptions(url=llama.url))
         assert await llm.probe()
@@ -118,7 +118,7 @@ def test_a_cancelled_call_frees_the_slot(llama) -> None:
     print(f"freed after {asyncio.run(run()) * 1000:.0f} ms")
 
 
-def test_a_server_that_is_gone(llama) -> None:
+def test_llama_a_server_that_is_gone(llama) -> None:
     async def run() -> None:
         llm = OpenAILLM(ThinkingOptions(url="http://127.0.0.1:9/v1", connect_s=0.2))
         with pytest.raises(EndpointError):

@@ -25,7 +25,7 @@ class Pressed(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @pytest.mark.parametrize("form", [FactsReply, pytest.param(Pressed, marks=pytest.mark.slow)])
-def test_none_of_it_is_a_fact(llama, form: type[Struct]) -> None:
+def test_nonsense_facts_none_of_it_is_a_fact(llama, form: type[Struct]) -> None:
     kept, answered, written = [], 0, 0
 
     async def run() -> None:

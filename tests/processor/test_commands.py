@@ -69,7 +69,9 @@ def residue(config, word: str) -> list[str]:
 
 
 @pytest.mark.parametrize("typed", [False, True])
-def test_command_remember_is_answered_without_the_llm_and_asked_in_the_next_session(config, typed):
+def test_commands_command_remember_is_answered_without_the_llm_and_asked_in_the_next_session(
+    config, typed
+):
     answers, requests, told, messages = converse(
         config, "Remember that my sister is called Hannah.", typed=typed
     )
@@ -86,7 +88,7 @@ def test_command_remember_is_answered_without_the_llm_and_asked_in_the_next_sess
     assert "Remember that" not in block and "I'll remember" not in block, "orders are no memories"
 
 
-def test_command_forget_that_undo_and_erasing(config):
+def test_commands_command_forget_that_undo_and_erasing(config):
     said = f"my {QUOKKA} is called Max"
     answers, requests, told, _ = converse(config, said, "um forget that please")
     assert answers[1].startswith("I've forgotten that") and len(requests) == 1
@@ -104,7 +106,7 @@ def test_command_forget_that_undo_and_erasing(config):
     assert converse(config, "undo that")[0] == ["That is erased for good and cannot come back."]
 
 
-def test_command_forget_that_takes_back_what_was_remembered(config):
+def test_commands_command_forget_that_takes_back_what_was_remembered(config):
     answers, _, told, _ = converse(
         config, f"remember that I own a {QUOKKA}", "forget that", f"do I own a {QUOKKA}"
     )
@@ -118,7 +120,7 @@ def test_command_forget_that_takes_back_what_was_remembered(config):
     assert commands(config) == [("remember", "erased"), ("forget_that", "erased")]
 
 
-def test_command_forget_everything_about_asks_first(config):
+def test_commands_command_forget_everything_about_asks_first(config):
     remember(config, f"Anna: My {QUOKKA} likes tea.", "Anna: I like tea too.")
     answers, _, told, _ = converse(config, f"forget everything about my {QUOKKA}", "no keep them")
     assert answers == [
@@ -135,12 +137,14 @@ def test_command_forget_everything_about_asks_first(config):
     assert residue(config, f"{QUOKKA} likes tea") == []
 
 
-def test_command_yes_without_a_question_is_conversation(config):
+def test_commands_command_yes_without_a_question_is_conversation(config):
     _, requests, told, _ = converse(config, "yes forget them")
     assert len(requests) == 1 and told == []
 
 
-def test_command_correction_takes_the_place_of_what_was_offered_and_undo_brings_it_back(config):
+def test_commands_command_correction_takes_the_place_of_what_was_offered_and_undo_brings_it_back(
+    config,
+):
     remember(config, "Anna: My sister is called Hannah.", "Anna: The weather is nice.")
     answers, *_ = converse(config, "what is my sister called", "that's wrong it's Annika")
     assert "Hannah" in answers[0] and answers[1] == "Thank you, I've corrected that: it's Annika."
@@ -166,7 +170,7 @@ def sister(config):
     )
 
 
-def test_command_memory_tells_of_itself(config):
+def test_commands_command_memory_tells_of_itself(config):
     remember(config, "Anna: My sister is called Hannah.", "Anna: We had rain.")
     answers, requests, *_ = converse(
         config,
@@ -183,19 +187,19 @@ def test_command_memory_tells_of_itself(config):
     assert "runs on this machine too" in answers[4]
 
 
-def test_command_look_alikes_reach_the_llm(config):
+def test_commands_command_look_alikes_reach_the_llm(config):
     lines = ("remember that time we went to Lisbon", "I forgot that", "don't forget to call mum")
     _, requests, told, _ = converse(config, *lines)
     assert len(requests) == 3 and told == [] and not any(t.aside for t in turns(config))
 
 
-def test_command_can_be_switched_off(tmp_path):
+def test_commands_command_can_be_switched_off(tmp_path):
     config = configured(tmp_path / "memory", commands={"enabled": False})
     _, requests, told, _ = converse(config, "forget that")
     assert len(requests) == 1 and told == []
 
 
-def test_command_german(tmp_path):
+def test_commands_command_german(tmp_path):
     config = configured(tmp_path / "memory", memory={"language": "german"}, recall={"floor": 0.005})
     answers, *_ = converse(config, "ähm merk dir bitte dass meine Schwester Anna heißt")
     assert answers == ["Ich merke mir: meine Schwester Anna heißt."]
@@ -206,7 +210,7 @@ def test_command_german(tmp_path):
     assert answers[2] == "Gut, ich habe es wieder."
 
 
-def test_command_what_fails_is_said_and_the_conversation_goes_on(config, monkeypatch):
+def test_commands_command_what_fails_is_said_and_the_conversation_goes_on(config, monkeypatch):
     def fail(*_):
         raise StoreError("the disk is full")
 
@@ -216,7 +220,7 @@ def test_command_what_fails_is_said_and_the_conversation_goes_on(config, monkeyp
     assert len(requests) == 1 and told == [("remember", False)]
 
 
-def test_command_what_takes_long_is_said_and_done_all_the_same(tmp_path, monkeypatch):
+def test_commands_command_what_takes_long_is_said_and_done_all_the_same(tmp_path, monkeypatch):
     config = configured(tmp_path / "memory", commands={"wait_s": 0.01})
     work = CommandExecutor.execute
 
@@ -230,7 +234,7 @@ def test_command_what_takes_long_is_said_and_done_all_the_same(tmp_path, monkeyp
     assert told == [("remember", True)] and commands(config) == [("remember", "done")]
 
 
-def test_command_off_the_record_nothing_is_kept_until_it_is_on_again(config):
+def test_commands_command_off_the_record_nothing_is_kept_until_it_is_on_again(config):
     said = ("off the record", "my secret is zanzibar", "back on the record", "I like tea")
     answers, requests, told, _ = converse(config, *said)
     assert "off the record" in answers[0] and told == [("off_record", True), ("on_record", True)]
@@ -242,7 +246,7 @@ def test_command_off_the_record_nothing_is_kept_until_it_is_on_again(config):
     assert not any(b"zanzibar" in file.read_bytes() for file in files)
 
 
-def test_command_is_spoken_by_the_voice(config):
+def test_commands_command_is_spoken_by_the_voice(config):
     async def scenario():
         async with VoicePipeline(memory=memory(config)) as voice:
             said = await voice.exchange("remember that my dog is called Max")
@@ -254,7 +258,7 @@ def test_command_is_spoken_by_the_voice(config):
     assert " ".join(spoken).startswith(said) and asked == 1 and after
 
 
-def test_command_is_executed_though_interrupted(config, monkeypatch):
+def test_commands_command_is_executed_though_interrupted(config, monkeypatch):
     async def scenario():
         begun, work = asyncio.Event(), CommandExecutor.execute
         loop = asyncio.get_running_loop()
@@ -274,7 +278,7 @@ def test_command_is_executed_though_interrupted(config, monkeypatch):
     assert commands(config) == [("remember", "done")]
 
 
-def test_command_of_an_eager_turn_is_executed_once_confirmed(config):
+def test_commands_command_of_an_eager_turn_is_executed_once_confirmed(config):
     async def scenario():
         eager = EagerVoice(memory(config))
         async with eager.voice:
@@ -287,7 +291,7 @@ def test_command_of_an_eager_turn_is_executed_once_confirmed(config):
     assert commands(config) == [("remember", "done")]
 
 
-def test_command_that_is_withdrawn_changes_nothing(config):
+def test_commands_command_that_is_withdrawn_changes_nothing(config):
     async def scenario():
         eager = EagerVoice(memory(config))
         async with eager.voice:
@@ -301,7 +305,7 @@ def test_command_that_is_withdrawn_changes_nothing(config):
     assert commands(config) == []
 
 
-def test_command_llm_no_longer_reads_what_is_forgotten_and_undo_lets_it_recall(config):
+def test_commands_command_llm_no_longer_reads_what_is_forgotten_and_undo_lets_it_recall(config):
     said = f"my {QUOKKA} is called Max"
     ask = f"what is my {QUOKKA} called"
     _, requests, _, messages = converse(config, said, "forget that", ask, "undo that", ask)
@@ -311,7 +315,7 @@ def test_command_llm_no_longer_reads_what_is_forgotten_and_undo_lets_it_recall(c
     assert said in third["messages"][-1]["content"], "undone, and recalled again"
 
 
-def test_command_blocks_that_hold_what_is_forgotten_are_taken_out_of_the_context(config):
+def test_commands_command_blocks_that_hold_what_is_forgotten_are_taken_out_of_the_context(config):
     remember(config, f"Anna: My {QUOKKA} likes tea.", "Anna: My car is red.")
     _, requests, *_ = converse(
         config,

@@ -24,7 +24,9 @@ def log(known: ContextMessages, message: dict) -> None:
     known.set_turn(message, None)
 
 
-def test_find_new_copy_is_no_turn_and_the_same_words_typed_again_are(known, context):
+def test_context_messages_find_new_copy_is_no_turn_and_the_same_words_typed_again_are(
+    known, context
+):
     context[:] = [user("yes")]
     log(known, context[0])
     context[:] = copy.deepcopy(context)
@@ -37,7 +39,7 @@ def test_find_new_copy_is_no_turn_and_the_same_words_typed_again_are(known, cont
     assert known.find_new(context) is again
 
 
-def test_find_new_turn_that_is_being_spoken_is_no_copy(known, context):
+def test_context_messages_find_new_turn_that_is_being_spoken_is_no_copy(known, context):
     context[:] = [user("yes")]
     log(known, context[0])
     context.clear()
@@ -46,7 +48,7 @@ def test_find_new_turn_that_is_being_spoken_is_no_copy(known, context):
     assert known.find_new([said]) is None
 
 
-def test_find_new_typed_words_are_handed_over_once(known, context):
+def test_context_messages_find_new_typed_words_are_handed_over_once(known, context):
     first, second = user("one"), user("two")
     known.mark_typed(
         [user("asked long ago"), assistant("Answered."), first, assistant_note(), second]
@@ -64,7 +66,7 @@ def assistant_note() -> dict:
     return {"role": "developer", "content": "A note."}
 
 
-def test_find_new_summary_is_nobodys_turn_nor_are_its_copies(known, context):
+def test_context_messages_find_new_summary_is_nobodys_turn_nor_are_its_copies(known, context):
     context[:] = [user("Conversation summary: They talked.")]
     known.mark_summary(context)
     assert known.find_new(context) is None
@@ -72,7 +74,7 @@ def test_find_new_summary_is_nobodys_turn_nor_are_its_copies(known, context):
     assert known.find_new(context) is None
 
 
-def test_find_new_what_a_summary_left_answered_is_no_turn(known, context):
+def test_context_messages_find_new_what_a_summary_left_answered_is_no_turn(known, context):
     context[:] = [user("hello"), assistant("Hello.")]
     log(known, context[0])
     context[:] = [user("Conversation summary."), *copy.deepcopy(context)]
@@ -82,7 +84,9 @@ def test_find_new_what_a_summary_left_answered_is_no_turn(known, context):
     assert known.find_new(context) is context[-1]
 
 
-def test_find_new_copies_that_an_application_brings_are_known_and_their_copies_too(known, context):
+def test_context_messages_find_new_copies_that_an_application_brings_are_known_and_their_copies_too(
+    known, context
+):
     context[:] = [user("hello"), assistant("Hello.")]
     log(known, context[0])
     for _ in range(2):

@@ -95,7 +95,7 @@ def people(engine):
     return [turn.text for turn in session_turns(engine) if turn.role == "user"]
 
 
-def test_summary_context_that_is_summarised_again_and_again(engine, config):
+def test_context_summaries_summary_context_that_is_summarised_again_and_again(engine, config):
     async def scenario():
         async with Summarised(memory(config, engine=engine), keep=2, after=5) as voice:
             for number in range(12):
@@ -117,7 +117,7 @@ def test_summary_context_that_is_summarised_again_and_again(engine, config):
         assert sum("dog is called Max" in words for words in contents(request)) <= 1
 
 
-def test_summary_memories_come_back_when_a_summary_took_them_away(engine, config):
+def test_context_summaries_summary_memories_come_back_when_a_summary_took_them_away(engine, config):
     async def scenario():
         async with Summarised(memory(config, engine=engine), keep=2) as voice:
             await voice.exchange("say something about a dog")
@@ -135,7 +135,7 @@ def test_summary_memories_come_back_when_a_summary_took_them_away(engine, config
     assert len(people(engine)) == 4
 
 
-def test_summary_is_nobodys_turn_though_nothing_else_is_left(engine, config):
+def test_context_summaries_summary_is_nobodys_turn_though_nothing_else_is_left(engine, config):
     async def scenario():
         async with Summarised(memory(config, engine=engine), keep=0) as voice:
             await voice.exchange("my tea is green")
@@ -151,7 +151,7 @@ def test_summary_is_nobodys_turn_though_nothing_else_is_left(engine, config):
     assert people(engine) == ["my tea is green"]
 
 
-def test_summary_that_comes_while_memories_are_recalled(engine, config):
+def test_context_summaries_summary_that_comes_while_memories_are_recalled(engine, config):
     async def scenario():
         async with Summarised(memory(config, engine=engine), keep=2) as voice:
             for line in LINES[:4]:

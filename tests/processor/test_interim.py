@@ -101,7 +101,7 @@ def taken(engine) -> dict[str, int]:
     return {how: n for how in hows if (n := counts.get(f"prefetch_{how}", 0))}
 
 
-def test_prefetch_turn_takes_what_was_recalled_while_it_was_spoken(engine, config):
+def test_interim_prefetch_turn_takes_what_was_recalled_while_it_was_spoken(engine, config):
     async def scenario(ear):
         await ear.turn("what is", "what is my dog", QUESTION, final="What is my dog called?")
 
@@ -117,7 +117,9 @@ def test_prefetch_turn_takes_what_was_recalled_while_it_was_spoken(engine, confi
     assert {"n", "p50", "p95", "p99", "max"} == set(stats["latency_ms"]["turn_wait"])
 
 
-def test_prefetch_turn_that_became_another_one_is_recalled_for_what_was_said(engine, config):
+def test_interim_prefetch_turn_that_became_another_one_is_recalled_for_what_was_said(
+    engine, config
+):
     async def scenario(ear):
         await ear.begins()
         await ear.interim("where did we fly to in May")
@@ -130,7 +132,7 @@ def test_prefetch_turn_that_became_another_one_is_recalled_for_what_was_said(eng
     assert taken(engine) == {"stood": 1}  # that of the final transcript
 
 
-def test_prefetch_turn_of_several_transcripts_is_asked_as_a_whole(engine, config):
+def test_interim_prefetch_turn_of_several_transcripts_is_asked_as_a_whole(engine, config):
     async def scenario(ear):
         await ear.begins()
         await ear.final("We flew to Lisbon.")
@@ -145,7 +147,7 @@ def test_prefetch_turn_of_several_transcripts_is_asked_as_a_whole(engine, config
     assert taken(engine) == {"stood": 1}
 
 
-def test_prefetch_turn_of_two_speakers_is_recalled_for_all_the_same(engine, config):
+def test_interim_prefetch_turn_of_two_speakers_is_recalled_for_all_the_same(engine, config):
     async def scenario(ear):
         await ear.begins()
         await ear.final("Tell me a thing,", who="anna")
@@ -157,7 +159,7 @@ def test_prefetch_turn_of_two_speakers_is_recalled_for_all_the_same(engine, conf
     assert [name for name, _ in logged_words(engine)][:2] == ["anna", "ben"]
 
 
-def test_prefetch_what_is_visible_is_not_offered_again(engine, config):
+def test_interim_prefetch_what_is_visible_is_not_offered_again(engine, config):
     async def scenario(ear):
         await ear.turn(QUESTION, final=QUESTION)
         await ear.turn("tell me again what my dog is called", final="and what is my dog called?")
@@ -167,7 +169,7 @@ def test_prefetch_what_is_visible_is_not_offered_again(engine, config):
     assert taken(engine) == {"stood": 2}
 
 
-def test_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
+def test_interim_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered(engine, config):
     async def scenario(ear):
         await ear.begins()
         await ear.interim(QUESTION)
@@ -182,7 +184,7 @@ def test_prefetch_what_is_forgotten_while_somebody_speaks_is_not_offered(engine,
     assert asked.endswith(QUESTION) and "Max" not in asked
 
 
-def test_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, config):
+def test_interim_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, config):
     async def scenario(ear):
         await ear.turn("my secret is zanzibar", final=QUESTION)
 
@@ -195,7 +197,7 @@ def test_prefetch_words_that_were_only_heard_are_kept_nowhere(engine, config):
     assert files and not any(b"zanzibar" in file.read_bytes() for file in files)
 
 
-def test_prefetch_typed_words_take_nothing_that_was_heard(engine, config):
+def test_interim_prefetch_typed_words_take_nothing_that_was_heard(engine, config):
     async def scenario(ear):
         await ear.begins()
         await ear.interim("where did we fly to in May")
@@ -208,7 +210,7 @@ def test_prefetch_typed_words_take_nothing_that_was_heard(engine, config):
     assert taken(engine) == {"redone": 1}
 
 
-def test_prefetch_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
+def test_interim_prefetch_trouble_with_what_is_heard_costs_nothing(engine, config, monkeypatch):
     monkeypatch.setattr(engine.wiring.retrieval, "begin", lambda _: 1 / 0)
 
     async def scenario(ear):
@@ -219,7 +221,7 @@ def test_prefetch_trouble_with_what_is_heard_costs_nothing(engine, config, monke
     assert engine.metrics.counts()["failures"] > 0
 
 
-def test_prefetch_it_can_be_switched_off(config):
+def test_interim_prefetch_it_can_be_switched_off(config):
     off = configured(config.folder, recall={"floor": 0.005}, prefetch={"enabled": False})
     remember(off, MAX)
     with contextlib.closing(MemoryEngine(off)) as engine:
@@ -236,7 +238,7 @@ def test_prefetch_it_can_be_switched_off(config):
 
 
 @pytest.mark.parametrize("withdrawn", [False, True])
-def test_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
+def test_interim_prefetch_eager_turn_takes_what_was_recalled_ahead(engine, config, withdrawn):
     async def scenario():
         eager = EagerVoice(memory(config, engine=engine))
         async with eager.voice:

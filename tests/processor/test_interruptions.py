@@ -27,7 +27,7 @@ from tests.support.processors import (
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
-def test_interruption_keeps_what_was_heard(engine, config):
+def test_interruptions_interruption_keeps_what_was_heard(engine, config):
     async def scenario():
         async with VoicePipeline(
             lambda request: STORY if "story" in last_said(request) else "Yes?",
@@ -51,7 +51,7 @@ def test_interruption_keeps_what_was_heard(engine, config):
     assert blocks(contents(first)[1]) == 1 and blocks(contents(second)[-1]) == 0
 
 
-def test_interruption_before_a_word_logs_nothing(engine, config):
+def test_interruptions_interruption_before_a_word_logs_nothing(engine, config):
     async def scenario():
         async with VoicePipeline(
             lambda request: STORY if "story" in last_said(request) else "Yes?",
@@ -68,7 +68,7 @@ def test_interruption_before_a_word_logs_nothing(engine, config):
     assert not session_turns(engine)[-1].interrupted
 
 
-def test_interruption_during_recall(engine, config):
+def test_interruptions_interruption_during_recall(engine, config):
     async def scenario():
         gate = Gate(engine)
         async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
@@ -91,7 +91,7 @@ def test_interruption_during_recall(engine, config):
     assert [text for name, text in logged_words(engine) if name == "user"] == [first, QUESTION]
 
 
-def test_interruption_by_a_cough_is_no_turn(engine, config):
+def test_interruptions_interruption_by_a_cough_is_no_turn(engine, config):
     if not hasattr(universal, "EmptyUserTurnConfig"):
         pytest.skip("recovery from empty user turns is newer than this Pipecat")
 

@@ -30,7 +30,7 @@ from tests.support.processors import (
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
-def test_pipeline_nested_with_its_aggregators_handed_over(config):
+def test_pipelines_pipeline_nested_with_its_aggregators_handed_over(config):
     remember(config, MAX)
 
     async def scenario():
@@ -48,7 +48,7 @@ def test_pipeline_nested_with_its_aggregators_handed_over(config):
     assert [name for name, _ in said(config)] == ["User", "anna", "Assistant"]
 
 
-def test_pipeline_parallel_branch(config):
+def test_pipelines_pipeline_parallel_branch(config):
     remember(config, MAX)
 
     async def nothing(frame):
@@ -70,7 +70,7 @@ def test_pipeline_parallel_branch(config):
     assert said(config)[-1] == ("anna", QUESTION)
 
 
-def test_pipeline_without_aggregators_one_warning_and_it_still_works(config):
+def test_pipelines_pipeline_without_aggregators_one_warning_and_it_still_works(config):
     remember(config, MAX)
 
     async def scenario():
@@ -94,7 +94,7 @@ def test_pipeline_without_aggregators_one_warning_and_it_still_works(config):
     assert (told.text, told.interrupted) == (STORY, False)
 
 
-def test_pipeline_two_agents_share_one_engine(engine, config):
+def test_pipelines_pipeline_two_agents_share_one_engine(engine, config):
     async def scenario():
         async with (
             VoicePipeline(memory=memory(config, engine=engine, user_id="anna")) as anna,
@@ -116,7 +116,7 @@ def test_pipeline_two_agents_share_one_engine(engine, config):
     assert "Lola" in of_ben.content and "Rio" not in of_ben.content
 
 
-def test_pipeline_two_agents_of_one_path_share_its_store_and_the_last_closes_it(config):
+def test_pipelines_pipeline_two_agents_of_one_path_share_its_store_and_the_last_closes_it(config):
     async def scenario():
         async with VoicePipeline(memory=memory(config)) as first:
             async with VoicePipeline(memory=memory(config)) as second:
@@ -128,7 +128,7 @@ def test_pipeline_two_agents_of_one_path_share_its_store_and_the_last_closes_it(
         pass
 
 
-def test_pipeline_twenty_conversations_at_once_in_one_process(config):
+def test_pipelines_pipeline_twenty_conversations_at_once_in_one_process(config):
     async def scenario():
         with engine_of(config) as engine:
             voices = [
@@ -151,7 +151,7 @@ def test_pipeline_twenty_conversations_at_once_in_one_process(config):
         assert [text for _, text in said(config, f"u{n}")] == [f"my number is {n}", "I see."]
 
 
-def test_pipeline_processor_is_a_plain_frame_processor(config):
+def test_pipelines_pipeline_processor_is_a_plain_frame_processor(config):
     processor = memory(config, name="memory")
     assert isinstance(processor, FrameProcessor) and processor.name == "memory"
     assert processor.can_generate_metrics() and processor.engine is None

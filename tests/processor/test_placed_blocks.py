@@ -29,14 +29,14 @@ def context(blocks: PlacedBlocks, *hits: Hit, parts: bool = False) -> list[dict]
     return [{"role": "system", "content": "x"}, message, {"role": "assistant", "content": "hi"}]
 
 
-def test_strip_what_all_may_read_stays_untouched() -> None:
+def test_placed_blocks_strip_what_all_may_read_stays_untouched() -> None:
     blocks = PlacedBlocks()
     messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"))
     before = str(messages)
     assert blocks.strip(messages, ("anna", "home"), packed) == [] and str(messages) == before
 
 
-def test_strip_households_lines_stay_where_another_speaks() -> None:
+def test_placed_blocks_strip_households_lines_stay_where_another_speaks() -> None:
     for parts in (False, True):
         blocks = PlacedBlocks()
         messages = context(blocks, hit("home", "pump"), hit("anna", "cellar"), parts=parts)
@@ -47,20 +47,20 @@ def test_strip_households_lines_stay_where_another_speaks() -> None:
         assert blocks.strip(messages, ("ben", "home"), packed) == []
 
 
-def test_strip_block_of_which_nothing_stays_goes() -> None:
+def test_placed_blocks_strip_block_of_which_nothing_stays_goes() -> None:
     blocks = PlacedBlocks()
     messages = context(blocks, hit("anna", "cellar"))
     blocks.strip(messages, ("ben",), packed)
     assert messages[1]["content"] == "hello"
 
 
-def test_strip_block_that_nobody_knows_goes() -> None:
+def test_placed_blocks_strip_block_that_nobody_knows_goes() -> None:
     messages = context(PlacedBlocks(), hit("anna", "cellar"))
     PlacedBlocks().strip(messages, ("anna",), packed)
     assert messages[1]["content"] == "hello"
 
 
-def test_strip_only_so_many_are_remembered() -> None:
+def test_placed_blocks_strip_only_so_many_are_remembered() -> None:
     blocks = PlacedBlocks()
     messages = context(blocks, hit("anna", "cellar"))
     for n in range(BLOCKS_KEPT):

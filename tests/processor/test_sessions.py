@@ -21,7 +21,7 @@ from tests.support.processors import (
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
-def test_session_cancelling_keeps_the_last_words(config):
+def test_sessions_session_cancelling_keeps_the_last_words(config):
     async def scenario():
         async with VoicePipeline(lambda _: STORY, memory=memory(config)) as voice:
             await voice.speak("tell me a story")
@@ -37,7 +37,7 @@ def test_session_cancelling_keeps_the_last_words(config):
     assert edges(config) == ["start", "end disconnect"]
 
 
-def test_session_cancelling_in_the_middle_of_a_turn_keeps_the_users_words(config):
+def test_sessions_session_cancelling_in_the_middle_of_a_turn_keeps_the_users_words(config):
     async def scenario():
         async with VoicePipeline(memory=memory(config), speech_timeout_s=5) as voice:
             await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
@@ -51,7 +51,7 @@ def test_session_cancelling_in_the_middle_of_a_turn_keeps_the_users_words(config
     assert said(config) == [("anna", "my last words")]
 
 
-def test_session_ending_lets_the_agent_finish(config):
+def test_sessions_session_ending_lets_the_agent_finish(config):
     async def scenario():
         async with VoicePipeline(lambda _: STORY, memory=memory(config), speed=20) as voice:
             await voice.speak("tell me a story")
@@ -64,7 +64,7 @@ def test_session_ending_lets_the_agent_finish(config):
     assert edges(config) == ["start", "end disconnect"]
 
 
-def test_session_client_that_leaves_and_comes_back(config):
+def test_sessions_session_client_that_leaves_and_comes_back(config):
     async def scenario():
         processor = memory(config)
         async with VoicePipeline(memory=processor) as voice:
@@ -79,7 +79,7 @@ def test_session_client_that_leaves_and_comes_back(config):
     assert len({turn.session for turn in turns(config)}) == 1
 
 
-def test_session_silence_ends_the_session(tmp_path):
+def test_sessions_session_silence_ends_the_session(tmp_path):
     from tests.support.stores import configured
 
     config = configured(tmp_path / "memory", sessions={"silence_s": 0.3})

@@ -21,7 +21,7 @@ from tests.support.processors import (
 from tests.support.voice_pipeline import run
 
 
-def test_speculated_turn_eager_turn_that_holds_is_recalled_once_and_logged_when_it_holds(
+def test_speculated_turns_speculated_turn_eager_turn_that_holds_is_recalled_once_and_logged_when_it_holds(
     engine, config
 ):
     async def scenario():
@@ -60,7 +60,9 @@ def test_speculated_turn_eager_turn_that_holds_is_recalled_once_and_logged_when_
     assert len(ledger_of(engine)) == 2
 
 
-def test_speculated_turn_confirmed_turn_may_differ_in_more_than_we_compare(engine, config):
+def test_speculated_turns_speculated_turn_confirmed_turn_may_differ_in_more_than_we_compare(
+    engine, config
+):
     """Pipecat decides that two transcripts are one turn; for it, "its" is "it's"."""
 
     async def scenario():
@@ -76,7 +78,9 @@ def test_speculated_turn_confirmed_turn_may_differ_in_more_than_we_compare(engin
     assert logged_words(engine)[0] == ("anna", "It's my dog again.")
 
 
-def test_speculated_turn_eager_turn_that_is_withdrawn_leaves_no_trace(engine, config):
+def test_speculated_turns_speculated_turn_eager_turn_that_is_withdrawn_leaves_no_trace(
+    engine, config
+):
     async def scenario():
         eager = EagerVoice(memory(config, engine=engine))
         async with eager.voice:
@@ -94,7 +98,9 @@ def test_speculated_turn_eager_turn_that_is_withdrawn_leaves_no_trace(engine, co
     assert entry.offers == ()
 
 
-def test_speculated_turn_eager_turn_that_goes_on_is_recalled_for_what_was_said(engine, config):
+def test_speculated_turns_speculated_turn_eager_turn_that_goes_on_is_recalled_for_what_was_said(
+    engine, config
+):
     async def scenario():
         eager = EagerVoice(memory(config, engine=engine))
         async with eager.voice:
@@ -110,7 +116,9 @@ def test_speculated_turn_eager_turn_that_goes_on_is_recalled_for_what_was_said(e
     assert len(ledger_of(engine)) == 1
 
 
-def test_speculated_turn_eager_turn_that_is_withdrawn_during_recall(engine, config):
+def test_speculated_turns_speculated_turn_eager_turn_that_is_withdrawn_during_recall(
+    engine, config
+):
     async def scenario():
         eager, gate = EagerVoice(memory(config, engine=engine)), Gate(engine)
         recalls, engine_recall = [], engine.recall
@@ -138,7 +146,9 @@ def test_speculated_turn_eager_turn_that_is_withdrawn_during_recall(engine, conf
     assert len(ledger_of(engine)) == 1
 
 
-def test_speculated_turn_withdrawn_turn_said_again_is_recalled_afresh(engine, config):
+def test_speculated_turns_speculated_turn_withdrawn_turn_said_again_is_recalled_afresh(
+    engine, config
+):
     async def scenario():
         eager = EagerVoice(memory(config, engine=engine))
         async with eager.voice:

@@ -23,7 +23,7 @@ from tests.support.processors import (
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
-def test_typed_turn_typed_text_is_a_turn(engine, config):
+def test_typed_turns_typed_turn_typed_text_is_a_turn(engine, config):
     async def scenario():
         async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
             typed = LLMMessagesAppendFrame(messages=[user(QUESTION)], run_llm=True)
@@ -38,7 +38,7 @@ def test_typed_turn_typed_text_is_a_turn(engine, config):
     assert blocks(contents(voice.server.requests[0])[-1]) == 1
 
 
-def test_typed_turn_typed_text_that_interrupts_is_answered_and_paired(engine, config):
+def test_typed_turns_typed_turn_typed_text_that_interrupts_is_answered_and_paired(engine, config):
     """What RTVI does with typed text: it interrupts, and appends at once."""
 
     async def scenario():
@@ -61,7 +61,7 @@ def test_typed_turn_typed_text_that_interrupts_is_answered_and_paired(engine, co
     assert (told["tell me a story"].channel, told["stop"].channel) == ("voice", "text")
 
 
-def test_typed_turn_text_typed_while_somebody_speaks(engine, config):
+def test_typed_turns_typed_turn_text_typed_while_somebody_speaks(engine, config):
     async def scenario():
         async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
             await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))

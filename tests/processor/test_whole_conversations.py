@@ -72,7 +72,7 @@ def engine(config):
 # ---------------------------------------------------------------- sessions
 
 
-def test_conversation_what_one_session_heard_the_next_one_recalls(model_config):
+def test_whole_conversations_conversation_what_one_session_heard_the_next_one_recalls(model_config):
     """The first source's own test: three exchanges about a dog called Max."""
     exchanges = {
         "What's my dog's name?": "Your dog's name is Max.",
@@ -103,7 +103,7 @@ def test_conversation_what_one_session_heard_the_next_one_recalls(model_config):
     assert asked.startswith(packed.text) and "Max" in asked and packed.tokens <= 256
 
 
-def test_conversation_three_conversations_are_three_sessions(tmp_path):
+def test_whole_conversations_conversation_three_conversations_are_three_sessions(tmp_path):
     config = configured(tmp_path / "memory", sessions={"resume_grace_s": 0.0})
 
     async def scenario():
@@ -129,7 +129,7 @@ def test_conversation_three_conversations_are_three_sessions(tmp_path):
     assert len({turn.session for turn in turns(config)}) == 3
 
 
-def test_conversation_restart_within_the_grace_goes_on_with_the_session(config):
+def test_whole_conversations_conversation_restart_within_the_grace_goes_on_with_the_session(config):
     async def scenario():
         for line in ("my dog is called Max", QUESTION):
             async with VoicePipeline(memory=memory(config)) as voice:
@@ -140,7 +140,7 @@ def test_conversation_restart_within_the_grace_goes_on_with_the_session(config):
     assert len({turn.session for turn in turns(config)}) == 1
 
 
-def test_conversation_spoken_and_typed_turns_of_one_conversation(config):
+def test_whole_conversations_conversation_spoken_and_typed_turns_of_one_conversation(config):
     async def scenario():
         async with (
             ScriptedServer() as server,
@@ -195,7 +195,7 @@ def long_talk(engine, config):
     return run(scenario())
 
 
-def test_conversation_prefix_is_never_broken(long_talk):
+def test_whole_conversations_conversation_prefix_is_never_broken(long_talk):
     voice, _, _ = long_talk
     requests = [request["messages"] for request in voice.server.requests]
     assert len(requests) == len(QUESTIONS)
@@ -204,7 +204,7 @@ def test_conversation_prefix_is_never_broken(long_talk):
         assert [message["role"] for message in later[len(earlier) :]] == ["assistant", "user"]
 
 
-def test_conversation_one_block_at_most_for_every_message(long_talk):
+def test_whole_conversations_conversation_one_block_at_most_for_every_message(long_talk):
     voice, recalled, _ = long_talk
     users = [m["content"] for m in voice.context.messages if m["role"] == "user"]
     assert [content.rpartition("\n\n")[2] for content in users] == list(QUESTIONS)
@@ -220,7 +220,7 @@ def test_conversation_one_block_at_most_for_every_message(long_talk):
     assert len(told) >= 8  # it did remember: of ten things, each once
 
 
-def test_conversation_nothing_visible_is_said_again(long_talk):
+def test_whole_conversations_conversation_nothing_visible_is_said_again(long_talk):
     voice, recalled, _ = long_talk
     offered = [hit.memory.id for packed in recalled for hit in packed.hits]
     assert len(offered) == len(set(offered))
@@ -229,7 +229,7 @@ def test_conversation_nothing_visible_is_said_again(long_talk):
         assert question not in packed.text
 
 
-def test_conversation_nothing_injected_is_logged(long_talk, engine):
+def test_whole_conversations_conversation_nothing_injected_is_logged(long_talk, engine):
     voice, recalled, _ = long_talk
     heard = session_turns(engine)
     assert [turn.text for turn in heard if turn.role == "user"] == list(QUESTIONS)
@@ -238,7 +238,9 @@ def test_conversation_nothing_injected_is_logged(long_talk, engine):
     assert [m["content"] for m in plain] == [turn.text for turn in heard]
 
 
-def test_conversation_every_turn_has_its_row_in_the_ledger_and_its_metric(long_talk, engine):
+def test_whole_conversations_conversation_every_turn_has_its_row_in_the_ledger_and_its_metric(
+    long_talk, engine
+):
     voice, recalled, timed = long_talk
     assert len(timed) == len(QUESTIONS)
     assert engine.store.flush(5)
@@ -250,7 +252,9 @@ def test_conversation_every_turn_has_its_row_in_the_ledger_and_its_metric(long_t
             assert entry.tokens == packed.tokens and entry.timings
 
 
-def test_conversation_what_has_left_the_context_may_be_offered_again(engine, config):
+def test_whole_conversations_conversation_what_has_left_the_context_may_be_offered_again(
+    engine, config
+):
     async def scenario():
         async with VoicePipeline(memory=memory(config, engine=engine), speed=20) as voice:
             await voice.exchange(QUESTION)
@@ -268,7 +272,7 @@ def test_conversation_what_has_left_the_context_may_be_offered_again(engine, con
 # ---------------------------------------------------------------- events
 
 
-def test_conversation_exchange_is_told_of_when_it_is_durable(engine, config):
+def test_whole_conversations_conversation_exchange_is_told_of_when_it_is_durable(engine, config):
     told = []
 
     async def scenario():
@@ -290,7 +294,9 @@ def test_conversation_exchange_is_told_of_when_it_is_durable(engine, config):
     assert all(answered.reply_to == asked.id for asked, answered in told)
 
 
-def test_conversation_last_exchange_is_told_of_though_the_pipeline_is_cancelled(config):
+def test_whole_conversations_conversation_last_exchange_is_told_of_though_the_pipeline_is_cancelled(
+    config,
+):
     told = []
 
     async def scenario():
@@ -310,7 +316,9 @@ def test_conversation_last_exchange_is_told_of_though_the_pipeline_is_cancelled(
     assert told == [("tell me a story", True)]
 
 
-def test_conversation_handler_that_fails_or_dawdles_costs_the_conversation_nothing(engine, config):
+def test_whole_conversations_conversation_handler_that_fails_or_dawdles_costs_the_conversation_nothing(
+    engine, config
+):
     async def scenario():
         processor, release = memory(config, engine=engine), asyncio.Event()
 
@@ -331,7 +339,9 @@ def test_conversation_handler_that_fails_or_dawdles_costs_the_conversation_nothi
     assert len(voice.server.requests) == 2 and voice.errors == []
 
 
-def test_conversation_turn_whose_frame_is_lost_is_logged_all_the_same(engine, config):
+def test_whole_conversations_conversation_turn_whose_frame_is_lost_is_logged_all_the_same(
+    engine, config
+):
     """An interruption drops frames that wait in front of a processor."""
 
     async def scenario():
@@ -361,7 +371,7 @@ def test_conversation_turn_whose_frame_is_lost_is_logged_all_the_same(engine, co
 # ---------------------------------------------------------------- privacy
 
 
-def test_conversation_no_word_of_the_conversation_is_in_the_logs(config):
+def test_whole_conversations_conversation_no_word_of_the_conversation_is_in_the_logs(config):
     remember(config, f"Anna: My neighbour is a {CANARIES[0]}.")
 
     async def scenario():

@@ -46,17 +46,19 @@ def ask(
     return asyncio.run(run())
 
 
-def test_a_request_that_alone_is_refused_is_a_bad_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_a_request_that_alone_is_refused_is_a_bad_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It costs the task an attempt, so that it is dead one day, and the breaker stays closed."""
     error, requests = ask(monkeypatch, POISON, all_of_it=False)
     assert isinstance(error, BadAnswerError) and POISON not in str(error)
     assert requests <= 12  # down the ladder, one harmless one, and the same for the repair
 
 
-def test_a_server_that_refuses_everything_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_a_server_that_refuses_everything_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     error, _ = ask(monkeypatch, PROMPT.user, all_of_it=True)
     assert isinstance(error, EndpointError)
 
 
-def test_a_server_that_answers_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_a_server_that_answers_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask(monkeypatch, PROMPT.user, all_of_it=False) == (None, 1)

@@ -66,7 +66,7 @@ def derived(engine: MemoryEngine) -> dict[str, Memory]:
 
 
 @pytest.mark.parametrize("llm", [None, ScriptedLLM(answer)], ids=["rules", "llm"])
-def test_what_comes_out_is_what_was_there(house: House, llm: Any) -> None:
+def test_rederive_what_comes_out_is_what_was_there(house: House, llm: Any) -> None:
     engine = house.live(llm)
     before = derived(engine)
     kinds = {memory.kind for memory in before.values()}
@@ -84,7 +84,7 @@ def test_what_comes_out_is_what_was_there(house: House, llm: Any) -> None:
     assert made.backup and made.backup.exists() and not (house.path / REPLAY).exists()
 
 
-def test_it_sees_only_what_was_there_at_the_time(house: House, monkeypatch: Any) -> None:
+def test_rederive_it_sees_only_what_was_there_at_the_time(house: House, monkeypatch: Any) -> None:
     engine = house.live()
     before = derived(engine)
     monkeypatch.setattr(StoreThen, "upto", 10**9, raising=False)
@@ -101,7 +101,7 @@ def _see_all(then: Any, event: Any) -> None:
     then.upto, then.now = 10**9, max(then.now, event.at)
 
 
-def test_what_is_a_persons_stays(house: House) -> None:
+def test_rederive_what_is_a_persons_stays(house: House) -> None:
     engine = house.live()
     house.clock.advance(60)
     edit_block(engine, SCOPE, "persona", "You are Mo.")
@@ -121,7 +121,7 @@ def test_what_is_a_persons_stays(house: House) -> None:
     )
 
 
-def test_an_icebreaker_that_was_used_is_not_used_again(house: House) -> None:
+def test_rederive_an_icebreaker_that_was_used_is_not_used_again(house: House) -> None:
     engine = house.live()
     house.clock.advance(86400)
     head = engine.session_context(SCOPE)
@@ -134,7 +134,7 @@ def test_an_icebreaker_that_was_used_is_not_used_again(house: House) -> None:
     assert used[0].id not in waiting
 
 
-def test_with_recorded_answers_and_without_them(house: House, tmp_path: Path) -> None:
+def test_rederive_with_recorded_answers_and_without_them(house: House, tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     recording = RecordingLLM(ScriptedLLM(answer), file)
     before = derived(house.live(recording))
@@ -157,7 +157,7 @@ def test_with_recorded_answers_and_without_them(house: House, tmp_path: Path) ->
     assert {i: m.text for i, m in after.items()} == {i: m.text for i, m in before.items()}
 
 
-def test_what_cannot_be_done_changes_nothing(house: House) -> None:
+def test_rederive_what_cannot_be_done_changes_nothing(house: House) -> None:
     engine = house.live()
     with pytest.raises(KeyError):
         rederive(engine, ["no such job"])

@@ -103,7 +103,7 @@ def same(replayed: Replayed) -> bool:
     )
 
 
-def test_a_turn_is_what_it_was_whatever_was_said_since(engine: MemoryEngine) -> None:
+def test_replay_turn_a_turn_is_what_it_was_whatever_was_said_since(engine: MemoryEngine) -> None:
     for text in EARLIER:
         say(engine, text)
     asked = ask(engine, QUESTION)
@@ -118,7 +118,7 @@ def test_a_turn_is_what_it_was_whatever_was_said_since(engine: MemoryEngine) -> 
     assert {hit.memory.id for hit in today.hits} - told(replayed.then).keys()
 
 
-def test_a_filter_on_todays_index_would_not_do(engine: MemoryEngine) -> None:
+def test_replay_turn_a_filter_on_todays_index_would_not_do(engine: MemoryEngine) -> None:
     """Words weigh what they weighed then: the statistics are those of then."""
     for text in EARLIER:
         say(engine, text)
@@ -135,7 +135,9 @@ def test_a_filter_on_todays_index_would_not_do(engine: MemoryEngine) -> None:
         assert (hit.probability, hit.memory.id) != (then[hit.memory.id][1], hit.memory.id)
 
 
-def test_after_a_restart_and_with_a_sealed_index(tmp_path: Path, engine: MemoryEngine) -> None:
+def test_replay_turn_after_a_restart_and_with_a_sealed_index(
+    tmp_path: Path, engine: MemoryEngine
+) -> None:
     for text in EARLIER:
         say(engine, text)
     asked = ask(engine, QUESTION)
@@ -148,7 +150,9 @@ def test_after_a_restart_and_with_a_sealed_index(tmp_path: Path, engine: MemoryE
     reader.close()
 
 
-def test_notes_of_later_are_not_there_and_what_was_retired_since_is(engine: MemoryEngine) -> None:
+def test_replay_turn_notes_of_later_are_not_there_and_what_was_retired_since_is(
+    engine: MemoryEngine,
+) -> None:
     early = engine.remember("Max eats carrots in the morning", "anna")
     engine.drain()
     asked = ask(engine, QUESTION)
@@ -164,7 +168,7 @@ def test_notes_of_later_are_not_there_and_what_was_retired_since_is(engine: Memo
     assert early.id not in told(replay_turn(engine, asked.id).now)
 
 
-def test_what_stood_in_the_context_then_is_left_out_now(engine: MemoryEngine) -> None:
+def test_replay_turn_what_stood_in_the_context_then_is_left_out_now(engine: MemoryEngine) -> None:
     ids = [chunk_id(say(engine, text).id) for text in EARLIER]
     engine.drain()
     asked = ask(engine, QUESTION, exclude=frozenset({ids[1]}))
@@ -172,7 +176,7 @@ def test_what_stood_in_the_context_then_is_left_out_now(engine: MemoryEngine) ->
     assert ids[1] in replayed.now.visible and ids[1] not in told(replayed.now) and same(replayed)
 
 
-def test_a_follow_up_leans_on_what_it_leant_on(engine: MemoryEngine) -> None:
+def test_replay_turn_a_follow_up_leans_on_what_it_leant_on(engine: MemoryEngine) -> None:
     say(engine, "My brother Moritz works at the brewery", session="earlier")
     say(engine, "The garage called", session="earlier")
     say(engine, "Where does my brother Moritz work?")
@@ -187,7 +191,7 @@ def test_a_follow_up_leans_on_what_it_leant_on(engine: MemoryEngine) -> None:
     assert not said & told(replayed.now).keys(), "what the session said stood in the context"
 
 
-def test_other_options_make_another_now(tmp_path: Path, engine: MemoryEngine) -> None:
+def test_replay_turn_other_options_make_another_now(tmp_path: Path, engine: MemoryEngine) -> None:
     for text in EARLIER:
         say(engine, text)
     asked = ask(engine, QUESTION)
@@ -199,7 +203,7 @@ def test_other_options_make_another_now(tmp_path: Path, engine: MemoryEngine) ->
     strict.close()
 
 
-def test_what_was_forgotten_since_is_gone_from_then(engine: MemoryEngine) -> None:
+def test_replay_turn_what_was_forgotten_since_is_gone_from_then(engine: MemoryEngine) -> None:
     ids = [say(engine, text).id for text in EARLIER]
     engine.drain()
     asked = ask(engine, QUESTION)
@@ -210,7 +214,7 @@ def test_what_was_forgotten_since_is_gone_from_then(engine: MemoryEngine) -> Non
     assert gone not in replayed.memories
 
 
-def test_what_is_no_turn_of_a_person(engine: MemoryEngine) -> None:
+def test_replay_turn_what_is_no_turn_of_a_person(engine: MemoryEngine) -> None:
     reply = say(engine, "Woof", role="assistant")
     engine.store.flush()
     for number in (reply.id, 99, 0):
@@ -218,13 +222,13 @@ def test_what_is_no_turn_of_a_person(engine: MemoryEngine) -> None:
             replay_turn(engine, number)
 
 
-def test_scopes_stay_apart(engine: MemoryEngine) -> None:
+def test_replay_turn_scopes_stay_apart(engine: MemoryEngine) -> None:
     engine.append(replace(say(engine, EARLIER[0]), id=0, scope="berta", text="Max eats secrets"))
     asked = ask(engine, QUESTION)
     assert all("secret" not in m.text for m in replay_turn(engine, asked.id).memories.values())
 
 
-def test_a_whole_conversation_is_replayed_turn_by_turn(config) -> None:
+def test_replay_turn_a_whole_conversation_is_replayed_turn_by_turn(config) -> None:
     """What a pipeline asked, with its dialogue and its context, is made again from the log."""
     remember(config, *TOLD)
 

@@ -54,22 +54,22 @@ def told(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryEngin
 
 
 @pytest.mark.parametrize("query", ["who is ysaura", "is aura", "Isora?"])
-def test_a_misheard_name_is_found(told: MemoryEngine, query: str) -> None:
+def test_misheard_a_misheard_name_is_found(told: MemoryEngine, query: str) -> None:
     assert texts(told, query)[:1] == [SAID[0][1]]
 
 
-def test_a_misheard_speaker_is_a_speaker(told: MemoryEngine) -> None:
+def test_misheard_a_misheard_speaker_is_a_speaker(told: MemoryEngine) -> None:
     found = told.search("what did hanna say about the boat", "anna").hits
     assert found[0].memory.speaker == "Hannah"
 
 
-def test_it_can_be_switched_off(tmp_path: Path) -> None:
+def test_misheard_it_can_be_switched_off(tmp_path: Path) -> None:
     with opened(tmp_path / "memory", sounds=False) as engine:
         tell(engine)
         assert texts(engine, "who is ysaura") == []
 
 
-def test_names_that_were_forgotten_are_gone_from_the_list(told: MemoryEngine) -> None:
+def test_misheard_names_that_were_forgotten_are_gone_from_the_list(told: MemoryEngine) -> None:
     assert "Isaura" in {one.word for one in told.hotwords("anna")}
     (hit,) = [h for h in told.search("Isaura", "anna", 1).hits if "Isaura" in h.memory.text]
     told.forget(Forget(scope="anna", memories=(hit.memory.id,)))
@@ -80,6 +80,6 @@ def test_names_that_were_forgotten_are_gone_from_the_list(told: MemoryEngine) ->
     assert not any(b"Isaura" in p.read_bytes() for p in told.store.path.rglob("names.msgpack"))
 
 
-def test_a_list_belongs_to_one_scope(told: MemoryEngine) -> None:
+def test_misheard_a_list_belongs_to_one_scope(told: MemoryEngine) -> None:
     assert told.hotwords("ben") == []
     assert told.search("who is ysaura", "ben").hits == []

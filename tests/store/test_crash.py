@@ -27,58 +27,58 @@ def nothing(found: dict, *names: str) -> None:
     assert {name: found[name] for name in names} == dict.fromkeys(names, 0), found
 
 
-def test_kill9_loses_nothing_acknowledged():
+def test_crash_kill9_loses_nothing_acknowledged():
     found = harness("kill9", "--kills", "60")
     assert found["acked"] > 100
     assert found["aged"] > 100
     nothing(found, "lost", "torn", "corrupt", "accused")
 
 
-def test_kill9_control_a_receipt_before_the_commit_is_found_out():
+def test_crash_kill9_control_a_receipt_before_the_commit_is_found_out():
     assert harness("kill9", "--kills", "12", "--control", "early")["lost"] > 0
 
 
-def test_kill9_control_a_block_that_comes_after_its_rows_went_is_found_out():
+def test_crash_kill9_control_a_block_that_comes_after_its_rows_went_is_found_out():
     found = harness("kill9", "--kills", "4", "--control", "ageing")
     assert found["lost"] + found["torn"] > 0
 
 
-def test_forget9_loses_nothing_and_brings_nothing_back():
+def test_crash_forget9_loses_nothing_and_brings_nothing_back():
     found = harness("forget9", "--kills", "40")
     assert found["forgotten"] > 10
     nothing(found, "lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused")
 
 
-def test_forget9_control_what_was_made_of_a_forgotten_turn_is_found():
+def test_crash_forget9_control_what_was_made_of_a_forgotten_turn_is_found():
     found = harness("forget9", "--kills", "6", "--control", "thoughts")
     assert found["half"] + found["residue"] > 0
 
 
-def test_forget9_control_text_that_is_only_deleted_is_found():
+def test_crash_forget9_control_text_that_is_only_deleted_is_found():
     assert harness("forget9", "--kills", "6", "--control", "erase")["residue"] > 0
 
 
-def test_forget9_control_text_that_stays_in_a_dictionary_is_found():
+def test_crash_forget9_control_text_that_stays_in_a_dictionary_is_found():
     assert harness("forget9", "--kills", "30", "--control", "tiers")["residue"] > 0
 
 
-def test_powerloss_loses_nothing_acknowledged():
+def test_crash_powerloss_loses_nothing_acknowledged():
     found = harness("powerloss", "--images", "120")
     nothing(found, "bad", "lost", "corrupt", "undead", "died")
     assert found["syncs"] > 50
 
 
-def test_powerloss_relaxed_takes_the_last_transaction_at_most():
+def test_crash_powerloss_relaxed_takes_the_last_transaction_at_most():
     found = harness("powerloss", "--images", "60", "--mode", "relaxed")
     nothing(found, "corrupt", "undead", "died")
     assert found["max_lost"] <= 1
 
 
-def test_powerloss_control_a_store_that_does_not_flush_is_found_out():
+def test_crash_powerloss_control_a_store_that_does_not_flush_is_found_out():
     assert harness("powerloss", "--images", "30", "--mode", "control")["bad"] > 5
 
 
-def test_damage_is_recognised_and_health_is_not_accused():
+def test_crash_damage_is_recognised_and_health_is_not_accused():
     found = harness("damage", "--damaged", "60", "--healthy", "60")
     nothing(found, "accused", "missed")
     assert found["cut_caught"] >= 15  # of 20; one that takes only free pages harms nothing

@@ -87,7 +87,7 @@ def test_store_ids_go_on_after_reopening(open_store):
     assert open_store().append(turn(3)).id == 3
 
 
-def test_sessions_follow_their_events(store):
+def test_store_sessions_follow_their_events(store):
     store.append(edge("start"))
     store.append(turn(10))
     store.append(turn(20, role="assistant"))
@@ -106,7 +106,7 @@ def test_sessions_follow_their_events(store):
 
 
 @given(st.lists(st.sampled_from(["start", "end", "resume", "turn"]), min_size=1, max_size=12))
-def test_sessions_a_session_is_the_fold_of_its_events(kinds):
+def test_store_sessions_a_session_is_the_fold_of_its_events(kinds):
     row, turns = None, 0
     for n, kind in enumerate(kinds, 1):
         turns += kind == "turn"
@@ -145,7 +145,9 @@ def test_store_append_is_quick_on_the_callers_thread(store):
     assert store.flush(20)
 
 
-def test_write_queue_derived_work_gives_way_then_events_are_refused(open_store, monkeypatch):
+def test_store_options_write_queue_derived_work_gives_way_then_events_are_refused(
+    open_store, monkeypatch
+):
     store = open_store(options=StoreOptions(map_size_gib=0.0625, queue_limit=5))
     held = threading.Event()
     busy = threading.Event()

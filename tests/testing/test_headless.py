@@ -49,7 +49,7 @@ def call_weather_then_tell(request: dict):
     return ["One moment. ", ToolCall("get_weather", {"city": "Oslo"})]
 
 
-def test_two_turns_make_one_conversation():
+def test_headless_conversation_two_turns_make_one_conversation():
     async def scenario():
         async with (
             ScriptedServer(echo) as server,
@@ -75,7 +75,7 @@ def test_two_turns_make_one_conversation():
     run(scenario())
 
 
-def test_memory_sees_each_turn_and_its_block_reaches_the_server():
+def test_headless_conversation_memory_sees_each_turn_and_its_block_reaches_the_server():
     async def scenario():
         memory = StandInMemory("- (12 May) Anna: My dog is called Max.")
         async with (
@@ -89,7 +89,7 @@ def test_memory_sees_each_turn_and_its_block_reaches_the_server():
     run(scenario())
 
 
-def test_typed_text_is_answered_without_speech():
+def test_headless_conversation_typed_text_is_answered_without_speech():
     async def scenario():
         memory = StandInMemory()
         async with (
@@ -106,7 +106,7 @@ def test_typed_text_is_answered_without_speech():
     run(scenario())
 
 
-def test_the_speaker_is_on_every_transcription():
+def test_headless_conversation_the_speaker_is_on_every_transcription():
     async def scenario():
         heard = []
         async with (
@@ -126,7 +126,7 @@ def test_the_speaker_is_on_every_transcription():
     run(scenario())
 
 
-def test_tokens_are_handed_on_as_they_come():
+def test_headless_conversation_tokens_are_handed_on_as_they_come():
     async def scenario():
         async with (
             ScriptedServer(lambda request: "One two three.", token_delay_s=0.02) as server,
@@ -142,7 +142,7 @@ def test_tokens_are_handed_on_as_they_come():
     run(scenario())
 
 
-def test_a_tool_call_goes_round_and_is_one_reply():
+def test_headless_conversation_a_tool_call_goes_round_and_is_one_reply():
     async def scenario():
         async with (
             ScriptedServer(call_weather_then_tell) as server,
@@ -157,7 +157,7 @@ def test_a_tool_call_goes_round_and_is_one_reply():
     run(scenario())
 
 
-def test_a_tool_that_fails_does_not_fail_the_turn():
+def test_headless_conversation_a_tool_that_fails_does_not_fail_the_turn():
     async def scenario():
         async with (
             ScriptedServer(call_weather_then_tell) as server,
@@ -169,7 +169,7 @@ def test_a_tool_that_fails_does_not_fail_the_turn():
     run(scenario())
 
 
-def test_a_second_turn_interrupts_the_first():
+def test_headless_conversation_a_second_turn_interrupts_the_first():
     async def scenario():
         async with (
             ScriptedServer(
@@ -189,7 +189,7 @@ def test_a_second_turn_interrupts_the_first():
     run(scenario())
 
 
-def test_a_turn_before_the_first_token_interrupts_too():
+def test_headless_conversation_a_turn_before_the_first_token_interrupts_too():
     async def scenario():
         async with (
             ScriptedServer(echo, first_token_delay_s=0.2) as server,
@@ -203,7 +203,7 @@ def test_a_turn_before_the_first_token_interrupts_too():
     run(scenario())
 
 
-def test_a_server_that_is_down_is_a_clear_error():
+def test_headless_conversation_a_server_that_is_down_is_a_clear_error():
     async def scenario():
         async with ScriptedServer() as server:
             url = server.url
@@ -215,7 +215,7 @@ def test_a_server_that_is_down_is_a_clear_error():
     run(scenario())
 
 
-def test_a_redirect_is_not_followed():
+def test_headless_conversation_a_redirect_is_not_followed():
     async def scenario():
         async with ScriptedServer() as elsewhere:
 
@@ -241,7 +241,7 @@ def test_a_redirect_is_not_followed():
     assert run(scenario()) == []
 
 
-def test_after_a_failed_turn_the_conversation_goes_on():
+def test_headless_conversation_after_a_failed_turn_the_conversation_goes_on():
     async def scenario():
         answers = iter([Failure(400, "bad prompt"), "Better."])
         async with (
@@ -255,7 +255,7 @@ def test_after_a_failed_turn_the_conversation_goes_on():
     run(scenario())
 
 
-def test_an_answer_that_does_not_come_is_an_error_in_time():
+def test_headless_conversation_an_answer_that_does_not_come_is_an_error_in_time():
     async def scenario():
         async with (
             ScriptedServer(echo, first_token_delay_s=5) as server,
@@ -270,7 +270,7 @@ def test_an_answer_that_does_not_come_is_an_error_in_time():
     run(scenario())
 
 
-def test_misuse_is_named():
+def test_headless_conversation_misuse_is_named():
     async def scenario():
         async with ScriptedServer(echo) as server:
             talk = HeadlessConversation(llm_url=server.url)
@@ -285,7 +285,7 @@ def test_misuse_is_named():
     run(scenario())
 
 
-def test_the_start_is_fast_and_a_turn_reaches_the_server_at_once():
+def test_headless_conversation_the_start_is_fast_and_a_turn_reaches_the_server_at_once():
     async def scenario():
         async with ScriptedServer(echo) as server:
             begin = time.perf_counter()
@@ -303,7 +303,7 @@ def test_the_start_is_fast_and_a_turn_reaches_the_server_at_once():
     run(scenario())
 
 
-def test_the_voice_pipeline_answers_aloud():
+def test_headless_the_voice_pipeline_answers_aloud():
     async def scenario():
         memory = StandInMemory("- Anna: My dog is called Max.")
         async with VoicePipeline(memory=memory) as call:
@@ -316,7 +316,7 @@ def test_the_voice_pipeline_answers_aloud():
     run(scenario())
 
 
-def test_an_interrupted_voice_keeps_only_what_was_played():
+def test_headless_an_interrupted_voice_keeps_only_what_was_played():
     async def scenario():
         async with VoicePipeline(lambda r: STORY if "story" in said(r) else "Yes?") as call:
             await call.speak("tell me a story")
@@ -336,7 +336,7 @@ def test_an_interrupted_voice_keeps_only_what_was_played():
     run(scenario())
 
 
-def test_an_interruption_without_words_ends_the_turn():
+def test_headless_an_interruption_without_words_ends_the_turn():
     async def scenario():
         async with VoicePipeline(lambda r: STORY) as call:
             await call.speak("tell me a story")
@@ -347,7 +347,7 @@ def test_an_interruption_without_words_ends_the_turn():
     run(scenario())
 
 
-def test_a_cancelled_call_still_reports_what_was_played():
+def test_headless_a_cancelled_call_still_reports_what_was_played():
     async def scenario():
         async with VoicePipeline(lambda r: STORY) as call:
             await call.speak("tell me a story")
@@ -359,7 +359,7 @@ def test_a_cancelled_call_still_reports_what_was_played():
     run(scenario())
 
 
-def test_an_ended_call_finishes_its_sentence():
+def test_headless_an_ended_call_finishes_its_sentence():
     async def scenario():
         async with VoicePipeline(lambda r: STORY, speed=20) as call:
             await call.speak("tell me a story")
@@ -371,7 +371,7 @@ def test_an_ended_call_finishes_its_sentence():
     run(scenario())
 
 
-def test_a_tool_call_goes_round_in_a_call():
+def test_headless_a_tool_call_goes_round_in_a_call():
     async def scenario():
         async with VoicePipeline(call_weather_then_tell, tools=[weather_tool()]) as call:
             turn = await call.exchange("how is the weather")

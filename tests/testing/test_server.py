@@ -25,7 +25,7 @@ WEATHER = [
 ]
 
 
-def test_a_streamed_reply_arrives_word_by_word_and_whole():
+def test_scripted_server_a_streamed_reply_arrives_word_by_word_and_whole():
     async def scenario():
         async with ScriptedServer(lambda request: "One two  three.\n") as server:
             stream = await client(server).chat.completions.create(**ask("count"), stream=True)
@@ -40,7 +40,7 @@ def test_a_streamed_reply_arrives_word_by_word_and_whole():
     run(scenario())
 
 
-def test_usage_comes_last_and_only_when_asked_for():
+def test_scripted_server_usage_comes_last_and_only_when_asked_for():
     async def scenario():
         async with ScriptedServer(lambda request: "One two.") as server:
             stream = await client(server).chat.completions.create(
@@ -54,7 +54,7 @@ def test_usage_comes_last_and_only_when_asked_for():
     run(scenario())
 
 
-def test_a_plain_reply_equals_the_streamed_one():
+def test_scripted_server_a_plain_reply_equals_the_streamed_one():
     async def scenario():
         async with ScriptedServer(lambda request: WEATHER) as server:
             plain = await client(server).chat.completions.create(**ask("weather"))
@@ -81,7 +81,7 @@ def test_a_plain_reply_equals_the_streamed_one():
 
 
 @pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
-def test_a_token_limit_cuts_the_reply(limit):
+def test_scripted_server_a_token_limit_cuts_the_reply(limit):
     async def scenario():
         async with ScriptedServer(lambda request: "One two three.") as server:
             reply = await client(server).chat.completions.create(**ask("count"), **{limit: 1})
@@ -91,7 +91,7 @@ def test_a_token_limit_cuts_the_reply(limit):
     run(scenario())
 
 
-def test_a_scripted_failure_is_an_http_error():
+def test_scripted_server_a_scripted_failure_is_an_http_error():
     async def scenario():
         async with ScriptedServer(lambda request: Failure(429, "too many")) as server:
             with pytest.raises(APIStatusError) as caught:
@@ -101,7 +101,7 @@ def test_a_scripted_failure_is_an_http_error():
     run(scenario())
 
 
-def test_a_mistake_in_the_script_is_a_server_error_with_its_reason():
+def test_scripted_server_a_mistake_in_the_script_is_a_server_error_with_its_reason():
     async def scenario():
         async with ScriptedServer(lambda request: request["nothing"]) as server:
             with pytest.raises(APIStatusError) as caught:
@@ -111,7 +111,7 @@ def test_a_mistake_in_the_script_is_a_server_error_with_its_reason():
     run(scenario())
 
 
-def test_a_reply_may_wait_for_something():
+def test_scripted_server_a_reply_may_wait_for_something():
     async def scenario():
         gate = asyncio.Event()
 
@@ -130,7 +130,7 @@ def test_a_reply_may_wait_for_something():
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_client_that_hangs_up_is_counted(stream):
+def test_scripted_server_a_client_that_hangs_up_is_counted(stream):
     async def scenario():
         long = "word " * 1000
         async with ScriptedServer(
@@ -151,7 +151,7 @@ def test_a_client_that_hangs_up_is_counted(stream):
     run(scenario())
 
 
-def test_the_end_of_the_server_is_not_a_hang_up():
+def test_scripted_server_the_end_of_the_server_is_not_a_hang_up():
     async def scenario():
         async with ScriptedServer(first_token_delay_s=10.0) as server:
             asking = asyncio.create_task(client(server).chat.completions.create(**ask("wait")))
@@ -163,7 +163,7 @@ def test_the_end_of_the_server_is_not_a_hang_up():
     run(scenario())
 
 
-def test_waiting_for_what_does_not_come_ends():
+def test_scripted_server_waiting_for_what_does_not_come_ends():
     async def scenario():
         async with ScriptedServer() as server:
             with pytest.raises(TimeoutError):
@@ -172,7 +172,7 @@ def test_waiting_for_what_does_not_come_ends():
     run(scenario())
 
 
-def test_models_and_embeddings():
+def test_scripted_server_models_and_embeddings():
     async def scenario():
         async with ScriptedServer(model="tiny") as server:
             models = await client(server).models.list()
@@ -211,46 +211,46 @@ BLOCK = """<memories>
         ("Do you know whether I like tea?", "strong, without milk.”"),
     ],
 )
-def test_the_parrot_quotes_the_line_that_shares_most_with_the_question(question, answer):
+def test_server_the_parrot_quotes_the_line_that_shares_most_with_the_question(question, answer):
     assert answer in parrot(ask(BLOCK + question))
 
 
-def test_the_parrot_does_not_know_without_a_block():
+def test_server_the_parrot_does_not_know_without_a_block():
     assert parrot(ask("What is my dog called?")).startswith("I don't know")
 
 
-def test_the_parrot_does_not_use_a_line_about_something_else():
+def test_server_the_parrot_does_not_use_a_line_about_something_else():
     answer = parrot(ask(BLOCK + "What is the capital of France?"))
     assert answer.startswith("I don't know") and "said" not in answer
 
 
-def test_the_parrot_does_not_answer_what_is_no_question():
+def test_server_the_parrot_does_not_answer_what_is_no_question():
     assert parrot(ask(BLOCK + "My dog is called Max.")) == "I am listening."
 
 
-def test_the_parrot_does_not_take_a_memory_for_the_question():
+def test_server_the_parrot_does_not_take_a_memory_for_the_question():
     block = "<memories>\n- Ben: where is my bike?\n</memories>\n\n"
     assert parrot(ask(block + "Good morning.")) == "I am listening."
 
 
-def test_the_parrot_quotes_the_newest_of_equal_lines():
+def test_server_the_parrot_quotes_the_newest_of_equal_lines():
     older, newer = "- Anna: my dog is called Max", "- Anna: my dog is called Rex"
     block = f"<memories>\n{older}\n{newer}\n</memories>\n"
     assert "Rex" in parrot(ask(block + "what is my dog called"))
 
 
-def test_the_parrot_sees_blocks_of_earlier_turns_but_not_what_was_only_said():
+def test_server_the_parrot_sees_blocks_of_earlier_turns_but_not_what_was_only_said():
     earlier = parrot(ask(BLOCK + "Hello.", "And what is my dog called?"))
     assert "Max" in earlier
     assert "Max" not in parrot(ask("My dog is called Max.", "What is my dog called?"))
 
 
-def test_the_parrot_reads_content_in_parts():
+def test_server_the_parrot_reads_content_in_parts():
     parts = [{"type": "text", "text": BLOCK}, {"type": "text", "text": "what is my dog called?"}]
     assert "Max" in parrot({"messages": [{"role": "user", "content": parts}]})
 
 
-def test_the_parrot_answers_over_http_by_default():
+def test_scripted_server_the_parrot_answers_over_http_by_default():
     async def scenario():
         async with ScriptedServer() as server:
             reply = await client(server).chat.completions.create(**ask(BLOCK + "My dog's name?"))
@@ -259,13 +259,13 @@ def test_the_parrot_answers_over_http_by_default():
     run(scenario())
 
 
-def test_the_parrot_trusts_the_line_next_to_the_question_if_it_is_told_to():
+def test_server_the_parrot_trusts_the_line_next_to_the_question_if_it_is_told_to():
     question = "What does my animal enjoy?"
     assert parrot(ask(BLOCK + question)).startswith("I don't know")
     assert "ginger tea" in parrot(ask(BLOCK + question), trusting=True)
     assert parrot(ask(BLOCK + "Hi.", question), trusting=True).startswith("I don't know")
 
 
-def test_the_parrot_says_i_where_the_block_says_you():
+def test_server_the_parrot_says_i_where_the_block_says_you():
     block = "<memories>\n- (today) You: Take the lowest bunk.\n</memories>\n"
     assert "I said, “Take the" in parrot(ask(block + "Which bunk should I take?"))

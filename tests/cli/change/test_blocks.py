@@ -1,7 +1,7 @@
 """blocks and replay: what an agent has in mind, and all of it made again."""
 
 
-def test_write_show_and_take_away(sm) -> None:
+def test_blocks_write_show_and_take_away(sm) -> None:
     sm.ok("remember", "My dog is called Max.")
     assert "There are no blocks yet" in sm("blocks").stderr
     sm.ok("blocks", "persona", "--edit", "You are [bold]Mo[/].")
@@ -19,7 +19,7 @@ def test_write_show_and_take_away(sm) -> None:
     assert "no block" in sm.fails("blocks", "human", "--release", code=2)
 
 
-def test_replay_makes_again_what_was_derived(sm) -> None:
+def test_blocks_replay_makes_again_what_was_derived(sm) -> None:
     sm.ok("remember", "My dog is called Max.")
     sm.ok("blocks", "persona", "--edit", "You are Ida.")
     told = sm.ok("replay", "--dry-run")

@@ -4,7 +4,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import memory_config
 
 
-def test_add_list_and_drop(sm) -> None:
+def test_icebreaker_add_list_and_drop(sm) -> None:
     said = sm.ok("icebreaker", "add", "Ask about [bold]the garden[/].", "--priority", "0.9")
     assert "Queued as icebreaker/" in said
     sm.ok("icebreaker", "add", "Praise the cake.", "--expires", "2999-06-01", "--any-hour")
@@ -20,7 +20,7 @@ def test_add_list_and_drop(sm) -> None:
     assert sm.json("icebreaker", "list") == []
 
 
-def test_it_is_used_by_the_next_session_of_that_scope(sm) -> None:
+def test_icebreaker_it_is_used_by_the_next_session_of_that_scope(sm) -> None:
     sm.config.write_text(sm.config.read_text() + '[icebreakers]\nquiet_hours = ""\n')
     sm.ok("icebreaker", "add", "Ask about the garden.", "--scope", "anna", "--any-hour")
     engine = MemoryEngine(memory_config(sm.store))
@@ -32,7 +32,7 @@ def test_it_is_used_by_the_next_session_of_that_scope(sm) -> None:
     assert sm.json("icebreaker", "list", "--scope", "anna") == []
 
 
-def test_what_makes_no_sense(sm) -> None:
+def test_icebreaker_what_makes_no_sense(sm) -> None:
     assert "needs a text" in sm.fails("icebreaker", "add", " ", code=2)
     assert "expired already" in sm.fails(
         "icebreaker", "add", "x", "--expires", "2020-01-01", code=2
@@ -47,7 +47,7 @@ def test_what_makes_no_sense(sm) -> None:
     )
 
 
-def test_what_waits_is_shown_while_an_agent_runs_and_not_changed(sm) -> None:
+def test_icebreaker_what_waits_is_shown_while_an_agent_runs_and_not_changed(sm) -> None:
     sm.ok("icebreaker", "add", "Ask about the garden.")
     with sm.held():
         assert "the garden" in sm.ok("icebreaker", "list")

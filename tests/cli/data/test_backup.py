@@ -9,7 +9,7 @@ def shown(sm) -> str:
     return sm.ok("show", "--last", "20")
 
 
-def test_a_backup_is_made_while_an_agent_writes_and_restored_when_it_stopped(filled) -> None:
+def test_backup_a_backup_is_made_while_an_agent_writes_and_restored_when_it_stopped(filled) -> None:
     before = shown(filled)
     file = filled.folder / "kept.mdb"
     with filled.held() as pid:
@@ -26,14 +26,14 @@ def test_a_backup_is_made_while_an_agent_writes_and_restored_when_it_stopped(fil
     assert shown(filled) == after
 
 
-def test_a_script_reads_json(filled) -> None:
+def test_backup_a_script_reads_json(filled) -> None:
     made = json.loads(filled.ok("backup", "--json"))
     assert made["bytes"] > 0 and made["file"].startswith(str(filled.store / "backups"))
     done = json.loads(filled.ok("restore", made["file"], "--yes", "--json"))
     assert done["forgotten"] == 0 and done["events"] > 5 and "replaced-" in done["aside"]
 
 
-def test_it_asks_before_it_replaces_a_memory(filled) -> None:
+def test_backup_it_asks_before_it_replaces_a_memory(filled) -> None:
     file = filled.folder / "kept.mdb"
     filled.ok("backup", str(file))
     before = shown(filled)
@@ -43,11 +43,11 @@ def test_it_asks_before_it_replaces_a_memory(filled) -> None:
 
 
 @pytest.mark.parametrize("args", [("backup", "no/such/folder/f.mdb"), ("restore", "nothing.mdb")])
-def test_what_cannot_be_done_is_said_in_a_line(filled, args) -> None:
+def test_backup_what_cannot_be_done_is_said_in_a_line(filled, args) -> None:
     yes = ["--yes"] if args[0] == "restore" else []
     told = filled.fails(*args, *yes)
     assert told.startswith("Error: there is no")
 
 
-def test_without_a_memory_there_is_nothing_to_back_up(sm) -> None:
+def test_backup_without_a_memory_there_is_nothing_to_back_up(sm) -> None:
     assert "no store at" in sm.fails("backup")

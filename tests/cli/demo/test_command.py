@@ -43,7 +43,7 @@ def whole(request, tmp_path_factory):
     return whole
 
 
-def test_demo_recalls_and_quotes_every_essential_memory(whole):
+def test_command_demo_recalls_and_quotes_every_essential_memory(whole):
     asked = [turn for turn in turns(whole) if turn["line"]["expects"]]
     assert len(asked) >= 6
     for turn in asked:
@@ -56,13 +56,13 @@ def test_demo_recalls_and_quotes_every_essential_memory(whole):
     assert result["paraphrased_found"] >= 3
 
 
-def test_demo_does_not_answer_what_was_never_said(whole):
+def test_command_demo_does_not_answer_what_was_never_said(whole):
     unknown = [turn for turn in turns(whole) if turn["line"]["unknown"]]
     assert len(unknown) == whole.result["unknown"] == whole.result["unknown_admitted"] == 2
     assert all("don't know" in turn["reply"] for turn in unknown)
 
 
-def test_demo_store_continues_where_it_was_closed(whole):
+def test_command_demo_store_continues_where_it_was_closed(whole):
     ids = [turn[half] for turn in turns(whole) for half in ("user_turn", "assistant_turn")]
     assert ids == sorted(set(ids)) and ids[0] >= 1
     held = [opened["turns"] for opened in whole.sessions]
@@ -72,7 +72,7 @@ def test_demo_store_continues_where_it_was_closed(whole):
     assert Path(whole.store, "data.mdb").exists() or any(Path(whole.store).rglob("*.mdb"))
 
 
-def test_demo_blocks_can_be_read_aloud(whole):
+def test_command_demo_blocks_can_be_read_aloud(whole):
     blocks = [turn["block"] for turn in turns(whole) if turn["recalled"]]
     assert blocks and whole.result["block_tokens"] < 100
     for block in blocks:
@@ -83,13 +83,13 @@ def test_demo_blocks_can_be_read_aloud(whole):
             assert not re.search(r"chunk/|\d{8}T|[0-9a-f]{6}", line)
 
 
-def test_demo_times_recall_on_every_turn(whole):
+def test_command_demo_times_recall_on_every_turn(whole):
     assert all(turn["ms"] > 0 for turn in turns(whole))
     assert whole.result["recalls"] == len(turns(whole))
     assert whole.result["seconds"] < 15
 
 
-def test_demo_no_vectors_searches_by_words(tmp_path):
+def test_command_demo_no_vectors_searches_by_words(tmp_path):
     code, whole = play("--no-vectors", "--path", str(tmp_path / "store"))
     assert code == 0 and whole.result["ok"] and not whole.result["vectors"]
     assert "words alone" in whole.embedding
@@ -98,14 +98,14 @@ def test_demo_no_vectors_searches_by_words(tmp_path):
     assert whole.result["paraphrased_found"] == 0  # why there are vectors
 
 
-def test_demo_without_a_model_searches_by_words(tmp_path, monkeypatch):
+def test_command_demo_without_a_model_searches_by_words(tmp_path, monkeypatch):
     missing = EmbedderReport(state="missing", source="no such model here", hint="Get one")
     monkeypatch.setattr(providers, "open_query_embedder", lambda options: (None, missing))
     code, whole = play("--path", str(tmp_path / "store"))
     assert code == 0 and "no such model here. Get one" in whole.embedding
 
 
-def test_demo_goes_on_when_the_model_export_fails(tmp_path, monkeypatch):
+def test_command_demo_goes_on_when_the_model_export_fails(tmp_path, monkeypatch):
     def fail(options, on_progress):
         on_progress("loading [the] model")
         raise ModelNotFoundError("the hub does not answer")
@@ -117,7 +117,7 @@ def test_demo_goes_on_when_the_model_export_fails(tmp_path, monkeypatch):
     assert code == 0 and "the hub does not answer" in whole.embedding
 
 
-def test_demo_deletes_its_temporary_store_unless_keep():
+def test_command_demo_deletes_its_temporary_store_unless_keep():
     _, gone = play("--no-vectors")
     assert not Path(gone.store.split(",")[0]).exists()
     _, kept = play("--no-vectors", "--keep")
@@ -127,7 +127,7 @@ def test_demo_deletes_its_temporary_store_unless_keep():
     Path(kept.store).rmdir()
 
 
-def test_demo_path_refuses_a_folder_that_is_not_empty(tmp_path):
+def test_command_demo_path_refuses_a_folder_that_is_not_empty(tmp_path):
     (tmp_path / "mine").write_text("a real memory")
     result = CliRunner().invoke(app, ["demo", "--path", str(tmp_path)])
     assert result.exit_code == 2 and "not empty" in result.output
@@ -138,13 +138,13 @@ def test_demo_path_refuses_a_folder_that_is_not_empty(tmp_path):
     ("url", "reason"),
     [("http://192.0.2.1/v1", "not this machine"), ("http://127.0.0.1:9/v1", "no model server")],
 )
-def test_demo_llm_url_that_cannot_be_used_is_one_clear_line(url, reason):
+def test_command_demo_llm_url_that_cannot_be_used_is_one_clear_line(url, reason):
     result = CliRunner().invoke(app, ["demo", "--llm-url", url])
     assert result.exit_code == 1 and reason in " ".join(result.output.split())
     assert "Traceback" not in result.output
 
 
-def test_demo_llm_url_talks_to_that_server(tmp_path):
+def test_command_demo_llm_url_talks_to_that_server(tmp_path):
     with serving(lambda request: "As you say.", model="mine") as server:
         code, whole = play(
             "--no-vectors", "--llm-url", server.url, "--path", str(tmp_path / "store")
@@ -157,14 +157,14 @@ def test_demo_llm_url_talks_to_that_server(tmp_path):
     assert {turn["reply"] for turn in turns(whole)} == {"As you say."}
 
 
-def test_demo_llm_failure_is_one_clear_line(tmp_path):
+def test_command_demo_llm_failure_is_one_clear_line(tmp_path):
     with serving(lambda request: Failure(500, "no weights")) as server:
         result = CliRunner().invoke(app, ["demo", "--no-vectors", "--llm-url", server.url])
     assert result.exit_code == 1 and "no weights" in result.stderr
     assert "Traceback" not in result.output
 
 
-def test_demo_fits_a_narrow_terminal(monkeypatch):
+def test_command_demo_fits_a_narrow_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     result = CliRunner().invoke(app, ["demo", "--no-vectors"])
     assert result.exit_code == 0

@@ -37,7 +37,7 @@ def known(sm, tmp_path: Path):
     return sm
 
 
-def test_what_is_known_is_shown_with_its_turn(known) -> None:
+def test_facts_what_is_known_is_shown_with_its_turn(known) -> None:
     text = known.ok("facts")
     for shown in (
         "Anna moved to Oslo.",
@@ -52,7 +52,7 @@ def test_what_is_known_is_shown_with_its_turn(known) -> None:
     assert "I moved to Oslo." in known.ok("show", str(oslo["sources"][0]))
 
 
-def test_history_and_audit(known) -> None:
+def test_facts_history_and_audit(known) -> None:
     text = known.ok("facts", "--history", "--about", "Max")
     assert "Max is 3 years old." in text and "2024-05-14" in text and "Oslo" not in text
     assert {one["text"] for one in known.json("facts", "--type", "person", "--about", "Anna")} == {
@@ -63,13 +63,13 @@ def test_history_and_audit(known) -> None:
     assert "No facts about Nobody; there are 3 facts" in known("facts", "--about", "Nobody").stderr
 
 
-def test_nothing_is_known_yet(sm) -> None:
+def test_facts_nothing_is_known_yet(sm) -> None:
     sm.ok("remember", "The key is under the mat.")
     assert "No facts found" in sm("facts").stderr
     assert sm.json("facts") == []
 
 
-def test_they_travel_as_files_and_come_back_the_same(known, tmp_path: Path) -> None:
+def test_import_facts_they_travel_as_files_and_come_back_the_same(known, tmp_path: Path) -> None:
     out, again = tmp_path / "out", tmp_path / "again"
     known.ok("export", "--facts", str(out))
     names = sorted(path.name for path in out.iterdir())
@@ -90,7 +90,7 @@ def test_they_travel_as_files_and_come_back_the_same(known, tmp_path: Path) -> N
         assert (again / name).read_text() == (out / name).read_text()
 
 
-def test_with_their_turns_at_hand_they_lead_to_them(known, tmp_path: Path) -> None:
+def test_facts_with_their_turns_at_hand_they_lead_to_them(known, tmp_path: Path) -> None:
     out, chat = tmp_path / "out", tmp_path / "chat.txt"
     known.ok("export", "--facts", str(out))
     known.store = tmp_path / "moved"
@@ -101,7 +101,7 @@ def test_with_their_turns_at_hand_they_lead_to_them(known, tmp_path: Path) -> No
     assert "I moved to Oslo." in known.ok("show", str(oslo["sources"][0]))
 
 
-def test_files_are_not_trusted(known, tmp_path: Path) -> None:
+def test_facts_files_are_not_trusted(known, tmp_path: Path) -> None:
     out = tmp_path / "out"
     known.ok("export", "--facts", str(out))
     path = out / "2024-05-14.json"
@@ -117,7 +117,7 @@ def test_files_are_not_trusted(known, tmp_path: Path) -> None:
     assert "--out or --facts" in known.fails("export", "--facts", str(out), "-o", "x", code=2)
 
 
-def test_the_head_knows_what_is_sure(known) -> None:
+def test_facts_the_head_knows_what_is_sure(known) -> None:
     engine = MemoryEngine(
         memory_config(known.store, memory={"path": str(known.store), "user_name": "Anna", "time_zone": "UTC"}),
         clock=lambda: datetime(2024, 5, 20, tzinfo=UTC),

@@ -35,7 +35,7 @@ def register(sm):
     return sm
 
 
-def test_everybody_and_what_holds(register) -> None:
+def test_people_everybody_and_what_holds(register) -> None:
     text = register.ok("people")
     assert "Anna" in text and "Max" in text and "Clara" in text and "456 Oak Ave" in text
     assert "123 Main St" not in text, "that is over"
@@ -43,26 +43,26 @@ def test_everybody_and_what_holds(register) -> None:
     assert "123 Main St" in register.ok("people", "--all"), "it is a place still"
 
 
-def test_one_person_with_what_held_before(register) -> None:
+def test_people_one_person_with_what_held_before(register) -> None:
     text = register.ok("people", "Anna")
     assert "123 Main St" in text and "2025-06-02" in text and "I moved to" in text
     [anna] = register.json("people", "anna")
     assert [line["value"] for line in anna["before"]] == ["123 Main St"]
 
 
-def test_nobody_of_that_name(register) -> None:
+def test_people_nobody_of_that_name(register) -> None:
     result = register("people", "Zoe")
     assert result.exit_code == 0 and "No Zoe is known; known are Anna" in result.stderr
 
 
-def test_a_timeline_of_a_person_and_of_a_topic(register) -> None:
+def test_people_a_timeline_of_a_person_and_of_a_topic(register) -> None:
     ages = [one["object"] for one in register.json("timeline", "Max") if one["predicate"] == "age"]
     assert ages == ["three", "four"]
     assert "2025-01-06" in register.ok("timeline", "Max")
     assert len(register.json("timeline", "moved")) == 1
 
 
-def test_as_of_a_day(register) -> None:
+def test_people_as_of_a_day(register) -> None:
     def addresses(*args: str) -> list[str]:
         rows = register.json("as-of", *args)["held"]
         names = {one["id"]: one["name"] for one in register.json("people", "--all")}
@@ -77,7 +77,7 @@ def test_as_of_a_day(register) -> None:
     assert register("as-of", "never").exit_code != 0
 
 
-def test_the_engine_tells_the_same(register) -> None:
+def test_people_the_engine_tells_the_same(register) -> None:
     engine = MemoryEngine(memory_config(register.store), readonly=True)
     try:
         graph = engine.graph("user", true=datetime(2025, 3, 1, tzinfo=UTC))
@@ -89,7 +89,7 @@ def test_the_engine_tells_the_same(register) -> None:
         engine.close()
 
 
-def test_a_tool_tells_what_held_and_nothing_hidden(register) -> None:
+def test_people_a_tool_tells_what_held_and_nothing_hidden(register) -> None:
     engine = MemoryEngine(memory_config(register.store))
     try:
         call = Call(engine, "user", 0, 0, engine.clock(), frozenset())

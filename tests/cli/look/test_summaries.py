@@ -38,19 +38,19 @@ def run(path, *args):
     return CliRunner().invoke(app, ["--path", str(path), *args, "--scope", "anna"])
 
 
-def test_a_table_of_what_there_is(path):
+def test_summaries_a_table_of_what_there_is(path):
     done = run(path, "summaries")
     assert done.exit_code == 0, done.output
     assert "2026-05-11" in done.output and "1 made without an LLM" in done.output
 
 
-def test_json_by_kind_and_time(path):
+def test_summaries_json_by_kind_and_time(path):
     found = json.loads(run(path, "summaries", "--json", "--kind", "day").output)
     assert [one["id"] for one in found] == ["summary/day/2026-05-11"]
     assert json.loads(run(path, "summaries", "--json", "--since", "2026-05-12").output) == []
 
 
-def test_one_with_what_it_was_made_from(path):
+def test_summaries_one_with_what_it_was_made_from(path):
     done = run(path, "summaries", "--id", "summary/day/2026-05-11", "--sources")
     assert "[SUMMARY:DAILY]" in done.output and "summary/session/s" in done.output
     done = run(path, "summaries", "--id", "summary/session/s", "--sources")
@@ -58,6 +58,6 @@ def test_one_with_what_it_was_made_from(path):
     assert run(path, "summaries", "--id", "summary/none").exit_code == 2
 
 
-def test_export_as_text(path):
+def test_summaries_export_as_text(path):
     done = run(path, "export", "--summaries")
     assert done.output.count("[SUMMARY:") == 2 and "[/SUMMARY:SESSION]" in done.output

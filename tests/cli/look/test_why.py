@@ -27,7 +27,7 @@ def lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
-def test_what_was_left_out_is_told_with_its_reason(asked) -> None:
+def test_why_what_was_left_out_is_told_with_its_reason(asked) -> None:
     text = asked.ok("why")
     assert "turn 7" in text and "Ben: We moved to Lisbon." in text
     assert "offered" in text and "no room in the block" in text
@@ -40,7 +40,7 @@ def test_what_was_left_out_is_told_with_its_reason(asked) -> None:
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_the_tables_fit_the_terminal(asked, monkeypatch, columns: int) -> None:
+def test_why_the_tables_fit_the_terminal(asked, monkeypatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     for command in (("why",), ("replay", "--turn", "7")):
         text = asked.ok(*command)
@@ -49,11 +49,11 @@ def test_the_tables_fit_the_terminal(asked, monkeypatch, columns: int) -> None:
         assert {"dog", "[bold]everything[/]."} <= words and "…" not in text
 
 
-def test_every_reason_has_words() -> None:
+def test_why_every_reason_has_words() -> None:
     assert {str(reason) for reason in LeftOutReason} <= WORDS.keys()
 
 
-def test_a_row_in_order_and_words_of_reasons_nobody_knows() -> None:
+def test_why_a_row_in_order_and_words_of_reasons_nobody_knows() -> None:
     row = LedgerEntry(
         turn=1, scope="a", session="s", at=FixedClock()(), visible=("chunk/9",),
         offers=(Offer("chunk/1", 0.5),),
@@ -68,7 +68,7 @@ def test_a_row_in_order_and_words_of_reasons_nobody_knows() -> None:
     ]
 
 
-def test_replay_shows_then_and_now_side_by_side(asked) -> None:
+def test_why_replay_shows_then_and_now_side_by_side(asked) -> None:
     text = asked.ok("replay", "--turn", "7")
     assert "then" in text and "now" in text and "Ben: We moved to Lisbon." in text
     assert "then: stage lexical" in text and "now: stage lexical" in text
@@ -77,17 +77,17 @@ def test_replay_shows_then_and_now_side_by_side(asked) -> None:
     assert not {"chunk/7", "chunk/8"} & {one["memory"] for one in found["now"]}
 
 
-def test_replay_of_a_turn_without_a_row(filled) -> None:
+def test_why_replay_of_a_turn_without_a_row(filled) -> None:
     result = filled("replay", "--turn", "4")
     assert result.exit_code == 0 and "No recall was recorded for this turn" in result.stderr
     assert filled.json("replay", "--turn", "4")["then"] is None
 
 
-def test_replay_of_what_is_no_turn(filled) -> None:
+def test_why_replay_of_what_is_no_turn(filled) -> None:
     assert "99 is no turn of a person" in filled.fails("replay", "--turn", "99")
     assert "3 is no turn of a person" in filled.fails("replay", "--turn", "3")
 
 
-def test_replay_works_while_an_agent_runs(asked) -> None:
+def test_why_replay_works_while_an_agent_runs(asked) -> None:
     with asked.held():
         assert "then" in asked.ok("replay", "--turn", "7")

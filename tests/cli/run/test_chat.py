@@ -39,7 +39,7 @@ def roles(server: ScriptedServer, request: int = -1) -> list[str]:
     return [message["role"] for message in server.requests[request]["messages"]]
 
 
-def test_it_remembers_across_runs_and_says_why(run):
+def test_chat_it_remembers_across_runs_and_says_why(run):
     with serving() as server:
         first = run("My dog is called Max.", "/quit", url=server.url)
         second = run("What is my dog called?", "/why", url=server.url)
@@ -53,7 +53,7 @@ def test_it_remembers_across_runs_and_says_why(run):
         assert shown in why
 
 
-def test_the_session_context_is_part_of_the_system_instruction(run):
+def test_chat_the_session_context_is_part_of_the_system_instruction(run):
     with serving() as server:
         run("Good morning.", url=server.url)
         run("Good evening.", url=server.url)
@@ -62,7 +62,7 @@ def test_the_session_context_is_part_of_the_system_instruction(run):
     assert "talked once before" in second and "talked" not in first
 
 
-def test_a_user_has_a_memory_and_a_name_of_their_own(run):
+def test_chat_a_user_has_a_memory_and_a_name_of_their_own(run):
     with serving() as server:
         run("My dog is called Max.", url=server.url, options=("--user", "Anna"))
         other = run("What is my dog called?", url=server.url, options=("--user", "ben"))
@@ -71,7 +71,7 @@ def test_a_user_has_a_memory_and_a_name_of_their_own(run):
     assert "Anna said, “My dog is called Max.”" in same.stdout
 
 
-def test_a_failing_model_is_one_line_and_the_chat_goes_on(run):
+def test_chat_a_failing_model_is_one_line_and_the_chat_goes_on(run):
     def reply(request):
         words = message_text(request["messages"][-1])
         return Failure(500, "out of\nmemory") if "fail" in words else "Fine."
@@ -86,13 +86,13 @@ def test_a_failing_model_is_one_line_and_the_chat_goes_on(run):
     assert "Traceback" not in result.output
 
 
-def test_tokens_appear_as_they_come_without_control_characters(run):
+def test_chat_tokens_appear_as_they_come_without_control_characters(run):
     with serving(lambda request: "one \x1b[31mtwo\x07 [bold]three[/bold]") as server:
         result = run("count", url=server.url)
     assert "one [31mtwo [bold]three[/bold]" in result.stdout and "\x1b" not in result.stdout
 
 
-def test_forget_deletes_the_last_exchange_everywhere(run):
+def test_chat_forget_deletes_the_last_exchange_everywhere(run):
     with serving(lambda request: "Noted.") as server:
         result = run(
             "/forget", "I like tea.", "The code is 4711.", "/forget", "n", "/forget", "y",
@@ -107,7 +107,7 @@ def test_forget_deletes_the_last_exchange_everywhere(run):
     assert again.exit_code == 0
 
 
-def test_the_other_commands(run):
+def test_chat_the_other_commands(run):
     with serving() as server:
         result = run("/why", "/help", "/nonsense", "", "  ", "/stats", "hello", "/why", "/stats",
                      url=server.url)  # fmt: skip
@@ -124,7 +124,7 @@ def test_the_other_commands(run):
 
 
 @pytest.mark.parametrize("leave", [EOFError, KeyboardInterrupt])
-def test_ctrl_d_and_ctrl_c_leave_cleanly(run, monkeypatch, leave):
+def test_chat_ctrl_d_and_ctrl_c_leave_cleanly(run, monkeypatch, leave):
     lines = iter(["hello"])
 
     def read(prompt):
@@ -139,7 +139,7 @@ def test_ctrl_d_and_ctrl_c_leave_cleanly(run, monkeypatch, leave):
     assert result.exit_code == 0 and "Saved." in result.stdout
 
 
-def test_ctrl_c_stops_an_answer_and_not_the_chat(run, monkeypatch):
+def test_chat_ctrl_c_stops_an_answer_and_not_the_chat(run, monkeypatch):
     from slowcat_memory.cli.run import chat_pipeline
 
     started, ask = threading.Event(), chat_pipeline.ChatThread.ask
@@ -179,7 +179,7 @@ def said_in(request: dict) -> str:
     return message_text(request["messages"][-1])
 
 
-def test_a_broken_character_does_not_break_the_chat(run, monkeypatch):
+def test_chat_a_broken_character_does_not_break_the_chat(run, monkeypatch):
     lines = iter(["caf\udce9 au lait", "/quit"])
     monkeypatch.setattr(builtins, "input", lambda prompt: next(lines))
     with serving() as server:
@@ -188,7 +188,7 @@ def test_a_broken_character_does_not_break_the_chat(run, monkeypatch):
     assert result.exit_code == 0
 
 
-def test_it_finds_the_server_by_itself(run, monkeypatch):
+def test_chat_it_finds_the_server_by_itself(run, monkeypatch):
     with serving(model="tiny") as server:
         port = int(server.url.split(":")[2].removesuffix("/v1"))
         known = (model_servers.Known("Ollama", port, ("ollama serve",)),)
@@ -198,7 +198,7 @@ def test_it_finds_the_server_by_itself(run, monkeypatch):
     assert "tiny, Ollama at http://127.0.0.1" in result.stdout
 
 
-def test_without_a_server_it_says_what_to_start(run, monkeypatch):
+def test_chat_without_a_server_it_says_what_to_start(run, monkeypatch):
     monkeypatch.setattr(model_servers.find_servers, "__defaults__", (0.3, ()))
     result = run("hello")
     assert result.exit_code == 1
@@ -206,13 +206,13 @@ def test_without_a_server_it_says_what_to_start(run, monkeypatch):
         assert command in result.stdout
 
 
-def test_another_machine_is_refused(run):
+def test_chat_another_machine_is_refused(run):
     result = run("hello", url="http://192.0.2.1/v1")
     assert result.exit_code == 1 and "not this machine" in " ".join(result.output.split())
     assert "Traceback" not in result.output
 
 
-def test_a_bad_user_is_refused(run):
+def test_chat_a_bad_user_is_refused(run):
     with serving() as server:
         result = run("hello", url=server.url, options=("--user", "two words"))
     assert result.exit_code == 1 and "cannot name a scope" in result.output

@@ -38,7 +38,7 @@ def filled(sm):
 # ------------------------------------------------------------------- jobs
 
 
-def test_jobs_shows_what_waits_what_was_given_up_and_what_was_done(filled) -> None:
+def test_idle_jobs_shows_what_waits_what_was_given_up_and_what_was_done(filled) -> None:
     said = filled.ok("jobs")
     for word in (
         "Waiting",
@@ -54,26 +54,26 @@ def test_jobs_shows_what_waits_what_was_given_up_and_what_was_done(filled) -> No
     assert "hello" not in said
 
 
-def test_jobs_of_a_new_store_says_that_nothing_waits(sm) -> None:
+def test_idle_jobs_of_a_new_store_says_that_nothing_waits(sm) -> None:
     Store.open(sm.store).close()
     assert sm.ok("jobs").strip() == "No tasks are waiting."
 
 
-def test_jobs_for_a_script(filled) -> None:
+def test_idle_jobs_for_a_script(filled) -> None:
     found = filled.json("jobs")
     assert {row["id"] for row in found["tasks"]} >= {"notes/anna/1", "other/anna/4"}
     assert found["runs"][0]["outcome"] == "dead"
     assert found["forecast"]["left"] == {"notes": 1, "other": 1}
 
 
-def test_jobs_shows_one_task(filled) -> None:
+def test_idle_jobs_shows_one_task(filled) -> None:
     said = filled.ok("jobs", "show", "notes/anna/1")
     assert "failed" in said and "BadAnswerError: no 1" in said and "Last runs" in said
     assert "Not waiting; last run: done." in filled.ok("jobs", "show", "notes/anna/9")
     assert filled("jobs", "show", "no/such/task").exit_code == 2
 
 
-def test_retry_makes_a_task_as_good_as_new(filled) -> None:
+def test_idle_retry_makes_a_task_as_good_as_new(filled) -> None:
     assert "1 task will be tried again" in filled.ok("jobs", "retry", "notes/anna/1")
     row = filled.json("jobs", "show", "notes/anna/1")["task"]
     assert row.get("attempts", 0) == 0 and row.get("state", "waiting") == "waiting"
@@ -83,13 +83,13 @@ def test_retry_makes_a_task_as_good_as_new(filled) -> None:
     assert filled("jobs", "retry", "no/such/task").exit_code == 2
 
 
-def test_drop_takes_a_task_away(filled) -> None:
+def test_idle_drop_takes_a_task_away(filled) -> None:
     assert "Dropped" in filled.ok("jobs", "drop", "other/anna/4")
     assert filled.json("jobs")["forecast"]["left"] == {"notes": 1}
     assert filled("jobs", "drop", "other/anna/4").exit_code == 2
 
 
-def test_an_agent_at_work_lets_jobs_be_listed_not_changed(filled) -> None:
+def test_idle_an_agent_at_work_lets_jobs_be_listed_not_changed(filled) -> None:
     with filled.held():
         assert "Failed" in filled.ok("jobs")
         assert filled("jobs", "retry", "--all-dead").exit_code == 1
@@ -113,7 +113,7 @@ def test_idle_knows_its_jobs(sm) -> None:
     assert result.exit_code == 2 and "juggling" in result.stderr
 
 
-def test_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
+def test_idle_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
@@ -126,7 +126,7 @@ def test_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
     assert result.exit_code == 0 and "Unfinished tasks" in result.stdout
 
 
-def test_what_is_left_is_told_by_the_code(sm, monkeypatch) -> None:
+def test_idle_what_is_left_is_told_by_the_code(sm, monkeypatch) -> None:
     Store.open(sm.store).close()
     monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 3)
     result = sm("idle", "--until-done")
@@ -136,7 +136,7 @@ def test_what_is_left_is_told_by_the_code(sm, monkeypatch) -> None:
 # ------------------------------------------------------------------- forecasts
 
 
-def test_a_forecast_goes_by_what_each_job_took() -> None:
+def test_idle_a_forecast_goes_by_what_each_job_took() -> None:
     tasks = [task("1"), task("2"), task("3", "other"), task("4", state="dead")]
     runs = [
         ran(task("8"), ms=2000, tokens_in=150, tokens_out=50),
@@ -151,7 +151,7 @@ def test_a_forecast_goes_by_what_each_job_took() -> None:
     assert describe(now) == "3 left (notes 2, other 1), 50 tok/s, about 9 s"
 
 
-def test_without_a_run_nothing_is_forecast_ofn() -> None:
+def test_idle_without_a_run_nothing_is_forecast_ofn() -> None:
     now = forecast_of([task("1")], [])
     assert now.left_s is None and describe(now) == "1 left (notes 1)"
     assert forecast_of([], []).left_s is None and describe(forecast_of([], [])) == "nothing to do"
@@ -161,5 +161,5 @@ def test_without_a_run_nothing_is_forecast_ofn() -> None:
     ("seconds", "text"),
     [(0, "1 s"), (40, "40 s"), (180, "3 min"), (7200, "2 h"), (7500, "2 h 5 min")],
 )
-def test_durations(seconds, text) -> None:
+def test_idle_durations(seconds, text) -> None:
     assert duration(seconds) == text

@@ -29,19 +29,19 @@ def found(sm: Any, *options: str, code: int = 0) -> dict[str, dict[str, Any]]:
     return {one["what"]: one for one in sorted(every, key=lambda one: one["state"])}
 
 
-def test_a_sound_memory(kept: Any) -> None:
+def test_doctor_a_sound_memory(kept: Any) -> None:
     told = found(kept)
     assert {what for what, one in told.items() if one["state"] == "wrong"} == set()
     assert {"permissions", "disk", "store", "index", "model", "vectors", "queue"} <= set(told)
     assert "Nothing is wrong" in kept.ok("doctor")
 
 
-def test_without_a_store_there_is_nothing_to_be_wrong(sm: Any) -> None:
+def test_doctor_without_a_store_there_is_nothing_to_be_wrong(sm: Any) -> None:
     assert found(sm)["store"]["state"] == "note"
     assert not sm.store.exists()
 
 
-def test_others_are_shut_out(kept: Any) -> None:
+def test_doctor_others_are_shut_out(kept: Any) -> None:
     (kept.store / "data.mdb").chmod(0o644)
     assert found(kept, code=1)["permissions"]["repairable"]
     assert "data.mdb" in kept("doctor").stdout
@@ -49,7 +49,7 @@ def test_others_are_shut_out(kept: Any) -> None:
     assert (kept.store / "data.mdb").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_damaged_index_is_built_anew(kept: Any) -> None:
+def test_doctor_a_damaged_index_is_built_anew(kept: Any) -> None:
     file = _index_file(kept.store)
     file.write_bytes(file.read_bytes() + b"x")
     assert "is damaged" in found(kept, code=1)["index"]["found"]
@@ -57,7 +57,7 @@ def test_a_damaged_index_is_built_anew(kept: Any) -> None:
     assert "tea" in kept.ok("search", "tea", "--scope", "anna")
 
 
-def test_a_store_that_does_not_read_is_replaced_by_what_does(kept: Any) -> None:
+def test_doctor_a_store_that_does_not_read_is_replaced_by_what_does(kept: Any) -> None:
     data = kept.store / "data.mdb"
     data.write_bytes(data.read_bytes()[:4096])
     (kept.store / "running").touch(mode=0o600)
@@ -67,7 +67,7 @@ def test_a_store_that_does_not_read_is_replaced_by_what_does(kept: Any) -> None:
     assert list(kept.store.glob("corrupt-*"))
 
 
-def test_work_that_was_given_up_is_told_and_left_alone(kept: Any) -> None:
+def test_doctor_work_that_was_given_up_is_told_and_left_alone(kept: Any) -> None:
     engine = MemoryEngine(memory_config(kept.store))
     dead = Task(id="dream/anna/x", job="dream", key="x", created=engine.clock(), state="dead")
     engine.store.apply("dream", WriteBatch(tasks=(dead,))).wait(None)
@@ -76,20 +76,20 @@ def test_work_that_was_given_up_is_told_and_left_alone(kept: Any) -> None:
     assert "dream" in told["found"] and not told["repairable"]
 
 
-def test_an_llm_that_does_not_answer(kept: Any) -> None:
+def test_doctor_an_llm_that_does_not_answer(kept: Any) -> None:
     kept.config.write_text(
         kept.config.read_text() + '[thinking]\nurl = "http://127.0.0.1:9/v1"\n', "utf-8"
     )
     assert found(kept, code=1)["LLM"]["state"] == "wrong"
 
 
-def test_it_looks_while_an_agent_runs(kept: Any) -> None:
+def test_doctor_it_looks_while_an_agent_runs(kept: Any) -> None:
     with kept.held():
         assert found(kept)["store"]["state"] == "fine"
         assert "open for writing" in kept.fails("reindex")
 
 
-def test_the_index_is_made_anew(kept: Any) -> None:
+def test_doctor_the_index_is_made_anew(kept: Any) -> None:
     before = _index_file(kept.store).parent.name
     assert "1 scope" in kept.ok("reindex", "--scope", "anna")
     assert _index_file(kept.store).parent.name != before

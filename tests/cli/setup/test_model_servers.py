@@ -44,7 +44,7 @@ async def serve(handler) -> tuple[web.AppRunner, int]:
     return runner, runner.addresses[0][1]
 
 
-def test_servers_are_found_with_their_models_in_the_order_of_the_list():
+def test_server_servers_are_found_with_their_models_in_the_order_of_the_list():
     async def scenario():
         async with ScriptedServer(model="one") as first, ScriptedServer(model="two") as second:
             known = (
@@ -60,7 +60,7 @@ def test_servers_are_found_with_their_models_in_the_order_of_the_list():
     run(scenario())
 
 
-def test_a_silent_server_costs_no_more_than_the_timeout():
+def test_model_servers_a_silent_server_costs_no_more_than_the_timeout():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -71,7 +71,7 @@ def test_a_silent_server_costs_no_more_than_the_timeout():
 
 
 @pytest.mark.parametrize("proxy", ["http_proxy", "HTTP_PROXY", "ALL_PROXY"])
-def test_no_proxy_is_asked(monkeypatch, proxy):
+def test_model_servers_no_proxy_is_asked(monkeypatch, proxy):
     async def scenario():
         async with ScriptedServer(model="here") as server:
             monkeypatch.setenv(proxy, f"http://127.0.0.1:{free_port()}")
@@ -85,7 +85,7 @@ def test_no_proxy_is_asked(monkeypatch, proxy):
     run(scenario())
 
 
-def test_a_redirect_is_not_followed():
+def test_model_servers_a_redirect_is_not_followed():
     async def scenario():
         async with ScriptedServer() as target:
 
@@ -101,7 +101,7 @@ def test_a_redirect_is_not_followed():
 
 
 @pytest.mark.parametrize("answer", ["", "<html>", "[]", '{"data": 3}', '{"data": [{}]}'])
-def test_nonsense_is_no_model_server(answer):
+def test_model_servers_nonsense_is_no_model_server(answer):
     async def scenario():
         runner, there = await serve(lambda _: asyncio.sleep(0, web.Response(text=answer)))
         assert await in_thread(find_servers, 1.0, (Known("x", there, ()),)) == []
@@ -110,7 +110,7 @@ def test_nonsense_is_no_model_server(answer):
     run(scenario())
 
 
-def test_a_server_without_models_is_found_but_has_nothing_to_talk_to():
+def test_model_servers_a_server_without_models_is_found_but_has_nothing_to_talk_to():
     async def scenario():
         empty = web.json_response
         runner, there = await serve(lambda _: asyncio.sleep(0, empty({"data": None})))
@@ -124,12 +124,12 @@ def test_a_server_without_models_is_found_but_has_nothing_to_talk_to():
         server.model()
 
 
-def test_the_first_model_that_talks_is_taken():
+def test_server_the_first_model_that_talks_is_taken():
     server = Server("x", "http://127.0.0.1/v1", ("text-embedding-nomic", "qwen3-4b", "gemma"))
     assert server.model() == "qwen3-4b" and server.model("gemma") == "gemma"
 
 
-def test_only_this_machine_is_talked_to():
+def test_model_servers_only_this_machine_is_talked_to():
     with pytest.raises(EndpointRefusedError, match="not this machine"):
         choose_server("http://192.0.2.1:1234/v1")
     with pytest.raises(ConfigError):
@@ -138,7 +138,7 @@ def test_only_this_machine_is_talked_to():
         choose_server(f"http://127.0.0.1:{free_port()}/v1")
 
 
-def test_three_servers_are_known_by_their_usual_ports():
+def test_model_servers_three_servers_are_known_by_their_usual_ports():
     assert {(known.name, known.port) for known in KNOWN} == {
         ("LM Studio", 1234),
         ("Ollama", 11434),

@@ -27,7 +27,7 @@ BREAD = talk(
 )
 
 
-def test_windows_begin_with_a_user_turn() -> None:
+def test_episodes_windows_begin_with_a_user_turn() -> None:
     turns = [*talk("a", "b", "c", "d", "e", "f"), *talk("g", first=7)]
     assert [[t.text for t in one] for one in episodes.windows(turns[1:], 2, whole=False)] == [
         list("cdef")
@@ -39,12 +39,12 @@ def test_windows_begin_with_a_user_turn() -> None:
     assert episodes.windows([], 2, whole=True) == []
 
 
-def test_is_substantial_ignores_small_talk() -> None:
+def test_episodes_is_substantial_ignores_small_talk() -> None:
     assert episodes.is_substantial(BREAD, OPTIONS)
     assert not episodes.is_substantial(talk("hello there", "hi", "thank you", "bye"), OPTIONS)
 
 
-def test_is_cooled_down_novelty_and_continues() -> None:
+def test_episodes_is_cooled_down_novelty_and_continues() -> None:
     one = episodes.new(BREAD, episodes.by_rule(BREAD, WORDS), UTC, NOW, Made(job="episodes"))
     assert (one.id, one.facets["day"], one.facets["merged"]) == ("episode/1", "2026-05-12", "0")
     soon = talk("The sourdough bread is baked with rye", at=NOW + timedelta(minutes=30), first=9)
@@ -65,7 +65,7 @@ def test_is_cooled_down_novelty_and_continues() -> None:
     assert (longer.id, longer.facets["merged"], longer.sources) == (one.id, "1", (1, 2, 3, 4, 9))
 
 
-def test_kept_checks_an_answer_against_the_window() -> None:
+def test_episodes_kept_checks_an_answer_against_the_window() -> None:
     base = ground(BREAD, UTC)
     assert (
         episodes.kept(EpisodeText("Anna baked sourdough. Ben ate it in Rome."), base)

@@ -12,7 +12,7 @@ from slowcat_memory.core.blocks.statements import (
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 
 
-def test_kept_returns_supported_lines() -> None:
+def test_build_prompt_kept_returns_supported_lines() -> None:
     said = [SourcedLine(text="Anna went from Lisbon to Porto.", at=NOW)]
     ground = ground_of(said, ("Anna",), UTC)
     answer = BlockLines(

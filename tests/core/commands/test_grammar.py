@@ -37,7 +37,7 @@ def test_recognise_with_loose_rules_is_caught_by_the_list(monkeypatch: pytest.Mo
     assert rates(sentences())["false_alarm_share"] > 0.1
 
 
-def test_list_has_no_sentence_twice() -> None:
+def test_grammar_list_has_no_sentence_twice() -> None:
     lines = DATA.read_text().splitlines()
     assert len(lines) == len(set(lines)) > 400
 

@@ -170,7 +170,7 @@ def test_check_reply_notes_are_few_short_and_say_what_was_said():
     assert found.dropped == 1, "one sentence names somebody that nobody named"
 
 
-def test_tidy_removes_a_label():
+def test_descriptions_tidy_removes_a_label():
     found = keep(DescribedTurn(1, "[1] Ada names her pet.", ["Question 1: Who is Hugo?"]))
     assert found.found[1].context == "Ada names her pet."
     assert found.found[1].questions == ("Who is Hugo?",)

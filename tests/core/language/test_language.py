@@ -113,19 +113,19 @@ def read(folder: Path) -> Language:
     return language.read(folder.name)
 
 
-def test_read_takes_a_folder_for_a_language(dutch: Path) -> None:
+def test_language_read_takes_a_folder_for_a_language(dutch: Path) -> None:
     assert list(missing(read(dutch), ENGLISH)) == []
 
 
 @pytest.mark.parametrize("table", ["commands", "gate", "time", "injection"])
-def test_read_names_the_table_that_a_folder_lacks(dutch: Path, table: str) -> None:
+def test_language_read_names_the_table_that_a_folder_lacks(dutch: Path, table: str) -> None:
     init = dutch / "__init__.py"
     init.write_text(re.sub(rf"    {table}=[\w.]+,\n", "", init.read_text()))
     with pytest.raises(TypeError, match=f"'{table}'"):
         read(dutch)
 
 
-def test_read_names_the_module_that_a_folder_lacks(dutch: Path) -> None:
+def test_language_read_names_the_module_that_a_folder_lacks(dutch: Path) -> None:
     (dutch / "statements.py").unlink()
     with pytest.raises(ImportError, match="statements"):
         read(dutch)
@@ -139,32 +139,34 @@ def edit(file: Path, pattern: str, by: str) -> None:
 
 
 @pytest.mark.parametrize("section", ["commands", "gate", "tones", "summary"])
-def test_read_names_the_section_of_words_that_a_folder_lacks(dutch: Path, section: str) -> None:
+def test_language_read_names_the_section_of_words_that_a_folder_lacks(
+    dutch: Path, section: str
+) -> None:
     edit(dutch / "words.toml", rf"^\[{section}\]", "[other]")
     with pytest.raises(KeyError, match=section):
         read(dutch)
 
 
 @pytest.mark.parametrize("name", ["dates", "blocks", "icebreakers"])
-def test_read_names_the_sentences_that_a_folder_lacks(dutch: Path, name: str) -> None:
+def test_language_read_names_the_sentences_that_a_folder_lacks(dutch: Path, name: str) -> None:
     edit(dutch / "sentences.toml", rf"^\[{name}\]", "[other]")
     with pytest.raises(msgspec.ValidationError, match=name):
         read(dutch)
 
 
-def test_read_names_a_sentence_that_is_empty(dutch: Path) -> None:
+def test_language_read_names_a_sentence_that_is_empty(dutch: Path) -> None:
     edit(dutch / "sentences.toml", r'^unknown = ".*"', 'unknown = ""')
     with pytest.raises(ValueError, match="dutch: nothing in memory_block.unknown"):
         read(dutch)
 
 
-def test_read_names_a_list_that_is_not_there(dutch: Path) -> None:
+def test_language_read_names_a_list_that_is_not_there(dutch: Path) -> None:
     edit(dutch / "words.toml", "^please = .*", "")
     with pytest.raises(ValueError, match="dutch: nothing in gate.please"):
         read(dutch)
 
 
-def test_every_folder_has_the_same_files() -> None:
+def test_language_every_folder_has_the_same_files() -> None:
     names = {path.name for path in (FOLDER / "english").iterdir()} - {"vocabulary.py"}
     for one in LANGUAGES:
         assert {path.name for path in (FOLDER / one.name).iterdir()} >= names

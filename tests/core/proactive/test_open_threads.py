@@ -83,7 +83,7 @@ def test_kept_needs_a_question_that_the_record_supports(text: str, good: bool) -
     assert bool(kept(Phrased(text), ground_of([exam.said], ("Anna",), UTC))) == good
 
 
-def test_icebreaker_waits_until_it_is_due() -> None:
+def test_open_threads_icebreaker_waits_until_it_is_due() -> None:
     later = Memory(
         id="icebreaker/1", kind="icebreaker", scope="anna", speaker="Anna", text="Ask.",
         valid_from=NOW + timedelta(days=1), valid_to=NOW + timedelta(days=9), importance=0.9,

@@ -79,7 +79,7 @@ def test_is_quiet_follows_local_time_at_a_change_of_clocks() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["22-8", "22:00", "25:00-08:00", "22:60-08:00", "22:00-08:00 "])
-def test_options_refuse_wrong_quiet_hours(wrong: str) -> None:
+def test_policy_options_refuse_wrong_quiet_hours(wrong: str) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"quiet_hours": wrong}, IcebreakerOptions)
     assert msgspec.convert({"quiet_hours": ""}, IcebreakerOptions).quiet_hours == ""
@@ -120,7 +120,7 @@ def test_choose_nothing_after_a_short_absence() -> None:
     assert chosen(one, last=NOON, min_absence_h=0.0) == "one"
 
 
-def test_icebreakers_and_blocks_are_not_findable() -> None:
+def test_policy_icebreakers_and_blocks_are_not_findable() -> None:
     assert not findable(icebreaker("a")) and not findable(icebreaker("a", kind=ANY_HOUR))
     assert not findable(icebreaker("a", kind="block/persona"))
     assert findable(icebreaker("a", kind="note")) and findable(icebreaker("a", kind="blocks"))

@@ -25,7 +25,7 @@ def kind(need: Need) -> str:
     return "somebody" if need.asks_somebody else "content"
 
 
-def test_there_are_enough_sentences_of_each_language() -> None:
+def test_recall_gate_there_are_enough_sentences_of_each_language() -> None:
     assert len(SENTENCES) >= 150 and {one[0] for one in SENTENCES} == {
         one.name for one in LANGUAGES
     }
@@ -33,13 +33,13 @@ def test_there_are_enough_sentences_of_each_language() -> None:
 
 
 @pytest.mark.parametrize(("language", "expected", "sentence"), SENTENCES)
-def test_what_a_sentence_needs(language: str, expected: str, sentence: str) -> None:
+def test_recall_gate_what_a_sentence_needs(language: str, expected: str, sentence: str) -> None:
     assert kind(judge(sentence, language)) == expected
 
 
 @pytest.mark.parametrize(("language", "expected", "sentence"), SENTENCES)
 @pytest.mark.parametrize("said", [str.lower, str.upper, lambda text: text.rstrip("?!.")])
-def test_recognisers_leave_marks_and_capitals_out(
+def test_recall_gate_recognisers_leave_marks_and_capitals_out(
     said: object, language: str, expected: str, sentence: str
 ) -> None:
     need = judge(said(sentence), language)  # type: ignore[operator]
@@ -53,7 +53,7 @@ def test_recognisers_leave_marks_and_capitals_out(
 
 @pytest.mark.parametrize(("language", "expected", "sentence"), SENTENCES)
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_one_word_of_content_is_enough_to_look_it_up(
+def test_recall_gate_one_word_of_content_is_enough_to_look_it_up(
     place: str, language: str, expected: str, sentence: str
 ) -> None:
     for word in CONTENT:
@@ -70,11 +70,11 @@ def test_one_word_of_content_is_enough_to_look_it_up(
         ("okay, where is Max", "okay, where is Max"),
     ],
 )
-def test_what_follows_a_greeting_is_looked_up(said: str, query: str) -> None:
+def test_recall_gate_what_follows_a_greeting_is_looked_up(said: str, query: str) -> None:
     assert judge(said).query == query
 
 
-def test_only_silence_and_signs_need_nothing() -> None:
+def test_recall_gate_only_silence_and_signs_need_nothing() -> None:
     assert judge("").query == judge("?!").query == judge("👍").query == ""
 
 
@@ -88,17 +88,17 @@ def test_only_silence_and_signs_need_nothing() -> None:
         ("tomorrow I fly to Lisbon", False),
     ],
 )
-def test_questions_that_need_the_time_are_told_apart(said: str, asks: bool) -> None:
+def test_recall_gate_questions_that_need_the_time_are_told_apart(said: str, asks: bool) -> None:
     assert judge(said).asks_time is asks
 
 
 @given(st.text(max_size=500), st.sampled_from([one.name for one in LANGUAGES]))
-def test_anything_can_be_said(text: str, language: str) -> None:
+def test_recall_gate_anything_can_be_said(text: str, language: str) -> None:
     need = judge(text, language)
     assert need.query == "" or text.endswith(need.query)
 
 
-def test_only_the_beginning_and_the_end_of_a_long_text_are_read() -> None:
+def test_recall_gate_only_the_beginning_and_the_end_of_a_long_text_are_read() -> None:
     long = "okay " * 50_000
     assert judge(long).query == long  # whatever so long says
     assert judge(f"hello, {long} what's my sister's name?").query.startswith("okay")

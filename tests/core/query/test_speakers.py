@@ -23,7 +23,7 @@ MANY = ("Will", "May Berg", "Rose", "Mary Ann", "José", "小林", "O'Neill", "U
         ("where is my dog", "where is my dog"),
     ],
 )
-def test_names_become_pronouns(text: str, made: str) -> None:
+def test_speakers_names_become_pronouns(text: str, made: str) -> None:
     assert without_names(text, TWO) == made
 
 
@@ -52,7 +52,7 @@ def test_names_become_pronouns(text: str, made: str) -> None:
         ("", []),
     ],
 )
-def test_words_are_names_only_where_they_are_written_as_one(text, speakers) -> None:
+def test_speakers_named_words_are_names_only_where_they_are_written_as_one(text, speakers) -> None:
     assert speakers_named(text, MANY) == speakers
 
 
@@ -67,7 +67,7 @@ def test_speakers_who_share_a_name_are_all_meant() -> None:
 @pytest.mark.parametrize(
     "text", ["Caroline?", "Who is Caroline?", "caroline's", "What about James"]
 )
-def test_a_query_that_is_only_a_name_keeps_it(text: str) -> None:
+def test_speakers_a_query_that_is_only_a_name_keeps_it(text: str) -> None:
     assert without_names(text, TWO) == text
 
 
@@ -78,24 +78,26 @@ def test_without_names_there_is_nothing_to_take_out() -> None:
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=12), max_size=4))
-def test_no_query_is_emptied_and_no_name_breaks_the_pattern(text: str, names) -> None:
+def test_speakers_named_no_query_is_emptied_and_no_name_breaks_the_pattern(
+    text: str, names
+) -> None:
     assert bool(without_names(text, names).strip()) == bool(text.strip())
     assert set(speakers_named(text, names)) <= set(names)
 
 
 @given(st.sampled_from(["Kim Berg", "Zoë", "Bartholomew"]), st.booleans())
-def test_a_name_that_is_no_word_is_found_in_any_case(name: str, lower: bool) -> None:
+def test_speakers_named_a_name_that_is_no_word_is_found_in_any_case(name: str, lower: bool) -> None:
     said = f"did {name} call from the lake"
     said = said.lower() if lower else said
     assert speakers_named(said, [name]) == [name]
     assert without_names(said, [name]) == "did they call from the lake"
 
 
-def test_the_lists_are_lower_case() -> None:
+def test_speakers_the_lists_are_lower_case() -> None:
     assert all(word == word.lower() for word in COMMON_NAMES | ROLES)
 
 
-def test_it_is_cheap_once_compiled() -> None:
+def test_speakers_it_is_cheap_once_compiled() -> None:
     text, laps = "Where did Caroline's brother go after he had met James in Lisbon?", []
     for _ in range(50):
         began = time.perf_counter()

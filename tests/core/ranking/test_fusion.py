@@ -149,7 +149,7 @@ def test_normalise_whatever_comes_in_every_view_is_0_to_1(
 # ------------------------------------------------------------------- views to one score
 
 
-def test_weights_are_those_of_the_views_and_of_nothing_else() -> None:
+def test_fusion_weights_are_those_of_the_views_and_of_nothing_else() -> None:
     made = dict(dense=0.1, tokens=0.2, window=0.3, turn=0.4, session=0.5, keys=0.7)
     of_keys = {"turn_with_keys": 0.4, "window_with_keys": 0.3}
     options = FuseOptions(**made, **of_keys, rerank=7, smoothing=0.9)  # type: ignore[arg-type]
@@ -161,14 +161,14 @@ def test_weights_are_those_of_the_views_and_of_nothing_else() -> None:
     assert sum(usual.values()) - usual["turn"] == pytest.approx(1.0)
 
 
-def test_keyed_share_counts_as_many_as_have_any() -> None:
+def test_fusion_keyed_share_counts_as_many_as_have_any() -> None:
     some = [fusion.keyed_share(array([0.5] * n + [NAN] * (8 - n))) for n in (0, 2, 8)]
     assert some == [0.0, 0.25, 1.0]
     assert fusion.keyed_share(None) == 0.0 == fusion.keyed_share(array([]))
 
 
 @given(weight, weight, weight, st.booleans())
-def test_fuse_missing_views_give_their_weight_to_the_others(
+def test_fusion_fuse_missing_views_give_their_weight_to_the_others(
     dense: float, window: float, tokens: float, has_dense: bool
 ) -> None:
     options = FuseOptions(dense=dense, window=window, tokens=tokens)
@@ -178,7 +178,7 @@ def test_fuse_missing_views_give_their_weight_to_the_others(
     assert fused[0] > fused[1] > fused[2] == 0
 
 
-def test_fuse_only_the_ratio_of_weights_counts() -> None:
+def test_fusion_fuse_only_the_ratio_of_weights_counts() -> None:
     made = {"turn": array([0.2, 1.0]), "dense": array([1.0, 0.4]), "session": array([0.5, 0.5])}
     small = FuseOptions(dense=0.1, tokens=0.9, window=0.9, turn=0.2, session=0.1)
     large = FuseOptions(dense=1.0, tokens=0.0, window=0.0, turn=2.0, session=1.0)
@@ -187,13 +187,13 @@ def test_fuse_only_the_ratio_of_weights_counts() -> None:
         assert fusion.fuse(made, options).tolist() == pytest.approx(expected)
 
 
-def test_fuse_weight_on_nothing_but_what_is_missing_leaves_all_the_others_equal() -> None:
+def test_fusion_fuse_weight_on_nothing_but_what_is_missing_leaves_all_the_others_equal() -> None:
     options = FuseOptions(dense=0, tokens=1, window=0, turn=0, turn_by_words=0, session=0)
     made = {"turn": array([1.0, 0.0]), "window": array([0.5, 0.5])}
     assert fusion.fuse(made, options).tolist() == pytest.approx([0.75, 0.25])
 
 
-def test_fuse_a_turns_own_words_count_more_where_there_are_no_vectors() -> None:
+def test_fusion_fuse_a_turns_own_words_count_more_where_there_are_no_vectors() -> None:
     lexical = {"turn": array([1.0, 0.0]), "window": array([0.0, 1.0])}
     options = FuseOptions(window=0.25, turn=0.05, turn_by_words=0.75, session=0, dense=0.7)
     assert fusion.fuse(lexical, options).tolist() == pytest.approx([0.75, 0.25])
@@ -202,7 +202,7 @@ def test_fuse_a_turns_own_words_count_more_where_there_are_no_vectors() -> None:
 
 
 @given(bm25, st.randoms(use_true_random=False))
-def test_fuse_the_order_of_candidates_does_not_matter(scores: list[float], chance) -> None:
+def test_fusion_fuse_the_order_of_candidates_does_not_matter(scores: list[float], chance) -> None:
     options = FuseOptions()
     made = views(scores)
     order = list(range(len(scores)))

@@ -22,7 +22,7 @@ def test_importance_of_words(text, adds):
     assert importance.importance_of_words(text) == pytest.approx(0.5 + adds)
 
 
-def test_use_score_fades_and_never_outweighs_a_pin():
+def test_importance_use_score_fades_and_never_outweighs_a_pin():
     once = importance.use_score([NOW], NOW)
     assert once == 1.0
     assert importance.use_score([NOW - 14 * DAY], NOW) == pytest.approx(0.5)

@@ -15,7 +15,7 @@ DAY = 86_400.0
 NOW = 1000 * DAY
 
 
-def test_tiers_have_the_sizes_of_the_requirements():
+def test_tiering_tiers_have_the_sizes_of_the_requirements():
     assert [(t.name, t.size, t.codec) for t in tiering.TIERS] == [
         ("hot", 200, "raw"), ("warm", 500, "lz4"), ("cold", None, "zstd")
     ]  # fmt: skip

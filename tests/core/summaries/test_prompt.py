@@ -170,7 +170,7 @@ def test_conversations_join_sessions_with_a_short_silence_between():
         (range(6), []),
     ],
 )
-def test_stretches_of_what_is_not_covered(covered, due):
+def test_prompt_stretches_of_what_is_not_covered(covered, due):
     assert due_runs(range(8), covered, 3) == due
 
 

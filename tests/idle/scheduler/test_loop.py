@@ -43,7 +43,7 @@ def fails(*errors):
 # ------------------------------------------------------------------- what goes well
 
 
-def test_idle_loop_what_is_due_is_done_once_and_written_down(rig):
+def test_loop_idle_loop_what_is_due_is_done_once_and_written_down(rig):
     job = Fake()
     one = rig(job)
     one.say("a", "b")
@@ -56,7 +56,7 @@ def test_idle_loop_what_is_due_is_done_once_and_written_down(rig):
     assert len(job.steps) == 2, "done again"
 
 
-def test_idle_loop_it_goes_on_where_it_was_after_a_restart(rig):
+def test_loop_idle_loop_it_goes_on_where_it_was_after_a_restart(rig):
     one = rig(Fake(behave=fails(*[BadAnswerError("no")] * 2)))
     one.say("a")
     one.done(patience_s=5)
@@ -66,7 +66,7 @@ def test_idle_loop_it_goes_on_where_it_was_after_a_restart(rig):
     assert again.done() == 0 and job.steps == ["1"] and again.made() == ["fake-1"]
 
 
-def test_idle_loop_rank_goes_first_then_the_newest(rig):
+def test_loop_idle_loop_rank_goes_first_then_the_newest(rig):
     job = Fake(trigger=Trigger())
     job.plan = lambda context: None
     one = rig(job)
@@ -81,7 +81,7 @@ def test_idle_loop_rank_goes_first_then_the_newest(rig):
     assert job.steps == ["urgent", "new", "old", "late"]
 
 
-def test_idle_loop_only_the_jobs_that_were_named_are_done(rig):
+def test_loop_idle_loop_only_the_jobs_that_were_named_are_done(rig):
     this, other = Fake("this"), Fake("other")
     one = rig(this, other)
     one.say("a")
@@ -89,7 +89,7 @@ def test_idle_loop_only_the_jobs_that_were_named_are_done(rig):
     assert this.steps == ["1"] and other.plans == 0
 
 
-def test_idle_loop_beside_a_drain_of_named_jobs_nothing_else_is_done(rig):
+def test_loop_idle_loop_beside_a_drain_of_named_jobs_nothing_else_is_done(rig):
     """The hosted loop runs all the time; what was asked for is done first, and alone."""
     this, other = Fake("this"), Fake("other")
     one = rig(this, other)
@@ -107,7 +107,7 @@ def test_idle_loop_beside_a_drain_of_named_jobs_nothing_else_is_done(rig):
     assert asyncio.run(asyncio.wait_for(both(), 20)) == (0, (["1", "2", "3"], []))
 
 
-def test_idle_loop_who_looked_at_all_there_was_is_not_asked_after_every_step(rig):
+def test_loop_idle_loop_who_looked_at_all_there_was_is_not_asked_after_every_step(rig):
     """Upkeep follows what other jobs change: once at first, and once when they are done."""
     worker, keeper = Fake("worker"), Fake("keeper", trigger=Trigger(every_s=3600))
     moves = iter(range(1, 1000))
@@ -130,7 +130,7 @@ def test_idle_loop_who_looked_at_all_there_was_is_not_asked_after_every_step(rig
     assert keeper.plans <= 4
 
 
-def test_idle_loop_a_job_is_asked_until_its_cursor_stands_still(rig):
+def test_loop_idle_loop_a_job_is_asked_until_its_cursor_stands_still(rig):
     class Pieces(Fake):
         def plan(self, context):
             plan = super().plan(context)
@@ -153,7 +153,7 @@ def test_idle_loop_a_job_is_asked_until_its_cursor_stands_still(rig):
     assert sorted(job.steps) == list("12345")
 
 
-def test_idle_loop_a_cursor_that_never_stands_still_holds_nobody(rig, monkeypatch):
+def test_loop_idle_loop_a_cursor_that_never_stands_still_holds_nobody(rig, monkeypatch):
     monkeypatch.setattr("slowcat_memory.idle.scheduler.planner.MOST_PLANS", 20)
 
     class Spinning(Fake):
@@ -168,7 +168,7 @@ def test_idle_loop_a_cursor_that_never_stands_still_holds_nobody(rig, monkeypatc
     assert job.steps == ["1"] and spinning.plans <= 2 * 20
 
 
-def test_idle_loop_what_was_forgotten_meanwhile_is_not_written(rig):
+def test_loop_idle_loop_what_was_forgotten_meanwhile_is_not_written(rig):
     one = None
 
     def behave(task, context):
@@ -180,7 +180,7 @@ def test_idle_loop_what_was_forgotten_meanwhile_is_not_written(rig):
     assert one.made() == [] and one.tasks() == []
 
 
-def test_idle_loop_who_forgets_a_failing_task_does_not_see_it_again(rig):
+def test_loop_idle_loop_who_forgets_a_failing_task_does_not_see_it_again(rig):
     one = None
 
     def behave(task, context):
@@ -196,7 +196,7 @@ def test_idle_loop_who_forgets_a_failing_task_does_not_see_it_again(rig):
 
 
 @pytest.mark.parametrize("error", [BadAnswerError("prose"), ValueError("a bug"), SystemExit(3)])
-def test_idle_loop_what_cannot_be_used_is_tried_three_times_then_dead(rig, error):
+def test_loop_idle_loop_what_cannot_be_used_is_tried_three_times_then_dead(rig, error):
     job = Fake(behave=fails(*[error] * 9))
     one = rig(job)
     one.say("a")
@@ -209,14 +209,14 @@ def test_idle_loop_what_cannot_be_used_is_tried_three_times_then_dead(rig, error
     assert "a bug" not in dead.error
 
 
-def test_idle_loop_a_success_after_failures_is_a_success(rig):
+def test_loop_idle_loop_a_success_after_failures_is_a_success(rig):
     one = rig(Fake(behave=fails(BadAnswerError("no"), BadAnswerError("no"))))
     one.say("a")
     one.done()
     assert one.outcomes() == ["retry", "retry", "done"] and one.made() == ["fake-1"]
 
 
-def test_idle_loop_a_server_that_is_away_burns_no_attempt_and_holds_only_whom_it_serves(rig):
+def test_loop_idle_loop_a_server_that_is_away_burns_no_attempt_and_holds_only_whom_it_serves(rig):
     job = Fake("asks", fails(*[EndpointError("away")] * 5), needs="llm")
     other = Fake("rests")
     one = rig(job, other, parts={"llm": Mind()})
@@ -227,7 +227,7 @@ def test_idle_loop_a_server_that_is_away_burns_no_attempt_and_holds_only_whom_it
     assert (one.clock() - NOW).total_seconds() >= 5 + 10 + 20 + 40 + 80
 
 
-def test_idle_loop_a_job_that_could_do_without_waits_too_once_it_found_the_server_away(rig):
+def test_loop_idle_loop_a_job_that_could_do_without_waits_too_once_it_found_the_server_away(rig):
     """Tried at once again and again, it would spin; what else is to be done goes on."""
     job = Fake("tries", fails(*[EndpointError("away")] * 5))
     other = Fake("rests")
@@ -239,7 +239,7 @@ def test_idle_loop_a_job_that_could_do_without_waits_too_once_it_found_the_serve
     assert (one.clock() - NOW).total_seconds() >= 5 + 10 + 20 + 40 + 80
 
 
-def test_idle_loop_and_it_waits_for_a_breaker_while_a_server_stays_away(rig):
+def test_loop_idle_loop_and_it_waits_for_a_breaker_while_a_server_stays_away(rig):
     class Breaker:
         async def ready(self):
             return False
@@ -250,7 +250,7 @@ def test_idle_loop_and_it_waits_for_a_breaker_while_a_server_stays_away(rig):
     assert one.done(patience_s=60) == 2 and len(job.steps) == 1
 
 
-def test_idle_loop_a_breaker_that_is_open_holds_every_job_that_asks(rig):
+def test_loop_idle_loop_a_breaker_that_is_open_holds_every_job_that_asks(rig):
     class Breaker:
         open = True
 
@@ -265,7 +265,7 @@ def test_idle_loop_a_breaker_that_is_open_holds_every_job_that_asks(rig):
     assert one.done() == 0 and job.steps == ["1"]
 
 
-def test_idle_loop_a_probe_ends_when_somebody_speaks(rig):
+def test_loop_idle_loop_a_probe_ends_when_somebody_speaks(rig):
     one, ended = None, []
 
     class Breaker:
@@ -285,7 +285,7 @@ def test_idle_loop_a_probe_ends_when_somebody_speaks(rig):
     assert one.done() == 0 and ended == [1] and job.steps == ["1"]
 
 
-def test_idle_loop_who_needs_what_is_not_there_is_not_asked(rig):
+def test_loop_idle_loop_who_needs_what_is_not_there_is_not_asked(rig):
     asks, embeds = Fake("asks", needs="llm"), Fake("embeds", needs="embedder")
     one = rig(asks, embeds)
     one.say("a")
@@ -294,7 +294,7 @@ def test_idle_loop_who_needs_what_is_not_there_is_not_asked(rig):
     assert one.done() == 0 and asks.steps == ["1"] and embeds.steps == ["1"]
 
 
-def test_idle_loop_what_is_too_long_is_split(rig):
+def test_loop_idle_loop_what_is_too_long_is_split(rig):
     class Splits(Fake):
         def split(self, whole):
             return [task(f"{whole.key}.{n}") for n in (1, 2)] if "." not in whole.key else []
@@ -310,7 +310,7 @@ def test_idle_loop_what_is_too_long_is_split(rig):
 
 
 @pytest.mark.parametrize("parts", [None, [], [task("1")], ValueError()])
-def test_idle_loop_what_is_too_long_and_cannot_be_split_is_dead_in_the_end(rig, parts):
+def test_loop_idle_loop_what_is_too_long_and_cannot_be_split_is_dead_in_the_end(rig, parts):
     job = Fake(behave=fails(*[PromptTooLongError("too long")] * 9))
     if parts is not None:
         job.split = lambda whole: fails(parts)(0, 0) if isinstance(parts, Exception) else parts
@@ -319,7 +319,7 @@ def test_idle_loop_what_is_too_long_and_cannot_be_split_is_dead_in_the_end(rig, 
     assert one.done() == 0 and len(one.tasks("dead")) == 1
 
 
-def test_idle_loop_a_full_disk_burns_no_attempt(rig):
+def test_loop_idle_loop_a_full_disk_burns_no_attempt(rig):
     job = Fake(behave=fails(StoreFullError("full")))
     one = rig(job)
     one.say("a")
@@ -334,7 +334,7 @@ def test_idle_loop_a_full_disk_burns_no_attempt(rig):
     assert one.outcomes() == ["done"] and one.metrics.counts()["idle_store_full"] == 1
 
 
-def test_idle_loop_a_plan_that_fails_holds_only_its_own_job(rig):
+def test_loop_idle_loop_a_plan_that_fails_holds_only_its_own_job(rig):
     class Broken(Fake):
         def plan(self, context):
             self.plans += 1
@@ -347,7 +347,7 @@ def test_idle_loop_a_plan_that_fails_holds_only_its_own_job(rig):
     assert one.metrics.counts()["idle_plan_failures"] == broken.plans == 1
 
 
-def test_idle_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
+def test_loop_idle_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
     job = Fake(behave=lambda task, context: "nonsense")
     one = rig(job)
     one.say("a")
@@ -359,7 +359,7 @@ def test_idle_loop_a_step_that_returns_nonsense_or_hangs_is_a_failure(rig):
     assert [t.error for t in one.tasks("dead") if t.job == "slow"] == ["TimeoutError"]
 
 
-def test_idle_loop_tasks_of_a_job_that_is_gone_stay(rig):
+def test_loop_idle_loop_tasks_of_a_job_that_is_gone_stay(rig):
     one = rig(Fake())
     one.store.apply("test", WriteBatch(tasks=(task("x", "uninstalled"),))).wait()
     assert one.done() == 0 and len(one.tasks("waiting")) == 1
@@ -368,7 +368,7 @@ def test_idle_loop_tasks_of_a_job_that_is_gone_stay(rig):
 # ------------------------------------------------------------------- budget, events, runs
 
 
-def test_idle_loop_tokens_are_counted_and_rationed(rig):
+def test_loop_idle_loop_tokens_are_counted_and_rationed(rig):
     async def ask(task, context):
         await context.llm.complete(Prompt(job="fake", version=1, system="s", user="u"), WriteBatch)
 
@@ -384,7 +384,7 @@ def test_idle_loop_tokens_are_counted_and_rationed(rig):
     assert again.done(patience_s=7200) == 0
 
 
-def test_idle_loop_on_battery_only_upkeep_is_done(rig):
+def test_loop_idle_loop_on_battery_only_upkeep_is_done(rig):
     embeds, upkeep = Fake("embeds", needs="embedder"), Fake("upkeep")
     one = rig(embeds, upkeep, battery=lambda: True, parts={"space": lambda: "m/3"})
     one.say("a")
@@ -392,7 +392,7 @@ def test_idle_loop_on_battery_only_upkeep_is_done(rig):
     assert upkeep.steps == ["1"] and embeds.steps == []
 
 
-def test_idle_loop_listeners_hear_what_comes_changes_and_goes(rig):
+def test_loop_idle_loop_listeners_hear_what_comes_changes_and_goes(rig):
     batches = [
         WriteBatch(memories=(memory("x"),)),
         WriteBatch(memories=(memory("x", "other"), replace(memory("y"), retired_at=NOW))),

@@ -28,7 +28,7 @@ def resident_kb(path):
 @pytest.mark.parametrize("kind", ["int8", "float64", "bool", "uint64"])
 @pytest.mark.parametrize("shape", [(0,), (1,), (7,), (5, 3)])
 @pytest.mark.parametrize("private", [False, True])
-def test_open_array_reads_as_numpy_reads_it(tmp_path, kind, shape, private):
+def test_arrays_open_array_reads_as_numpy_reads_it(tmp_path, kind, shape, private):
     values = np.random.default_rng(1).integers(0, 2, shape).astype(kind)
     np.save(tmp_path / "a.npy", values)
     found = arrays.open_array(tmp_path / "a.npy", private=private)
@@ -37,7 +37,7 @@ def test_open_array_reads_as_numpy_reads_it(tmp_path, kind, shape, private):
     assert found.flags.writeable == private
 
 
-def test_open_array_what_is_written_to_a_private_array_stays_out_of_the_file_and_survives_a_release(
+def test_arrays_open_array_what_is_written_to_a_private_array_stays_out_of_the_file_and_survives_a_release(
     tmp_path,
 ):
     np.save(tmp_path / "a.npy", np.arange(5000))
@@ -49,7 +49,7 @@ def test_open_array_what_is_written_to_a_private_array_stays_out_of_the_file_and
 
 
 @pytest.mark.parametrize("cut", [0, 5, 40, 128, 1000])
-def test_open_array_of_a_cut_file_is_an_error_not_a_crash(tmp_path, cut):
+def test_arrays_open_array_of_a_cut_file_is_an_error_not_a_crash(tmp_path, cut):
     np.save(tmp_path / "a.npy", np.arange(5000))
     os.truncate(tmp_path / "a.npy", cut)
     with pytest.raises((ValueError, TypeError)):
@@ -57,7 +57,7 @@ def test_open_array_of_a_cut_file_is_an_error_not_a_crash(tmp_path, cut):
 
 
 @linux
-def test_release_pages_released_pages_are_out_of_memory_and_come_back_right(tmp_path):
+def test_arrays_release_pages_released_pages_are_out_of_memory_and_come_back_right(tmp_path):
     values = np.random.default_rng(2).integers(0, 1 << 60, 1 << 19)
     np.save(tmp_path / "a.npy", values)
     found = arrays.open_array(tmp_path / "a.npy")
@@ -70,7 +70,7 @@ def test_release_pages_released_pages_are_out_of_memory_and_come_back_right(tmp_
 
 
 @linux
-def test_open_array_a_map_ends_with_the_last_array_over_it(tmp_path):
+def test_arrays_open_array_a_map_ends_with_the_last_array_over_it(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(5000))
     found = arrays.open_array(tmp_path / "a.npy")[10:20]
     arrays.release_pages()

@@ -14,7 +14,9 @@ def words(text: str) -> list[tuple[int, int]]:
 
 
 @given(st.text(alphabet="ab .!?\n漢。", max_size=300), st.integers(2, 20))
-def test_pieces_hold_every_token_once_in_order_and_none_is_too_long(text: str, budget: int) -> None:
+def test_chunking_pieces_hold_every_token_once_in_order_and_none_is_too_long(
+    text: str, budget: int
+) -> None:
     pieces = split(text, words(text), budget)
     assert pieces
     assert "".join("".join(pieces).split()) == "".join(text.split())
@@ -22,7 +24,7 @@ def test_pieces_hold_every_token_once_in_order_and_none_is_too_long(text: str, b
     assert all(len(words(piece)) <= budget + 1 for piece in pieces)
 
 
-def test_cuts_after_sentences() -> None:
+def test_chunking_cuts_after_sentences() -> None:
     text = "One two three. Four five six. Seven eight nine. Ten eleven twelve."
     assert split(text, words(text), 10) == [
         "One two three. Four five six. ",
@@ -30,18 +32,18 @@ def test_cuts_after_sentences() -> None:
     ]
 
 
-def test_cuts_between_words_where_there_is_no_sentence() -> None:
+def test_chunking_cuts_between_words_where_there_is_no_sentence() -> None:
     text = "alpha beta gamma delta epsilon zeta"
     assert split(text, words(text), 4) == ["alpha beta gamma delta ", "epsilon zeta"]
 
 
-def test_cuts_a_text_without_any_border() -> None:
+def test_chunking_cuts_a_text_without_any_border() -> None:
     text = "漢" * 50
     spans = [(at, at + 1) for at in range(50)]
     assert [len(piece) for piece in split(text, spans, 20)] == [20, 20, 10]
 
 
-def test_a_longer_piece_counts_more() -> None:
+def test_chunking_a_longer_piece_counts_more() -> None:
     vectors = np.eye(3, dtype=np.float32)
     mean = gather(Plan(["a" * 30, "b" * 10, "alone"], [2, 1]), vectors)
     assert mean.shape == (2, 3)
@@ -54,7 +56,7 @@ def test_sendable_can_always_be_encoded(text: str) -> None:
     sendable(text).encode()
 
 
-def test_a_very_long_document_is_cut() -> None:
+def test_chunking_a_very_long_document_is_cut() -> None:
     class Letters:
         def encode(self, text: str, add_special_tokens: bool = True):  # type: ignore[no-untyped-def]
             self.ids, self.offsets = [0, 0], [(at, at + 1) for at in range(len(text))]

@@ -26,11 +26,11 @@ def options(endpoint: EmbeddingServer, **more: object) -> EmbedderOptions:
     return msgspec.structs.replace(made, **more)
 
 
-def test_contract(endpoint: EmbeddingServer) -> None:
+def test_endpoint_embedder_contract(endpoint: EmbeddingServer) -> None:
     check_embedder(EndpointEmbedder(options(endpoint)))
 
 
-def test_both_embedders_are_one_space(endpoint: EmbeddingServer) -> None:
+def test_endpoint_both_embedders_are_one_space(endpoint: EmbeddingServer) -> None:
     query, report = open_query_embedder(options(endpoint))
     documents, _ = open_document_embedder(options(endpoint))
     assert query and documents and report.state == "endpoint"
@@ -39,7 +39,7 @@ def test_both_embedders_are_one_space(endpoint: EmbeddingServer) -> None:
     assert np.allclose(query.encode_query("tea"), documents.encode(["tea"])[0])
 
 
-def test_prompts_are_put_before(endpoint: EmbeddingServer) -> None:
+def test_endpoint_embedder_prompts_are_put_before(endpoint: EmbeddingServer) -> None:
     embedder = EndpointEmbedder(
         options(endpoint, endpoint_query_prompt="q: ", endpoint_doc_prompt="d: ")
     )
@@ -51,7 +51,7 @@ def test_prompts_are_put_before(endpoint: EmbeddingServer) -> None:
     ]
 
 
-def test_documents_go_in_batches_with_progress(endpoint: EmbeddingServer) -> None:
+def test_endpoint_embedder_documents_go_in_batches_with_progress(endpoint: EmbeddingServer) -> None:
     seen: list[int] = []
     embedder = EndpointEmbedder(options(endpoint, batch_size=4))
     embedder.encode(["a"] * 10, seen.append)
@@ -59,7 +59,7 @@ def test_documents_go_in_batches_with_progress(endpoint: EmbeddingServer) -> Non
     assert max(len(body["input"]) for _, _, body in endpoint.requests) == 4
 
 
-def test_long_documents_are_averaged(endpoint: EmbeddingServer) -> None:
+def test_endpoint_embedder_long_documents_are_averaged(endpoint: EmbeddingServer) -> None:
     embedder = EndpointEmbedder(options(endpoint))
     embedder.encode(["A sentence of some words. " * 200])
     sent = endpoint.requests[-1][2]["input"]
@@ -82,7 +82,7 @@ def test_long_documents_are_averaged(endpoint: EmbeddingServer) -> None:
         ("drip", "in time"),
     ],
 )
-def test_a_bad_answer_is_an_error_without_a_second_try(
+def test_endpoint_embedder_a_bad_answer_is_an_error_without_a_second_try(
     endpoint: EmbeddingServer, mode: str, words: str
 ) -> None:
     embedder = EndpointEmbedder(options(endpoint))
@@ -96,7 +96,7 @@ def test_a_bad_answer_is_an_error_without_a_second_try(
     embedder.encode(["again"])
 
 
-def test_errors_do_not_repeat_what_was_said(endpoint: EmbeddingServer) -> None:
+def test_endpoint_embedder_errors_do_not_repeat_what_was_said(endpoint: EmbeddingServer) -> None:
     embedder = EndpointEmbedder(options(endpoint))
     for mode in ("500", "html", "nan", "short"):
         endpoint.mode = mode
@@ -105,7 +105,7 @@ def test_errors_do_not_repeat_what_was_said(endpoint: EmbeddingServer) -> None:
         assert "canary" not in str(caught.value)
 
 
-def test_a_server_that_is_away_is_reported_not_replaced() -> None:
+def test_endpoint_a_server_that_is_away_is_reported_not_replaced() -> None:
     away = EmbedderOptions(
         kind="endpoint", endpoint_url="http://127.0.0.1:9/v1", endpoint_model="tiny"
     )
@@ -114,7 +114,7 @@ def test_a_server_that_is_away_is_reported_not_replaced() -> None:
     assert "127.0.0.1:9" in report.source and report.hint
 
 
-def test_a_remote_host_is_refused_before_anything_is_sent() -> None:
+def test_endpoint_a_remote_host_is_refused_before_anything_is_sent() -> None:
     remote = EmbedderOptions(
         kind="endpoint", endpoint_url="http://192.0.2.7/v1", endpoint_model="tiny"
     )
@@ -123,7 +123,7 @@ def test_a_remote_host_is_refused_before_anything_is_sent() -> None:
             opened(remote)
 
 
-def test_a_name_that_moves_away_is_refused(
+def test_endpoint_embedder_a_name_that_moves_away_is_refused(
     endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embedder = EndpointEmbedder(options(endpoint))
@@ -133,12 +133,12 @@ def test_a_name_that_moves_away_is_refused(
     assert len(endpoint.requests) == 1
 
 
-def test_a_model_must_be_named(endpoint: EmbeddingServer) -> None:
+def test_endpoint_a_model_must_be_named(endpoint: EmbeddingServer) -> None:
     with pytest.raises(ConfigError, match="endpoint_model"):
         open_query_embedder(options(endpoint, endpoint_model=""))
 
 
-def test_nothing_of_the_environment_reaches_the_server(
+def test_endpoint_embedder_nothing_of_the_environment_reaches_the_server(
     endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"):
@@ -156,7 +156,7 @@ def test_nothing_of_the_environment_reaches_the_server(
         assert {k.lower(): v for k, v in headers.items()}["authorization"] == "Bearer local"
 
 
-def test_many_threads(endpoint: EmbeddingServer) -> None:
+def test_endpoint_embedder_many_threads(endpoint: EmbeddingServer) -> None:
     embedder = EndpointEmbedder(options(endpoint, endpoint_timeout_s=10.0))
     failed: list[Exception] = []
 

@@ -9,11 +9,11 @@ from slowcat_memory.providers import (
 
 
 @pytest.mark.parametrize("opened", [open_query_embedder, open_document_embedder])
-def test_none_is_none(opened) -> None:  # type: ignore[no-untyped-def]
+def test_factory_none_is_none(opened) -> None:  # type: ignore[no-untyped-def]
     embedder, report = opened(EmbedderOptions(kind="none"))
     assert embedder is None and report.state == "none"
 
 
-def test_a_misspelt_option_is_an_error() -> None:
+def test_factory_a_misspelt_option_is_an_error() -> None:
     with pytest.raises(msgspec.ValidationError, match="querymax"):
         msgspec.convert({"querymax": 3}, EmbedderOptions)

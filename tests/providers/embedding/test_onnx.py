@@ -41,36 +41,38 @@ TURNS = (
 )
 
 
-def test_contract(onnx: OnnxEmbedder) -> None:
+def test_onnx_contract(onnx: OnnxEmbedder) -> None:
     check_embedder(onnx)
 
 
-def test_a_query_finds_its_turn(onnx: OnnxEmbedder) -> None:
+def test_onnx_a_query_finds_its_turn(onnx: OnnxEmbedder) -> None:
     scores = onnx.encode(TURNS) @ onnx.encode_query("what is my dog called?")
     assert int(scores.argmax()) == 0
 
 
-def test_queries_are_unit_vectors_whatever_they_are(onnx: OnnxEmbedder) -> None:
+def test_onnx_queries_are_unit_vectors_whatever_they_are(onnx: OnnxEmbedder) -> None:
     for text in ("", "hm", "\ud800\x00", "long " * 200_000):
         vector = onnx.encode_query(text)
         assert vector.shape == (onnx.dim,) and vector.dtype == np.float32
         assert np.isclose(np.linalg.norm(vector), 1, atol=1e-4)
 
 
-def test_a_long_query_keeps_both_ends(onnx: OnnxEmbedder) -> None:
+def test_onnx_a_long_query_keeps_both_ends(onnx: OnnxEmbedder) -> None:
     middle = "and so on and so forth " * 40
     query = onnx.encode_query(f"my dog Pepper {middle} what does she eat?")
     assert query @ onnx.encode_query(f"my dog Pepper {middle * 2} what does she eat?") > 0.99
     assert query @ onnx.encode_query(middle) < 0.9
 
 
-def test_int8_is_close_to_fp32(onnx: OnnxEmbedder, sentence: SentenceEmbedder) -> None:
+def test_onnx_int8_is_close_to_fp32(onnx: OnnxEmbedder, sentence: SentenceEmbedder) -> None:
     cosines = (onnx.encode(TURNS) * sentence.encode(TURNS)).sum(axis=1)
     assert cosines.mean() >= 0.985, cosines
     assert onnx.key == sentence.key and onnx.dim == sentence.dim
 
 
-def test_the_tokens_of_both_embedders_meet(onnx: OnnxEmbedder, sentence: SentenceEmbedder) -> None:
+def test_onnx_the_tokens_of_both_embedders_meet(
+    onnx: OnnxEmbedder, sentence: SentenceEmbedder
+) -> None:
     assert onnx.token_key == sentence.token_key and onnx.token_dim == sentence.token_dim == 96
     drafts, exact = onnx.encode_tokens(TURNS).tokens, sentence.encode_tokens(TURNS).tokens
     assert [len(rows) for rows in drafts] == [len(rows) for rows in exact]
@@ -78,7 +80,7 @@ def test_the_tokens_of_both_embedders_meet(onnx: OnnxEmbedder, sentence: Sentenc
     assert cosines.mean() > 0.985, cosines.mean()
 
 
-def test_words_meet_their_words(onnx: OnnxEmbedder) -> None:
+def test_onnx_words_meet_their_words(onnx: OnnxEmbedder) -> None:
     query = onnx.encode_query_tokens("what is my dog called?")
     assert np.allclose(query.vector, onnx.encode_query("what is my dog called?"))
     assert query.tokens is not None and query.tokens.shape == (5, 96), "no [CLS], [SEP], or ?"
@@ -87,7 +89,7 @@ def test_words_meet_their_words(onnx: OnnxEmbedder) -> None:
     assert nothing.tokens is not None and nothing.tokens.shape == (0, 96)
 
 
-def test_a_long_document_keeps_so_many_tokens(
+def test_onnx_embedder_a_long_document_keeps_so_many_tokens(
     export_folder: Path, sentence: SentenceEmbedder
 ) -> None:
     long = " ".join(TURNS) * 3
@@ -97,7 +99,7 @@ def test_a_long_document_keeps_so_many_tokens(
     assert [len(rows) for rows in both] == [1, 256, 1]
 
 
-def test_a_prompt_leaves_no_tokens(export_folder: Path, tmp_path: Path) -> None:
+def test_onnx_embedder_a_prompt_leaves_no_tokens(export_folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(export_folder, tmp_path / "prompted")
     meta = export_format.read_meta(folder)
     assert meta
@@ -108,7 +110,7 @@ def test_a_prompt_leaves_no_tokens(export_folder: Path, tmp_path: Path) -> None:
     assert embedder.encode_tokens(["green tea"]).tokens[0].shape == (2, 96)
 
 
-def test_a_long_document_is_read_to_its_end(onnx: OnnxEmbedder) -> None:
+def test_onnx_a_long_document_is_read_to_its_end(onnx: OnnxEmbedder) -> None:
     filler = "The weather was grey and nothing much happened. " * 40
     long = onnx.encode([filler + "We bought a sailing boat and a violin. " * 40])[0]
     cut = onnx.encode([filler])[0]
@@ -116,21 +118,21 @@ def test_a_long_document_is_read_to_its_end(onnx: OnnxEmbedder) -> None:
     assert long @ boat > cut @ boat + 0.1
 
 
-def test_drafts_of_long_documents_are_close_to_the_final_vectors(
+def test_onnx_drafts_of_long_documents_are_close_to_the_final_vectors(
     onnx: OnnxEmbedder, sentence: SentenceEmbedder
 ) -> None:
     text = " ".join(TURNS) * 3
     assert (onnx.encode([text]) @ sentence.encode([text]).T).item() > 0.98
 
 
-def test_many_threads_get_the_same_vectors(onnx: OnnxEmbedder) -> None:
+def test_onnx_many_threads_get_the_same_vectors(onnx: OnnxEmbedder) -> None:
     alone = np.stack([onnx.encode_query(text) for text in TURNS])
     with ThreadPoolExecutor(8) as pool:
         for _ in range(5):
             assert np.array_equal(alone, np.stack([*pool.map(onnx.encode_query, TURNS)]))
 
 
-def test_prompts_of_the_model_are_used(export_folder: Path, tmp_path: Path) -> None:
+def test_onnx_embedder_prompts_of_the_model_are_used(export_folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(export_folder, tmp_path / "prompted")
     meta = export_format.read_meta(folder)
     assert meta
@@ -145,7 +147,7 @@ def test_prompts_of_the_model_are_used(export_folder: Path, tmp_path: Path) -> N
     "damage",
     ["short", "missing", "not a model", "no tokenizer", "no meta", "no tokens", "other tokens"],
 )
-def test_a_damaged_export_is_an_error_that_says_so(
+def test_onnx_embedder_a_damaged_export_is_an_error_that_says_so(
     export_folder: Path, tmp_path: Path, damage: str
 ) -> None:
     folder = shutil.copytree(export_folder, tmp_path / "damaged")
@@ -195,9 +197,9 @@ def loaded_by(program: str, options: EmbedderOptions) -> set[str]:
     return set(json.loads(subprocess.run(args, capture_output=True, env=env, check=True).stdout))
 
 
-def test_this_room_imports_nothing_heavy(options: EmbedderOptions) -> None:
+def test_onnx_this_room_imports_nothing_heavy(options: EmbedderOptions) -> None:
     assert loaded_by(ALONE + TALK, options) & (HEAVY | ELSEWHERE) == set()
 
 
-def test_nothing_heavy_is_imported_in_the_process_that_talks(options: EmbedderOptions) -> None:
+def test_onnx_nothing_heavy_is_imported_in_the_process_that_talks(options: EmbedderOptions) -> None:
     assert loaded_by(TALK, options) & (HEAVY | ELSEWHERE) == set()

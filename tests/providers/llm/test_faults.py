@@ -37,7 +37,7 @@ def megabytes() -> float:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_openai_llm_a_fault_is_one_of_three_errors_or_none(fault: Fault) -> None:
+def test_faults_openai_llm_a_fault_is_one_of_three_errors_or_none(fault: Fault) -> None:
     async def run() -> None:
         async with FaultServer(GOOD) as server:
             llm = patient(server)
@@ -61,7 +61,7 @@ def test_openai_llm_a_fault_is_one_of_three_errors_or_none(fault: Fault) -> None
     asyncio.run(run())
 
 
-def test_openai_llm_there_are_enough_faults_and_each_has_a_name() -> None:
+def test_faults_openai_llm_there_are_enough_faults_and_each_has_a_name() -> None:
     assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 35
 
 
@@ -81,7 +81,7 @@ async def trusting(url: str) -> None:
         json.loads(text)
 
 
-def test_openai_llm_a_trusting_client_is_caught() -> None:
+def test_faults_openai_llm_a_trusting_client_is_caught() -> None:
     """The harness sees what it must: answers that are none, and errors that nobody expects."""
     caught: set[str] = set()
 

@@ -24,7 +24,7 @@ def dialogue(room):
     return room.talk
 
 
-def test_exchange_is_paired(dialogue, log):
+def test_exchanges_exchange_is_paired(dialogue, log):
     (asked,) = dialogue.user_said("hello")
     assert asked is dialogue.user_turn and asked.id == 2
     answers, ack = dialogue.agent_said("Hello, you.", interrupted=False)
@@ -35,20 +35,20 @@ def test_exchange_is_paired(dialogue, log):
     ]
 
 
-def test_exchange_agent_that_speaks_first_answers_nobody(dialogue):
+def test_exchanges_exchange_agent_that_speaks_first_answers_nobody(dialogue):
     answers, ack = dialogue.agent_said("Good morning.", interrupted=True)
     assert answers is None and ack.event.reply_to == 0 and ack.event.interrupted
 
 
 @pytest.mark.parametrize("words", ["", " \n", "\x00", "\u202e"])
-def test_exchange_nothing_is_nobodys_turn(dialogue, log, words):
+def test_exchanges_exchange_nothing_is_nobodys_turn(dialogue, log, words):
     dialogue.user_said("hello")
     assert dialogue.user_said(words) == [] and dialogue.user_turn is None
     assert dialogue.agent_said(words, interrupted=False) is None
     assert len(log) == 2
 
 
-def test_exchange_what_is_too_long_is_cut_and_counted(dialogue, log):
+def test_exchanges_exchange_what_is_too_long_is_cut_and_counted(dialogue, log):
     dialogue.user_said("a" * (KEEP_CHARS + 5))
     assert (len(log.turns[0].text), log.turns[0].cut) == (KEEP_CHARS, 5)
 
@@ -74,7 +74,7 @@ def test_exchange_what_is_too_long_is_cut_and_counted(dialogue, log):
         ([("s1", "hello there")], "typed", [("User", "typed")], "text"),
     ],
 )  # fmt: skip
-def test_exchange_who_said_it(dialogue, log, heard, text, turns, channel):
+def test_exchanges_exchange_who_said_it(dialogue, log, heard, text, turns, channel):
     for speaker, words in heard:
         dialogue.heard(speaker, words)
     dialogue.user_said(text)
@@ -83,13 +83,13 @@ def test_exchange_who_said_it(dialogue, log, heard, text, turns, channel):
     assert dialogue.user_turn is not None and dialogue.user_turn.id == log[-1].id
 
 
-def test_exchange_spoken_turn_that_was_rewritten_is_still_its_speakers(dialogue, log):
+def test_exchanges_exchange_spoken_turn_that_was_rewritten_is_still_its_speakers(dialogue, log):
     dialogue.heard("s1", "um hello")
     dialogue.user_said("Hello.", "voice")
     assert log.said == [("Anna", "Hello.")]
 
 
-def test_exchange_typing_does_not_take_what_is_being_spoken(dialogue, log):
+def test_exchanges_exchange_typing_does_not_take_what_is_being_spoken(dialogue, log):
     dialogue.heard("s1", "good morning")
     dialogue.user_said("typed words")
     dialogue.user_said("good morning")
@@ -97,13 +97,13 @@ def test_exchange_typing_does_not_take_what_is_being_spoken(dialogue, log):
     assert [turn.channel for turn in log.turns] == ["text", "voice"]
 
 
-def test_exchange_muted_speech_does_not_pile_up(dialogue):
+def test_exchanges_exchange_muted_speech_does_not_pile_up(dialogue):
     for n in range(10 * WAITING):
         dialogue.heard("s1", f"word {n}")
     assert len(dialogue._transcripts) == WAITING
 
 
-def test_exchange_tools_go_to_the_answer_of_their_turn(dialogue, log):
+def test_exchanges_exchange_tools_go_to_the_answer_of_their_turn(dialogue, log):
     dialogue.user_said("how is the weather")
     assert not dialogue.uses_tools
     dialogue.tool_called("get_weather")
@@ -114,7 +114,9 @@ def test_exchange_tools_go_to_the_answer_of_their_turn(dialogue, log):
     assert [turn.tools for turn in log.turns] == [(), ("get_weather",), (), ()]
 
 
-def test_exchange_answer_that_comes_late_belongs_to_the_turn_that_it_began_with(dialogue, log):
+def test_exchanges_exchange_answer_that_comes_late_belongs_to_the_turn_that_it_began_with(
+    dialogue, log
+):
     (first,) = dialogue.user_said("tell me a story")
     dialogue.tool_called("find_story")
     dialogue.agent_begins()
@@ -126,7 +128,7 @@ def test_exchange_answer_that_comes_late_belongs_to_the_turn_that_it_began_with(
     assert (ack.event.reply_to, ack.event.tools) == (second.id, ())
 
 
-def test_exchange_log_that_is_full_is_the_callers_to_know(dialogue, log, monkeypatch):
+def test_exchanges_exchange_log_that_is_full_is_the_callers_to_know(dialogue, log, monkeypatch):
     def full(_, event):
         raise StoreFullError("full")
 
@@ -135,7 +137,7 @@ def test_exchange_log_that_is_full_is_the_callers_to_know(dialogue, log, monkeyp
         dialogue.user_said("hello")
 
 
-def test_exchange_line_and_the_silence_end_the_session(dialogue, log):
+def test_exchanges_exchange_line_and_the_silence_end_the_session(dialogue, log):
     dialogue.disconnected()
     dialogue.tick()
     assert log == []
@@ -146,7 +148,7 @@ def test_exchange_line_and_the_silence_end_the_session(dialogue, log):
     assert [event.kind for event in log if isinstance(event, SessionEdge)] == ["start", "end"]
 
 
-def test_exchange_what_was_said_before_a_turn_is_the_same_ahead_of_it(room, dialogue):
+def test_exchanges_exchange_what_was_said_before_a_turn_is_the_same_ahead_of_it(room, dialogue):
     def say(text: str) -> tuple[list[str], list[str]]:
         ahead = dialogue.before(None)
         turn = dialogue.user_said(text)[-1]
@@ -160,7 +162,7 @@ def test_exchange_what_was_said_before_a_turn_is_the_same_ahead_of_it(room, dial
     assert say("good morning") == ([], [])  # another session
 
 
-def test_exchange_asides_and_what_is_forgotten_lend_no_words(dialogue, log):
+def test_exchanges_exchange_asides_and_what_is_forgotten_lend_no_words(dialogue, log):
     (first,) = dialogue.user_said("my dog is called Max")
     _, reply = dialogue.agent_said("Nice.", interrupted=False)
     (order,) = dialogue.user_said("forget that", aside=True)

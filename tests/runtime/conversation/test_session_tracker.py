@@ -83,7 +83,7 @@ def dropped() -> SessionTracker:
         (dropped, SILENCE, ["start s2", "user s2"], ["start s2", "assistant s2"], [], []),
     ],
 )
-def test_tracker_every_event_in_every_state(state, at, user, agent, drop, tick):
+def test_session_tracker_tracker_every_event_in_every_state(state, at, user, agent, drop, tick):
     now = after(at)
     assert told(state().user_said("hello", "Anna", now)) == user
     assert told(state().agent_said("hello", "Cat", now)) == agent
@@ -91,14 +91,14 @@ def test_tracker_every_event_in_every_state(state, at, user, agent, drop, tick):
     assert told(state().tick(now)) == tick
 
 
-def test_tracker_session_without_a_word_leaves_no_trace():
+def test_session_tracker_tracker_session_without_a_word_leaves_no_trace():
     machine = idle()
     assert machine.tick(after(10 * SILENCE)) == machine.disconnected(after(1)) == []
     machine.touch(after(2))
     assert (machine.session, machine.due) == ("", None)
 
 
-def test_tracker_turn_says_what_was_given():
+def test_session_tracker_tracker_turn_says_what_was_given():
     machine = opened()
     (turn,) = machine.agent_said(
         "Meow.",
@@ -125,7 +125,7 @@ def test_tracker_turn_says_what_was_given():
     )
 
 
-def test_tracker_silence_counts_from_the_last_word():
+def test_session_tracker_tracker_silence_counts_from_the_last_word():
     machine = opened()
     said(machine, 200)
     assert machine.due == after(200 + SILENCE)
@@ -134,40 +134,40 @@ def test_tracker_silence_counts_from_the_last_word():
     assert told(machine.tick(after(900))) == []  # once
 
 
-def test_tracker_whoever_is_heard_is_not_silent():
+def test_session_tracker_tracker_whoever_is_heard_is_not_silent():
     machine = opened()
     machine.touch(after(250))
     assert machine.tick(after(SILENCE)) == []
     assert machine.due == after(250 + SILENCE)
 
 
-def test_tracker_late_tick_does_not_stretch_a_session():
+def test_session_tracker_tracker_late_tick_does_not_stretch_a_session():
     machine = opened()
     assert said(machine, 3600) == ["end s1 silence", "start s2", "user s2"]
     (end, *_) = opened().user_said("hello", "Anna", after(3600))
     assert end.at == after(SILENCE)  # it ended when it fell silent, not when somebody looked
 
 
-def test_tracker_line_that_drops_after_a_silence_ended_in_silence():
+def test_session_tracker_tracker_line_that_drops_after_a_silence_ended_in_silence():
     machine = opened()
     assert told(machine.disconnected(after(SILENCE + 5))) == ["end s1 silence"]
     assert said(machine, SILENCE + 6) == ["start s2", "user s2"]
 
 
-def test_tracker_grace_counts_from_the_drop():
+def test_session_tracker_tracker_grace_counts_from_the_drop():
     machine = opened()
     machine.disconnected(after(250))
     assert said(machine, 250 + GRACE) == ["resume s1", "user s1"]
 
 
-def test_tracker_session_may_be_resumed_more_than_once():
+def test_session_tracker_tracker_session_may_be_resumed_more_than_once():
     machine = opened()
     for at in (100, 200, 300):
         assert told(machine.disconnected(after(at))) == ["end s1 disconnect"]
         assert said(machine, at + 50) == ["resume s1", "user s1"]
 
 
-def test_tracker_silence_ends_for_good():
+def test_session_tracker_tracker_silence_ends_for_good():
     machine = opened()
     machine.tick(after(SILENCE))
     assert machine.disconnected(after(SILENCE + 1)) == []
@@ -187,11 +187,11 @@ def test_tracker_silence_ends_for_good():
         (earlier(""), 5, "start s1"),  # open elsewhere: another device of the same person
     ],
 )
-def test_tracker_restart_goes_on_within_the_grace(previous, at, first):
+def test_session_tracker_tracker_restart_goes_on_within_the_grace(previous, at, first):
     assert said(tracker(previous), at)[0] == first
 
 
-def test_tracker_clock_that_goes_backwards_harms_nothing():
+def test_session_tracker_tracker_clock_that_goes_backwards_harms_nothing():
     machine = opened()
     assert said(machine, -3600) == ["user s1"]
     assert machine.tick(after(-7200)) == []
@@ -212,7 +212,9 @@ PREVIOUS = st.sampled_from([None, *map(earlier, ("disconnect", "close", "crash",
 
 
 @given(STEPS, PREVIOUS)
-def test_tracker_edges_alternate_and_every_turn_is_inside_a_session(steps, previous):
+def test_session_tracker_tracker_edges_alternate_and_every_turn_is_inside_a_session(
+    steps, previous
+):
     machine, at, log = tracker(previous), 0.0, list[Event]()
     for step, passed in steps:
         at += passed

@@ -29,18 +29,18 @@ def words(transcripts: Transcripts, text: str, channel=None) -> list[str]:
         ("Good morning all", "text", []),
     ],
 )
-def test_of_turn_finds_what_is_in_the_words(text, channel, found):
+def test_transcripts_of_turn_finds_what_is_in_the_words(text, channel, found):
     transcripts = heard((ANNA, "good morning"), (BEN, "psst"), (ANNA, "all"))
     assert words(transcripts, text, channel) == found
 
 
-def test_of_turn_asks_for_what_was_off_the_record_only_where_the_rest_does_not_cover_it():
+def test_transcripts_of_turn_asks_for_what_was_off_the_record_only_where_the_rest_does_not_cover_it():
     transcripts = heard((ANNA, "the secret is"), (ANNA, "never mind"), off=1)
     assert words(transcripts, "never mind") == ["never mind"]
     assert words(transcripts, "the secret is never mind") == ["the secret is", "never mind"]
 
 
-def test_discard_keeps_what_waits_for_another_turn():
+def test_transcripts_discard_keeps_what_waits_for_another_turn():
     transcripts = heard((ANNA, "between us"), (ANNA, "good morning"), off=1)
     transcripts.discard(transcripts.of_turn("typed", "text"))
     assert not transcripts.any_in("between us") and transcripts.any_in("good morning")
@@ -67,7 +67,7 @@ def test_split_divides_by_scope_and_speaker(said, text, parts):
     assert split(text, found, BEN) == [Part(*part) for part in parts]
 
 
-def test_add_fingerprints_once(monkeypatch):
+def test_transcripts_add_fingerprints_once(monkeypatch):
     calls = []
 
     def counted(text):

@@ -57,7 +57,7 @@ def apply(scene: Scene, batch: WriteBatch) -> None:
     scene.namespace.apply(split_by_scope(batch)["anna"])
 
 
-def test_apply_description_of_recent_turns_reads_nothing(
+def test_batches_apply_description_of_recent_turns_reads_nothing(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns = scene.talk(5)  # as many as are kept in memory
@@ -71,7 +71,7 @@ def test_apply_description_of_recent_turns_reads_nothing(
     assert all(score == score for score in best)  # each has a key with a vector
 
 
-def test_apply_new_key_of_an_old_turn_reads_nothing(
+def test_batches_apply_new_key_of_an_old_turn_reads_nothing(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns = scene.talk(12)
@@ -84,7 +84,7 @@ def test_apply_new_key_of_an_old_turn_reads_nothing(
     check_alike(from_scratch(scene), scene.load(), scene.namespace)
 
 
-def test_apply_record_of_an_unindexed_kind_reads_nothing(
+def test_batches_apply_record_of_an_unindexed_kind_reads_nothing(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.talk(3)
@@ -95,7 +95,7 @@ def test_apply_record_of_an_unindexed_kind_reads_nothing(
 
 
 @pytest.mark.parametrize("what", ["replaced key", "dropped key", "context of an old turn", "note"])
-def test_apply_reads_once_what_a_batch_does_not_hold(
+def test_batches_apply_reads_once_what_a_batch_does_not_hold(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     turns = scene.talk(12)
@@ -113,7 +113,7 @@ def test_apply_reads_once_what_a_batch_does_not_hold(
     check_alike(from_scratch(scene), scene.load(), scene.namespace)
 
 
-def test_apply_pin_of_a_recent_turn_keeps_its_context_and_keys(scene: Scene) -> None:
+def test_batches_apply_pin_of_a_recent_turn_keeps_its_context_and_keys(scene: Scene) -> None:
     turns = scene.talk(4)
     apply(scene, described(turns[1], 1))
     pinned = chunk(turns[1])
@@ -123,7 +123,7 @@ def test_apply_pin_of_a_recent_turn_keeps_its_context_and_keys(scene: Scene) -> 
     check_alike(from_scratch(scene), scene.load(), scene.namespace)
 
 
-def test_apply_draft_does_not_replace_an_exact_vector(scene: Scene) -> None:
+def test_batches_apply_draft_does_not_replace_an_exact_vector(scene: Scene) -> None:
     turn = scene.talk(1)[0]
     exact = scene.namespace.searcher.vector(chunk_id(turn.id))
     draft = Vector(
@@ -134,7 +134,7 @@ def test_apply_draft_does_not_replace_an_exact_vector(scene: Scene) -> None:
     assert exact is not None and now is not None and (exact == now).all()
 
 
-def test_apply_vectors_of_another_space_are_ignored(scene: Scene) -> None:
+def test_batches_apply_vectors_of_another_space_are_ignored(scene: Scene) -> None:
     turn = scene.talk(1)[0]
     other = Vector(scope="anna", memory=chunk_id(turn.id), values=EMBEDDER.encode_query("cat"))
     before = answers(scene.namespace)

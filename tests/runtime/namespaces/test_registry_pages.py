@@ -70,7 +70,7 @@ def made(seconds=300.0):
     return clock, told, IdleTimer(seconds, lambda: told.append(clock.now), clock)
 
 
-def test_timer_calls_back_once_per_idle_period():
+def test_registry_pages_timer_calls_back_once_per_idle_period():
     clock, told, timer = made()
     clock.now += 299
     assert timer.check() == 1.0 and told == []
@@ -87,7 +87,7 @@ def test_timer_calls_back_once_per_idle_period():
     timer.stop()
 
 
-def test_timer_reset_postpones_the_call():
+def test_registry_pages_timer_reset_postpones_the_call():
     clock, told, timer = made()
     for _ in range(20):
         clock.now += 200
@@ -97,14 +97,14 @@ def test_timer_reset_postpones_the_call():
     timer.stop()
 
 
-def test_timer_thread_calls_back_by_itself():
+def test_registry_pages_timer_thread_calls_back_by_itself():
     told = threading.Event()
     timer = IdleTimer(0.01, told.set)
     assert told.wait(5)
     timer.stop()
 
 
-def test_timer_of_zero_never_calls_back():
+def test_registry_pages_timer_of_zero_never_calls_back():
     before = threading.active_count()
     _, told, timer = made(0.0)
     assert threading.active_count() == before and told == []

@@ -177,7 +177,7 @@ class Life(Scene):
 @pytest.mark.parametrize(
     ("seed", "batches"), [(1, False), (2, False), (1, True), (3, True), (4, True)]
 )
-def test_namespace_changed_step_by_step_equals_one_loaded_anew(
+def test_same_as_new_namespace_changed_step_by_step_equals_one_loaded_anew(
     tmp_path: Path, seed: int, batches: bool
 ) -> None:
     life = Life(tmp_path, seed, batches=batches)
@@ -190,7 +190,7 @@ def test_namespace_changed_step_by_step_equals_one_loaded_anew(
         life.store.close()
 
 
-def test_namespace_neighbours_close_up_around_what_is_retired_and_make_room_again(
+def test_same_as_new_namespace_neighbours_close_up_around_what_is_retired_and_make_room_again(
     tmp_path: Path,
 ) -> None:
     life = Life(tmp_path, 0)

@@ -119,7 +119,9 @@ def rewrite_header(scene: Scene, **changes: object) -> None:
     ],
     ids=["older", "newer", "strange", "lacking a view", "scored otherwise"],
 )
-def test_index_of_another_format_is_rebuilt_from_the_store(scene: Scene, changes: dict) -> None:
+def test_sealing_index_of_another_format_is_rebuilt_from_the_store(
+    scene: Scene, changes: dict
+) -> None:
     scene.talk(6)
     scene.namespace.reseal()
     expected = answers(scene.namespace)
@@ -134,7 +136,7 @@ def test_index_of_another_format_is_rebuilt_from_the_store(scene: Scene, changes
     assert scene.load().searcher.sealed_count == 6
 
 
-def test_index_with_an_untouched_header_is_used(scene: Scene) -> None:
+def test_sealing_index_with_an_untouched_header_is_used(scene: Scene) -> None:
     scene.talk(6)
     scene.namespace.reseal()
     rewrite_header(scene, format=FORMAT)

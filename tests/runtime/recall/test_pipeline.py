@@ -14,7 +14,7 @@ from tests.support.recall_without_store import EMBEDDER, SAID, Mind, memory, que
 # ------------------------------------------------------------------- stages
 
 
-def test_run_words_and_vectors_are_the_full_stage() -> None:
+def test_pipeline_run_words_and_vectors_are_the_full_stage() -> None:
     found = Mind().run(query("What is my dog called?"))
     assert found.stage == "full" and found.hits[0].memory.id == "dog"
     assert set(found.hits[0].views) == {"turn", "window", "dense", "session"}
@@ -32,18 +32,18 @@ def test_run_words_and_vectors_are_the_full_stage() -> None:
         Mind(embed=None, vectors=False, tokens={}),
     ],
 )
-def test_run_without_a_vector_words_must_do(mind: Mind) -> None:
+def test_pipeline_run_without_a_vector_words_must_do(mind: Mind) -> None:
     found = mind.run(query("What is my dog called?"))
     assert found.stage == "lexical" and [hit.memory.id for hit in found.hits] == ["dog"]
 
 
-def test_run_nobody_is_asked_for_a_vector_that_nothing_could_be_compared_with() -> None:
+def test_pipeline_run_nobody_is_asked_for_a_vector_that_nothing_could_be_compared_with() -> None:
     asked: list[str] = []
     Mind(embed=asked.append, vectors=False).run(query("dog"))  # type: ignore[arg-type]
     assert asked == []
 
 
-def test_run_a_vector_embedded_ahead_is_taken() -> None:
+def test_pipeline_run_a_vector_embedded_ahead_is_taken() -> None:
     def never(text: str) -> np.ndarray:
         raise AssertionError("it was embedded already")
 
@@ -66,7 +66,7 @@ class Gate:
         return self._then(*args, **kwargs)
 
 
-def test_run_a_turn_out_of_time_takes_the_words_while_the_embedder_works() -> None:
+def test_pipeline_run_a_turn_out_of_time_takes_the_words_while_the_embedder_works() -> None:
     gate, results, progress = Gate(EMBEDDER.encode_query), [], Progress()
     mind, asked = Mind(embed=gate), query("What is my dog called?")
     worker = threading.Thread(target=lambda: results.append(mind.run(asked, progress)))
@@ -79,7 +79,7 @@ def test_run_a_turn_out_of_time_takes_the_words_while_the_embedder_works() -> No
     assert results[0].hits == []  # nobody waits for it any more
 
 
-def test_run_a_turn_out_of_time_takes_the_tail_when_not_even_the_words_are_done() -> None:
+def test_pipeline_run_a_turn_out_of_time_takes_the_tail_when_not_even_the_words_are_done() -> None:
     mind, progress = Mind(), Progress()
     found = mind.settle(query("What is my dog called?"), progress)
     assert found.stage == "tail" and [hit.memory.id for hit in found.hits] == ["dog"]
@@ -87,7 +87,7 @@ def test_run_a_turn_out_of_time_takes_the_tail_when_not_even_the_words_are_done(
     assert late.hits == [] and late.stage == "none" and late.timings == {}
 
 
-def test_run_an_abandoned_recall_embeds_and_fetches_nothing() -> None:
+def test_pipeline_run_an_abandoned_recall_embeds_and_fetches_nothing() -> None:
     asked: list[str] = []
     mind, progress = Mind(embed=asked.append), Progress()  # type: ignore[arg-type]
     lexical = mind.searcher.lexical
@@ -104,7 +104,7 @@ def test_run_an_abandoned_recall_embeds_and_fetches_nothing() -> None:
 # ------------------------------------------------------------------- what is offered
 
 
-def test_choose_what_the_turn_can_see_already_is_left_out() -> None:
+def test_pipeline_choose_what_the_turn_can_see_already_is_left_out() -> None:
     mind = Mind()
     assert mind.ids("my dog", exclude=frozenset({"dog"}))[:1] != ["dog"]
     words = frozenset({fingerprint("MY DOG is called max!")})
@@ -112,7 +112,7 @@ def test_choose_what_the_turn_can_see_already_is_left_out() -> None:
     assert "dog" in mind.ids("my dog")
 
 
-def test_choose_what_is_left_out_makes_room() -> None:
+def test_pipeline_choose_what_is_left_out_makes_room() -> None:
     many = [memory(str(n), f"Max barks at number{n}") for n in range(12)]
     mind = Mind(*many)
     seen = mind.ids("Max barks", k=4)
@@ -124,14 +124,14 @@ def test_choose_what_is_left_out_makes_room() -> None:
     assert len(rest) == 4 and not set(seen) & set(rest)
 
 
-def test_choose_the_floor_keeps_out_what_is_only_the_best_of_nothing() -> None:
+def test_pipeline_choose_the_floor_keeps_out_what_is_only_the_best_of_nothing() -> None:
     mind = Mind()
     assert mind.ids("quantum chromodynamics lectures", floor=0.3) == []
     assert mind.ids("what is my dog called", floor=0.3)[0] == "dog"
     assert Mind(vectors=False).ids("my dog eats quantum chromodynamics", floor=0.5) == []
 
 
-def test_choose_a_memory_without_a_vector_is_judged_by_its_words() -> None:
+def test_pipeline_choose_a_memory_without_a_vector_is_judged_by_its_words() -> None:
     mind = Mind(memory("dog", "My dog is called Max"), memory("tea", "I drink tea"))
     mind.add(memory("new", "Completely unrelated"), vector=False)
     assert mind.ids("My dog is called Max, I drink tea, ok?", floor=0.15)[:2] == ["dog", "tea"]
@@ -139,7 +139,7 @@ def test_choose_a_memory_without_a_vector_is_judged_by_its_words() -> None:
     assert mind.ids("Quite without precedent", floor=0.5) == []
 
 
-def test_choose_above_the_floor_what_is_offered_is_decided_by_score() -> None:
+def test_pipeline_choose_above_the_floor_what_is_offered_is_decided_by_score() -> None:
     mind = Mind(memory("dog", "My dog is called Max"), memory("who", "Max is the one on the left"))
     found = {hit.memory.id: hit for hit in mind.run(query("my dog Max")).hits}
     floor = found["dog"].probability - 0.01
@@ -148,12 +148,12 @@ def test_choose_above_the_floor_what_is_offered_is_decided_by_score() -> None:
     assert mind.ids("my dog Max", floor=floor + 0.02) == []
 
 
-def test_choose_a_pinned_candidate_passes_the_floor() -> None:
+def test_pipeline_choose_a_pinned_candidate_passes_the_floor() -> None:
     mind = Mind(memory("dog", "My dog is called Max"), memory("tea", "I drink tea", pinned=True))
     assert mind.ids("My dog is called Max", floor=0.9) == ["dog", "tea"]
 
 
-def test_choose_the_weak_are_left_out_beside_the_strong() -> None:
+def test_pipeline_choose_the_weak_are_left_out_beside_the_strong() -> None:
     mind = Mind(
         memory("dog", "My dog is called Max"), memory("walk", "a dog was there on the walk")
     )
@@ -161,14 +161,14 @@ def test_choose_the_weak_are_left_out_beside_the_strong() -> None:
     assert mind.ids("what is my dog called", keep_share=0.9) == ["dog"]
 
 
-def test_choose_near_equal_memories_are_offered_once() -> None:
+def test_pipeline_choose_near_equal_memories_are_offered_once() -> None:
     mind = Mind(
         memory("1", "My dog is called Max"), memory("2", "my dog is called MAX!"), *SAID[1:]
     )
     assert [i for i in mind.ids("dog Max") if i in ("1", "2")] in (["1"], ["2"])
 
 
-def test_choose_what_no_longer_exists_is_passed_over() -> None:
+def test_pipeline_choose_what_no_longer_exists_is_passed_over() -> None:
     mind = Mind()
     del mind.memories["dog"]
     assert "dog" not in mind.ids("my dog")
@@ -176,11 +176,11 @@ def test_choose_what_no_longer_exists_is_passed_over() -> None:
 
 @pytest.mark.parametrize("text", ["", "   ", "...", "the", "\ufffd", "x" * 100_000])
 @pytest.mark.parametrize("vectors", [True, False])
-def test_choose_any_query_has_an_answer(text: str, vectors: bool) -> None:
+def test_pipeline_choose_any_query_has_an_answer(text: str, vectors: bool) -> None:
     assert isinstance(Mind(vectors=vectors).run(query(text, floor=0.3)).hits, list)
 
 
-def test_choose_an_empty_mind_answers() -> None:
+def test_pipeline_choose_an_empty_mind_answers() -> None:
     mind = Mind()
     for memory_id in mind.memories:
         mind.searcher.remove(memory_id)
@@ -201,7 +201,9 @@ def test_choose_an_empty_mind_answers() -> None:
         Encoded(EMBEDDER.encode_query("dog"), np.zeros((0, 256), np.float32)),
     ],
 )
-def test_run_a_vector_that_says_nothing_leaves_the_words(vector: np.ndarray | Encoded) -> None:
+def test_pipeline_run_a_vector_that_says_nothing_leaves_the_words(
+    vector: np.ndarray | Encoded,
+) -> None:
     mind = Mind(tokens=EMBEDDED)
     found = mind.run(query("What is my dog called?", vector=vector, floor=0.05))
     assert found.hits[0].memory.id == "dog"
@@ -213,7 +215,7 @@ EMBEDDED = dict(
 )
 
 
-def test_run_a_model_without_tokens_answers_by_the_other_views() -> None:
+def test_pipeline_run_a_model_without_tokens_answers_by_the_other_views() -> None:
     told, untold = Mind(tokens=EMBEDDED), Mind(tokens=None)
     for mind in (told, untold):
         found = mind.run(query("What is my dog called?"))
@@ -221,14 +223,14 @@ def test_run_a_model_without_tokens_answers_by_the_other_views() -> None:
         assert "tokens" not in found.hits[0].views and mind.store.fetched == []
 
 
-def test_choose_what_stands_in_the_context_hides_nothing_else() -> None:
+def test_pipeline_choose_what_stands_in_the_context_hides_nothing_else() -> None:
     echo = "what is my dog called please"
     mind = Mind(memory("echo", echo), *SAID)
     assert mind.ids(echo, keep_share=0.9) == ["echo"]
     assert mind.ids(echo, keep_share=0.9, exclude_words=frozenset({fingerprint(echo)})) == ["dog"]
 
 
-def test_run_keeps_to_one_searcher_when_sealing_replaces_it() -> None:
+def test_pipeline_run_keeps_to_one_searcher_when_sealing_replaces_it() -> None:
     mind, other = Mind(), Mind(memory("new", "My dog is called Rex"))
 
     def embed_while_sealing(text: str) -> np.ndarray:

@@ -22,7 +22,7 @@ def asked_for(mind: Mind, text: str, **how: object) -> str:
     return texts[0]
 
 
-def test_parse_names_are_taken_out_for_the_vector_but_not_for_the_words() -> None:
+def test_pipeline_query_parse_names_are_taken_out_for_the_vector_but_not_for_the_words() -> None:
     mind = Mind(memory("own", "I play the cello"), memory("of", "Anna plays it", speaker="Ben"))
     text = "what does Anna play"
     assert asked_for(mind, text) == "what does they play"
@@ -39,13 +39,13 @@ TOLD = (
 
 
 @pytest.mark.parametrize("name", ["anna", "ben", "carl"])
-def test_parse_the_words_of_whom_the_query_names_come_first(name: str) -> None:
+def test_pipeline_query_parse_the_words_of_whom_the_query_names_come_first(name: str) -> None:
     mind = Mind(*TOLD, ranking=replace(PLAIN, named=0.5))
     assert mind.ids(f"what does {name.title()} play")[0] == name
     assert mind.ids(f"what does {name} play")[0] == name
 
 
-def test_parse_nobody_gains_where_nobody_is_named_or_names_do_not_count() -> None:
+def test_pipeline_query_parse_nobody_gains_where_nobody_is_named_or_names_do_not_count() -> None:
     plain, named = Mind(*TOLD), Mind(*TOLD, ranking=replace(PLAIN, named=0.5))
     deaf = Mind(*TOLD, ranking=replace(PLAIN, named=0.5), asking=AskOptions(names=False))
     assert named.scores("who plays the cello") == plain.scores("who plays the cello")
@@ -71,7 +71,7 @@ DAYS = (
         ("where did we eat soup yesterday", "late"),
     ],
 )
-def test_parse_what_was_said_at_the_time_that_is_asked_about_comes_first(
+def test_pipeline_query_parse_what_was_said_at_the_time_that_is_asked_about_comes_first(
     text: str, first: str
 ) -> None:
     ranking = replace(PLAIN, when=0.3)
@@ -82,7 +82,7 @@ def test_parse_what_was_said_at_the_time_that_is_asked_about_comes_first(
     assert len(set(off.values())) == 1
 
 
-def test_parse_what_speaks_of_the_time_that_is_asked_about_comes_first_too() -> None:
+def test_pipeline_query_parse_what_speaks_of_the_time_that_is_asked_about_comes_first_too() -> None:
     told = (
         memory("plan", "the concert was on Saturday 4 October 2025", 90),
         memory("other", "the concert was on Saturday 8 November 2025", 90),
@@ -108,7 +108,9 @@ TALK = (
 
 
 @pytest.mark.parametrize("embed", [None, EMBEDDER.encode_query])
-def test_dialogue_a_follow_up_takes_the_words_that_it_leans_on(embed: Callable | None) -> None:
+def test_pipeline_query_dialogue_a_follow_up_takes_the_words_that_it_leans_on(
+    embed: Callable | None,
+) -> None:
     mind = Mind(*WORK, embed=embed)
     assert mind.ids("and what about him?", dialogue=TALK)[0] == "moritz"
     words = mind.run(query("and what about him?", dialogue=TALK)).words
@@ -119,7 +121,7 @@ def test_dialogue_a_follow_up_takes_the_words_that_it_leans_on(embed: Callable |
         assert "Moritz" in asked_for(mind, "and what about him?", dialogue=TALK)
 
 
-def test_dialogue_a_late_follow_up_takes_them_too() -> None:
+def test_pipeline_query_dialogue_a_late_follow_up_takes_them_too() -> None:
     mind, asked = Mind(*WORK), query("and what about him?", dialogue=TALK)
     found = mind.settle(asked, Progress())
     assert found.stage == "tail" and found.hits[0].memory.id == "moritz"
@@ -143,7 +145,7 @@ def cosine(mind: Mind, memory_id: str, text: str, *dialogue: DialogueTurn) -> fl
     return round(float(searched[-1] @ own), 4)
 
 
-def test_dialogue_the_dialogue_turns_the_vector_its_way() -> None:
+def test_pipeline_query_dialogue_the_dialogue_turns_the_vector_its_way() -> None:
     text, said = "what was the plan", DialogueTurn("the garage called", NOW)
     for dialogue in (0.0, 0.5):
         mind = Mind(*WORK, asking=AskOptions(dialogue=dialogue))
@@ -151,7 +153,7 @@ def test_dialogue_the_dialogue_turns_the_vector_its_way() -> None:
         assert turned > alone + 0.1 if dialogue else turned == alone
 
 
-def test_dialogue_the_direction_is_the_mean_of_two_turns_by_their_weight() -> None:
+def test_pipeline_query_dialogue_the_direction_is_the_mean_of_two_turns_by_their_weight() -> None:
     said = [DialogueTurn(text, NOW) for text in ("ignored", "the garage called", "sundays again")]
     turned = Mind(*WORK, asking=AskOptions(dialogue=0.5))
     asked, garage, sundays = (
@@ -165,7 +167,7 @@ def test_dialogue_the_direction_is_the_mean_of_two_turns_by_their_weight() -> No
     )
 
 
-def test_dialogue_a_turn_that_a_memory_keeps_is_looked_up_and_not_embedded() -> None:
+def test_pipeline_query_dialogue_a_turn_that_a_memory_keeps_is_looked_up_and_not_embedded() -> None:
     mind, texts = Mind(*WORK), list[str]()
     mind.embedding.query = lambda text: texts.append(text) or EMBEDDER.encode_query(text)  # type: ignore[func-returns-value]
     kept, gone = (
@@ -177,7 +179,9 @@ def test_dialogue_a_turn_that_a_memory_keeps_is_looked_up_and_not_embedded() -> 
     assert texts == ["what was the plan"] * 2
 
 
-def test_dialogue_a_model_that_fails_on_the_dialogue_costs_its_direction_only() -> None:
+def test_pipeline_query_dialogue_a_model_that_fails_on_the_dialogue_costs_its_direction_only() -> (
+    None
+):
     mind = Mind(*WORK)
     plain = cosine(mind, "car", "what was the plan")
     asked: list[str] = []
@@ -191,7 +195,7 @@ def test_dialogue_a_model_that_fails_on_the_dialogue_costs_its_direction_only() 
     assert len(asked) == 2
 
 
-def test_dialogue_a_dialogue_of_the_opposite_leaves_a_vector() -> None:
+def test_pipeline_query_dialogue_a_dialogue_of_the_opposite_leaves_a_vector() -> None:
     mind = Mind(*WORK, asking=AskOptions(dialogue=1.0))
     mind.embedding.query = lambda text: EMBEDDER.encode_query("car") * (-1 if text == "no" else 1)
     found = mind.run(query("what about it", dialogue=(DialogueTurn("no", NOW),)))

@@ -114,7 +114,7 @@ def texts(found: Recollection) -> list[str]:
     return [hit.memory.text for hit in found.hits]
 
 
-def test_recall_the_same_words_stand_and_nobody_waits(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_the_same_words_stand_and_nobody_waits(scene: Scene) -> None:
     async def scenario() -> None:
         plain = await scene.recall(ASKED)
         scene.embedder.asked.clear()
@@ -129,7 +129,7 @@ def test_recall_the_same_words_stand_and_nobody_waits(scene: Scene) -> None:
     assert scene.counts() == {"stood": 1}
 
 
-def test_recall_of_nearly_the_same_words_the_vector_stands(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_of_nearly_the_same_words_the_vector_stands(scene: Scene) -> None:
     async def scenario() -> None:
         ahead, final = scene.heard("what is my dog cold again"), "what is my dog called again"
         scene.embedder.asked.clear()
@@ -143,7 +143,7 @@ def test_recall_of_nearly_the_same_words_the_vector_stands(scene: Scene) -> None
     assert scene.counts() == {"vector": 1}
 
 
-def test_recall_other_words_are_asked_anew(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_other_words_are_asked_anew(scene: Scene) -> None:
     async def scenario() -> None:
         ahead = scene.heard("what is my brother doing")
         scene.embedder.asked.clear()
@@ -155,7 +155,7 @@ def test_recall_other_words_are_asked_anew(scene: Scene) -> None:
     assert scene.counts() == {"redone": 1}
 
 
-def test_recall_without_anything_ahead_a_turn_is_as_ever(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_without_anything_ahead_a_turn_is_as_ever(scene: Scene) -> None:
     async def scenario() -> None:
         found = await scene.recall(ASKED, scene.engine.prefetch(scene.ask))
         assert texts(found)[0] == SAID[0]
@@ -164,7 +164,9 @@ def test_recall_without_anything_ahead_a_turn_is_as_ever(scene: Scene) -> None:
     assert scene.counts() == {}
 
 
-def test_recall_what_is_forgotten_between_the_two_does_not_appear(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_what_is_forgotten_between_the_two_does_not_appear(
+    scene: Scene,
+) -> None:
     async def scenario() -> None:
         ahead, again = scene.heard(ASKED), scene.heard(ASKED)
         assert texts(at_once(scene.recall(ASKED, again)))[0] == SAID[0]  # the negative control
@@ -181,7 +183,9 @@ def first(scene: Scene) -> int:
         return next(turn.id for turn in snapshot.turns("anna") if turn.text == SAID[0])
 
 
-def test_recall_what_is_noted_or_pinned_between_the_two_counts(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_what_is_noted_or_pinned_between_the_two_counts(
+    scene: Scene,
+) -> None:
     async def scenario() -> None:
         ahead = scene.heard(ASKED)
         note = "My dog is called Rex now"
@@ -192,7 +196,9 @@ def test_recall_what_is_noted_or_pinned_between_the_two_counts(scene: Scene) -> 
     assert scene.counts() == {"vector": 1}
 
 
-def test_recall_what_is_said_between_the_two_does_not_count(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_what_is_said_between_the_two_does_not_count(
+    scene: Scene,
+) -> None:
     async def scenario() -> None:
         ahead = scene.heard(ASKED)
         scene.say("and now for something else")
@@ -201,7 +207,9 @@ def test_recall_what_is_said_between_the_two_does_not_count(scene: Scene) -> Non
     asyncio.run(scenario())
 
 
-def test_recall_what_has_become_visible_between_the_two_is_not_offered(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_what_has_become_visible_between_the_two_is_not_offered(
+    scene: Scene,
+) -> None:
     async def scenario() -> None:
         seen = {fingerprint(ASKED), fingerprint(SAID[0])}
         found = await scene.recall(ASKED, scene.heard(ASKED), exclude_words=frozenset(seen))
@@ -219,7 +227,9 @@ def test_recall_what_has_become_visible_between_the_two_is_not_offered(scene: Sc
     asyncio.run(scenario())
 
 
-def test_recall_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_a_follow_up_is_asked_with_the_dialogue_it_leans_on(
+    scene: Scene,
+) -> None:
     talk = (DialogueTurn("Tell me about my brother Moritz", NOW), DialogueTurn("What of him?", NOW))
     other = (DialogueTurn("Tell me about Lisbon in May", NOW), DialogueTurn("What of it?", NOW))
     leaning = "and what about him?"
@@ -243,7 +253,7 @@ def test_recall_a_follow_up_is_asked_with_the_dialogue_it_leans_on(scene: Scene)
     assert not np.allclose(encoded.vector, bare.vector)
 
 
-def test_recall_words_heard_long_ago_are_asked_anew(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_words_heard_long_ago_are_asked_anew(scene: Scene) -> None:
     async def scenario() -> None:
         ahead = scene.heard(ASKED)
         scene.clock.advance(KEEP_S)
@@ -253,7 +263,7 @@ def test_recall_words_heard_long_ago_are_asked_anew(scene: Scene) -> None:
     assert scene.counts() == {"vector": 1}
 
 
-def test_recall_a_recall_under_way_is_waited_for(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_a_recall_under_way_is_waited_for(scene: Scene) -> None:
     async def scenario() -> None:
         ahead = scene.engine.prefetch(scene.ask)
         scene.embedder.gate.clear()
@@ -271,7 +281,9 @@ def test_recall_a_recall_under_way_is_waited_for(scene: Scene) -> None:
     assert scene.counts() == {"stood": 1}
 
 
-def test_recall_a_recall_that_waits_behind_another_is_not_waited_for(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_a_recall_that_waits_behind_another_is_not_waited_for(
+    scene: Scene,
+) -> None:
     async def scenario() -> None:
         ahead = scene.engine.prefetch(scene.ask)
         stuck = threading.Event()
@@ -285,7 +297,9 @@ def test_recall_a_recall_that_waits_behind_another_is_not_waited_for(scene: Scen
     assert scene.counts() == {"redone": 1}
 
 
-def test_recall_a_recall_that_fails_is_done_anew(scene: Scene, monkeypatch) -> None:
+def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(
+    scene: Scene, monkeypatch
+) -> None:
     async def scenario() -> None:
         monkeypatch.setattr(scene.engine.wiring.retrieval, "_ahead", lambda *_: 1 / 0)
         assert texts(await scene.recall(ASKED, scene.heard(ASKED)))[0] == SAID[0]
@@ -293,7 +307,9 @@ def test_recall_a_recall_that_fails_is_done_anew(scene: Scene, monkeypatch) -> N
     asyncio.run(scenario())
 
 
-def test_recall_a_turn_cut_off_while_it_waits_stops_what_was_begun(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_a_turn_cut_off_while_it_waits_stops_what_was_begun(
+    scene: Scene,
+) -> None:
     async def scenario() -> None:
         ahead = scene.engine.prefetch(scene.ask)
         scene.embedder.gate.clear()
@@ -311,7 +327,7 @@ def test_recall_a_turn_cut_off_while_it_waits_stops_what_was_begun(scene: Scene)
     asyncio.run(scenario())
 
 
-def test_recall_an_unloaded_scope_begins_nothing(scene: Scene) -> None:
+def test_prefetch_in_a_turn_recall_an_unloaded_scope_begins_nothing(scene: Scene) -> None:
     unloaded = replace(scene.ask(ASKED), scope="ben")
     assert scene.engine.wiring.retrieval.begin(unloaded) is None
 
@@ -342,7 +358,9 @@ def holds(root: object, mark: str) -> bool:
 
 
 @pytest.mark.parametrize("said", [False, True])
-def test_recall_words_that_were_only_heard_are_kept_nowhere(scene: Scene, said: bool) -> None:
+def test_prefetch_in_a_turn_recall_words_that_were_only_heard_are_kept_nowhere(
+    scene: Scene, said: bool
+) -> None:
     mark = "zanzibar"
 
     async def scenario() -> None:

@@ -32,7 +32,7 @@ from slowcat_memory.runtime.recall.query import (
         (RankOptions, "with_keys", 1.5),
     ],
 )
-def test_options_refuse_what_is_out_of_range(options: type, field: str, value: float) -> None:
+def test_query_options_refuse_what_is_out_of_range(options: type, field: str, value: float) -> None:
     assert msgspec.convert({}, options) == options()
     with pytest.raises(msgspec.ValidationError, match=f"(>=|<=).*{field}"):
         msgspec.convert({field: value}, options)

@@ -57,7 +57,7 @@ def ask(engine: MemoryEngine, text: str, **how: object) -> LedgerEntry:
     return told[0]
 
 
-def test_entry_every_candidate_is_told_with_its_scores_and_its_verdict(
+def test_query_ledger_entry_every_candidate_is_told_with_its_scores_and_its_verdict(
     engine: MemoryEngine,
 ) -> None:
     ids = [turn(engine, f"Max barks at number{n}").id for n in range(5)]
@@ -73,7 +73,7 @@ def test_entry_every_candidate_is_told_with_its_scores_and_its_verdict(
         assert 0 < one.probability <= 1 and {"window", "dense", "tokens"} <= set(one.views)
 
 
-def test_entry_a_row_is_small_and_holds_no_text(engine: MemoryEngine) -> None:
+def test_query_ledger_entry_a_row_is_small_and_holds_no_text(engine: MemoryEngine) -> None:
     for n in range(80):
         turn(engine, f"swordfish number{n} swims in the sea of words", session=f"s{n}")
     engine.drain()
@@ -84,7 +84,7 @@ def test_entry_a_row_is_small_and_holds_no_text(engine: MemoryEngine) -> None:
     assert len(packed) < 3500
 
 
-def test_entry_rows_of_before_are_read_and_rows_of_now_by_what_was_before() -> None:
+def test_query_ledger_entry_rows_of_before_are_read_and_rows_of_now_by_what_was_before() -> None:
     class Offer(msgspec.Struct, frozen=True):
         memory: str
         score: float
@@ -106,7 +106,9 @@ def test_entry_rows_of_before_are_read_and_rows_of_now_by_what_was_before() -> N
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(new), type=Entry).offers[0].score == 0.5
 
 
-def test_entry_forgetting_takes_candidates_out_of_rows_that_stay(engine: MemoryEngine) -> None:
+def test_query_ledger_entry_forgetting_takes_candidates_out_of_rows_that_stay(
+    engine: MemoryEngine,
+) -> None:
     ids = [turn(engine, f"Max barks at number{n}").id for n in range(5)]
     engine.drain()
     row = ask(engine, "Does Max bark?", exclude=frozenset({chunk_id(ids[0])}))
@@ -120,7 +122,7 @@ def test_entry_forgetting_takes_candidates_out_of_rows_that_stay(engine: MemoryE
     assert engine.why(row.turn) is None
 
 
-def test_entry_a_row_that_comes_after_the_forgetting_says_nothing_of_it(
+def test_query_ledger_entry_a_row_that_comes_after_the_forgetting_says_nothing_of_it(
     engine: MemoryEngine,
 ) -> None:
     gone = turn(engine, SECRET).id
@@ -141,7 +143,7 @@ def test_entry_a_row_that_comes_after_the_forgetting_says_nothing_of_it(
     assert not any(b"The password is" in path.read_bytes() for path in files)
 
 
-def test_entry_what_was_asked_is_made_again_from_the_log(engine: MemoryEngine) -> None:
+def test_query_ledger_entry_what_was_asked_is_made_again_from_the_log(engine: MemoryEngine) -> None:
     engine.append(SessionEdge(session="s", scope="anna", kind="start", at=engine.clock()))
     turn(engine, "Where does my brother Moritz work?")
     turn(engine, "He brews beer.", role="assistant")
@@ -161,7 +163,7 @@ def test_entry_what_was_asked_is_made_again_from_the_log(engine: MemoryEngine) -
         )
 
 
-def test_entry_a_turn_does_not_pay_for_its_row(
+def test_query_ledger_entry_a_turn_does_not_pay_for_its_row(
     engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is told of the candidates is worked out on the worker, never by who waits."""

@@ -30,7 +30,7 @@ WORDS = ("max", "dog", "barks", "tea", "lisbon", "garden", "swims")
         ({"valid_from": NOW - timedelta(days=300)}, "plain"),
     ],
 )
-def test_score_priors_decide_between_equals(special: dict, first: str) -> None:
+def test_scoring_score_priors_decide_between_equals(special: dict, first: str) -> None:
     told = (
         memory("plain", "Max likes bones", 100),
         memory("special", "Max likes balls", 100, **special),
@@ -40,7 +40,7 @@ def test_score_priors_decide_between_equals(special: dict, first: str) -> None:
         assert mind.ids("Max likes")[0] == first
 
 
-def test_score_a_prior_counts_once_before_and_after_the_tokens() -> None:
+def test_scoring_score_a_prior_counts_once_before_and_after_the_tokens() -> None:
     tokens = dict.fromkeys(("a", "b"), EMBEDDER.encode_tokens(["dog dog"]).tokens[0])
     told = (memory("a", "the dog"), memory("b", "the dog", role="assistant", pinned=True))
     mind = Mind(
@@ -69,7 +69,7 @@ def chain(**fusing: float) -> Mind:
     return made
 
 
-def test_score_smoothing_lifts_a_neighbour_where_turns_are_short() -> None:
+def test_scoring_score_smoothing_lifts_a_neighbour_where_turns_are_short() -> None:
     def scores(smoothing: float, **more: float) -> dict[str, float]:
         only_turns = {"window": 0.0, "session": 0.0, "turn": 1.0}
         return chain(smoothing=smoothing, **only_turns, **more).scores("Max")
@@ -78,7 +78,7 @@ def test_score_smoothing_lifts_a_neighbour_where_turns_are_short() -> None:
     assert scores(0.2, smooth_below_words=1.0) == scores(0.0)
 
 
-def test_score_a_session_lifts_all_that_was_said_in_it() -> None:
+def test_scoring_score_a_session_lifts_all_that_was_said_in_it() -> None:
     said = chain(smoothing=0.0, window=0.0, turn_by_words=0.5, session=0.5)
     assert said.scores("Max") == {
         "Max": 1.0,
@@ -105,7 +105,7 @@ def with_tokens(known: dict[str, np.ndarray], *memories: Memory, **fusing: float
     )
 
 
-def test_score_tokens_reorder_the_best() -> None:
+def test_scoring_score_tokens_reorder_the_best() -> None:
     tokens = tokens_of(**{str(n): "garden" for n in range(7)}, **{"7": "the dog house"})
     mind = with_tokens(tokens, *DOGS)
     found = mind.run(query("dog house"))
@@ -116,7 +116,7 @@ def test_score_tokens_reorder_the_best() -> None:
     assert order[0] != "7"
 
 
-def test_score_memories_without_tokens_are_worth_as_much_as_the_worst_with_some() -> None:
+def test_scoring_score_memories_without_tokens_are_worth_as_much_as_the_worst_with_some() -> None:
     half = tokens_of(**{"0": "the dog house", "1": "the dog", "2": "the dog"})
     found = with_tokens(half, *DOGS).run(query("dog house", k=8))
     views = {hit.memory.id: hit.views["tokens"] for hit in found.hits}
@@ -126,7 +126,7 @@ def test_score_memories_without_tokens_are_worth_as_much_as_the_worst_with_some(
     assert scores["3"] == pytest.approx(scores["1"], abs=2e-4)
 
 
-def test_score_only_the_best_by_the_other_views_are_scored_by_their_tokens() -> None:
+def test_scoring_score_only_the_best_by_the_other_views_are_scored_by_their_tokens() -> None:
     said = (*DOGS, memory("weak", "a house"))
     tokens = tokens_of(**{m.id: "garden" for m in DOGS}, weak="the dog house")
     shallow = with_tokens(tokens, *said, rerank=3)
@@ -137,20 +137,20 @@ def test_score_only_the_best_by_the_other_views_are_scored_by_their_tokens() -> 
 
 
 @pytest.mark.parametrize("off", [{"rerank": 0}, {"tokens": 0.0}])
-def test_score_tokens_can_be_switched_off(off: dict) -> None:
+def test_scoring_score_tokens_can_be_switched_off(off: dict) -> None:
     tokens = tokens_of(**{m.id: "garden" for m in DOGS})
     mind, none = with_tokens(tokens, *DOGS, **off), Mind(*DOGS, fusing=FuseOptions(**off))
     assert mind.scores("dog house") == none.scores("dog house")
     assert mind.store.fetched == []
 
 
-def test_score_where_no_memory_has_tokens_nothing_changes() -> None:
+def test_scoring_score_where_no_memory_has_tokens_nothing_changes() -> None:
     mind, none = with_tokens({}, *DOGS), Mind(*DOGS)
     assert mind.scores("dog house") == none.scores("dog house")
     assert len(mind.store.fetched) == 8
 
 
-def test_score_tokens_do_not_change_how_likely_a_hit_is() -> None:
+def test_scoring_score_tokens_do_not_change_how_likely_a_hit_is() -> None:
     tokens = tokens_of(**{"0": "the dog house", "1": "garden"})
     with_, without = (
         {hit.memory.id: hit.probability for hit in mind.run(query("dog", k=8)).hits}
@@ -171,7 +171,7 @@ said = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(said, min_size=1, max_size=8, unique=True), said, st.booleans())
-def test_score_a_hit_tells_how_likely_it_answers(
+def test_scoring_score_a_hit_tells_how_likely_it_answers(
     texts: list[str], text: str, vectors: bool
 ) -> None:
     mind = Mind(*(memory(str(n), t) for n, t in enumerate(texts)), vectors=vectors)
@@ -188,7 +188,7 @@ def test_score_a_hit_tells_how_likely_it_answers(
                 assert a.probability <= b.probability + 2e-4
 
 
-def test_score_the_floor_is_a_probability() -> None:
+def test_scoring_score_the_floor_is_a_probability() -> None:
     mind = Mind(*(memory(str(n), f"dog {' '.join(WORDS[3 : 3 + n])}") for n in range(4)))
     found = hits(mind, "dog tea lisbon")
     likely = sorted(hit.probability for hit in found.values())
@@ -198,7 +198,7 @@ def test_score_the_floor_is_a_probability() -> None:
         assert set(hits(mind, "dog tea lisbon", floor=floor)) == kept
 
 
-def test_score_a_prior_does_not_make_a_hit_likelier() -> None:
+def test_scoring_score_a_prior_does_not_make_a_hit_likelier() -> None:
     text = "who has a dog"
     plain, loud = (
         Mind(*SAID, memory("note", "the weather", importance=importance), ranking=RankOptions())
@@ -208,7 +208,7 @@ def test_score_a_prior_does_not_make_a_hit_likelier() -> None:
     assert other.score > one.score and other.probability == one.probability
 
 
-def test_score_what_is_left_out_does_not_change_how_likely_the_others_are() -> None:
+def test_scoring_score_what_is_left_out_does_not_change_how_likely_the_others_are() -> None:
     mind = Mind()
     both, alone = hits(mind, "my dog tea"), hits(mind, "my dog tea", exclude=frozenset({"dog"}))
     assert alone["tea"].probability == both["tea"].probability

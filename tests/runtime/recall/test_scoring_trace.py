@@ -20,7 +20,7 @@ def ask(mind: Mind, text: str, **how: object) -> Recollection:
     return mind.run(query(text, **how))
 
 
-def test_left_out_the_floor_keeps_out_all_but_what_is_pinned() -> None:
+def test_scoring_trace_left_out_the_floor_keeps_out_all_but_what_is_pinned() -> None:
     mind = Mind(memory("dog", "My dog is called Max"), memory("tea", "I drink tea", pinned=True))
     told = reasons(ask(mind, "what is my dog called", floor=0.9999))
     assert told == {"dog": LeftOutReason.BELOW_FLOOR}
@@ -28,7 +28,7 @@ def test_left_out_the_floor_keeps_out_all_but_what_is_pinned() -> None:
     assert reasons(low)["dog"] == LeftOutReason.BELOW_FLOOR
 
 
-def test_left_out_the_share_keeps_out_the_weak() -> None:
+def test_scoring_trace_left_out_the_share_keeps_out_the_weak() -> None:
     mind = Mind(
         memory("dog", "My dog is called Max"), memory("walk", "a dog was there on the walk")
     )
@@ -38,7 +38,9 @@ def test_left_out_the_share_keeps_out_the_weak() -> None:
     assert reasons(ask(mind, "what is my dog called", keep_share=0.05)) == {}
 
 
-def test_left_out_what_stands_in_the_context_is_told_apart_by_id_and_by_words() -> None:
+def test_scoring_trace_left_out_what_stands_in_the_context_is_told_apart_by_id_and_by_words() -> (
+    None
+):
     mind = Mind()
     found = ask(mind, "my dog", exclude=frozenset({"dog", "tea", "unknown"}))
     assert found.trace is not None and "dog" in list(found.trace.candidates.excluded)
@@ -48,30 +50,30 @@ def test_left_out_what_stands_in_the_context_is_told_apart_by_id_and_by_words() 
     assert reasons(ask(mind, "my dog", exclude_words=words))["dog"] == LeftOutReason.ALREADY_VISIBLE
 
 
-def test_left_out_a_near_duplicate_is_left_out_for_the_better_one() -> None:
+def test_scoring_trace_left_out_a_near_duplicate_is_left_out_for_the_better_one() -> None:
     mind = Mind(memory("1", "My dog is called Max"), memory("2", "my dog is called MAX!"))
     found = ask(mind, "dog Max")
     left = ({"1", "2"} - {found.hits[0].memory.id}).pop()
     assert reasons(found) == {left: LeftOutReason.DUPLICATE}
 
 
-def test_left_out_beyond_as_many_as_may_be_offered() -> None:
+def test_scoring_trace_left_out_beyond_as_many_as_may_be_offered() -> None:
     mind = Mind(*(memory(str(n), f"Max barks at number{n}") for n in range(6)))
     told = reasons(ask(mind, "Max barks", k=4))
     assert len(told) == 2 and set(told.values()) == {LeftOutReason.BEYOND_LIMIT}
 
 
-def test_left_out_where_none_may_be_offered() -> None:
+def test_scoring_trace_left_out_where_none_may_be_offered() -> None:
     assert set(reasons(ask(Mind(), "my dog", k=0)).values()) == {LeftOutReason.BEYOND_LIMIT}
 
 
-def test_left_out_a_hit_for_which_the_block_has_no_room() -> None:
+def test_scoring_trace_left_out_a_hit_for_which_the_block_has_no_room() -> None:
     mind = Mind(*(memory(str(n), f"Max barks at number{n}") for n in range(3)))
     told = reasons(ask(mind, "Max barks"), offered=1)
     assert set(told.values()) == {LeftOutReason.NO_BUDGET} and len(told) == 2
 
 
-def test_left_out_what_is_gone_and_what_somebody_else_left_out() -> None:
+def test_scoring_trace_left_out_what_is_gone_and_what_somebody_else_left_out() -> None:
     mind = Mind()
     del mind.memories["dog"]
     found = ask(mind, "my dog drinks tea in Lisbon")
@@ -81,7 +83,9 @@ def test_left_out_what_is_gone_and_what_somebody_else_left_out() -> None:
     assert reasons(found, offered=0)["tea"] == "because"
 
 
-def test_left_out_the_best_come_first_with_their_scores_and_no_more_than_asked_for() -> None:
+def test_scoring_trace_left_out_the_best_come_first_with_their_scores_and_no_more_than_asked_for() -> (
+    None
+):
     mind = Mind(*(memory(str(n), "Max barks " * (9 - n)) for n in range(9)))
     found = ask(mind, "Max barks", k=9, keep_share=1.0)
     assert found.trace is not None
@@ -92,7 +96,7 @@ def test_left_out_the_best_come_first_with_their_scores_and_no_more_than_asked_f
 
 
 @pytest.mark.parametrize("embed", [None, EMBEDDER.encode_query])
-def test_settle_returns_a_trace_too(embed: object) -> None:
+def test_scoring_trace_settle_returns_a_trace_too(embed: object) -> None:
     mind = Mind(embed=embed)  # type: ignore[arg-type]
     found = mind.settle(query("what is my dog called", floor=0.999), Progress())
     assert found.stage == "tail" and reasons(found) == {"dog": LeftOutReason.BELOW_FLOOR}

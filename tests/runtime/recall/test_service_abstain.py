@@ -60,7 +60,7 @@ def test_abstain_says_unknown_of_what_asks_for_a_memory(
 # ------------------------------------------------------------------- in a recall
 
 
-def test_evidence_counts_what_the_llm_sees_already() -> None:
+def test_service_abstain_evidence_counts_what_the_llm_sees_already() -> None:
     mind = Mind()
     text = "what is my dog called, is it Max"
     whole = mind.run(query(text)).evidence
@@ -74,7 +74,7 @@ def test_evidence_counts_what_the_llm_sees_already() -> None:
     assert [hit.memory.id for hit in doubting.hits] == [hit.memory.id for hit in blind.hits]
 
 
-def test_evidence_has_a_similarity_when_all_have_tokens() -> None:
+def test_service_abstain_evidence_has_a_similarity_when_all_have_tokens() -> None:
     tokens = {m.id: quantise(EMBEDDER.encode_query_tokens(m.text).tokens) for m in SAID}
     mind = Mind(tokens=tokens, embed=EMBEDDER.encode_query_tokens)
     asked = query("is my dog called Max")
@@ -85,7 +85,7 @@ def test_evidence_has_a_similarity_when_all_have_tokens() -> None:
     assert evidence and math.isnan(evidence.max_similarity)
 
 
-def test_evidence_counts_names_never_said() -> None:
+def test_service_abstain_evidence_counts_names_never_said() -> None:
     mind = Mind()
     strange = mind.run(query("Where does Konstantin live?")).evidence
     known = mind.run(query("Where did Max sleep?")).evidence
@@ -93,7 +93,7 @@ def test_evidence_counts_names_never_said() -> None:
     assert mind.run(query("when did Anna go to Lisbon")).names_speaker
 
 
-def test_choose_what_is_over_or_superseded_is_not_offered_by_any_view() -> None:
+def test_service_abstain_choose_what_is_over_or_superseded_is_not_offered_by_any_view() -> None:
     over = memory("rome", "I live in Rome", days=900, valid_to=NOW - timedelta(days=300))
     mind = Mind(over, memory("oslo", "I live in Oslo", days=290))
     assert mind.ids("where do I live") == ["oslo"]
@@ -127,13 +127,15 @@ def recalled(engine: MemoryEngine, text: str) -> tuple[Recollection, str]:
     return found, engine.pack(found).text
 
 
-def test_recall_thanks_are_not_looked_up_and_counted(engine: MemoryEngine) -> None:
+def test_service_abstain_recall_thanks_are_not_looked_up_and_counted(engine: MemoryEngine) -> None:
     found, block = recalled(engine, "Okay, thank you!")
     assert found == Recollection(stage="skipped") and block == ""
     assert engine.metrics.counts() == {"recall_skipped": 1}
 
 
-def test_recall_a_memory_that_is_missing_is_said_to_be_missing(engine: MemoryEngine) -> None:
+def test_service_abstain_recall_a_memory_that_is_missing_is_said_to_be_missing(
+    engine: MemoryEngine,
+) -> None:
     found, block = recalled(engine, "What is Konstantin's wife called?")
     assert found.unknown and found.hits == [] and "nothing about this is remembered" in block
     assert engine.metrics.counts()["told_unknown"] == 1
@@ -142,14 +144,16 @@ def test_recall_a_memory_that_is_missing_is_said_to_be_missing(engine: MemoryEng
     assert recalled(engine, "Who wrote Hamlet?")[0].unknown is False
 
 
-def test_recall_an_empty_memory_remembers_nothing(engine: MemoryEngine) -> None:
+def test_service_abstain_recall_an_empty_memory_remembers_nothing(engine: MemoryEngine) -> None:
     engine.prepare("ben")
     found = asyncio.run(engine.recall("what is my name?", "ben"))
     assert found.unknown
     assert not asyncio.run(engine.recall("what is the capital of France?", "ben")).unknown
 
 
-def test_pack_the_time_is_in_the_block_of_who_asks_for_it(engine: MemoryEngine) -> None:
+def test_service_abstain_pack_the_time_is_in_the_block_of_who_asks_for_it(
+    engine: MemoryEngine,
+) -> None:
     assert "(now) Tuesday 12 May, 12:00" in recalled(engine, "what time is it?")[1]
     assert "(now)" not in recalled(engine, "what is my dog called")[1]
     before = engine.session_context("anna")
@@ -158,7 +162,9 @@ def test_pack_the_time_is_in_the_block_of_who_asks_for_it(engine: MemoryEngine) 
     assert engine.session_context("anna") == before  # whose bytes stay, whatever the clock says
 
 
-def test_recall_a_correction_is_offered_and_what_it_corrects_is_not(engine: MemoryEngine) -> None:
+def test_service_abstain_recall_a_correction_is_offered_and_what_it_corrects_is_not(
+    engine: MemoryEngine,
+) -> None:
     old = engine.remember("Our landlord is called Novak", "anna", at=NOW - timedelta(days=90))
     assert "Novak" in recalled(engine, "what is our landlord called")[1]
     gone = replace(old, retired_at=NOW)
@@ -172,7 +178,7 @@ def test_recall_a_correction_is_offered_and_what_it_corrects_is_not(engine: Memo
     assert isinstance(new, Memory)
 
 
-def test_session_context_what_is_over_leaves_the_head(engine: MemoryEngine) -> None:
+def test_service_abstain_session_context_what_is_over_leaves_the_head(engine: MemoryEngine) -> None:
     note = engine.remember("Anna is on a diet", "anna", pinned=True)
     assert "diet" in engine.session_context("anna")
     over = replace(note, valid_to=NOW - timedelta(days=1))
@@ -181,7 +187,9 @@ def test_session_context_what_is_over_leaves_the_head(engine: MemoryEngine) -> N
     assert "diet" not in engine.session_context("anna")
 
 
-def test_searcher_knows_a_word_as_long_as_a_memory_holds_it(engine: MemoryEngine) -> None:
+def test_service_abstain_searcher_knows_a_word_as_long_as_a_memory_holds_it(
+    engine: MemoryEngine,
+) -> None:
     searcher = engine.wiring.namespaces.get("anna").searcher
     assert searcher.knows("Max") and searcher.knows("max's") and searcher.knows("the")
     assert not searcher.knows("Konstantin")

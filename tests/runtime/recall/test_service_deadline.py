@@ -139,33 +139,41 @@ def recall(engine: MemoryEngine) -> tuple[str, set[str]]:
     return found.stage, {hit.memory.text for hit in found.hits}
 
 
-def test_deadline_in_time_everything_counts(engine: MemoryEngine) -> None:
+def test_service_deadline_deadline_in_time_everything_counts(engine: MemoryEngine) -> None:
     assert recall(engine) == ("full", {OLD, LATE})
 
 
-def test_deadline_a_slow_embedder_costs_the_vectors(engine: MemoryEngine, embedder: Slow) -> None:
+def test_service_deadline_deadline_a_slow_embedder_costs_the_vectors(
+    engine: MemoryEngine, embedder: Slow
+) -> None:
     embedder.gate.clear()
     assert recall(engine) == ("lexical", {OLD, LATE})
 
 
-def test_deadline_a_worker_that_is_stuck_costs_what_is_sealed(engine: MemoryEngine) -> None:
+def test_service_deadline_deadline_a_worker_that_is_stuck_costs_what_is_sealed(
+    engine: MemoryEngine,
+) -> None:
     with stuck_worker(engine):
         assert recall(engine) == ("tail", {LATE})
 
 
-def test_deadline_a_slow_store_costs_what_is_not_at_hand(
+def test_service_deadline_deadline_a_slow_store_costs_what_is_not_at_hand(
     engine: MemoryEngine, embedder: Slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with stuck_store(engine, monkeypatch):
         assert recall(engine) == ("tail", {LATE})
 
 
-def test_deadline_a_stuck_index_costs_the_memories_and_never_the_turn(engine: MemoryEngine) -> None:
+def test_service_deadline_deadline_a_stuck_index_costs_the_memories_and_never_the_turn(
+    engine: MemoryEngine,
+) -> None:
     with stuck_index(engine):
         assert recall(engine) == ("none", set())
 
 
-def test_deadline_the_event_loop_goes_on_while_a_turn_is_out_of_time(engine: MemoryEngine) -> None:
+def test_service_deadline_deadline_the_event_loop_goes_on_while_a_turn_is_out_of_time(
+    engine: MemoryEngine,
+) -> None:
     async def scenario() -> int:
         ticks, turn = 0, asyncio.create_task(engine.recall(ASKED, "anna"))
         while not turn.done():
@@ -177,7 +185,7 @@ def test_deadline_the_event_loop_goes_on_while_a_turn_is_out_of_time(engine: Mem
         assert asyncio.run(scenario()) > 5
 
 
-def test_deadline_one_turn_out_of_time_does_not_cost_the_next_its_memories(
+def test_service_deadline_deadline_one_turn_out_of_time_does_not_cost_the_next_its_memories(
     engine: MemoryEngine,
 ) -> None:
     with stuck_index(engine):
@@ -186,7 +194,7 @@ def test_deadline_one_turn_out_of_time_does_not_cost_the_next_its_memories(
     assert recall(engine) == ("full", {OLD, LATE})
 
 
-def test_deadline_a_deadline_without_a_moment_still_ends(
+def test_service_deadline_deadline_a_deadline_without_a_moment_still_ends(
     engine: MemoryEngine, tmp_path: Path
 ) -> None:
     """Nothing is waited for, and nothing is raised, whatever is stuck."""

@@ -48,7 +48,9 @@ def texts(found: Any) -> set[str]:
     return {hit.memory.text for hit in found.hits}
 
 
-def test_union_what_is_read_is_ones_own_and_the_households(engine: MemoryEngine) -> None:
+def test_service_union_union_what_is_read_is_ones_own_and_the_households(
+    engine: MemoryEngine,
+) -> None:
     for found in (
         asyncio.run(retrieval(engine).recall(asked())),
         retrieval(engine).search(asked()),
@@ -60,28 +62,30 @@ def test_union_what_is_read_is_ones_own_and_the_households(engine: MemoryEngine)
         assert found.words and "embed" in found.timings
 
 
-def test_union_the_likelier_answers_first_wherever_it_is(engine: MemoryEngine) -> None:
+def test_service_union_union_the_likelier_answers_first_wherever_it_is(
+    engine: MemoryEngine,
+) -> None:
     found = retrieval(engine).search(asked("when are the bins emptied", k=1))
     assert texts(found) == {"Bins are emptied on Monday."}
 
 
-def test_union_what_is_excluded_is_excluded_everywhere(engine: MemoryEngine) -> None:
+def test_service_union_union_what_is_excluded_is_excluded_everywhere(engine: MemoryEngine) -> None:
     every = retrieval(engine).search(asked()).hits
     gone = frozenset(hit.memory.id for hit in every if "key" in hit.memory.text)
     assert not any("key" in text for text in texts(retrieval(engine).search(asked(exclude=gone))))
 
 
-def test_union_one_scope_named_twice_is_read_once(engine: MemoryEngine) -> None:
+def test_service_union_union_one_scope_named_twice_is_read_once(engine: MemoryEngine) -> None:
     found = retrieval(engine).search(asked(also=("anna", "anna")))
     assert len(found.hits) == len(SAID["anna"])
 
 
-def test_union_guests_are_read_nothing_of_theirs(engine: MemoryEngine) -> None:
+def test_service_union_union_guests_are_read_nothing_of_theirs(engine: MemoryEngine) -> None:
     assert texts(retrieval(engine).search(asked(scope="guest", also=()))) == set()
     assert texts(asyncio.run(retrieval(engine).recall(asked(scope="guest", also=())))) == set()
 
 
-def test_union_what_is_local_only_is_left_out_of_each(engine: MemoryEngine) -> None:
+def test_service_union_union_what_is_local_only_is_left_out_of_each(engine: MemoryEngine) -> None:
     for hit in retrieval(engine).search(asked()).hits:
         if "key" in hit.memory.text:
             engine.mark(hit.memory.scope, hit.memory.id, local_only=True)
@@ -91,14 +95,16 @@ def test_union_what_is_local_only_is_left_out_of_each(engine: MemoryEngine) -> N
     assert engine.metrics.counts()["local_only_withheld"] == 2
 
 
-def test_union_one_that_is_not_loaded_yet_does_not_hold_up_the_other(engine: MemoryEngine) -> None:
+def test_service_union_union_one_that_is_not_loaded_yet_does_not_hold_up_the_other(
+    engine: MemoryEngine,
+) -> None:
     del engine.wiring.namespaces._loaded["home"]
     assert texts(asyncio.run(retrieval(engine).recall(asked()))) == set(SAID["anna"])
     engine.drain()
     assert "home" in engine.wiring.namespaces
 
 
-def test_union_what_is_late_gives_the_words_of_both(engine: MemoryEngine) -> None:
+def test_service_union_union_what_is_late_gives_the_words_of_both(engine: MemoryEngine) -> None:
     slow, done = retrieval(engine, deadline_ms=1.0), threading.Event()
     run = slow._pipeline.run
     slow._pipeline.run = lambda *how, **more: (done.wait(10), run(*how, **more))[1]  # type: ignore[method-assign]

@@ -7,7 +7,7 @@ from slowcat_memory.records import Memory, Turn, WriteBatch
 from tests.support.icebreaker_home import Home
 
 
-def test_session_head_summary_of_the_last_session_and_of_no_other(home: Home) -> None:
+def test_head_session_head_summary_of_the_last_session_and_of_no_other(home: Home) -> None:
     engine = home.open()
     home.session(engine, "one")
     home.session(engine, "two")

@@ -29,7 +29,9 @@ def texts(engine: MemoryEngine) -> list[str]:
 # ------------------------------------------------------------------- pushing
 
 
-def test_icebreaker_as_many_as_may_wait_and_the_least_important_makes_room(home: Home) -> None:
+def test_icebreakers_icebreaker_as_many_as_may_wait_and_the_least_important_makes_room(
+    home: Home,
+) -> None:
     engine = home.open(most=2)
     assert engine.push_icebreaker("anna", GARDEN, priority=0.4)
     assert engine.push_icebreaker("anna", CAKE, priority=0.3)
@@ -40,7 +42,7 @@ def test_icebreaker_as_many_as_may_wait_and_the_least_important_makes_room(home:
     assert engine.wiring.icebreakers.waiting("berta") == []
 
 
-def test_icebreaker_same_text_waits_once_and_is_not_taken_again_until_it_has_expired(
+def test_icebreakers_icebreaker_same_text_waits_once_and_is_not_taken_again_until_it_has_expired(
     home: Home,
 ) -> None:
     engine = home.open(quiet_hours="")
@@ -54,7 +56,7 @@ def test_icebreaker_same_text_waits_once_and_is_not_taken_again_until_it_has_exp
     assert texts(engine) == [GARDEN]
 
 
-def test_icebreaker_what_has_expired_is_gone_and_swept_away(home: Home) -> None:
+def test_icebreakers_icebreaker_what_has_expired_is_gone_and_swept_away(home: Home) -> None:
     engine = home.open()
     soon = home.clock() + timedelta(hours=1)
     engine.push_icebreaker("anna", GARDEN, expires=soon)
@@ -76,7 +78,9 @@ def test_icebreaker_what_has_expired_is_gone_and_swept_away(home: Home) -> None:
         (GARDEN, {"expires": FixedClock()()}),
     ],
 )
-def test_icebreaker_what_makes_no_sense_is_refused(home: Home, text: str, how: dict) -> None:
+def test_icebreakers_icebreaker_what_makes_no_sense_is_refused(
+    home: Home, text: str, how: dict
+) -> None:
     engine = home.open()
     with pytest.raises(ValueError):
         engine.push_icebreaker("anna", text, **how)
@@ -85,7 +89,7 @@ def test_icebreaker_what_makes_no_sense_is_refused(home: Home, text: str, how: d
     assert texts(engine) == []
 
 
-def test_icebreaker_dropping(home: Home) -> None:
+def test_icebreakers_icebreaker_dropping(home: Home) -> None:
     engine = home.open()
     kept, gone = (engine.push_icebreaker("anna", text) for text in (GARDEN, CAKE))
     assert kept and gone
@@ -98,7 +102,7 @@ def test_icebreaker_dropping(home: Home) -> None:
 # ------------------------------------------------------------------- one for a session
 
 
-def test_icebreaker_first_session_takes_one_and_the_second_one_none(home: Home) -> None:
+def test_icebreakers_icebreaker_first_session_takes_one_and_the_second_one_none(home: Home) -> None:
     engine = home.open()
     for text, priority in ((GARDEN, 0.4), (INTERVIEW, 0.9), (CAKE, 0.5)):
         engine.push_icebreaker("anna", text, priority=priority)
@@ -108,7 +112,7 @@ def test_icebreaker_first_session_takes_one_and_the_second_one_none(home: Home) 
     assert "Bring this up" not in home.session(engine, "two")
 
 
-def test_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_session(
+def test_icebreakers_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_session(
     home: Home,
 ) -> None:
     engine = home.open(quiet_hours="22:00-08:00")
@@ -134,7 +138,7 @@ def test_icebreaker_is_the_same_however_often_it_is_asked_for_in_a_session(
     assert CAKE in engine.session_context("anna") and "cat" in engine.session_context("anna")
 
 
-def test_icebreaker_restart_within_a_session_changes_nothing(home: Home) -> None:
+def test_icebreakers_icebreaker_restart_within_a_session_changes_nothing(home: Home) -> None:
     engine = home.open()
     engine.push_icebreaker("anna", GARDEN)
     before = engine.session_context("anna")
@@ -147,7 +151,9 @@ def test_icebreaker_restart_within_a_session_changes_nothing(home: Home) -> None
     assert engine.session_context("anna") == before
 
 
-def test_icebreaker_who_did_not_speak_after_all_hears_it_no_second_time(home: Home) -> None:
+def test_icebreakers_icebreaker_who_did_not_speak_after_all_hears_it_no_second_time(
+    home: Home,
+) -> None:
     engine = home.open()
     engine.push_icebreaker("anna", GARDEN)
     assert GARDEN in engine.session_context("anna")
@@ -157,7 +163,7 @@ def test_icebreaker_who_did_not_speak_after_all_hears_it_no_second_time(home: Ho
     assert GARDEN not in engine.session_context("anna")
 
 
-def test_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_right_after_one(
+def test_icebreakers_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_right_after_one(
     home: Home,
 ) -> None:
     engine = home.open(quiet_hours="")
@@ -172,7 +178,7 @@ def test_icebreaker_nobody_is_asked_in_the_middle_of_a_session_or_right_after_on
     assert GARDEN in engine.session_context("anna")
 
 
-def test_icebreaker_session_that_goes_on_after_a_dropped_line_hears_it_no_second_time(
+def test_icebreakers_icebreaker_session_that_goes_on_after_a_dropped_line_hears_it_no_second_time(
     home: Home,
 ) -> None:
     engine = home.open(quiet_hours="")
@@ -189,7 +195,7 @@ def test_icebreaker_session_that_goes_on_after_a_dropped_line_hears_it_no_second
     assert "Bring this up" not in engine.session_context("anna")
 
 
-def test_icebreaker_two_threads_that_ask_at_once_hear_the_same(home: Home) -> None:
+def test_icebreakers_icebreaker_two_threads_that_ask_at_once_hear_the_same(home: Home) -> None:
     engine = home.open()
     for n in range(3):
         engine.push_icebreaker("anna", f"Ask about thing {n}.")
@@ -223,7 +229,7 @@ print(engine.session_context("anna"), flush=True)
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
 
 
-def test_icebreaker_reading_process_takes_none_and_sees_the_one_that_was_taken(
+def test_icebreakers_icebreaker_reading_process_takes_none_and_sees_the_one_that_was_taken(
     home: Home,
 ) -> None:
     engine = home.open()
@@ -235,7 +241,9 @@ def test_icebreaker_reading_process_takes_none_and_sees_the_one_that_was_taken(
     assert beside.returncode and "StoreError" in beside.stderr
 
 
-def test_icebreaker_process_that_is_killed_right_after_does_not_say_it_again(home: Home) -> None:
+def test_icebreakers_icebreaker_process_that_is_killed_right_after_does_not_say_it_again(
+    home: Home,
+) -> None:
     home.open().push_icebreaker("anna", GARDEN)
     home.engines[0].close()
     done = elsewhere(home, "os.kill(os.getpid(), 9)", readonly=False)
@@ -245,7 +253,7 @@ def test_icebreaker_process_that_is_killed_right_after_does_not_say_it_again(hom
     assert "Bring this up" not in engine.session_context("anna") and texts(engine) == []
 
 
-def test_icebreaker_what_cannot_be_written_down_is_not_said(
+def test_icebreakers_icebreaker_what_cannot_be_written_down_is_not_said(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = home.open()
@@ -261,7 +269,7 @@ def test_icebreaker_what_cannot_be_written_down_is_not_said(
     assert GARDEN in engine.session_context("anna")
 
 
-def test_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(
+def test_icebreakers_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(
     home: Home,
 ) -> None:
     engine = home.open()
@@ -275,7 +283,9 @@ def test_icebreaker_that_was_forgotten_is_not_said_and_leaves_no_byte(
     assert b"swordfish" not in held and b"garden" in held
 
 
-def test_icebreaker_what_was_made_from_a_forgotten_turn_goes_with_it(home: Home) -> None:
+def test_icebreakers_icebreaker_what_was_made_from_a_forgotten_turn_goes_with_it(
+    home: Home,
+) -> None:
     engine = home.open()
     number = home.say(engine, "one", "I am nervous about the interview")
     made = Memory(
@@ -291,7 +301,9 @@ def test_icebreaker_what_was_made_from_a_forgotten_turn_goes_with_it(home: Home)
 # ------------------------------------------------------------------- never found
 
 
-def test_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or_a_block(home: Home) -> None:
+def test_icebreakers_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or_a_block(
+    home: Home,
+) -> None:
     config = memory_config(home.path)
     engine = MemoryEngine(config, clock=home.clock, embedder=HashEmbedder())
     home.engines.append(engine)
@@ -323,7 +335,7 @@ def test_icebreaker_neither_recall_nor_search_finds_an_icebreaker_or_a_block(hom
     assert len(texts(home.open())) == 3, "they are there all the same"
 
 
-def test_icebreaker_without_the_rule_it_would_be_found(
+def test_icebreakers_icebreaker_without_the_rule_it_would_be_found(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of the test above."""

@@ -97,7 +97,9 @@ def test_removal_forgetting_while_a_block_is_packed_ends_the_round(store, path, 
     check_places(store)
 
 
-def test_tier_mover_blocks_with_a_dictionary_are_read_and_packed_anew_without_it(open_store, path):
+def test_removal_tier_mover_blocks_with_a_dictionary_are_read_and_packed_anew_without_it(
+    open_store, path
+):
     store = open_store()
     said = say(store, 300)
     age(store)

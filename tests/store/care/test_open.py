@@ -106,7 +106,7 @@ def test_open_a_founding_that_was_interrupted_is_not_damage(open_store, path, ta
 
 
 @pytest.mark.parametrize("way", ["cut in half", "first page", "a turn's text", "a tree page"])
-def test_recover_a_damaged_store_is_moved_aside_and_what_reads_is_carried_over(
+def test_open_recover_a_damaged_store_is_moved_aside_and_what_reads_is_carried_over(
     open_store, path, tmp_path, way
 ):
     store = open_store()
@@ -159,7 +159,7 @@ def shortest(upto: int) -> int:
     return min(range(10, upto), key=lambda n: len(samples.text(n)))
 
 
-def test_recover_a_backup_that_holds_more_is_restored(open_store, path, tmp_path):
+def test_open_recover_a_backup_that_holds_more_is_restored(open_store, path, tmp_path):
     store = open_store()
     fill(store)
     backup = store.backup()
@@ -182,7 +182,7 @@ def test_open_a_file_that_is_no_store_gives_an_empty_store(open_store, path, bod
     store.append(turn(1)).wait(5)
 
 
-def test_recover_random_damage_never_keeps_the_agent_from_starting(open_store, path, tmp_path):
+def test_open_recover_random_damage_never_keeps_the_agent_from_starting(open_store, path, tmp_path):
     seed = random.randrange(1 << 30)
     print("seed", seed)
     rng = random.Random(seed)
@@ -252,7 +252,7 @@ def test_open_a_newer_envelope_is_not_taken_for_damage(open_store, path, tmp_pat
     assert not list(killed.glob("corrupt-*"))
 
 
-def test_migrations_run_in_order_each_with_its_number(open_store, path, monkeypatch):
+def test_open_migrations_run_in_order_each_with_its_number(open_store, path, monkeypatch):
     store = open_store()
     store.append(turn(1))
     store.close()
@@ -288,7 +288,7 @@ def test_migrations_run_in_order_each_with_its_number(open_store, path, monkeypa
 # ------------------------------------------------------------------- backups
 
 
-def test_backups_are_read_before_they_get_their_name(store, path, tmp_path, monkeypatch):
+def test_open_backups_are_read_before_they_get_their_name(store, path, tmp_path, monkeypatch):
     fill(store)
     kept = store.backup(tmp_path / "kept.mdb")
     with pytest.raises(StoreError, match="exists"):
@@ -304,7 +304,7 @@ def test_backups_are_read_before_they_get_their_name(store, path, tmp_path, monk
         assert events(restored) == events(store)
 
 
-def test_backup_only_the_latest_backups_are_kept(open_store):
+def test_open_backup_only_the_latest_backups_are_kept(open_store):
     from slowcat_memory.store import StoreOptions
 
     store = open_store(options=StoreOptions(map_size_gib=0.0625, backups_keep=2))

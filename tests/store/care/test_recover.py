@@ -111,7 +111,7 @@ def test_recover_a_lost_dictionary_costs_its_blocks_and_nothing_else(open_store,
     check_places(store)
 
 
-def test_backup_copies_carry_every_tier(store, tmp_path):
+def test_recover_backup_copies_carry_every_tier(store, tmp_path):
     said = say(store, 300)
     age(store)
     kept = store.backup(tmp_path / "kept.mdb")
@@ -123,7 +123,7 @@ def test_backup_copies_carry_every_tier(store, tmp_path):
         check_places(restored)
 
 
-def test_shrinking_gives_back_what_rows_left_behind(store, path):
+def test_recover_shrinking_gives_back_what_rows_left_behind(store, path):
     for n in range(1, 1500):
         store.append(
             turn(n, text=f"we went to the lake again, number {n} " * 8, session=f"s{n // 40}")

@@ -193,7 +193,9 @@ def test_restore_not_while_another_process_writes(backup, path):
 # ------------------------------------------------------------------- while others write
 
 
-def test_backup_a_backup_is_made_by_another_reader_while_turns_come_in(store, path, tmp_path):
+def test_restore_backup_a_backup_is_made_by_another_reader_while_turns_come_in(
+    store, path, tmp_path
+):
     fill(store, 30)
     stop = threading.Event()
 

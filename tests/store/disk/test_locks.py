@@ -51,24 +51,24 @@ def say(path, what):
     return said.strip()
 
 
-def test_lock_a_second_writer_is_told_who_holds_it(store, path):
+def test_locks_lock_a_second_writer_is_told_who_holds_it(store, path):
     said = say(path, "write")
     assert said.startswith(f"{os.getpid()} ")
     assert sys.argv[0] in said
 
 
-def test_lock_a_second_writer_in_this_process_too(store, path):
+def test_locks_lock_a_second_writer_in_this_process_too(store, path):
     with pytest.raises(StoreBusyError) as caught:
         Store.open(path)
     assert caught.value.pid == os.getpid()
 
 
-def test_lock_one_process_shares_one_store(store, path):
+def test_locks_lock_one_process_shares_one_store(store, path):
     with pytest.raises(StoreBusyError, match="already open"):
         Store.open(path, readonly=True)
 
 
-def test_lock_another_process_holds_it_until_it_is_killed(path, open_store):
+def test_locks_lock_another_process_holds_it_until_it_is_killed(path, open_store):
     with other(path, "hold") as holder:
         assert holder.stdout.readline() == "holding\n"
         with pytest.raises(StoreBusyError) as caught:
@@ -84,7 +84,7 @@ def test_lock_another_process_holds_it_until_it_is_killed(path, open_store):
     assert store.append(turn(2)).id == 2
 
 
-def test_lock_reading_beside_a_writer(store, path):
+def test_locks_lock_reading_beside_a_writer(store, path):
     for n in range(1, 4):
         store.append(turn(n))
     assert store.flush(5)
@@ -93,7 +93,7 @@ def test_lock_reading_beside_a_writer(store, path):
     assert say(path, "read") == "[1, 2, 3, 4]"
 
 
-def test_lock_reading_without_a_writer_makes_nothing(open_store, path):
+def test_locks_lock_reading_without_a_writer_makes_nothing(open_store, path):
     with pytest.raises(StoreError, match="no store"):
         open_store(readonly=True)
     assert not path.exists()
@@ -109,7 +109,7 @@ def test_lock_reading_without_a_writer_makes_nothing(open_store, path):
     assert {file.name: file.stat().st_mtime_ns for file in path.iterdir()} == before
 
 
-def test_lock_a_reader_from_before_the_first_writer_follows_it(open_store, path):
+def test_locks_lock_a_reader_from_before_the_first_writer_follows_it(open_store, path):
     open_store().close()
     (path / "lock.mdb").unlink()
     code = OTHER.replace('if what == "read":', 'if what == "wait":').replace(
@@ -127,7 +127,7 @@ def test_lock_a_reader_from_before_the_first_writer_follows_it(open_store, path)
     assert said == "[1]\n"
 
 
-def test_fork_a_forked_child_finds_it_closed_and_leaves_the_parents_alone(store, path):
+def test_locks_fork_a_forked_child_finds_it_closed_and_leaves_the_parents_alone(store, path):
     store.append(turn(1)).wait()
     child = os.fork()
     if child == 0:

@@ -83,7 +83,7 @@ def told(store: Store) -> Store:
     return store
 
 
-def test_apply_what_is_put_reads_back(told: Store) -> None:
+def test_annotations_apply_what_is_put_reads_back(told: Store) -> None:
     with told.snapshot() as snapshot:
         assert snapshot.context("anna", "chunk/2") == context(2)
         assert [one.memory for one in snapshot.contexts("anna")] == [
@@ -98,7 +98,7 @@ def test_apply_what_is_put_reads_back(told: Store) -> None:
     assert {"chunk/1?q1", "fact/1?q1"} < kept_vectors(told)
 
 
-def test_apply_facets_and_makers_read_back(store: Store) -> None:
+def test_annotations_apply_facets_and_makers_read_back(store: Store) -> None:
     made = Made(job="facts", version=2, model="m")
     fact = memory("fact/1", facets={"quote": "I like it"}, made=made)
     apply(store, memories=(fact,), contexts=(context(1, memory="fact/1", sources=(), made=made),))
@@ -110,7 +110,9 @@ def test_apply_facets_and_makers_read_back(store: Store) -> None:
 # ------------------------------------------------------------------- reading with the context
 
 
-def test_snapshot_a_memory_is_read_with_its_context_and_kept_without(told: Store) -> None:
+def test_annotations_snapshot_a_memory_is_read_with_its_context_and_kept_without(
+    told: Store,
+) -> None:
     with told.snapshot() as snapshot:
         read = snapshot.read("anna", "chunk/1")
         assert (read.context, read.sources) == ("Anna about her dog", (1,))
@@ -127,7 +129,7 @@ def test_snapshot_a_memory_is_read_with_its_context_and_kept_without(told: Store
 # ------------------------------------------------------------------- vectors of another text
 
 
-def test_apply_a_new_text_takes_the_old_ones_vectors_away(told: Store) -> None:
+def test_annotations_apply_a_new_text_takes_the_old_ones_vectors_away(told: Store) -> None:
     before = kept_vectors(told)
     apply(told, contexts=(context(1), context(2, "about her cat")), keys=(key(1, text="else"),))
     assert kept_vectors(told) == before - {"chunk/2", "chunk/1?q1"}
@@ -135,7 +137,9 @@ def test_apply_a_new_text_takes_the_old_ones_vectors_away(told: Store) -> None:
     assert "chunk/3" not in kept_vectors(told)
 
 
-def test_apply_a_vector_of_a_text_that_changed_meanwhile_is_left_out(told: Store) -> None:
+def test_annotations_apply_a_vector_of_a_text_that_changed_meanwhile_is_left_out(
+    told: Store,
+) -> None:
     """It was made of the text as it was read; another step was quicker than its transaction."""
     with told.snapshot() as snapshot:
         old = indexed_text(snapshot.read("anna", "chunk/2"))
@@ -155,7 +159,7 @@ def test_apply_a_vector_of_a_text_that_changed_meanwhile_is_left_out(told: Store
     assert "chunk/2" in kept_vectors(told)
 
 
-def test_apply_a_memory_that_says_something_else_loses_its_vectors(told: Store) -> None:
+def test_annotations_apply_a_memory_that_says_something_else_loses_its_vectors(told: Store) -> None:
     apply(told, **vectors("fact/1"))
     with told.snapshot() as snapshot:
         fact = snapshot.memory("anna", "fact/1")
@@ -165,7 +169,7 @@ def test_apply_a_memory_that_says_something_else_loses_its_vectors(told: Store) 
     assert "fact/1" not in kept_vectors(told)
 
 
-def test_apply_the_same_step_may_bring_the_new_vectors(told: Store) -> None:
+def test_annotations_apply_the_same_step_may_bring_the_new_vectors(told: Store) -> None:
     before = kept_vectors(told)
     apply(told, contexts=(context(2, "about her cat"),), **vectors("chunk/2"))
     assert kept_vectors(told) == before
@@ -174,7 +178,7 @@ def test_apply_the_same_step_may_bring_the_new_vectors(told: Store) -> None:
 # ------------------------------------------------------------------- what has no subject
 
 
-def test_apply_what_belongs_to_nothing_is_left_out(told: Store) -> None:
+def test_annotations_apply_what_belongs_to_nothing_is_left_out(told: Store) -> None:
     apply(
         told,
         contexts=(context(9), context(1, scope="anna", memory="fact/9")),
@@ -187,12 +191,12 @@ def test_apply_what_belongs_to_nothing_is_left_out(told: Store) -> None:
 
 
 @pytest.mark.parametrize("id", ["chunk/1", "chunk/1?", "chunk/2?q1", "chunk/1?a?b", "q1"])
-def test_apply_an_id_that_is_no_keys_is_refused(told: Store, id: str) -> None:
+def test_annotations_apply_an_id_that_is_no_keys_is_refused(told: Store, id: str) -> None:
     with pytest.raises(StoreError, match="question mark"):
         apply(told, keys=(key(1, id=id),))
 
 
-def test_apply_a_dropped_memory_takes_all_of_it_along(told: Store) -> None:
+def test_annotations_apply_a_dropped_memory_takes_all_of_it_along(told: Store) -> None:
     apply(told, memories=(memory("fact/11"),))
     apply(told, keys=(key(1, memory="fact/11", id="fact/11?q1"),), **vectors("fact/11?q1"))
     apply(told, drop=(("anna", "fact/1"), ("anna", "chunk/2")), drop_keys=(("anna", "chunk/1?q1"),))
@@ -203,7 +207,7 @@ def test_apply_a_dropped_memory_takes_all_of_it_along(told: Store) -> None:
     assert kept_vectors(told) == {"chunk/1", "chunk/3", "fact/11?q1"}
 
 
-def test_apply_an_index_hears_of_the_memory_that_they_belong_to(told: Store) -> None:
+def test_annotations_apply_an_index_hears_of_the_memory_that_they_belong_to(told: Store) -> None:
     with told.snapshot() as snapshot:
         before = snapshot.last_change()
     apply(told, contexts=(context(1, "new"),), **vectors("chunk/2?q1"))
@@ -216,7 +220,7 @@ def test_apply_an_index_hears_of_the_memory_that_they_belong_to(told: Store) -> 
 # ------------------------------------------------------------------- tasks
 
 
-def test_tasks_a_task_is_there_once(store: Store) -> None:
+def test_annotations_tasks_a_task_is_there_once(store: Store) -> None:
     apply(store, tasks=(task("1"), task("2", rank=10)))
     apply(store, tasks=(task("1", attempts=2), task("3", created=at(9))))
     with store.snapshot() as snapshot:
@@ -230,7 +234,7 @@ def test_tasks_a_task_is_there_once(store: Store) -> None:
         assert not snapshot.tasks("plac")
 
 
-def test_tasks_an_outcome_is_written_once(told: Store) -> None:
+def test_annotations_tasks_an_outcome_is_written_once(told: Store) -> None:
     apply(told, tasks=(task("1"),))
     outcome = {"done": task("1").id, "run": run("1"), "contexts": (context(1, "first"),)}
     apply(told, **outcome)
@@ -241,14 +245,14 @@ def test_tasks_an_outcome_is_written_once(told: Store) -> None:
         assert [(one.id, one.task) for one in snapshot.runs()] == [(2, ""), (1, "place/anna/1")]
 
 
-def test_tasks_a_done_task_may_ask_for_itself_again(store: Store) -> None:
+def test_annotations_tasks_a_done_task_may_ask_for_itself_again(store: Store) -> None:
     apply(store, tasks=(task("1"),))
     apply(store, done=task("1").id, tasks=(task("1", note="more"),))
     with store.snapshot() as snapshot:
         assert [one.note for one in snapshot.tasks()] == ["more"]
 
 
-def test_runs_the_run_log_is_a_ring(open_store) -> None:
+def test_annotations_runs_the_run_log_is_a_ring(open_store) -> None:
     store = open_store(options=StoreOptions(map_size_gib=0.0625, runs_keep=5, batch_limit=3))
     for n in range(12):
         store.apply("test", WriteBatch(run=run(str(n))))
@@ -261,7 +265,7 @@ def test_runs_the_run_log_is_a_ring(open_store) -> None:
 # ------------------------------------------------------------------- forgetting, and coming too late
 
 
-def test_apply_what_comes_too_late_is_left_out(told: Store) -> None:
+def test_annotations_apply_what_comes_too_late_is_left_out(told: Store) -> None:
     apply(told, tasks=(task("1"),))
     told.forget(Forget(turns=(1,)))
     apply(
@@ -309,7 +313,7 @@ def test_forget_a_forgotten_turn_takes_all_that_was_made_of_it(told: Store) -> N
     assert kept_vectors(told) == {"chunk/1", "chunk/1?q1"}
 
 
-def test_apply_forgetting_a_memory_takes_its_keys_and_its_runs(told: Store) -> None:
+def test_annotations_apply_forgetting_a_memory_takes_its_keys_and_its_runs(told: Store) -> None:
     apply(told, tasks=(task("fact/1"),), run=run("fact/1"))
     told.forget(Forget(memories=("fact/1",)))
     apply(told, memories=(memory("fact/1"),), keys=(key(1, memory="fact/1", id="fact/1?q1"),))
@@ -319,7 +323,7 @@ def test_apply_forgetting_a_memory_takes_its_keys_and_its_runs(told: Store) -> N
         assert snapshot.memory("anna", "fact/1") is None
 
 
-def test_apply_forgetting_a_namespace_leaves_no_idle_work_of_it(told: Store) -> None:
+def test_annotations_apply_forgetting_a_namespace_leaves_no_idle_work_of_it(told: Store) -> None:
     other = task("1", scope="bob", id="place/bob/1")
     apply(told, tasks=(task("day"), other), run=run("day"))
     told.forget(Forget(scope="anna", everything=True))
@@ -349,7 +353,7 @@ def make_older(store: Store) -> None:
     store.close()
 
 
-def test_open_an_older_store_is_read_without_the_new_tables_and_then_taken_over(
+def test_annotations_open_an_older_store_is_read_without_the_new_tables_and_then_taken_over(
     open_store, path
 ) -> None:
     store = open_store()

@@ -144,7 +144,7 @@ def test_apply_what_is_forgotten_does_not_come_back(store):
         assert [offer.memory for offer in snapshot.ledger(2).offers] == ["fact/2"]
 
 
-def test_ledger_the_ledger_is_a_ring(open_store):
+def test_apply_ledger_the_ledger_is_a_ring(open_store):
     store = open_store(options=StoreOptions(map_size_gib=0.0625, ledger_keep=10, batch_limit=7))
     for n in range(1, 40):
         store.write_ledger(entry(n, "fact/1"))
@@ -156,7 +156,7 @@ def test_ledger_the_ledger_is_a_ring(open_store):
         assert snapshot.counts()["ledger"] == 10
 
 
-def test_publish_manifests(store):
+def test_apply_publish_manifests(store):
     store.append(turn(1))
     store.publish(manifest()).wait()
     with store.snapshot() as snapshot:
@@ -167,7 +167,7 @@ def test_publish_manifests(store):
         assert snapshot.manifest("anna") is None
 
 
-def test_publish_an_index_from_before_a_forgetting_is_not_published(store):
+def test_apply_publish_an_index_from_before_a_forgetting_is_not_published(store):
     store.append(turn(1))
     store.append(turn(1, scope="bob"))
     store.publish(manifest())

@@ -61,7 +61,7 @@ def store(tmp_path: Path) -> Store:
     return Store.open(tmp_path / "store")
 
 
-def test_changes_every_step_is_noted_with_what_it_touched(store: Store) -> None:
+def test_bookkeeping_changes_every_step_is_noted_with_what_it_touched(store: Store) -> None:
     first = put(store, "note/1", "note/2")
     store.append(turn()).wait()
     vector = Vector(scope="anna", memory="chunk/1", values=np.ones(4, np.float32))
@@ -74,7 +74,7 @@ def test_changes_every_step_is_noted_with_what_it_touched(store: Store) -> None:
     store.close()
 
 
-def test_publishing_forgets_what_the_index_holds_and_nothing_else(store: Store) -> None:
+def test_bookkeeping_publishing_forgets_what_the_index_holds_and_nothing_else(store: Store) -> None:
     first = put(store, "note/1")
     other = put(store, "note/1", scope="berta")
     second = put(store, "note/2")
@@ -87,7 +87,7 @@ def test_publishing_forgets_what_the_index_holds_and_nothing_else(store: Store) 
     store.close()
 
 
-def test_changes_forgetting_leaves_no_id_behind(store: Store) -> None:
+def test_bookkeeping_changes_forgetting_leaves_no_id_behind(store: Store) -> None:
     put(store, "note/secret", "note/2")
     store.forget(Forget(memories=("note/secret",)))
     assert changed(store) == []
@@ -95,7 +95,7 @@ def test_changes_forgetting_leaves_no_id_behind(store: Store) -> None:
     assert b"note/secret\0" not in (store.path / "data.mdb").read_bytes()
 
 
-def test_snapshot_the_turn_before_is_found_by_session(store: Store) -> None:
+def test_bookkeeping_snapshot_the_turn_before_is_found_by_session(store: Store) -> None:
     for session in "aabaccab":
         store.append(turn(session)).wait()
     store.append(turn("a", scope="berta")).wait()
@@ -113,7 +113,7 @@ steps = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["turn", "sta
 
 @settings(max_examples=25, deadline=None)
 @given(steps)
-def test_sessions_the_unended_are_those_that_no_row_says_ended(
+def test_bookkeeping_sessions_the_unended_are_those_that_no_row_says_ended(
     steps: list[tuple[str, str]],
 ) -> None:
 

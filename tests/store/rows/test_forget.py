@@ -179,7 +179,7 @@ def test_forget_nothing_in_particular_is_refused(store, what):
         store.forget(what)
 
 
-def test_forgetting_covers_what_still_waits(store):
+def test_forget_forgetting_covers_what_still_waits(store):
     for n in range(300):
         store.append(turn(n))
     assert len(store.forget(Forget(everything=True)).turns) == 300

@@ -160,7 +160,7 @@ def residue(scene: Scene) -> dict[str, set[str]]:
     return found
 
 
-def test_every_table_declares_how_its_rows_name_their_sources() -> None:
+def test_forget_tables_every_table_declares_how_its_rows_name_their_sources() -> None:
     for table in TABLES:
         ways = set(table.named_by)
         assert ways, f"{table.name} declares nothing"

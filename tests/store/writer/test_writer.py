@@ -166,7 +166,7 @@ def test_writer_a_swap_that_could_not_open_the_new_file_heals(open_store, monkey
     assert store.erase()
 
 
-def test_store_a_nearly_full_disk_refuses_derived_work_only(open_store, monkeypatch):
+def test_writer_store_a_nearly_full_disk_refuses_derived_work_only(open_store, monkeypatch):
     store = open_store(options=StoreOptions(map_size_gib=0.0625, min_free_mb=1 << 40))
     with pytest.raises(StoreFullError, match="nearly full"):
         store.apply("j", WriteBatch(memories=(memory(),)))

@@ -22,7 +22,9 @@ def good(body: dict) -> str:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_contextualize_a_fault_writes_nothing_or_what_is_true(fault: Fault, tmp_path: Path) -> None:
+def test_contextualize_faults_contextualize_a_fault_writes_nothing_or_what_is_true(
+    fault: Fault, tmp_path: Path
+) -> None:
     house = House(tmp_path / "store")
     ids = house.say("s", *GARDEN[:8])
     [task] = house.plan()

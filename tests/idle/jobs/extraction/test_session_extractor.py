@@ -65,7 +65,7 @@ def test_task_key_and_id_name_session_turns_and_what_is_seen(job) -> None:
 
 
 @pytest.mark.parametrize("job", READERS, ids=lambda job: job.name)
-def test_split_halves_what_is_asked_and_what_is_seen(job) -> None:
+def test_session_extractor_split_halves_what_is_asked_and_what_is_seen(job) -> None:
     first, second = job.split(old_task("[1,2,3,4]"))
     assert asked_of(first).turns == [1, 2] and asked_of(second).turns == [3, 4]
     assert set(first.sources) < set(range(1, 10)) and len(first.sources) == 5
@@ -74,6 +74,6 @@ def test_split_halves_what_is_asked_and_what_is_seen(job) -> None:
 
 
 @pytest.mark.parametrize("job", READERS, ids=lambda job: job.name)
-def test_split_ends_where_nothing_can_be_left_out(job) -> None:
+def test_session_extractor_split_ends_where_nothing_can_be_left_out(job) -> None:
     task = job.task("anna", "s", Asked([5]), [5], AT, 45)
     assert job.split(task) == ()

@@ -19,7 +19,7 @@ def test_summary_jobs_keep_the_names_that_users_know() -> None:
     assert SHARED_SECTION == tuple(names[:-1])
 
 
-def test_purpose_task_id_names_job_scope_and_key() -> None:
+def test_purposes_purpose_task_id_names_job_scope_and_key() -> None:
     task = PURPOSES["day"].task("anna", "day/2026-05-12", MONDAY)
     assert task.id == "rollups/anna/day/2026-05-12" and task.rank < PURPOSES["week"].rank
 
@@ -34,5 +34,5 @@ def test_purpose_task_id_names_job_scope_and_key() -> None:
         (SummariesOptions(window=1), 2),
     ],
 )
-def test_window_turns_come_from_the_number_or_the_domain(options, turns) -> None:
+def test_purposes_window_turns_come_from_the_number_or_the_domain(options, turns) -> None:
     assert options.window_turns == turns

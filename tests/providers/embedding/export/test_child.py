@@ -14,7 +14,7 @@ from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.providers.embedding.export import child as export_child
 
 
-def test_the_export_vouches_for_itself(export_folder: Path) -> None:
+def test_child_the_export_vouches_for_itself(export_folder: Path) -> None:
     meta = export_format.read_meta(export_folder)
     assert meta and meta.int8 and meta.cosine >= 0.985
     assert meta.key == f"all-MiniLM-L6-v2@{export_folder.name.rpartition('-')[2]}/384"
@@ -30,12 +30,12 @@ def test_the_export_vouches_for_itself(export_folder: Path) -> None:
     assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
 
 
-def test_progress_is_told(options: EmbedderOptions, progress_lines: list[str]) -> None:
+def test_child_progress_is_told(options: EmbedderOptions, progress_lines: list[str]) -> None:
     assert progress_lines[0] == "loading all-MiniLM-L6-v2"
     assert len(progress_lines) >= 3
 
 
-def test_opening_finds_the_export_and_says_where_the_model_is_from(
+def test_child_opening_finds_the_export_and_says_where_the_model_is_from(
     options: EmbedderOptions,
 ) -> None:
     embedder, report = open_query_embedder(options)
@@ -44,14 +44,14 @@ def test_opening_finds_the_export_and_says_where_the_model_is_from(
     assert (report.key, report.dim) == (embedder.key, embedder.dim)
 
 
-def test_the_environment_may_name_the_cache(
+def test_child_the_environment_may_name_the_cache(
     options: EmbedderOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLOWCAT_CACHE_DIR", options.cache_dir)
     assert open_query_embedder(EmbedderOptions(cache_dir="/nonexistent"))[0]
 
 
-def test_an_export_survives_the_loss_of_the_model(
+def test_child_an_export_survives_the_loss_of_the_model(
     options: EmbedderOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("slowcat_memory.providers.embedding.model_files.PACKAGES", {})
@@ -59,7 +59,7 @@ def test_an_export_survives_the_loss_of_the_model(
     assert embedder and report.state == "ready"
 
 
-def test_other_weights_need_another_export(export_folder: Path, tmp_path: Path) -> None:
+def test_child_other_weights_need_another_export(export_folder: Path, tmp_path: Path) -> None:
     model = tmp_path / "all-MiniLM-L6-v2"
     model.mkdir()
     (model / "config.json").write_text("{}")
@@ -70,7 +70,9 @@ def test_other_weights_need_another_export(export_folder: Path, tmp_path: Path) 
     assert embedder is None and report.state == "needs export" and report.hint
 
 
-def test_an_export_of_an_older_format_is_made_again(export_folder: Path, tmp_path: Path) -> None:
+def test_child_an_export_of_an_older_format_is_made_again(
+    export_folder: Path, tmp_path: Path
+) -> None:
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
     older = (copy / export_format.META).read_text().replace('"format": 3', '"format": 2')
     (copy / export_format.META).write_text(older)
@@ -78,7 +80,7 @@ def test_an_export_of_an_older_format_is_made_again(export_folder: Path, tmp_pat
     assert embedder is None and report.state == "needs export"
 
 
-def test_a_damaged_export_is_made_again(export_folder: Path, tmp_path: Path) -> None:
+def test_child_a_damaged_export_is_made_again(export_folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
     (copy / export_format.MODEL).write_bytes(b"\x5a" * (copy / export_format.MODEL).stat().st_size)
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
@@ -89,7 +91,7 @@ def test_a_damaged_export_is_made_again(export_folder: Path, tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == [copy.name]
 
 
-def test_leftovers_of_killed_exports_are_taken_away(tmp_path: Path) -> None:
+def test_child_leftovers_of_killed_exports_are_taken_away(tmp_path: Path) -> None:
     old, new = tmp_path / ".export-old", tmp_path / ".export-new"
     old.mkdir()
     new.mkdir()
@@ -98,7 +100,7 @@ def test_leftovers_of_killed_exports_are_taken_away(tmp_path: Path) -> None:
     assert not old.exists() and new.exists()
 
 
-def test_a_wrong_name_is_named_with_the_remedy(tmp_path: Path) -> None:
+def test_child_a_wrong_name_is_named_with_the_remedy(tmp_path: Path) -> None:
     wrong = EmbedderOptions(model="no-such/model-at-all", cache_dir=str(tmp_path))
     embedder, report = open_query_embedder(wrong)
     assert embedder is None and report.state == "missing"
@@ -107,7 +109,7 @@ def test_a_wrong_name_is_named_with_the_remedy(tmp_path: Path) -> None:
         export_model(wrong)
 
 
-def test_a_hub_that_is_away_is_told_by_the_child(
+def test_child_a_hub_that_is_away_is_told_by_the_child(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HF_HUB_OFFLINE")
@@ -120,13 +122,13 @@ def test_a_hub_that_is_away_is_told_by_the_child(
         export_model(elsewhere)
 
 
-def test_a_folder_that_is_no_model_is_an_error_from_the_child(tmp_path: Path) -> None:
+def test_child_a_folder_that_is_no_model_is_an_error_from_the_child(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("not json")
     with pytest.raises(ProviderError, match="the export failed"):
         export_model(EmbedderOptions(model=str(tmp_path), cache_dir=str(tmp_path / "cache")))
 
 
-def test_a_caller_that_gives_up_takes_the_child_along(tmp_path: Path) -> None:
+def test_child_a_caller_that_gives_up_takes_the_child_along(tmp_path: Path) -> None:
     def stop(line: str) -> None:
         raise InterruptedError(line)
 
@@ -176,7 +178,7 @@ assert (OnnxEmbedder.load(folder).encode(["hello there"]) * want).sum() > 0.9999
 
 
 @pytest.mark.slow
-def test_another_model_keeps_its_pooling_its_layers_and_its_prompts(
+def test_child_another_model_keeps_its_pooling_its_layers_and_its_prompts(
     options: EmbedderOptions, tmp_path: Path
 ) -> None:
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

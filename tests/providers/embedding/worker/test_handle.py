@@ -39,11 +39,11 @@ def gone(pid: int, within_s: float = 5.0) -> bool:
     return False
 
 
-def test_contract(sentence: SentenceEmbedder) -> None:
+def test_handle_contract(sentence: SentenceEmbedder) -> None:
     check_embedder(sentence)
 
 
-def test_the_real_child_is_humble(sentence: SentenceEmbedder) -> None:
+def test_handle_the_real_child_is_humble(sentence: SentenceEmbedder) -> None:
     sentence.encode(["hello"])
     ours = os.getpriority(os.PRIO_PROCESS, 0)
     assert os.getpriority(os.PRIO_PROCESS, pid_of(sentence)) == min(19, ours + NICENESS)
@@ -51,14 +51,14 @@ def test_the_real_child_is_humble(sentence: SentenceEmbedder) -> None:
     assert os.getsid(pid_of(sentence)) == os.getsid(0)
 
 
-def test_opening_knows_the_space_before_the_child_starts(options: EmbedderOptions) -> None:
+def test_handle_opening_knows_the_space_before_the_child_starts(options: EmbedderOptions) -> None:
     embedder, report = open_document_embedder(options)
     assert isinstance(embedder, SentenceEmbedder) and report.state == "ready"
     assert report.key == embedder.key and report.dim == 384
     assert embedder._process is None
 
 
-def test_tokens_come_with_the_vectors_when_they_are_wanted(fake_child: str) -> None:
+def test_handle_tokens_come_with_the_vectors_when_they_are_wanted(fake_child: str) -> None:
     embedder = make(fake_child, token_key="good@0/8~0/4", token_dim=4)
     texts = [" ".join("x" * n) for n in range(10)]
     made = embedder.encode_tokens(texts)
@@ -69,19 +69,19 @@ def test_tokens_come_with_the_vectors_when_they_are_wanted(fake_child: str) -> N
     assert make(fake_child).encode_tokens(["a"]).tokens == []
 
 
-def test_tokens_of_another_space_are_refused(fake_child: str) -> None:
+def test_handle_tokens_of_another_space_are_refused(fake_child: str) -> None:
     embedder = make(fake_child, token_key="good@0/8~another/4", token_dim=4)
     with pytest.raises(ProviderError, match="export has changed"):
         embedder.encode_tokens(["a"])
 
 
-def test_a_wrong_model_name_is_told_by_the_child() -> None:
+def test_handle_a_wrong_model_name_is_told_by_the_child() -> None:
     embedder = SentenceEmbedder(EmbedderOptions(model="no-such/model"))
     with pytest.raises(ModelNotFoundError, match="no-such/model"):
         embedder.encode(["hello"])
 
 
-def test_batches_and_progress_in_spite_of_stray_prints(fake_child: str) -> None:
+def test_handle_batches_and_progress_in_spite_of_stray_prints(fake_child: str) -> None:
     embedder, seen = make(fake_child), []
     texts = ["x" * n for n in range(1, 11)]
     vectors = embedder.encode(texts, seen.append)
@@ -90,7 +90,7 @@ def test_batches_and_progress_in_spite_of_stray_prints(fake_child: str) -> None:
     embedder.close()
 
 
-def test_a_caller_may_stop_between_batches(fake_child: str) -> None:
+def test_handle_a_caller_may_stop_between_batches(fake_child: str) -> None:
     def stop(done: int) -> None:
         raise InterruptedError
 
@@ -101,7 +101,7 @@ def test_a_caller_may_stop_between_batches(fake_child: str) -> None:
     embedder.close()
 
 
-def test_close_ends_the_child_and_encode_starts_another(fake_child: str) -> None:
+def test_handle_close_ends_the_child_and_encode_starts_another(fake_child: str) -> None:
     embedder = make(fake_child)
     embedder.encode(["a"])
     first = pid_of(embedder)
@@ -114,7 +114,7 @@ def test_close_ends_the_child_and_encode_starts_another(fake_child: str) -> None
 
 
 @pytest.mark.parametrize("way", ["die", "babble", "half", "short"])
-def test_a_lost_child_is_an_error_and_the_next_call_starts_another(
+def test_handle_a_lost_child_is_an_error_and_the_next_call_starts_another(
     fake_child: str, way: str
 ) -> None:
     embedder = make(fake_child)
@@ -127,7 +127,7 @@ def test_a_lost_child_is_an_error_and_the_next_call_starts_another(
     embedder.close()
 
 
-def test_a_child_killed_between_calls_is_an_error_once(fake_child: str) -> None:
+def test_handle_a_child_killed_between_calls_is_an_error_once(fake_child: str) -> None:
     embedder = make(fake_child)
     embedder.encode(["a"])
     os.kill(pid_of(embedder), signal.SIGKILL)
@@ -137,7 +137,7 @@ def test_a_child_killed_between_calls_is_an_error_once(fake_child: str) -> None:
     embedder.close()
 
 
-def test_a_fault_is_an_error_and_the_child_lives(fake_child: str) -> None:
+def test_handle_a_fault_is_an_error_and_the_child_lives(fake_child: str) -> None:
     embedder = make(fake_child)
     with pytest.raises(ProviderError, match="MemoryError"):
         embedder.encode(["fault"])
@@ -147,13 +147,13 @@ def test_a_fault_is_an_error_and_the_child_lives(fake_child: str) -> None:
     embedder.close()
 
 
-def test_a_child_that_does_not_answer_is_killed(fake_child: str) -> None:
+def test_handle_a_child_that_does_not_answer_is_killed(fake_child: str) -> None:
     embedder = make(fake_child, "hangs", reply_s=0.3)
     with pytest.raises(ProviderError, match="died"):
         embedder.encode(["a"])
 
 
-def test_close_does_not_wait_for_a_call_at_work(fake_child: str) -> None:
+def test_handle_close_does_not_wait_for_a_call_at_work(fake_child: str) -> None:
     embedder = make(fake_child, "hangs")
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(embedder.encode, ["a"] * 10)
@@ -167,7 +167,7 @@ def test_close_does_not_wait_for_a_call_at_work(fake_child: str) -> None:
     assert embedder._deaths == 0 and embedder._process is None
 
 
-def test_after_some_deaths_it_stays_dead(fake_child: str) -> None:
+def test_handle_after_some_deaths_it_stays_dead(fake_child: str) -> None:
     embedder = make(fake_child, "dies-at-start")
     for _ in range(MAX_DEATHS):
         with pytest.raises(ProviderError, match="no room for the weights"):
@@ -176,13 +176,13 @@ def test_after_some_deaths_it_stays_dead(fake_child: str) -> None:
         embedder.encode(["a"])
 
 
-def test_vectors_of_another_space_are_refused(fake_child: str) -> None:
+def test_handle_vectors_of_another_space_are_refused(fake_child: str) -> None:
     embedder = make(fake_child, "other-key", key="mine@0/8", dim=8)
     with pytest.raises(ProviderError, match="other@0/8"):
         embedder.encode(["a"])
 
 
-def test_the_child_goes_when_its_parent_is_killed(fake_child: str) -> None:
+def test_handle_the_child_goes_when_its_parent_is_killed(fake_child: str) -> None:
     program = f"""
 import time
 from slowcat_memory.providers import EmbedderOptions, SentenceEmbedder
