@@ -79,7 +79,7 @@ def has_expired(snapshot: Snapshot, config: Config, now: datetime) -> bool:
 
 
 def expired_orders(snapshot: Snapshot, config: Config, now: datetime) -> Iterator[Forget]:
-    """Yield forget orders for what is past its retention period: guests first, then scope by scope."""
+    """Yield forget orders for what is past its retention period, guests first."""
     guest = guest_scope(config.people)
     order = expired(config.people, now)
     oldest = next(snapshot.turns(guest), None) if guest else None

@@ -1,4 +1,4 @@
-"""Reads without a deadline: searches (also as of a moment), the graph, the ledger, counts. Blocks."""
+"""Reads without a deadline: searches (also as of a moment), graph, ledger, counts. Blocks."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime

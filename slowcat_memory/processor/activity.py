@@ -1,10 +1,10 @@
-"""Reports what goes on in a conversation to the idle gate.
+"""Reports a conversation's activity to the idle gate.
 
-Theory of operation. One Pipecat observer sees each frame once, when it is first pushed, wherever in
-the pipeline that is; ``TABLE`` says what it means. Observers run beside the pipeline, on a queue of
-their own: a frame waits for nothing here, and the gate is told one or two iterations of the event
-loop later. Names begin with the processor's own, because several pipelines may share one gate. An
-activity whose last frame was lost is ended by the gate itself (``GateOptions.lost_s``).
+One Pipecat observer sees each frame once, when it is first pushed anywhere in the pipeline;
+``TABLE`` maps it to an effect. Observers run beside the pipeline, on a queue of their own: frames
+are not delayed, and the gate is notified one or two iterations of the event loop later. Names begin
+with the processor's own, because several pipelines may share one gate. The gate itself ends an
+activity whose last frame was lost (``GateOptions.lost_s``).
 """
 
 import asyncio
@@ -45,16 +45,16 @@ from pipecat.processors.frame_processor import FrameDirection
 
 VOICE, TURN, LLM, BOT, TOOL = "a voice", "a turn", "the LLM", "the bot", "tool "
 QUESTION, READING = "a question", "reading ahead"
-QUESTION_S = 5.0  # a user who was asked something thinks two or three seconds; with a margin
+QUESTION_S = 5.0  # users take two or three seconds to answer a question; with a margin
 REMEMBERED = 512  # frames of the table, some ten a turn; each is in the pipeline for seconds
 
 
 class Effect(Struct, frozen=True):
-    """What a frame begins or ends; the name of a tool is followed by its call's id.
+    """What a frame begins or ends; a tool's name is followed by its call's id.
 
     Attributes:
-        begins: Begins, or goes on, whether or not its beginning was seen.
-        continues: Goes on, if it has begun.
+        begins: Begins or continues, whether or not its beginning was seen.
+        continues: Continues, if it has begun.
         ends: Ends.
     """
 
@@ -87,18 +87,18 @@ TABLE: dict[type[Frame], Effect] = {
 
 
 class Activity:
-    """Follows one conversation. Use it on its event loop.
+    """Tracks the activity of one conversation. Use it on its event loop.
 
     Attributes:
-        observed: An observer sees the frames; without one, only those that pass the memory are
-            known.
+        observed: An observer sees the frames; without one, only frames that pass the memory are
+            seen.
     """
 
     def __init__(self, set_activity: Callable[[str, bool], None], name: str) -> None:
-        """Start with nothing going on.
+        """Start with no activity.
 
         Args:
-            set_activity: Called with what goes on, and whether it does; see ``Memory.set_activity``.
+            set_activity: See ``Memory.set_activity``.
             name: The conversation's unique name.
         """
         self.observed = False
@@ -142,7 +142,7 @@ class Activity:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Report that the conversation's LLM reads ahead, for as long as the block runs."""
+        """Report that the conversation's LLM is being warmed up, for as long as the block runs."""
         self._begin(READING)
         try:
             yield
@@ -177,15 +177,12 @@ class Activity:
 
 
 class ActivityObserver(BaseObserver):
-    """Passes what is pushed anywhere in a pipeline to an ``Activity``."""
-
     def __init__(self, activity: Activity) -> None:
-        """Observe each frame once, where Pipecat can tell."""
+        """Observe each frame once, where Pipecat supports that."""
         super().__init__(**_once())
         self._activity = activity
 
     async def on_push_frame(self, data: FramePushed) -> None:
-        """Pass a frame on."""
         self._activity.observed = True
         self._activity.see(data.frame, data.direction, data.source)
 
@@ -205,7 +202,6 @@ def _name(what: str, frame: Frame) -> str:
 
 
 def _asks_nobody(frame: Frame, direction: FrameDirection, source: Any) -> bool:
-    """Return whether a context is the assistant aggregator's, downstream, after a turn."""
     return (
         isinstance(frame, LLMContextFrame)
         and isinstance(source, LLMAssistantAggregator)

@@ -22,7 +22,7 @@ from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
 from slowcat_memory.tools.handlers import Call
 
-_LAST_REPLY_S = 0.2  # how long a closing pipeline waits for what the agent spoke last
+_LAST_REPLY_S = 0.2  # wait at the pipeline's end for the agent's last words
 
 
 class LiveConversation:
@@ -30,8 +30,8 @@ class LiveConversation:
 
     Attributes:
         log: Logs turns and sessions, each in its speaker's scope.
-        replies: The agent's half.
-        turns: The users' half.
+        replies: Handles the agent's turns.
+        turns: Handles the users' turns.
         interim: Transcripts before a turn is complete; None without prefetch.
         commands: Voice commands.
         activity: Reports to the idle gate.
@@ -43,7 +43,6 @@ class LiveConversation:
         """Start a conversation. May read the store for sessions to resume.
 
         Args:
-            deps: What the parts share.
             name: Its unique name at the idle gate.
         """
         self._deps = deps
@@ -68,7 +67,7 @@ class LiveConversation:
         self.log.touch(self._deps.engine.clock())
 
     def set_realtime(self) -> None:
-        """Expect a realtime service, which answers a turn before its words are known."""
+        """Expect a realtime service, which answers a turn before its transcript is known."""
         if not self.turns.realtime:
             logger.info(
                 f"{self._deps.guard}: the LLM is a realtime service: turns are kept, not prefixed"
@@ -77,10 +76,10 @@ class LiveConversation:
         self.commands.enabled = False
 
     def tool_call(self) -> Call:
-        """Return the state that a tool's call works on.
+        """Return the state for a tool call.
 
-        It has no scope for guests and for several speakers, and no turn while the turn that is
-        being answered is not known yet.
+        It has no scope for guests and for several speakers, and no turn while the current turn is not
+        known yet.
         """
         deps, scopes, turns = self._deps, self.log.scopes, self.turns
         known = len(scopes) == 1 and scopes[0] != deps.audience.guest
@@ -112,7 +111,7 @@ class LiveConversation:
         await self.commands.finish(timeout_s)
 
     def _command_done(self, command: Command, outcome: Outcome) -> None:
-        """Remove what was forgotten from the context, and notify the application."""
+        """Remove forgotten content from the context, and notify the application."""
         deps = self._deps
         if outcome.turns or outcome.memories:
             deps.guard.run(self.log.forget, outcome.turns)

@@ -1,4 +1,4 @@
-"""What one conversation is given: the pipeline's aggregators and LLM, the engine, shared state."""
+"""Dependencies of one conversation: the pipeline's aggregators and LLM, the engine, shared state."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -43,19 +43,19 @@ class Neighbours(Struct, frozen=True):
 
 
 class ConversationDeps(Struct, frozen=True, kw_only=True):
-    """What the parts of one conversation share; complete once the memory is open.
+    """Dependencies that the parts of one conversation share; complete once the memory is open.
 
     Attributes:
         engine: The memory.
         config: The processor's, which may differ from the engine's.
         audience: Maps speakers to scopes.
         speaker_names: Display names by STT speaker id.
-        off_record: Whether what is said is kept.
+        off_record: Whether turns are kept.
         locality: Where the LLM runs.
         neighbours: The aggregators and the LLM.
         messages: Which messages of the context are new turns.
         visible: What the LLM can read in its context.
-        guard: Runs what must not affect the conversation.
+        guard: Runs work whose failure must not affect the conversation.
     """
 
     engine: MemoryEngine

@@ -1,6 +1,6 @@
 """Runs work whose failure or slowness must not affect the conversation.
 
-A failure is one log line and one counter; its result is missing, and the agent goes on.
+A failure is logged once and counted; its result is missing, and the agent continues.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class Guard:
         """Start with no task.
 
         Args:
-            processor: Owns the tasks; its name stands in log messages.
+            processor: Owns the tasks; its name is used in log messages.
             call_handlers: Calls the application's handlers of an event, given its name and
                 arguments.
         """
@@ -66,16 +66,13 @@ class Guard:
         self.spawn(self.call(event, *arguments))
 
     async def call(self, event: str, *arguments: Any) -> None:
-        """Call the application's handlers of an event."""
         await self._call_handlers(event, *arguments)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Start a task."""
         task = self._processor.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def join(self, timeout_s: float) -> None:
-        """Wait for the tasks that were started."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=timeout_s)
