@@ -1,4 +1,4 @@
-"""Events of memories that idle work creates, changes or retires: ids and kinds, never a text."""
+"""Events of memories that idle work creates, changes or retires: ids and kinds, no texts."""
 
 from collections.abc import Callable, Iterable
 from typing import Literal
@@ -12,13 +12,13 @@ Change = Literal["created", "updated", "retired"]
 
 
 class MemoryEvent(Struct, frozen=True, kw_only=True):
-    """A memory was created or updated, or is no longer in use.
+    """A memory was created, updated or retired.
 
     Attributes:
         what: "updated" if its text or meaning changed; "retired" if it was superseded or removed.
         scope: Its namespace.
         memory: Its id.
-        kind: Its kind, for example "fact/preference"; "" if it is not known any more.
+        kind: Its kind, for example "fact/preference"; "" if it is no longer known.
         job: The job that did it.
     """
 
@@ -59,7 +59,7 @@ def notify(listeners: Iterable[OnMemory], events: Iterable[MemoryEvent]) -> int:
         for listener in called:
             try:
                 listener(event)
-            except Exception:  # a listener is code of others
+            except Exception:  # a listener is foreign code
                 failures += 1
     return failures
 

@@ -177,6 +177,8 @@ class Activity:
 
 
 class ActivityObserver(BaseObserver):
+    """Passes a pipeline's frames to an ``Activity``."""
+
     def __init__(self, activity: Activity) -> None:
         """Observe each frame once, where Pipecat supports that."""
         super().__init__(**_once())

@@ -65,7 +65,7 @@ class VoiceCommands:
         self.enabled = self._options.enabled
 
     def recognise(self, text: str) -> Command | None:
-        """Return the command in a turn, None for conversation. Takes a fraction of a millisecond."""
+        """Return the command in a turn, None for conversation. Takes less than a millisecond."""
         if not self.enabled:
             return None
         asked = self._asked_until is not None and self._clock() <= self._asked_until

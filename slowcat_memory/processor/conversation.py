@@ -78,8 +78,8 @@ class LiveConversation:
     def tool_call(self) -> Call:
         """Return the state for a tool call.
 
-        It has no scope for guests and for several speakers, and no turn while the current turn is not
-        known yet.
+        It has no scope for guests and for several speakers, and no turn while the current turn
+        is not known yet.
         """
         deps, scopes, turns = self._deps, self.log.scopes, self.turns
         known = len(scopes) == 1 and scopes[0] != deps.audience.guest

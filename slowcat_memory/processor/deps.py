@@ -1,4 +1,4 @@
-"""Dependencies of one conversation: the pipeline's aggregators and LLM, the engine, shared state."""
+"""Dependencies of one conversation: aggregators, LLM, engine, shared state."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -197,7 +197,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         expires: datetime | None = None,
         quiet: bool = True,
     ) -> Memory | None:
-        """Queue something for the agent to bring up unprompted, once, in a later ``session_context``.
+        """Queue something for the agent to bring up once, in a later ``session_context``.
 
         Args:
             text: The subject; the LLM words it.
@@ -265,7 +265,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return await self._warming.warm(llm, users.context, again=again, reading=reading)
 
     def disconnected(self) -> None:
-        """End the session because the client disconnected; it is resumed if the client returns soon."""
+        """End the session because the client disconnected; resumed if it returns soon."""
         if self._live:
             self._live.log.disconnected()
 

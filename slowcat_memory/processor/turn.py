@@ -12,8 +12,8 @@ one; the follow-up of a tool goes upstream, past the memory.) Then, in this orde
 So a turn that is interrupted during recall is kept, and nothing is half done. An exception is
 reported once and costs the turn its memories, never its reply.
 
-A turn that may yet be withdrawn (*speculated*) is recalled for and not logged; when it is confirmed,
-its words are in the real context, and its block is placed there.
+A turn that may yet be withdrawn (*speculated*) is recalled for and not logged; once confirmed, its
+words are in the real context, and its block is placed there.
 """
 
 import time
@@ -229,7 +229,7 @@ class Turns:
         self._place(message, found, packed, turn)
 
     async def confirm_command(self) -> None:
-        """Execute a command that was held until its turn was confirmed, as no other frame follows."""
+        """Execute a command held until its turn was confirmed: no other frame follows."""
         if not self._command_held:
             return
         self._command_held = False
@@ -284,7 +284,7 @@ class TurnRecall:
     async def _find(
         self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
     ) -> Recollection:
-        """Recall what is not visible; repeat if a context summary meanwhile removed visible text."""
+        """Recall what is not visible; repeat if a summary meanwhile removed visible text."""
         found = Recollection()
         for _ in range(2):
             visible, standing = self._visible.memories, list(map(id, context.messages))
@@ -321,7 +321,7 @@ class TurnRecall:
         standing = [
             *messages,
             *deps.neighbours.messages,
-        ]  # the messages of a withdrawn turn are a copy
+        ]  # a withdrawn turn has a copy
         self._add_visible(self._blocks.strip(standing, scopes, deps.engine.pack))
         self._stripped_for = scopes
 

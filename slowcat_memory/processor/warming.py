@@ -111,8 +111,8 @@ def rewarm_after_idle(
 ) -> Callable[[], None]:
     """Warm up the conversation again after each burst of idle work that used the LLM.
 
-    A burst may evict the cache many times; the conversation is processed once, when it is over. Call
-    this on the conversation's event loop.
+    A burst may evict the cache many times; the conversation is processed once, when it is over.
+    Call this on the conversation's event loop.
 
     Args:
         rewarm: Warms up the conversation, unless somebody speaks.
