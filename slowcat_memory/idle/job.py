@@ -169,7 +169,7 @@ class JobContext(Protocol):
         """Run slow work on another thread; a cancelled step does not wait for its end."""
 
     def interrupted(self) -> bool:
-        """Return whether someone has spoken since the step began; for polling in ``blocking`` work."""
+        """Return whether someone spoke since the step began; ``blocking`` work polls it."""
 
 
 class Job(Protocol):
@@ -190,7 +190,7 @@ class Job(Protocol):
     Options: type[Struct]
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Return what is due, None if nothing is. Reads only, in milliseconds, on the idle thread."""
+        """Return what is due, None for nothing. Only reads, in milliseconds, on the idle thread."""
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Do one task: seconds of work at most, of which little is lost when someone speaks.

@@ -35,7 +35,7 @@ class UpkeepRow(Struct, frozen=True, kw_only=True):
             between which it calls ``stop``.
         due: Whether a task is worth making for a scope.
         mark: Makes a job work by namespace, on those that changed since its last plan, and on all
-            of them when the mark differs from the last one. If it returns None, nothing can be done.
+            of them when the mark differs from the last one. None: nothing can be done now.
         derived: Whether memories and vectors count as a change, besides turns.
         rank: Of the tasks.
         options: The job's knobs.

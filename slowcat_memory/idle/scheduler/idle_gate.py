@@ -30,7 +30,7 @@ class IdleGate:
         self._listeners: set[Callable[[], None]] = set()
 
     def busy(self, activity: str) -> None:
-        """Report that an activity, as "kitchen/user speaks", began or continues; closes the gate."""
+        """Report that an activity ("kitchen/user speaks") began or continues; closes the gate."""
         with self._lock:
             now = self._clock()
             closes = self._opens_at() <= now
@@ -77,7 +77,7 @@ class IdleGate:
         return unsubscribe
 
     def _end(self, activity: str) -> None:
-        """Record an end; the end of an activity that already counted as lost does not close the gate."""
+        """Record an end; that of an activity already counted as lost does not close the gate."""
         reported = self._active.pop(activity, None)
         if reported is not None:
             ended = min(self._clock(), reported + self._options.lost_s)

@@ -1,9 +1,9 @@
-"""Changes that voice commands make, and how they are undone.
+"""Changes made by voice commands, and their undoing.
 
-Forgetting by command has two stages. At once, what is to be forgotten is *hidden*: retired, so that
-no recall finds it. When the time to undo has passed, it is erased for good. The command itself is a
-row in the store, written in the same transaction as its changes, so a crash leaves both or neither,
-and the next process that opens the store erases what is due.
+Forgetting by command has two stages. At once, the memories are *hidden*: retired, so that no recall
+finds them. When the time to undo has passed, they are erased for good. The command itself is a row
+in the store, written in the same transaction as its changes, so a crash leaves both or neither, and
+the next process that opens the store erases what is due.
 """
 
 import threading
@@ -18,7 +18,7 @@ from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatc
 from slowcat_memory.store import Snapshot, Store
 
 UNDOABLE = frozenset(("remember", "forget_that", "forget_about", "correct"))
-ANSWERS = 8  # turns behind a command among which its answer is looked for
+ANSWERS = 8  # turns behind a command that are searched for its answer
 
 
 class UndoLog:
@@ -27,11 +27,11 @@ class UndoLog:
     def __init__(
         self, store: Store, index: Callable[[Memory], None], clock: Callable[[], datetime]
     ) -> None:
-        """Change nothing yet.
+        """Store the arguments.
 
         Args:
             index: Updates a stored memory in its index.
-            clock: Returns the time, aware.
+            clock: Returns the current time, timezone-aware.
         """
         self._store, self._index, self._clock = store, index, clock
         self._lock = threading.RLock()
@@ -42,13 +42,10 @@ class UndoLog:
     def add_memory(
         self, kind: str, memory: Memory, turn: int, instead: Iterable[str] = ()
     ) -> CommandEntry:
-        """Store a memory, and retire others that it replaces.
+        """Store a memory, and retire others that it replaces; return the command's durable row.
 
         Args:
             instead: Ids of the replaced ones, of the same namespace; they stay readable.
-
-        Returns:
-            The command's row, durable.
         """
         with self._lock:
             now = self._clock()
@@ -84,7 +81,7 @@ class UndoLog:
     def ask(
         self, kind: str, scope: str, memories: Iterable[str], turns: Iterable[int], turn: int
     ) -> CommandEntry:
-        """Write down what will be hidden if the user says yes; arguments as in ``hide``.
+        """Record what to hide if the user confirms; arguments as in ``hide``.
 
         Returns:
             The command's row, durable, of state "asked".
@@ -101,7 +98,7 @@ class UndoLog:
             undo_s: As in ``hide``.
 
         Returns:
-            The present row: "done", or "undone".
+            The updated row: "done", or "undone".
         """
         with self._lock:
             if not yes:
@@ -114,10 +111,10 @@ class UndoLog:
             )
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
-        """Undo a command: what it hid comes back, what it made is retired.
+        """Undo a command: restore what it hid, retire what it made.
 
         Returns:
-            The present row; None when it is gone, or cannot be undone.
+            The updated row; None when it does not exist, or cannot be undone.
         """
         with self._lock:
             now = self._clock()
@@ -135,7 +132,7 @@ class UndoLog:
 
     @contextmanager
     def due(self) -> Iterator[dict[int, list[Forget]]]:
-        """List what can no longer be undone and must be erased, by command id.
+        """Yield the forget orders that are due, by command id.
 
         Nothing can be undone inside the block. Erasing also cleans the commands' rows, in the same
         transaction, so that what a crash interrupts is due again.
@@ -182,13 +179,10 @@ class UndoLog:
 def last_exchange(
     snapshot: Snapshot, scope: str, session: str, before: int, kept: Iterable[int] = ()
 ) -> list[Turn]:
-    """Return the last exchange of a session: a user's turns, and the agent's reply to them.
+    """Return the last exchange of a session: a user's turns, and the agent's reply, in order.
 
     Args:
         kept: Log ids of commands that count as turns, because they made something.
-
-    Returns:
-        Turns in order; empty when nothing was said.
     """
     counts, found = frozenset(kept), list[Turn]()
     id_ = snapshot.turn_before(scope, session, before)
@@ -213,7 +207,7 @@ def _is_due(entry: CommandEntry, now: datetime) -> bool:
 
 
 def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
-    """Return what to erase: the turns, with the command's own and its answers, then the rest."""
+    """Return what to erase: the turns, the command's own turn and its answers, then the rest."""
     answers = [
         turn.id
         for turn in _next(snapshot, entry.turn)

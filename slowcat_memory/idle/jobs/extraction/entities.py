@@ -102,7 +102,7 @@ class Entities(SessionExtractor):
     def calls(
         self, turns: Sequence[Turn], wanted: Sequence[int], context: JobContext
     ) -> Iterator[tuple[Collection[int], list[int]]]:
-        """Without an LLM there is no prompt to fill: a step reads only the turns it is asked about."""
+        """Without an LLM there is no prompt: a step reads only the turns it is asked about."""
         if context.llm is not None:
             return super().calls(turns, wanted, context)
         shares = groups(wanted, [range(len(turns))], RULED_TURNS)

@@ -194,7 +194,7 @@ def _replaced(
 async def _batch(
     new: Sequence[Memory], changed: Sequence[Memory], context: JobContext
 ) -> WriteBatch:
-    """Return facts with their keys, and the task that compares the new facts with the known ones."""
+    """Return facts with their keys, and the task that compares new facts with known ones."""
     written = (*new, *changed)
     keys = [key for one in written if (key := fact_key(one))]
     kept = {key.id for key in keys}

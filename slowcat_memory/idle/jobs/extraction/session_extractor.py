@@ -200,7 +200,7 @@ class SessionExtractor:
         raise NotImplementedError
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
-        """Read without an LLM. Never called if ``needs`` is "llm" and ``rules_stand_in`` is False."""
+        """Read without an LLM. Not called if ``needs`` is "llm" without ``rules_stand_in``."""
         raise NotImplementedError
 
     def prompt_overhead(self, context: JobContext) -> int:

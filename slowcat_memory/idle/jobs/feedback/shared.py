@@ -1,4 +1,4 @@
-"""Shared by the jobs that judge queries: which turns are queries, what was recalled, and the keys."""
+"""Shared by the jobs that judge queries: queries, what was recalled, and the keys."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -70,7 +70,7 @@ async def judgements(
     kept: int,
     context: JobContext,
 ) -> WriteBatch:
-    """Return the keys that keep the judgements of a query, their vectors, and the keys they displace.
+    """Return the keys that keep a query's judgements, their vectors, and the keys they displace.
 
     Args:
         judged: Judgement by memory id, -1 to 1; 0 carries no information.

@@ -1,9 +1,9 @@
 """Writes the blocks: the user, the agent's view of itself and of the two, and recent events.
 
 Planned at a session's end and every five minutes in namespaces that changed; runs after all other
-jobs, because it reads their results. An LLM writes the lines; without one they are taken from facts,
-summaries and salient sentences, and rewritten once there is an LLM. After an unusable answer, the
-LLM is asked again an hour later at the earliest.
+jobs, because it reads their results. An LLM writes the lines; without one they are taken from
+facts, summaries and salient sentences, and rewritten once there is an LLM. After an unusable
+answer, the LLM is asked again an hour later at the earliest.
 """
 
 from collections.abc import Sequence

@@ -55,10 +55,7 @@ from slowcat_memory.store import Snapshot
 
 PERSONA = "block/persona"
 TURN_CHARS = 800
-FRAME_TOKENS, MIN_RECORD_TOKENS = (
-    200,
-    256,
-)  # around a record; and its least size, whatever the LLM's context
+FRAME_TOKENS, MIN_RECORD_TOKENS = 200, 256  # around a record; and its least size
 RETRY_AFTER = timedelta(minutes=10)  # the LLM server was unreachable
 MAX_HALVINGS = 3  # of the LLM's input per turn
 
