@@ -98,7 +98,7 @@ class Audience:
         return tuple(dict.fromkeys((*self.people, *shared)))
 
     def scope_of(self, speaker: str) -> str:
-        """Return a speaker's scope: the conversation's own without an id, the guests' if unknown."""
+        """Return a speaker's scope: the conversation's own without an id, guests' if unknown."""
         if not self.apart or not speaker:
             return self._own
         return self._speakers.get(speaker, self.guest)
