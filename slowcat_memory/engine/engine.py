@@ -123,7 +123,6 @@ class MemoryEngine:
             self._start()
 
     def _start(self) -> None:
-        """Start pending work and the idle work."""
         self._end_orphaned_sessions()
         self.wiring.indexer.later(self.eraser.erase_due)
         self.wiring.indexer.later(self.eraser.erase_expired)
@@ -286,11 +285,9 @@ class MemoryEngine:
         known: datetime | None = None,
         local: bool = True,
     ) -> Graph:
-        """Return the entities of a scope and their relations; see ``read_graph``."""
         return read_graph(self, scope, true=true, known=known, local=local)
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
-        """Return the ledger row of a user's turn, and its memories that still exist, by id."""
         with self.snapshot() as snapshot:
             return why(snapshot, turn)
 

@@ -62,7 +62,6 @@ class IdleWork:
 
         Args:
             parts: Dependencies of the jobs; their LLM and options are set here.
-            options: When idle work may run, and how much.
             llm: The LLM's options, unless the parts bring an LLM.
             metrics: Counts ``idle_…``.
             index: Indexes what was written; called on the idle thread.

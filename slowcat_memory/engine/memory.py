@@ -58,10 +58,7 @@ class Memory(Protocol):
     is not a valid name.
 
     Attributes:
-        config: The configuration.
-        zone: The user's time zone.
         clock: Returns the current time, timezone-aware.
-        metrics: Counters and histograms.
     """
 
     config: Config
@@ -110,8 +107,6 @@ class Memory(Protocol):
         """Recall for a turn that waits; return what is ready by the deadline.
 
         Args:
-            text: The user's words.
-            scope: The namespace.
             prefetch: A recall made ahead for this turn; it is consumed, and costs no wait.
             **known: See ``RecallArguments``.
         """
@@ -149,7 +144,6 @@ class Memory(Protocol):
         if one may be used; within one session it is the same one each time.
 
         Args:
-            scope: The scope.
             local: Whether the LLM is on this machine; otherwise local-only memories are excluded.
 
         Returns:
@@ -177,9 +171,6 @@ class Memory(Protocol):
         """Recall without a deadline and, by default, without a threshold; the best hits first.
 
         Args:
-            text: The query.
-            scope: The namespace.
-            k: The number of hits.
             **how: See ``SearchArguments``.
         """
 
@@ -208,8 +199,6 @@ class Memory(Protocol):
         """Store a statement that was not made in a conversation; return it once it is durable.
 
         Args:
-            text: The statement.
-            scope: Its namespace.
             speaker: The person it is about; "" for the configured user.
             pinned: Whether it always counts.
             importance: 0 to 1; 0.5 is ordinary.
@@ -233,8 +222,6 @@ class Memory(Protocol):
         """Change the marks of a memory; None leaves a mark as it is.
 
         Args:
-            scope: Its namespace.
-            memory_id: Its id.
             pinned: Whether it always counts.
             local_only: Whether it, and what was derived from it, never reaches an LLM on another
                 machine.
@@ -291,12 +278,7 @@ class Memory(Protocol):
         """
 
     def apply(self, job: str, batch: WriteBatch) -> None:
-        """Write a batch in one transaction and update the indexes; waits for the disk.
-
-        Args:
-            job: The name of the writer.
-            batch: The changes.
-        """
+        """Write a batch in one transaction and update the indexes; waits for the disk."""
 
     def maintain(
         self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
@@ -304,7 +286,6 @@ class Memory(Protocol):
         """Do one maintenance task; ``MaintenanceTask`` documents each and its result.
 
         Args:
-            task: The task.
             scope: For tasks that work on one scope.
             progress: Called with the step's name, the count done, and the total.
 

@@ -30,16 +30,11 @@ class JobDeps(Struct, frozen=True, kw_only=True):
     """Dependencies of idle work, provided by the engine.
 
     Attributes:
-        store: The store.
-        upkeep: Maintenance of indexes and files.
         clock: Returns the current time, timezone-aware.
-        zone: The user's time zone.
         scopes: Returns the scopes that jobs may read.
-        llm: The LLM; None if none is configured.
         embed: Embeds texts as drafts, blocking; None without a model.
         space: Returns the key of the vector space in use, "" without a model.
         token_space: Returns that of its token vectors.
-        options: Each job's own options, by name.
         jobs: Settings common to all jobs (``[jobs.NAME]``), by name.
         language: Of what is written by rule, as in ``language_of``.
     """

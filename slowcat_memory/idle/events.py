@@ -16,10 +16,7 @@ class MemoryEvent(Struct, frozen=True, kw_only=True):
 
     Attributes:
         what: "updated" if its text or meaning changed; "retired" if it was superseded or removed.
-        scope: Its namespace.
-        memory: Its id.
         kind: Its kind, for example "fact/preference"; "" if it is no longer known.
-        job: The job that did it.
     """
 
     what: Change

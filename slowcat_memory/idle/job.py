@@ -195,10 +195,6 @@ class Job(Protocol):
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Do one task: seconds of work at most, of which little is lost when someone speaks.
 
-        Args:
-            task: One that ``plan`` returned.
-            context: What it may use.
-
         Returns:
             What to write; the loop adds ``done`` and ``run``.
 

@@ -51,7 +51,6 @@ class VoiceCommands:
         Args:
             on_done: Called with every command and its outcome.
             shared: The household scope, "" for none.
-            llm: Returns where the LLM runs.
         """
         config = engine.config
         self._options, self._language = config.commands, config.memory.language
@@ -148,6 +147,5 @@ class VoiceCommands:
         return Outcome(kind=command.kind, said=said, done=False)
 
     async def finish(self, timeout_s: float) -> None:
-        """Wait for running commands."""
         if self._running:
             await asyncio.wait(self._running, timeout=timeout_s)

@@ -30,11 +30,7 @@ class LiveConversation:
 
     Attributes:
         log: Logs turns and sessions, each in its speaker's scope.
-        replies: Handles the agent's turns.
-        turns: Handles the users' turns.
         interim: Transcripts before a turn is complete; None without prefetch.
-        commands: Voice commands.
-        activity: Reports to the idle gate.
     """
 
     def __init__(

@@ -46,15 +46,9 @@ class ConversationDeps(Struct, frozen=True, kw_only=True):
     """Dependencies that the parts of one conversation share; complete once the memory is open.
 
     Attributes:
-        engine: The memory.
         config: The processor's, which may differ from the engine's.
-        audience: Maps speakers to scopes.
         speaker_names: Display names by STT speaker id.
-        off_record: Whether turns are kept.
-        locality: Where the LLM runs.
-        neighbours: The aggregators and the LLM.
         messages: Which messages of the context are new turns.
-        visible: What the LLM can read in its context.
         guard: Runs work whose failure must not affect the conversation.
     """
 

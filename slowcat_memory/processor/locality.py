@@ -22,7 +22,6 @@ class Locality:
     """Where the LLM runs.
 
     Attributes:
-        local: It runs on this machine.
         host: Its server, or its kind of service if the server cannot be determined; "" if unknown.
     """
 

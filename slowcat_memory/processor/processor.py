@@ -153,7 +153,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return made
 
     def tool_call(self) -> Call | None:
-        """Return the state for a tool call; None where memory does not work."""
         return self._live.tool_call() if self._live else None
 
     @property
@@ -315,7 +314,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return live
 
     async def _subscribe(self, engine: MemoryEngine) -> None:
-        """Subscribe to idle work: its events, and its use of the conversation's LLM server."""
         url, other = base_url(self._neighbours.llm), engine.config.thinking.url
         if await asyncio.to_thread(same_server, url, other):
             rewarm = partial(self.rewarm, again=True)

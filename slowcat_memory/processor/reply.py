@@ -19,7 +19,6 @@ class Replies:
         self._interrupted = False
 
     def expect(self) -> None:
-        """Expect the reply to a logged user turn."""
         self._done.clear()
 
     def begin(self) -> None:
@@ -27,7 +26,6 @@ class Replies:
         self._interrupted = False
 
     def interrupt(self) -> None:
-        """Mark a pending reply as interrupted."""
         self._interrupted = not self._done.is_set()
 
     def end_silent(self) -> None:

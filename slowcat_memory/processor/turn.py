@@ -58,7 +58,6 @@ class Turns:
 
     Attributes:
         spoken: The coming turn was spoken.
-        count: User turns so far.
         realtime: The LLM answers before a turn's words are known; a turn then counts when the user
             starts to speak, else when it is logged.
     """
@@ -205,7 +204,6 @@ class Turns:
         return self._deps.audience.readable(asking)
 
     def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
-        """Write the block in front of a message, and announce it."""
         self._recall.place(message, found, packed)
         guard = self._deps.guard
         if turn:

@@ -116,7 +116,6 @@ def rewarm_after_idle(
 
     Args:
         rewarm: Warms up the conversation, unless somebody speaks.
-        spawn: Starts a task on the event loop.
     """
     loop, spent = asyncio.get_running_loop(), _tokens_read(engine)
 

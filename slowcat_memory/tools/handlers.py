@@ -116,12 +116,10 @@ class Call(Struct, frozen=True):
     """One call, and the state when it was made.
 
     Attributes:
-        engine: The memory.
         scope: The namespace; "" for guests and several speakers, who have no memory.
         turn: Number of the current user turn. With a realtime service, which answers before the
             turn is known, a turn counts when the user starts to speak.
         turn_id: Its log id, 0 if it is not known yet.
-        now: The time.
         hidden: Memories that are the user's own messages in the LLM's context.
         local: The LLM runs on this machine.
         keeps: The conversation is on the record.
@@ -180,7 +178,6 @@ class ToolCalls:
         return self._found(call, found.hits)
 
     def remember(self, call: Call, asked: Remember) -> dict[str, Any]:
-        """Keep a statement; return it as stored."""
         if not call.keeps:
             raise Unclear(OFF_RECORD)
         text = _words(asked.text, "text")
@@ -233,7 +230,6 @@ class ToolCalls:
         }
 
     def facts_list(self, call: Call, asked: Nothing) -> dict[str, Any]:
-        """Return how many facts are known of each type."""
         found = Counter(kind for memory in self._facts(call) for kind in _types(memory))
         return {"types": dict(sorted(found.items()))}
 

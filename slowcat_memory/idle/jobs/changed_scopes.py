@@ -72,7 +72,6 @@ class Seen(Struct, frozen=True):
 
 
 def now_seen(snapshot: Snapshot, mark: str = "") -> Seen:
-    """Return the present state of the store."""
     return Seen(snapshot.last_id(), snapshot.last_change(), mark)
 
 

@@ -29,7 +29,6 @@ class UpkeepRow(Struct, frozen=True, kw_only=True):
     """One row of the table.
 
     Attributes:
-        name: The job's name.
         every_s: Seconds between two plans; the end of a session triggers one as well.
         run: Does the work for a scope ("" for the whole store), blocking, in short transactions
             between which it calls ``stop``.
@@ -37,8 +36,6 @@ class UpkeepRow(Struct, frozen=True, kw_only=True):
         mark: Makes a job work by namespace, on those that changed since its last plan, and on all
             of them when the mark differs from the last one. None: nothing can be done now.
         derived: Whether memories and vectors count as a change, besides turns.
-        rank: Of the tasks.
-        options: The job's knobs.
     """
 
     name: str

@@ -83,7 +83,6 @@ class IdleLoop:
 
         Args:
             jobs: The jobs; those disabled in ``options.jobs`` never run.
-            context_of: Makes a context for each plan and step.
             breaker: Circuit breaker of the LLM's server; without one, the loop waits after each
                 failure, twice as long each time.
             clock: Returns the current time, timezone-aware.
@@ -206,7 +205,6 @@ class IdleLoop:
         """Once the gate is open, plan jobs, then run one step.
 
         Args:
-            jobs: The jobs that may be planned and run.
             forced: For ``run_until_done``: names to plan whatever their triggers say; removed once
                 planned. None for a background round, which yields to ``run_until_done``.
         """

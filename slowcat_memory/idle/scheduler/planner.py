@@ -43,7 +43,6 @@ class Planner:
         """Plan the jobs whose triggers fired, while the gate is open.
 
         Args:
-            jobs: All jobs that may be planned.
             forced: Names of jobs to plan whatever their triggers say; a job is removed once it has
                 nothing more to plan, or cannot be planned.
 

@@ -51,10 +51,6 @@ class StepResult(Struct, frozen=True, kw_only=True):
     """The result of a step.
 
     Attributes:
-        ended: How it ended.
-        ms: Milliseconds it took.
-        batch: What it returned.
-        error: What it raised.
         stopped_ms: Milliseconds from the closing of the gate to its end, if that ended it.
     """
 

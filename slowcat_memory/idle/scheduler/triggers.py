@@ -52,7 +52,6 @@ class Triggers:
         self._seen: dict[str, tuple[int, int, News]] = {}
 
     def due(self, snapshot: Snapshot, job: Job, now: datetime, zone: tzinfo) -> bool:
-        """Return whether to plan a job now."""
         options = self._options.get(job.name, JobOptions())
         trigger = overridden(job.trigger, options)
         asked = read(snapshot, job.name)

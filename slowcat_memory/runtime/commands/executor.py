@@ -58,12 +58,8 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     """The speaker of a command, and where it was given.
 
     Attributes:
-        scope: The user's namespace.
-        speaker: Display name.
-        session: The session.
         turn: Log id of the command's turn, which is in the log already.
         shared: The household namespace, "" for none.
-        llm: Where the conversation's LLM runs.
     """
 
     scope: str
@@ -78,7 +74,6 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """The result of a voice command.
 
     Attributes:
-        kind: The command.
         said: The answer, one sentence.
         rest: Words beside the command, for the LLM to answer.
         done: Whether anything was changed or answered; False if it was refused, or found nothing.
@@ -110,9 +105,6 @@ class CommandMemory(Protocol):
         """Make a note without storing it.
 
         Args:
-            text: The statement.
-            scope: Its namespace.
-            speaker: Its author.
             sources: Log ids of the turns that it comes from.
         """
 

@@ -34,7 +34,6 @@ class Names(NamedTuple):
 
     Attributes:
         user: Of a speaker that the STT does not identify.
-        agent: Of the agent.
         speakers: By STT speaker id.
     """
 
@@ -55,7 +54,6 @@ class ScopeLog:
         """Start with no turn.
 
         Args:
-            tracker: Assigns utterances to sessions.
             append: Logs an event, and returns it numbered.
         """
         self.tracker, self._append = tracker, append
@@ -253,10 +251,6 @@ class Conversation:
     def agent_said(self, text: str, *, interrupted: bool) -> tuple[Turn | None, Ack] | None:
         """Log what the agent spoke, in every scope that it answers.
 
-        Args:
-            text: The words that were spoken.
-            interrupted: The user cut it off.
-
         Returns:
             The turn that it answers, None when it spoke first, and the ack of its own; None when
             nothing was spoken, or it must not be logged.
@@ -301,7 +295,6 @@ class Conversation:
             log.append(log.tracker.disconnected(now, reason))
 
     def tick(self) -> None:
-        """End the sessions whose silence was long enough."""
         now = self._clock()
         self.off_record.tick(now)
         for log in self._logs.values():

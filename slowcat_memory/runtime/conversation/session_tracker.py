@@ -118,8 +118,6 @@ class SessionTracker:
         Args:
             text: The spoken words, clean.
             reply_to: Log id of the user's turn, 0 for a greeting.
-            interrupted: The user cut it off.
-            tools: Names of the tools that it used.
             cut: How many characters were cut off.
             aside: It answers a voice command.
         """

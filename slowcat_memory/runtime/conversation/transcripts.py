@@ -18,7 +18,6 @@ class Voice(Struct, frozen=True):
 
     Attributes:
         scope: Where their words are stored.
-        name: Display name.
     """
 
     scope: str
@@ -29,10 +28,7 @@ class Transcript(Struct, frozen=True):
     """A final transcript.
 
     Attributes:
-        voice: The speaker.
-        words: The text.
         mark: Its fingerprint; "" for a text without words.
-        off_record: It was heard off the record.
     """
 
     voice: Voice
@@ -47,7 +43,6 @@ class Part(NamedTuple):
     Attributes:
         scope: Where they are stored.
         speaker: Display name; "Anna and Ben" if the words of two cannot be separated.
-        words: The text.
     """
 
     scope: str

@@ -31,7 +31,6 @@ class Overviews:
         """Return the hits with summaries before them; reads rows only for an overview question.
 
         Args:
-            limit: How many hits at most.
             hits: The hits so far, best first.
 
         Returns:

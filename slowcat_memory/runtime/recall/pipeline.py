@@ -60,10 +60,7 @@ class _Search(Struct, frozen=True):
     """A parsed query in one namespace, and its vectors.
 
     Attributes:
-        namespace: Where to search.
         searcher: Its index when the search began.
-        query: The query.
-        parsed: The query, parsed.
         lexical: The best by words.
         encoded: The query's vector, and its tokens' vectors.
         turned: The vector to search with: the query's, shifted towards the dialogue.
@@ -341,7 +338,6 @@ def _propose(search: _Search, exclude: frozenset[str]) -> Candidates:
 
 
 def _evidence(search: _Search, trace: RankingTrace) -> AnswerEvidence:
-    """Return the evidence that any memory answers the query."""
     searcher, names = search.searcher, names_in(search.parsed.words)
     unseen = [name for name in names if not searcher.knows(name)]
     return AnswerEvidence(

@@ -109,13 +109,9 @@ class Query(Struct, frozen=True, kw_only=True):
     """A query to the memory. The same object is used in all of a recall.
 
     Attributes:
-        text: The words to search for.
-        scope: The namespace.
-        now: The time of the question.
         k: How many hits at most; None for ``pack.memories``.
         floor: As in ``RecallOptions``, to override it.
         keep_share: Likewise.
-        exclude: Ids of memories not to return.
         exclude_words: Fingerprints of texts not to return.
         vector: The text's vector, or all of the embedder's output, if already embedded.
         dialogue: The turns before, oldest first.

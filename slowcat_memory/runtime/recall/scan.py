@@ -37,7 +37,6 @@ def scan(
 
     Args:
         words: The query's tokens, each with its weight (``Recollection.words``).
-        k: How many at most.
     """
     total = sum(words.values())
     if not total:

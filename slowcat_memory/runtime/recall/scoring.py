@@ -42,7 +42,6 @@ class RankingTrace(Struct, frozen=True, eq=False):
     """The scored candidates of one query, n of them.
 
     Attributes:
-        candidates: From the index.
         views: Normalised scores by view, each of shape (n,), 0 to 1.
         scores: Fused scores and priors, shape (n,); comparable within one query.
         coverage: Share of the query's weight in words that each candidate holds, shape (n,).
@@ -82,7 +81,6 @@ class RankingTrace(Struct, frozen=True, eq=False):
         return replace(self, order=order, below_floor=below_floor, reasons={})
 
     def hit(self, position: int, memory: Memory) -> Hit:
-        """Return the hit for a candidate and its record."""
         cosines = self.candidates.cosine
         cosine = math.nan if cosines is None else float(cosines[position])
         return Hit(
@@ -99,7 +97,6 @@ class RankingTrace(Struct, frozen=True, eq=False):
 
         Args:
             offered: Ids of those that were put before the LLM.
-            limit: How many at most.
         """
         above, found = frozenset(self.order.tolist()), list[LeftOut]()
         for n in np.argsort(-self.scores, kind="stable").tolist():

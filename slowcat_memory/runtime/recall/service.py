@@ -278,7 +278,6 @@ class Retrieval:
         *,
         ahead: bool = False,
     ) -> Recollection:
-        """Recall in each scope in turn, on the caller's thread."""
         found = []
         for scope, left in zip(scopes, progress, strict=True):
             try:

@@ -24,10 +24,8 @@ class StoreThen:
     """Reads like a ``Store`` at a moment, which ``advance`` moves forward.
 
     Attributes:
-        path: The store's folder.
         readonly: Always False: ``apply`` writes to the store at once.
         upto: Log id of the last event that exists then.
-        now: The time then.
         sessions: The sessions then, by id, of the events passed to ``advance``.
     """
 

@@ -44,7 +44,6 @@ class Taken(Struct, frozen=True):
     Attributes:
         memory: The icebreaker's id, "" once that session is over: a resumed one gets no second.
         after: The session that had ended last by then, "" for none.
-        at: When it was taken.
     """
 
     memory: str
@@ -67,7 +66,6 @@ class Icebreakers:
 
         Args:
             clock: Returns the current time, timezone-aware.
-            options: When one may be used.
         """
         self._store, self._zone, self._clock = store, zone, clock
         self._options, self._user_name = options, user_name

@@ -193,7 +193,6 @@ class Contextualize(SessionExtractor):
 
 
 async def _with_vectors(batch: WriteBatch, due: dict[int, Turn], context: JobContext) -> WriteBatch:
-    """Add draft vectors of the chunks with their new contexts, and of the keys."""
     chunks = {chunk_id(turn.id): chunk(turn) for turn in due.values()}
     lines = [indexed_text(replace(chunks[one.memory], context=one.text)) for one in batch.contexts]
     texts = lines + [key.text for key in batch.keys]

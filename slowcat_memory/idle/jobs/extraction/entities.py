@@ -114,7 +114,6 @@ class Entities(SessionExtractor):
         return await super().step(task, context)
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
-        """Ask the LLM for entities and relations."""
         assert context.llm is not None
         due, seen, types = request.due, request.seen, context.options.types
         prompt = Prompt(

@@ -143,7 +143,6 @@ class Facts(SessionExtractor):
 
 
 def _is_by_rule(fact: Memory) -> bool:
-    """Return whether a fact is valid and was found by a rule."""
     ours = fact.made is not None and fact.made.job == NAME and not fact.made.model
     return ours and fact.retired_at is None and bool(fact.sources)
 
@@ -194,7 +193,6 @@ def _replaced(
 async def _batch(
     new: Sequence[Memory], changed: Sequence[Memory], context: JobContext
 ) -> WriteBatch:
-    """Return facts with their keys, and the task that compares new facts with known ones."""
     written = (*new, *changed)
     keys = [key for one in written if (key := fact_key(one))]
     kept = {key.id for key in keys}

@@ -129,7 +129,6 @@ class _MergeState:
 
 
 def _read(scope: str, context: JobContext) -> tuple[list[Memory], dict[str, np.ndarray]]:
-    """Return the facts that hold, and the vectors of their keys."""
     with context.snapshot() as snapshot:
         every = snapshot.memories(scope, f"{FACT}/")
         facts = [one for one in every if is_fact(one) and one.retired_at is None]

@@ -79,7 +79,6 @@ class Request(Struct, frozen=True):
     """The input of one call.
 
     Attributes:
-        task: The task.
         again: As in `Asked`.
         session: All visible turns of the session.
         seen: Those that the LLM sees.
@@ -267,7 +266,6 @@ class SessionExtractor:
     # --------------------------------------------------- plan, step, split
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Return the calls for ended sessions; see ``idle.job.Job``."""
         with context.snapshot() as snapshot:
             before = snapshot.cursor(self.name)
             sessions, progress = read_sessions(
@@ -344,7 +342,6 @@ class SessionExtractor:
                 )  # fmt: skip
 
     def _room(self, context: JobContext) -> int:
-        """Return the tokens available to a record in a prompt."""
         reads = context.llm.prompt_tokens if context.llm else 0
         room = max(MIN_RECORD_TOKENS, reads - FRAME_TOKENS - self.prompt_overhead(context))
         return min(room, context.options.record_tokens or room)

@@ -74,7 +74,6 @@ class Corrections:
         )
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Judge the memories offered before one reaction."""
         options: CorrectionsOptions = context.options
         with context.snapshot() as snapshot:
             turn = snapshot.turn(int(task.key))

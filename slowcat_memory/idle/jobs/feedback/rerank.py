@@ -91,7 +91,6 @@ class Rerank:
         return Plan(tasks=tasks, cursor=Cursor(name=self.name, position=upto))
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Judge one query's memories."""
         options: RerankOptions = context.options
         with context.snapshot() as snapshot:
             turn, entry = snapshot.turn(int(task.key)), snapshot.ledger(int(task.key))

@@ -60,7 +60,6 @@ class BringUp:
         return Plan(tasks=tuple(_task(scope, context) for scope in scopes), cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Fill a namespace's queue of icebreakers."""
         options: BringUpOptions = context.options
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))

@@ -138,7 +138,6 @@ def _mark(snapshot: Snapshot, context: JobContext) -> str:
 
 
 def _plan_sessions(job: str, context: JobContext) -> Plan | None:
-    """Plan the sessions with new turns since the last plan."""
     purpose = next(row for row in PURPOSES.values() if row.job == job)
     assert purpose.due is not None
     with context.snapshot() as snapshot:

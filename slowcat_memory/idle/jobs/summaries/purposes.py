@@ -91,7 +91,6 @@ class SummaryInput(Struct, frozen=True):
     Attributes:
         subject: Its subject; None if no sources are left, and the summary is removed.
         turns: The LLM's input: turns, or summaries in their form.
-        old: The present summary.
     """
 
     subject: Subject | None
@@ -103,10 +102,6 @@ class SummaryPurpose(Struct, frozen=True, kw_only=True):
     """A row of the table.
 
     Attributes:
-        job: Name of the job.
-        kind: Of its memories.
-        prompt: The LLM's instruction.
-        rank: Of its tasks.
         read: Returns the input of a task; None when there is nothing to do.
         due: Returns the tasks of a session; None if it is not made from one session.
         wait: Whether ``due`` waits until the session has ended, or is silent.
@@ -358,7 +353,6 @@ def topic_subject(id: str, members: tuple[str, ...], parts: Sequence[Memory]) ->
 
 
 def group_task(scope: str, now: datetime) -> Task:
-    """Return the task that clusters a scope's topics again."""
     task = PURPOSES["topic"].task(scope, GROUP_TOPICS, now)
     return replace(task, rank=task.rank - 1)  # before the summaries of the topics that it finds
 
