@@ -50,11 +50,7 @@ class Eraser:
             namespace.searcher.forget_query()
 
     def erase_due(self) -> int:
-        """Erase what voice commands hid and can no longer be undone, in one pass.
-
-        Returns:
-            How many commands were finished.
-        """
+        """Erase, in one pass, what voice commands hid and can no longer be undone; return their number."""
         with self._wiring.undo_log.due() as due:
             self.forget(*chain.from_iterable(due.values()))
             return len(due)

@@ -39,12 +39,7 @@ OUTCOMES = ("done", "retry", "dead", "interrupted")  # the loop's counters of fi
 
 
 class IdleWork:
-    """Runs idle jobs while no one speaks.
-
-    Attributes:
-        gate: Open while no one speaks and idle work may run.
-        jobs: The enabled jobs.
-    """
+    """Runs idle jobs (``jobs``) while no one speaks (``gate`` is open)."""
 
     def __init__(
         self,

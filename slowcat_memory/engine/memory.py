@@ -170,19 +170,17 @@ class Memory(Protocol):
     ) -> Recollection:
         """Recall without a deadline and, by default, without a threshold; the best hits first.
 
-        Args:
-            **how: See ``SearchArguments``.
+        ``how``: see ``SearchArguments``.
         """
 
     def hotwords(self, scope: str, n: int = 100) -> list[Hotword]:
         """Return a scope's names, and words frequent there and rare elsewhere, for an STT."""
 
     def stats(self) -> dict[str, Any]:
-        """Return counts and sizes.
+        """Return counts and sizes, as plain values.
 
-        Returns:
-            Plain values: ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``,
-            ``embedding``, ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
+        ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``, ``index`` by loaded
+        scope, ``unsaved``, ``counters``, ``latency_ms``.
         """
 
     def remember(
@@ -260,10 +258,9 @@ class Memory(Protocol):
         """Execute a voice command; what the answer confirms is durable on return."""
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
-        """Undo a voice command: restore what it hid, retire what it created.
+        """Undo a voice command: restore what it hid, retire what it created; return its updated row.
 
-        Returns:
-            The updated row; None when it does not exist or cannot be undone.
+        None when it does not exist or cannot be undone.
         """
 
     def forget(self, what: Forget | Sequence[Forget], *, dry_run: bool = False) -> Forgotten:

@@ -56,10 +56,7 @@ class JobDeps(Struct, frozen=True, kw_only=True):
 class CountingLLM:
     """An LLM that counts tokens and applies a job's ``model`` and ``max_tokens``.
 
-    Attributes:
-        model: Fingerprint of the model that answered last.
-        tokens_in: Prompt tokens.
-        tokens_out: Tokens of answers.
+    ``model`` is the fingerprint of the model that answered last.
     """
 
     def __init__(self, llm: LLM, options: JobOptions = JobOptions()) -> None:

@@ -30,10 +30,9 @@ OnMemory = Callable[[MemoryEvent], None]
 
 
 def events_of(job: str, batch: WriteBatch, before: Snapshot) -> tuple[MemoryEvent, ...]:
-    """Return an event for each memory that a batch changes.
+    """Return an event for each memory that a batch, not yet applied, changes.
 
-    Args:
-        batch: About to be applied. A memory that gets a context counts as updated.
+    A memory that gets a context counts as updated.
     """
     found = {(m.scope, m.id): _event(_change(m, before), job, m) for m in batch.memories}
     for context in batch.contexts:

@@ -40,12 +40,7 @@ RESERVED = frozenset("/\0")  # a task's id begins with its job's name and a slas
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """The jobs that were found.
-
-    Attributes:
-        jobs: The usable ones, built-in ones first.
-        broken: Why an entry point was rejected, by its name.
-    """
+    """The usable jobs, built-in ones first, and the problems of broken ones by entry point."""
 
     jobs: tuple[Job, ...]
     broken: dict[str, str]
@@ -54,10 +49,9 @@ class Found(Struct, frozen=True, kw_only=True):
 def find_jobs(
     built_in: Iterable[Job] = BUILT_IN, points: Iterable[EntryPoint] | None = None
 ) -> Found:
-    """Return all jobs; a broken one, or one with a duplicate name, is logged and skipped.
+    """Return all jobs, of the installed entry points if ``points`` is None.
 
-    Args:
-        points: Entry points; None for those that are installed.
+    A broken job, or one with a duplicate name, is logged and skipped.
     """
     jobs = {job.name: job for job in built_in}
     broken: dict[str, str] = {}

@@ -95,12 +95,7 @@ class Activity:
     """
 
     def __init__(self, set_activity: Callable[[str, bool], None], name: str) -> None:
-        """Start with no activity.
-
-        Args:
-            set_activity: See ``Memory.set_activity``.
-            name: The conversation's unique name.
-        """
+        """Start with no activity; ``name`` is the conversation's unique name."""
         self.observed = False
         self._set_activity, self._prefix = set_activity, f"{name}/"
         self._active: set[str] = set()
@@ -110,11 +105,7 @@ class Activity:
         self._over = False
 
     def see(self, frame: Frame, direction: FrameDirection, source: Any = None) -> None:
-        """Apply a frame's effect, the first time it is seen.
-
-        Args:
-            source: The processor that pushed it, if known.
-        """
+        """Apply a frame's effect, the first time it is seen; ``source`` pushed it, if known."""
         kind: Any = type(frame)
         effect = _effect(kind)
         if effect is None or self._over:

@@ -32,8 +32,7 @@ OnDone = Callable[[Command, Outcome], None]
 class VoiceCommands:
     """Recognises, executes and answers the commands of one conversation. Use it on the event loop.
 
-    Attributes:
-        enabled: False where turns are answered before their words are known.
+    ``enabled`` is False where turns are answered before their words are known.
     """
 
     def __init__(
@@ -46,12 +45,7 @@ class VoiceCommands:
         shared: str = "",
         llm: Callable[[], LLMPlace] = lambda: "unknown",
     ) -> None:
-        """Start with no command.
-
-        Args:
-            on_done: Called with every command and its outcome.
-            shared: The household scope, "" for none.
-        """
+        """Start with no command; ``on_done`` is called with every command and its outcome."""
         config = engine.config
         self._options, self._language = config.commands, config.memory.language
         self._names, self._clock = (config.memory.agent_name,), engine.clock

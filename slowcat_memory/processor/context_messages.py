@@ -43,8 +43,7 @@ class ContextMessages:
     def find_new(self, messages: Sequence[Any], *, predicted: bool = False) -> Message | None:
         """Return the last user message if it was not handled yet.
 
-        Args:
-            predicted: The turn is still being spoken, so it cannot be a copy.
+        ``predicted``: the turn is still being spoken, so it cannot be a copy.
         """
         present = {id(message) for message in (*messages, *self._own())}
         self._handled = {key: held for key, held in self._handled.items() if key in present}

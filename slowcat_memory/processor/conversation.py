@@ -28,19 +28,13 @@ _LAST_REPLY_S = 0.2  # wait at the pipeline's end for the agent's last words
 class LiveConversation:
     """The parts of one conversation. Use it on the event loop.
 
-    Attributes:
-        log: Logs turns and sessions, each in its speaker's scope.
-        interim: Transcripts before a turn is complete; None without prefetch.
+    ``interim`` is None without prefetch.
     """
 
     def __init__(
         self, deps: ConversationDeps, name: str, push: Callable[[Frame], Awaitable[None]]
     ) -> None:
-        """Start a conversation. May read the store for sessions to resume.
-
-        Args:
-            name: Its unique name at the idle gate.
-        """
+        """Start a conversation with a unique name. May read the store for sessions to resume."""
         self._deps = deps
         self.activity = Activity(deps.engine.set_activity, name)
         self.commands = VoiceCommands(

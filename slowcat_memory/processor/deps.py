@@ -45,11 +45,7 @@ class Neighbours(Struct, frozen=True):
 class ConversationDeps(Struct, frozen=True, kw_only=True):
     """Dependencies that the parts of one conversation share; complete once the memory is open.
 
-    Attributes:
-        config: The processor's, which may differ from the engine's.
-        speaker_names: Display names by STT speaker id.
-        messages: Which messages of the context are new turns.
-        guard: Runs work whose failure must not affect the conversation.
+    ``config`` is the processor's, which may differ from the engine's.
     """
 
     engine: MemoryEngine
@@ -67,8 +63,7 @@ class ConversationDeps(Struct, frozen=True, kw_only=True):
 def find_neighbours(memory: FrameProcessor, pair: LLMContextAggregatorPair | None) -> Neighbours:
     """Search a flat pipeline around the memory, and warn if the aggregators are missing.
 
-    Args:
-        pair: The aggregators, if the application passed them.
+    ``pair``: the aggregators, if the application passed them.
     """
     users, assistants = (
         tuple(pair)

@@ -86,8 +86,7 @@ def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]
 class EngineHandle:
     """Opens an engine when it is first needed, and closes it only if it opened it.
 
-    Attributes:
-        engine: The engine; None before it is open, and if it could not be opened.
+    ``engine`` is None before it is open, and if it could not be opened.
     """
 
     def __init__(
@@ -95,9 +94,7 @@ class EngineHandle:
     ) -> None:
         """Store the arguments; nothing is opened yet.
 
-        Args:
-            engine: A shared engine, or None.
-            on_trouble: Called on the event loop when an engine opened here cannot save.
+        ``on_trouble`` is called on the event loop when an engine opened here cannot save.
         """
         self.engine = engine
         self._config, self._shared, self._on_trouble = config, engine is not None, on_trouble
@@ -134,10 +131,7 @@ def forward_memory_events(
 ) -> Callable[[], None]:
     """Notify the application of memories that idle work creates, updates or retires.
 
-    Call it on the conversation's event loop. The idle thread does not wait for the handlers.
-
-    Args:
-        notify: Calls an event's handlers, given its name and data, without waiting for them.
+    Call it on the conversation's event loop. ``notify`` must not wait for the handlers.
     """
     loop, ended = asyncio.get_running_loop(), False
 

@@ -54,11 +54,7 @@ class FrameDispatcher:
     def __init__(
         self, neighbours: Neighbours, messages: ContextMessages, warming: Warming, guard: Guard
     ) -> None:
-        """Subscribe to the aggregators' events.
-
-        Args:
-            warming: Notified when an answer is over.
-        """
+        """Subscribe to the aggregators' events; ``warming`` is notified when an answer is over."""
         self.live: LiveConversation | None = None
         self._neighbours, self._messages = neighbours, messages
         self._warming, self._guard = warming, guard

@@ -18,20 +18,13 @@ T = TypeVar("T")
 class Guard:
     """Runs such work for one processor. Use it on the event loop.
 
-    Attributes:
-        metrics: Counts the failures; None while the memory is not open.
+    ``metrics`` counts the failures; None while the memory is not open.
     """
 
     def __init__(
         self, processor: FrameProcessor, call_handlers: Callable[..., Coroutine[Any, Any, None]]
     ) -> None:
-        """Start with no task.
-
-        Args:
-            processor: Owns the tasks; its name is used in log messages.
-            call_handlers: Calls the application's handlers of an event, given its name and
-                arguments.
-        """
+        """Start with no task; ``processor`` owns the tasks, and log messages have its name."""
         self.metrics: Metrics | None = None
         self._processor, self._call_handlers = processor, call_handlers
         self._tasks: set[asyncio.Task] = set()

@@ -22,11 +22,7 @@ from slowcat_memory.runtime.recall.query import Query
 
 
 class InterimTranscripts:
-    """Prefetches for the current speaker of one conversation.
-
-    Attributes:
-        prefetch: What was recalled so far, for the turn that takes it.
-    """
+    """Prefetches for the current speaker of one conversation."""
 
     def __init__(
         self, deps: ConversationDeps, aggregator: LLMUserAggregator, conversation: Conversation

@@ -21,8 +21,7 @@ REMIND = timedelta(days=1)
 class Locality:
     """Where the LLM runs.
 
-    Attributes:
-        host: Its server, or its kind of service if the server cannot be determined; "" if unknown.
+    ``host`` is its server, or its kind of service if that cannot be determined; "" if unknown.
     """
 
     def __init__(self, local: bool, host: str = "") -> None:
@@ -38,11 +37,9 @@ class Locality:
 
 
 def locate(llm: Any, known: bool | None = None) -> Locality:
-    """Return where an LLM service runs. May resolve a name: do not call it on the event loop.
+    """Return where an LLM service runs, unless the application has set it (``known``).
 
-    Args:
-        llm: The service, None when none was found.
-        known: Whether it is local, as set by the application; None to find out.
+    May resolve a name: do not call it on the event loop.
     """
     url = base_url(llm)
     host = _host(url) or (type(llm).__name__ if llm is not None else "")

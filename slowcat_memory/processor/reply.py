@@ -33,11 +33,7 @@ class Replies:
         self._done.set()
 
     def log(self, text: str, *, interrupted: bool | None = None) -> None:
-        """Log what the agent spoke.
-
-        Args:
-            interrupted: Whether it was cut off; None to use the interruptions seen.
-        """
+        """Log what the agent spoke; ``interrupted`` None means to use the interruptions seen."""
         cut = self._interrupted if interrupted is None else interrupted
         logged = self._conversation.agent_said(text, interrupted=cut)
         self._done.set()

@@ -42,12 +42,7 @@ from slowcat_memory.runtime.recall.query import Recollection
 
 
 class TurnResult(Struct, frozen=True):
-    """The result of handling a context.
-
-    Attributes:
-        answered: It was a voice command; the LLM must not be called.
-        timing: When recall began and ended; None without recall.
-    """
+    """Whether a context was a voice command (the LLM must not be called), and the recall's times."""
 
     answered: bool = False
     timing: tuple[float, float] | None = None
@@ -70,12 +65,6 @@ class Turns:
         replies: Replies,
         prefetch: Prefetch | None,
     ) -> None:
-        """Start with no turn.
-
-        Args:
-            replies: Notified that a reply is pending.
-            prefetch: Recalls made ahead; None if disabled.
-        """
         self.spoken, self.count, self.realtime = False, 0, False
         self._deps, self._messages = deps, deps.messages
         self._conversation, self._commands, self._replies = conversation, commands, replies

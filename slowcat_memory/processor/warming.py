@@ -113,9 +113,6 @@ def rewarm_after_idle(
 
     A burst may evict the cache many times; the conversation is processed once, when it is over.
     Call this on the conversation's event loop.
-
-    Args:
-        rewarm: Warms up the conversation, unless somebody speaks.
     """
     loop, spent = asyncio.get_running_loop(), _tokens_read(engine)
 

@@ -58,12 +58,7 @@ def _part_text(part: Any) -> str:
 
 
 def prefix(message: dict, block: str) -> None:
-    """Write a block in front of a message's words, in place.
-
-    Args:
-        message: A user message without a block.
-        block: From ``core.render.memory_block``.
-    """
+    """Write a block in front of the words of a user message without one, in place."""
     content = message.get("content")
     if isinstance(content, list):
         content.insert(0, {"type": "text", "text": block})

@@ -30,10 +30,9 @@ def on_battery() -> bool:
 
 
 def is_within(hour: int, start: int, end: int) -> bool:
-    """Return whether an hour (0 to 23) is between two hours.
+    """Return whether an hour (0 to 23) is between two hours, ``end`` excluded.
 
-    Args:
-        end: First hour after it; before ``start`` it is the next day's, equal to it: all day.
+    ``end`` before ``start`` is the next day's; equal to it means all day.
     """
     if start == end:
         return True

@@ -17,12 +17,7 @@ class IdleGate:
     def __init__(
         self, options: IdleOptions = IdleOptions(), clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Start with no activity and the grace period ahead.
-
-        Args:
-            options: ``grace_s`` and ``lost_s`` are used.
-            clock: Monotonic seconds; for tests.
-        """
+        """Start with no activity and the grace period ahead; ``clock`` is in monotonic seconds."""
         self._options, self._clock = options, clock
         self._lock = threading.Lock()
         self._active: dict[str, float] = {}  # when each activity was last reported
@@ -64,8 +59,7 @@ class IdleGate:
     def on_close(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call a listener each time the gate closes, on the thread that closed it.
 
-        Args:
-            listener: Returns at once, and raises nothing.
+        It must return at once, and raise nothing.
         """
         with self._lock:
             self._listeners.add(listener)

@@ -151,9 +151,7 @@ class TaskQueue:
 def seconds_until_due(task: Task, now: datetime, most_s: float = 21600.0) -> float:
     """Return how many seconds a task still waits for its retry: 0 if none, infinity if dead.
 
-    Args:
-        now: Timezone-aware.
-        most_s: Longest plausible wait; a later time was set by a wrong clock.
+    A wait longer than ``most_s`` was set by a wrong clock. ``now`` is timezone-aware.
     """
     if task.state == "dead":
         return float("inf")

@@ -53,11 +53,7 @@ def batch_of(
 def run_of(
     task: Task, result: StepResult, batch: WriteBatch, llm: CountingLLM | None, began: datetime
 ) -> Run:
-    """Return the row of the run log for a step.
-
-    Args:
-        llm: The step's LLM, which counted its tokens; None without one.
-    """
+    """Return a step's row of the run log; its LLM, if any, counted the tokens."""
     return Run(
         task=task.id,
         job=task.job,

@@ -50,8 +50,7 @@ class ServerProbe(Protocol):
 class StepResult(Struct, frozen=True, kw_only=True):
     """The result of a step.
 
-    Attributes:
-        stopped_ms: Milliseconds from the closing of the gate to its end, if that ended it.
+    ``stopped_ms`` is the time from the closing of the gate to its end, if that ended it.
     """
 
     ended: Ended

@@ -49,10 +49,9 @@ class IdleThread:
         self._thread.start()
 
     def stop(self, timeout_s: float = STOP_S) -> bool:
-        """End the running step and the thread; unwritten work is due again next time.
+        """End the running step and the thread; return whether it has ended.
 
-        Returns:
-            Whether the thread has ended.
+        Unwritten work is due again next time.
         """
         if self._thread.ident is None:  # never started
             if not self._event_loop.is_closed():

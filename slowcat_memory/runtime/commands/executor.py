@@ -102,11 +102,7 @@ class CommandMemory(Protocol):
     def note(
         self, text: str, scope: str, *, speaker: str = "", sources: tuple[int, ...] = ()
     ) -> Memory:
-        """Make a note without storing it.
-
-        Args:
-            sources: Log ids of the turns that it comes from.
-        """
+        """Make a note without storing it; ``sources`` are log ids of turns."""
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
         """Return what was put before the LLM at a user turn, given by its log id."""

@@ -70,10 +70,7 @@ def corrected(
     """Return the memory that a correction refers to, if any.
 
     Of the memories injected for the last answer, the one that shares most words with the answer and
-    the correction; else the user's last statement.
-
-    Args:
-        why: Returns what was put before the LLM at a turn.
+    the correction; else the user's last statement. ``why`` is ``Memory.why``.
     """
     exchange = last_exchange(snapshot, place.scope, place.session, place.turn)
     asked = question(exchange)
@@ -92,13 +89,10 @@ def corrected(
 
 
 def known_about(snapshot: Snapshot, scope: str, own: str) -> list[Memory]:
-    """Return what is known about a user.
+    """Return what is known about a user, whose words for themselves match the pattern ``own``.
 
     Pinned memories first, then notes, facts, other derived ones, then the user's recent statements
     about themselves; within each the latest first.
-
-    Args:
-        own: Pattern of the words by which users refer to themselves.
     """
     kept = [memory for memory in snapshot.memories(scope) if memory.kind != QUARANTINED]
     retired = {memory.id for memory in kept if memory.retired_at}

@@ -27,12 +27,7 @@ class UndoLog:
     def __init__(
         self, store: Store, index: Callable[[Memory], None], clock: Callable[[], datetime]
     ) -> None:
-        """Store the arguments.
-
-        Args:
-            index: Updates a stored memory in its index.
-            clock: Returns the current time, timezone-aware.
-        """
+        """Store the arguments; ``index`` updates a stored memory in its index."""
         self._store, self._index, self._clock = store, index, clock
         self._lock = threading.RLock()
         self._last_id: int | None = None
@@ -42,10 +37,9 @@ class UndoLog:
     def add_memory(
         self, kind: str, memory: Memory, turn: int, instead: Iterable[str] = ()
     ) -> CommandEntry:
-        """Store a memory, and retire others that it replaces; return the command's durable row.
+        """Store a memory; return the command's durable row.
 
-        Args:
-            instead: Ids of the replaced ones, of the same namespace; they stay readable.
+        Memories with the ids ``instead``, of the same namespace, are retired and stay readable.
         """
         with self._lock:
             now = self._clock()
@@ -81,10 +75,9 @@ class UndoLog:
     def ask(
         self, kind: str, scope: str, memories: Iterable[str], turns: Iterable[int], turn: int
     ) -> CommandEntry:
-        """Record what to hide if the user confirms; arguments as in ``hide``.
+        """Record what to hide if the user confirms; return the durable row, of state "asked".
 
-        Returns:
-            The command's row, durable, of state "asked".
+        Arguments as in ``hide``.
         """
         with self._lock:
             entry = self._entry(kind, scope, turn, self._clock(), turns=tuple(turns))
@@ -111,10 +104,9 @@ class UndoLog:
             )
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
-        """Undo a command: restore what it hid, retire what it made.
+        """Undo a command: restore what it hid, retire what it made; return its updated row.
 
-        Returns:
-            The updated row; None when it does not exist, or cannot be undone.
+        None when it does not exist, or cannot be undone.
         """
         with self._lock:
             now = self._clock()
@@ -181,8 +173,7 @@ def last_exchange(
 ) -> list[Turn]:
     """Return the last exchange of a session: a user's turns, and the agent's reply, in order.
 
-    Args:
-        kept: Log ids of commands that count as turns, because they made something.
+    The commands with log ids ``kept`` count as turns, because they made something.
     """
     counts, found = frozenset(kept), list[Turn]()
     id_ = snapshot.turn_before(scope, session, before)

@@ -51,9 +51,7 @@ def expired(options: PeopleOptions, now: datetime) -> Forget:
 class Audience:
     """The speakers of one conversation.
 
-    Attributes:
-        apart: Each known speaker has a scope of their own.
-        guest: The guests' scope, "" if there are no guests.
+    ``apart``: each known speaker has a scope of their own. ``guest`` is "" without guests.
     """
 
     def __init__(
@@ -120,9 +118,7 @@ class Audience:
     def readable(self, scopes: Sequence[str]) -> tuple[str, ...]:
         """Return the scopes that all speakers of a turn may read.
 
-        Returns:
-            One speaker's own and the household's; the household's alone for several; none if a
-            guest is among them.
+        One speaker's own and the household's; the household's alone for several; none with a guest.
         """
         if self.guest and self.guest in scopes:
             return ()

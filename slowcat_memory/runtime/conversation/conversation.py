@@ -30,12 +30,7 @@ LATEST = 4  # turns of a session that are cached; a query needs two
 
 
 class Names(NamedTuple):
-    """Display names.
-
-    Attributes:
-        user: Of a speaker that the STT does not identify.
-        speakers: By STT speaker id.
-    """
+    """Display names: of an unidentified speaker, of the agent, and by STT speaker id."""
 
     user: str
     agent: str
@@ -51,11 +46,7 @@ class ScopeLog:
     """One scope's session, and its latest turns."""
 
     def __init__(self, tracker: SessionTracker, append: Append) -> None:
-        """Start with no turn.
-
-        Args:
-            append: Logs an event, and returns it numbered.
-        """
+        """Start with no turn; ``append`` logs an event, and returns it numbered."""
         self.tracker, self._append = tracker, append
         self._latest: deque[Turn] = deque(maxlen=LATEST)
 
@@ -73,8 +64,7 @@ class ScopeLog:
     def before(self, turn: Turn | None) -> list[DialogueTurn]:
         """Return the two latest turns (or fewer) before one, oldest first.
 
-        Args:
-            turn: The present turn; None if it is not logged yet.
+        ``turn`` is the present one, None if it is not logged yet.
         """
         if turn is None and not self.tracker.session:
             return []
@@ -167,11 +157,7 @@ class Conversation:
         return self._voice(speaker).scope
 
     def set_speaker(self, speaker: str) -> None:
-        """Set the current speaker.
-
-        Args:
-            speaker: An STT speaker id or a known scope; "" to use the transcripts'.
-        """
+        """Set the current speaker: an STT speaker id or a known scope; "" to use the transcripts'."""
         self._speaker = speaker
 
     def _voice(self, speaker: str) -> Voice:
@@ -194,11 +180,7 @@ class Conversation:
             self._logs[scope].tracker.touch(now)
 
     def scopes_of(self, text: str, channel: Channel | None = None) -> tuple[str, ...]:
-        """Return the scopes of a turn that may yet be withdrawn, without logging it.
-
-        Args:
-            channel: As in ``user_said``.
-        """
+        """Return the scopes of a turn that may yet be withdrawn, without logging it."""
         heard = self._transcripts.of_turn(text, channel)
         return _scopes(split(text, heard, self._voice("")))
 
@@ -251,9 +233,8 @@ class Conversation:
     def agent_said(self, text: str, *, interrupted: bool) -> tuple[Turn | None, Ack] | None:
         """Log what the agent spoke, in every scope that it answers.
 
-        Returns:
-            The turn that it answers, None when it spoke first, and the ack of its own; None when
-            nothing was spoken, or it must not be logged.
+        Return the turn that it answers, None when it spoke first, and the ack of its own; None when
+        nothing was spoken, or it must not be logged.
         """
         now = self._clock()
         self.off_record.touch(now)
@@ -284,11 +265,7 @@ class Conversation:
         return Exchange(now.scopes, now.kept and not self.off_record.off, now.turns, now.tools)
 
     def disconnected(self, reason: str = "disconnect") -> None:
-        """End every session because the connection dropped; they may be resumed.
-
-        Args:
-            reason: "disconnect" or "close".
-        """
+        """End every session because of a "disconnect" or "close"; they may be resumed."""
         now = self._clock()
         self.off_record.disconnected(now)
         for log in self._logs.values():

@@ -49,12 +49,7 @@ class SessionTracker:
         options: SessionOptions,
         previous: Session | None = None,
     ) -> None:
-        """Start without a session.
-
-        Args:
-            new_id: Makes a session's id from its start.
-            previous: The scope's latest session, which may be resumed.
-        """
+        """Start without a session; ``previous`` is the scope's latest one, which may be resumed."""
         self.scope, self._new_id, self._options = scope, new_id, options
         self._state: State = "idle"
         self._session = ""
@@ -91,10 +86,7 @@ class SessionTracker:
     ) -> list[Event]:
         """Return the events of a user's utterance: the turn, last, and its session's start.
 
-        Args:
-            text: The words, clean.
-            cut: How many characters were cut off.
-            aside: It is a voice command.
+        ``text`` is clean; ``cut`` characters of it were cut off.
         """
         edges = self._opened(now)
         turn = self._turn(text, speaker, "user", now, channel=channel, cut=cut, aside=aside)
@@ -137,11 +129,7 @@ class SessionTracker:
         return [*edges, turn]
 
     def disconnected(self, now: datetime, reason: str = "disconnect") -> list[Event]:
-        """Return the end of the session, if one is open: the connection dropped, or was closed.
-
-        Args:
-            reason: "disconnect" or "close".
-        """
+        """Return the end of the session, if one is open; ``reason`` is "disconnect" or "close"."""
         if edges := self.tick(now):  # a silence had already ended it
             return edges
         if self._state != "open":
@@ -206,11 +194,7 @@ class OffRecord:
     """
 
     def __init__(self, options: SessionOptions, on_change: Callable[[bool], None]) -> None:
-        """Start on the record.
-
-        Args:
-            on_change: Called with the new value of ``off`` at each change.
-        """
+        """Start on the record; ``on_change`` is called with each new value of ``off``."""
         self.off = False
         self._silence = timedelta(seconds=options.silence_s)
         self._grace = timedelta(seconds=options.resume_grace_s)

@@ -14,22 +14,14 @@ WAITING = 256  # transcripts waiting for their turn; muted ones never get one
 
 
 class Voice(Struct, frozen=True):
-    """A speaker.
-
-    Attributes:
-        scope: Where their words are stored.
-    """
+    """A speaker: display name, and the scope where their words are stored."""
 
     scope: str
     name: str
 
 
 class Transcript(Struct, frozen=True):
-    """A final transcript.
-
-    Attributes:
-        mark: Its fingerprint; "" for a text without words.
-    """
+    """A final transcript; ``mark`` is its fingerprint, "" for a text without words."""
 
     voice: Voice
     words: str
@@ -40,9 +32,7 @@ class Transcript(Struct, frozen=True):
 class Part(NamedTuple):
     """Words of one turn that belong to one scope.
 
-    Attributes:
-        scope: Where they are stored.
-        speaker: Display name; "Anna and Ben" if the words of two cannot be separated.
+    The speaker is "Anna and Ben" if the words of two cannot be separated.
     """
 
     scope: str
@@ -87,10 +77,9 @@ class Transcripts:
         return _of(mark, [one for one in self._waiting if one.off_record], channel) + kept
 
     def discard(self, taken: Sequence[Transcript]) -> None:
-        """Discard the transcripts up to a turn.
+        """Discard the transcripts up to a turn, where ``of_turn`` returned ``taken``.
 
-        Args:
-            taken: From ``of_turn``. If none of it was on the record, the others still wait.
+        If none of it was on the record, the others still wait.
         """
         wait = all(one.off_record for one in taken)
         waiting = [one for one in self._waiting if wait and not one.off_record]

@@ -60,7 +60,7 @@ class _Search(Struct, frozen=True):
     """A parsed query in one namespace, and its vectors.
 
     Attributes:
-        searcher: Its index when the search began.
+        searcher: The namespace's index when the search began.
         lexical: The best by words.
         encoded: The query's vector, and its tokens' vectors.
         turned: The vector to search with: the query's, shifted towards the dialogue.
@@ -93,12 +93,7 @@ class Pipeline:
         zone: tzinfo,
         options: RetrievalOptions,
     ) -> None:
-        """Connect the components.
-
-        Args:
-            embedding: The model, in whatever state it is.
-            metrics: Counts recalls that excluded local-only memories.
-        """
+        """Connect the components; ``metrics`` counts recalls that excluded local-only memories."""
         self._store, self._embedding, self._metrics = store, embedding, metrics
         self._zone, self._options = zone, options
         self._scorer = Scorer(options.fuse, options.rank)

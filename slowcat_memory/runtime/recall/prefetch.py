@@ -109,9 +109,7 @@ class Prefetch:
     ) -> None:
         """Start without a recall.
 
-        Args:
-            begin: Begins a recall for a turn's words; neither blocks nor waits.
-            loop: The event loop that all calls come from.
+        ``begin`` begins one for a turn's words, without blocking; all calls come from ``loop``.
         """
         self._begin, self._options, self._loop = begin, options, loop
         self._attempt: Attempt | None = None

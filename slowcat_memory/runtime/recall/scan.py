@@ -33,10 +33,7 @@ def scan(
 ) -> list[Hit]:
     """Return the memories that match a query best, best first.
 
-    The score is the share of the query's weight that a memory contains, above 0.
-
-    Args:
-        words: The query's tokens, each with its weight (``Recollection.words``).
+    The score is the share of the query's weight (``words``, by token) that a memory contains, above 0.
     """
     total = sum(words.values())
     if not total:
@@ -68,11 +65,8 @@ def said_between(
 ) -> Iterator[Memory]:
     """Yield notes, then the chunks of a time span, the latest session first.
 
-    Only memories that are not retired, and the chunks of about ``MOST`` turns.
-
-    Args:
-        since: Start, included; None for the beginning.
-        until: End, excluded; None for now.
+    Only memories that are not retired, and the chunks of about ``MOST`` turns. ``since`` is
+    included, ``until`` excluded.
     """
     notes = (m for m in snapshot.memories(scope) if not turn_of(m.id) and findable(m))
     yield from (m for m in notes if not m.retired_at)
@@ -105,10 +99,7 @@ def retired(snapshot: Snapshot, scope: str, at: datetime) -> Iterator[Memory]:
 def within(speaker: str, since: datetime | None, until: datetime | None) -> Keep:
     """Return a filter by speaker and time.
 
-    Args:
-        speaker: A speaker's name, or a word of it, in any case; "" for any speaker.
-        since: Start, included; None for any time.
-        until: End, excluded; None for any time.
+    ``speaker`` is a name, or a word of it, in any case; ``since`` is included, ``until`` excluded.
     """
     name = speaker.casefold().strip()
 

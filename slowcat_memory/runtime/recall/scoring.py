@@ -68,11 +68,9 @@ class RankingTrace(Struct, frozen=True, eq=False):
     def ordered(self, floor: float) -> "RankingTrace":
         """Return the trace with the candidates in order, if any is good enough; no reasons yet.
 
-        The floor asks whether anything answers, not whether each does: an answer is often worded
-        unlike the question, next to a turn that repeats the question's words.
-
-        Args:
-            floor: Least probability of the likeliest of the best; below it only pinned ones stay.
+        If the likeliest of the best is below ``floor``, only pinned ones stay. The floor asks whether
+        anything answers, not whether each does: an answer is often worded unlike the question, next to
+        a turn that repeats the question's words.
         """
         order = np.argsort(-self.scores, kind="stable")
         below_floor = best_of_top(self.probability[order]) < floor
@@ -93,11 +91,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
         )
 
     def left_out(self, recalled: Set[str], offered: Set[str], limit: int) -> tuple[LeftOut, ...]:
-        """Return the best rejected candidates, best first.
-
-        Args:
-            offered: Ids of those that were put before the LLM.
-        """
+        """Return the best rejected candidates, best first; ``offered`` are the ids of the others."""
         above, found = frozenset(self.order.tolist()), list[LeftOut]()
         for n in np.argsort(-self.scores, kind="stable").tolist():
             if len(found) >= limit:
@@ -145,8 +139,7 @@ class Scorer:
     ) -> RankingTrace:
         """Score candidates by everything but their tokens.
 
-        Args:
-            ceiling: The highest possible score of the window view.
+        ``ceiling`` is the highest possible score of the window view.
         """
         views = fusion.normalise(found.views, found.session)
         named = np.isin(found.speaker, searcher.speaker_numbers(parsed.named))

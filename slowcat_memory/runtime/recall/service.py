@@ -48,12 +48,7 @@ class Retrieval:
         tokenizer: Tokenizer,
         options: RetrievalOptions,
     ) -> None:
-        """Connect the components.
-
-        Args:
-            embedding: The model, in whatever state it is.
-            page_cache: Notified of each recall.
-        """
+        """Connect the components; ``page_cache`` is notified of each recall."""
         self._namespaces, self._indexer = namespaces, indexer
         self._metrics, self._page_cache = metrics, page_cache
         self._zone, self._tokenizer, self._options = zone, tokenizer, options

@@ -75,10 +75,7 @@ def standing(memories: Iterable[Memory], moment: datetime, going: bool) -> list[
     """Return the memories that were not superseded before a session began, in their order.
 
     What idle work supersedes during the session stays until its end; what a user retires is removed
-    at once.
-
-    Args:
-        going: It has not ended.
+    at once. ``going``: the session has not ended.
     """
     known = list(memories)
     newer = {(m.kind, m.recorded_at) for m in known if m.made or family(m.kind) == BLOCK}

@@ -62,11 +62,6 @@ class Icebreakers:
         options: IcebreakerOptions,
         user_name: str,
     ) -> None:
-        """Set the store and the rules.
-
-        Args:
-            clock: Returns the current time, timezone-aware.
-        """
         self._store, self._zone, self._clock = store, zone, clock
         self._options, self._user_name = options, user_name
         self._lock = threading.Lock()

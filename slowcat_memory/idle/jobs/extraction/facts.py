@@ -63,12 +63,9 @@ class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class FactsCursor(Struct, frozen=True, omit_defaults=True):
-    """The cursor's payload, as JSON.
+    """The cursor's payload, as JSON: log ids read up to by rules or an LLM, and by an LLM.
 
-    Attributes:
-        version: Of the prompt and the rules: if it differs, everything is read again.
-        rules: Read up to here by rules or an LLM.
-        llm: Read up to here by an LLM.
+    ``version`` is that of the prompt and the rules: if it differs, everything is read again.
     """
 
     version: int = 0

@@ -37,12 +37,7 @@ Rank = Callable[[Session, Sequence[int]], int]
 
 
 class Progress(Struct, frozen=True, omit_defaults=True):
-    """How far the log was read.
-
-    Attributes:
-        upto: Log id.
-        open: By id of an open session, its first turn that was not planned for.
-    """
+    """The log id read up to, and by id of an open session, its first turn not planned for."""
 
     upto: int = 0
     open: dict[str, int] = {}
@@ -63,12 +58,9 @@ class SessionsCursor(Struct, frozen=True, omit_defaults=True):
 
 
 class Asked(Struct, frozen=True, omit_defaults=True):
-    """The task's payload, as JSON.
+    """The task's payload, as JSON: the log ids asked about, and whether this is the last attempt.
 
-    Attributes:
-        turns: Log ids of the turns that are asked about; the task's sources are all turns that the
-            LLM sees.
-        again: This is the second attempt, and the last.
+    The task's sources are all turns that the LLM sees.
     """
 
     turns: list[int]
@@ -79,7 +71,6 @@ class Request(Struct, frozen=True):
     """The input of one call.
 
     Attributes:
-        again: As in `Asked`.
         session: All visible turns of the session.
         seen: Those that the LLM sees.
         due: Those that it is asked about, by log id; at least one.
@@ -128,9 +119,8 @@ def read_log(
 ) -> tuple[int, dict[str, int]]:
     """Read the next `EVENTS_PER_PLAN` events of the log.
 
-    Returns:
-        The log id of the last one, and the first new turn by session; sessions of other scopes are
-        excluded, those in ``open`` are kept.
+    Return the log id of the last one, and the first new turn by session; sessions of other scopes
+    are excluded, those in ``open`` are kept.
     """
     upto, first = after, dict(open)
     for event in islice(snapshot.events(after=after), EVENTS_PER_PLAN):
@@ -150,9 +140,7 @@ def read_sessions(
 ) -> tuple[list[tuple[Session, int]], Progress]:
     """Return the sessions with new turns, each with its first new turn, and the progress made.
 
-    Args:
-        progress: As far as the log was read.
-        wait: Postpone open sessions.
+    ``progress`` is how far the log was read; ``wait`` postpones open sessions.
     """
     upto, first = read_log(snapshot, progress.upto, progress.open, set(context.scopes()))
     found, open = list[tuple[Session, int]](), dict[str, int]()

@@ -63,11 +63,7 @@ PlanJob = Callable[[str, JobContext], Plan | None]
 
 
 class SummaryNote(Struct, frozen=True, omit_defaults=True):
-    """The task's payload, as JSON.
-
-    Attributes:
-        half: How often the LLM's input was halved because it was too long.
-    """
+    """The task's payload, as JSON: how often the LLM's input was halved because it was too long."""
 
     half: int = 0
 

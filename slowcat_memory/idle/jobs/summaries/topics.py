@@ -65,9 +65,8 @@ class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 async def group_sessions(scope: str, context: JobContext) -> WriteBatch:
     """Add the sessions of a scope to its topics.
 
-    Returns:
-        New and changed topics with a summary by rule, removed topics, and the tasks for the
-        summaries by an LLM.
+    The batch has new and changed topics with a summary by rule, removed topics, and the tasks for
+    the summaries by an LLM.
     """
     with context.snapshot() as snapshot:
         sessions = session_summaries(snapshot, scope)
