@@ -50,7 +50,7 @@ class Eraser:
             namespace.searcher.forget_query()
 
     def erase_due(self) -> int:
-        """Erase, in one pass, what voice commands hid and can no longer be undone; return their number."""
+        """Erase in one pass what commands hid and can no longer be undone; return how many."""
         with self._wiring.undo_log.due() as due:
             self.forget(*chain.from_iterable(due.values()))
             return len(due)

@@ -179,8 +179,8 @@ class Memory(Protocol):
     def stats(self) -> dict[str, Any]:
         """Return counts and sizes, as plain values.
 
-        ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``, ``index`` by loaded
-        scope, ``unsaved``, ``counters``, ``latency_ms``.
+        ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``, ``index`` by
+        loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
         """
 
     def remember(
@@ -258,7 +258,7 @@ class Memory(Protocol):
         """Execute a voice command; what the answer confirms is durable on return."""
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
-        """Undo a voice command: restore what it hid, retire what it created; return its updated row.
+        """Undo a voice command: restore what it hid, retire what it made; return its updated row.
 
         None when it does not exist or cannot be undone.
         """

@@ -42,7 +42,7 @@ from slowcat_memory.runtime.recall.query import Recollection
 
 
 class TurnResult(Struct, frozen=True):
-    """Whether a context was a voice command (the LLM must not be called), and the recall's times."""
+    """Whether a context was an answered command (do not call the LLM), and the recall's times."""
 
     answered: bool = False
     timing: tuple[float, float] | None = None

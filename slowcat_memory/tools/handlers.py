@@ -301,7 +301,7 @@ class ToolCalls:
         return lines
 
     def _time(self, call: Call, text: str, name: str) -> tuple[datetime, datetime] | None:
-        """Parse a date or a time expression to its first moment and the first after it; None for ""."""
+        """Parse a date or time expression to its start and (excluded) end; None for ""."""
         if not text.strip():
             return None
         zone = call.engine.zone

@@ -21,7 +21,7 @@ KEPT_DAYS = 8  # stored dates: a clock may be set back and forward a few times
 
 
 class LastAsked(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """When a job was last planned: last visible log id, time, and local ISO dates of daily plans."""
+    """When a job was last planned: last log id seen, time, and local ISO dates of daily plans."""
 
     upto: int = 0
     at: datetime | None = None

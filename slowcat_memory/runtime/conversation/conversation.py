@@ -157,7 +157,7 @@ class Conversation:
         return self._voice(speaker).scope
 
     def set_speaker(self, speaker: str) -> None:
-        """Set the current speaker: an STT speaker id or a known scope; "" to use the transcripts'."""
+        """Set the current speaker: an STT speaker id or a known scope; "" to use transcripts."""
         self._speaker = speaker
 
     def _voice(self, speaker: str) -> Voice:

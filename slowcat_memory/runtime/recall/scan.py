@@ -33,7 +33,7 @@ def scan(
 ) -> list[Hit]:
     """Return the memories that match a query best, best first.
 
-    The score is the share of the query's weight (``words``, by token) that a memory contains, above 0.
+    The score, above 0, is the share of the query's weight (``words``, by token) in a memory.
     """
     total = sum(words.values())
     if not total:

@@ -68,9 +68,9 @@ class RankingTrace(Struct, frozen=True, eq=False):
     def ordered(self, floor: float) -> "RankingTrace":
         """Return the trace with the candidates in order, if any is good enough; no reasons yet.
 
-        If the likeliest of the best is below ``floor``, only pinned ones stay. The floor asks whether
-        anything answers, not whether each does: an answer is often worded unlike the question, next to
-        a turn that repeats the question's words.
+        If the likeliest of the best is below ``floor``, only pinned ones stay. The floor asks
+        whether anything answers, not whether each does: an answer is often worded unlike the
+        question, next to a turn that repeats the question's words.
         """
         order = np.argsort(-self.scores, kind="stable")
         below_floor = best_of_top(self.probability[order]) < floor
@@ -91,7 +91,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
         )
 
     def left_out(self, recalled: Set[str], offered: Set[str], limit: int) -> tuple[LeftOut, ...]:
-        """Return the best rejected candidates, best first; ``offered`` are the ids of the others."""
+        """Return the best rejected candidates, best first; ``offered``: ids of the others."""
         above, found = frozenset(self.order.tolist()), list[LeftOut]()
         for n in np.argsort(-self.scores, kind="stable").tolist():
             if len(found) >= limit:

@@ -157,7 +157,10 @@ def grades_of(value: Grades, lines: int) -> dict[int, int]:
 
 
 def judgement(grade: int, offered: bool) -> float:
-    """Return the judgement for a grade (0 to 2) of an injected or rejected memory: -1 to 1, or 0."""
+    """Return the judgement for a grade (0 to 2): -1 to 1, 0 if it adds nothing.
+
+    ``offered``: the memory was put into the prompt of the reply.
+    """
     if grade:
         return ANSWERS if grade == 2 else HELPS
     return MISSES if offered else 0.0
