@@ -1,4 +1,4 @@
-"""Child processes that may be killed: forked from a harness process without threads or open store."""
+"""Child processes that may be killed: forked from a process without threads or open store."""
 
 import json
 import os
@@ -33,7 +33,7 @@ class Child:
             self.wait_first()
 
     def kill_after(self, seconds: float) -> None:
-        """Kill it after some seconds; read its output meanwhile, so that the pipe never blocks it."""
+        """Kill it after some seconds; read its output meanwhile, so that it never blocks."""
         deadline = time.monotonic() + seconds
         os.set_blocking(self._out, False)
         while time.monotonic() < deadline:

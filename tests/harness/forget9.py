@@ -1,11 +1,11 @@
 """Checks that forgetting survives a ``kill -9``, and leaves no byte behind.
 
-A child appends turns and forgets some, reporting both, and is killed at a random moment, often during
-a compaction. What was reported as saved must be there; what was reported as forgotten must be gone,
-from every snapshot and from every file of the folder; what was begun but not reported may be either,
-but if it is gone its bytes must be gone too once the store is open again. Meanwhile a thread moves
-the tiers: the bytes must not be in an unpacked block or a dictionary either. The same is required of
-what idle jobs make of the turns, before and too late.
+A child appends turns and forgets some, reporting both, and is killed at a random moment, often
+during a compaction. What was reported as saved must be there; what was reported as forgotten must
+be gone, from every snapshot and from every file of the folder; what was begun but not reported may
+be either, but if it is gone its bytes must be gone too once the store is open again. Meanwhile a
+thread moves the tiers: the bytes must not be in an unpacked block or a dictionary either. The same
+is required of what idle jobs make of the turns, before and too late.
 """
 
 import argparse
@@ -34,7 +34,7 @@ FIRST = 80  # turns before the first forget: enough to train a dictionary of an 
 
 
 def work(path: Path, into: int, seed: int, control: str) -> None:
-    """Append, age and forget forever; ``control`` "erase" leaves the bytes, "tiers" dictionaries."""
+    """Append, age and forget forever; ``control``: "erase" leaves bytes, "tiers" dictionaries."""
     rng = random.Random(seed)
     with fault(control):
         store = Store.open(path)

@@ -52,7 +52,7 @@ def whose(seen: Any) -> set[str]:
 
 
 def may_hold(scope: str) -> set[str]:
-    """Return the speakers whose words may be in a scope: the agent mentions the household's to all."""
+    """Return the speakers whose words may be in a scope; the household's may be in any."""
     return {scope, HOME} if scope in PEOPLE else {scope}
 
 
@@ -261,7 +261,7 @@ class Household:
         self.clean(msgspec.json.encode(self.engine.stats()).decode(), (), "statistics")
 
     def count(self, scope: str, memories: int) -> None:
-        """An index must hold its scope's memories only, so that nothing needs to be filtered out."""
+        """An index must hold its scope's memories only, so that nothing needs filtering."""
         loaded = next((n for n in self.engine.wiring.namespaces if n.scope == scope), None)
         if loaded is not None and len(loaded.searcher) != memories:
             raise Leak(f"the index of {scope} holds {len(loaded.searcher)}, not {memories}")

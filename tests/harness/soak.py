@@ -1,10 +1,10 @@
 """A day of a memory, simulated in minutes: nothing grows needlessly, and nothing is lost.
 
-Users talk in sessions, recall, and forget; in the gaps idle work is done with a scripted LLM, a tenth
-of whose answers are faults. The clock is simulated, the rest is the product: engine, store, indexes,
-idle loop, jobs. Checked in the end: memory and file stay flat, the queue is empty, every turn is
-there or forgotten and described or given up with a trace, and the index equals a rebuilt one. With
-two controls that must be caught: a leak, and a task marked done without its result.
+Users talk in sessions, recall, and forget; in the gaps idle work is done with a scripted LLM, a
+tenth of whose answers are faults. The clock is simulated, the rest is the product: engine, store,
+indexes, idle loop, jobs. Checked in the end: memory and file stay flat, the queue is empty, every
+turn is there or forgotten and described or given up with a trace, and the index equals a rebuilt
+one. With two controls that must be caught: a leak, and a task marked done without its result.
 
     python -m tests.harness.soak                        # 24 hours, 2,000 turns
     python -m tests.harness.soak --hours 2 --turns 150

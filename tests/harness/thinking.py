@@ -1,4 +1,4 @@
-"""What idle jobs would make of a turn and of the one before it: each quotes both turns' own words."""
+"""What idle jobs would make of a turn and of the one before it: each quotes both turns."""
 
 import numpy as np
 

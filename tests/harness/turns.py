@@ -1,9 +1,9 @@
 """Checks that each turn gets its memories once, and is stored once, whatever happens around it.
 
 Random scripts (interims, finals, interruptions, tools, eager ends of turns, typed text, re-runs,
-summaries, copies, two speakers, repeated words, empty turns) are played through Pipecat's aggregators,
-its OpenAI service and the real processor, against a scripted LLM on loopback. A plain model of the
-conversation determines what must have reached the LLM and the log::
+summaries, copies, two speakers, repeated words, empty turns) are played through Pipecat's
+aggregators, its OpenAI service and the real processor, against a scripted LLM on loopback. A plain
+model of the conversation determines what must have reached the LLM and the log::
 
     python -m tests.harness.turns --scripts 1000
 

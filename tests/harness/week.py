@@ -3,12 +3,13 @@
 Two people talk three times a day for seven days, one of them with an agent whose idle work has a
 scripted LLM. After each session idle work is done, on a clock of its own; at random writes of the
 loop the process "dies": the current write is applied or not, as a seed decides, and everything else
-of the process is lost, the store opened again. With ``--kill9`` children do idle work, and are really
-killed.
+of the process is lost, the store opened again. With ``--kill9`` children do idle work, and are
+really killed.
 
-At the end each session, each day and each week must have one current summary, that covers all of its
-sessions and nothing else, made by the LLM; no task may be left; and a second plan must find nothing
-due, which is what cursors are for. ``--control`` tears writes: all of a step but its summaries.
+At the end each session, each day and each week must have one current summary, that covers all of
+its sessions and nothing else, made by the LLM; no task may be left; and a second plan must find
+nothing due, which is what cursors are for. ``--control`` tears writes: all of a step but its
+summaries.
 """
 
 import argparse
