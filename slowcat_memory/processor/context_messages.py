@@ -175,7 +175,7 @@ def remove_forgotten(
     """Remove forgotten exchanges, and blocks that hold forgotten memories, from a context.
 
     The messages keep their places, because Pipecat's summariser counts them; only their content
-    goes. That invalidates the LLM's prefix cache once, which is what "forget that" asks for.
+    is removed. That invalidates the LLM's prefix cache once, as "forget that" requires.
 
     Args:
         messages: The context's messages; changed in place.

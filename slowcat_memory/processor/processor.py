@@ -65,7 +65,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     - on_command(processor, command, outcome): a voice command was executed, or refused.
     - on_memory_created, on_memory_updated, on_memory_retired(processor, event): idle work made,
       changed or superseded a memory. The event has its id, kind, scope and job, and no text.
-    - on_memory_trouble(processor, error): memory cannot work, or cannot save; the agent goes on.
+    - on_memory_trouble(processor, error): memory cannot work, or cannot save; the agent continues.
 
     Example::
 
@@ -243,7 +243,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._off_record.set(True)
 
     def back_on_the_record(self) -> None:
-        """Keep what is said again."""
+        """Resume keeping what is said."""
         self._off_record.set(False)
 
     async def rewarm(self, *, again: bool = False) -> bool:

@@ -1,7 +1,7 @@
 """Prompt injections that somebody may say, read aloud or paste: 200 of them, in four positions.
 
-Each has a unique mark, so that obeying or storing it is detected by the mark alone. They are combined
-from phrasings, demands and disguises, in four languages.
+Each has a unique mark, so that obeying or storing it is detected by the mark alone. They are
+combined from phrasings, demands and disguises, in four languages.
 """
 
 from collections.abc import Iterator

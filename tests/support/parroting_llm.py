@@ -1,7 +1,7 @@
 """An LLM that repeats its input in every field of every job's answer; and an engine for idle work.
 
-Nothing is invented, so that the jobs' grounding checks let as much through as possible: where a word
-must not appear, no result may contain that word.
+Nothing is invented, so that the jobs' grounding checks let as much through as possible: where a
+word must not appear, no result may contain that word.
 """
 
 import asyncio

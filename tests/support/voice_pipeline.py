@@ -1,7 +1,7 @@
 """A whole voice pipeline for tests: real aggregators, real LLM service over HTTP, audible replies.
 
-Unlike `slowcat_memory.testing.headless` it has a voice: a tone TTS and an output that discards audio,
-so that what was spoken and what was generated differ as they do in a real call::
+Unlike `slowcat_memory.testing.headless` it has a voice: a tone TTS and an output that discards
+audio, so that what was spoken and what was generated differ as they do in a real call::
 
     user aggregator → (memory) → OpenAILLMService → ToneTTS → HeadlessOutput → assistant aggregator
 

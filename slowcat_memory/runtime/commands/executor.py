@@ -105,7 +105,7 @@ class CommandMemory(Protocol):
         """Make a note without storing it; ``sources`` are log ids of turns."""
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
-        """Return what was put before the LLM at a user turn, given by its log id."""
+        """Return the ledger row of a user turn, by its log id, and its memories."""
 
 
 KeepLocal = Callable[[str, str], object]

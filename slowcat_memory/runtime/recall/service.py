@@ -1,6 +1,6 @@
 """Recall for a conversation: gate, deadline, namespaces, union, abstention, block.
 
-Four threads take part. The event loop decides what a turn needs and waits for it, no longer than
+Four threads take part. The event loop applies the gate to a turn and waits for its recall, no longer than
 ``deadline_ms``. The worker ``indexer.talk`` runs the pipeline, one recall after the other, behind
 the turns that are to be indexed before it; ``indexer.ahead`` does the same for recalls that are
 begun while the user still speaks (see ``prefetch``). Each stores its results, step by step, in one

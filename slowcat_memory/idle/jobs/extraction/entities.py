@@ -76,7 +76,7 @@ class Entities(SessionExtractor):
     shared_turns = 8
 
     def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
-        """Read everything again with another prompt, and when an LLM comes or goes."""
+        """Read everything again with another prompt, and when an LLM is added or removed."""
         return f"{self.version}.{'llm' if context.llm else 'rule'}"
 
     def epoch(self, snapshot: Snapshot) -> int:
