@@ -1,12 +1,13 @@
 """Recall for a conversation: gate, deadline, namespaces, union, abstention, block.
 
-Four threads take part. The event loop applies the gate to a turn and waits for its recall, no longer than
-``deadline_ms``. The worker ``indexer.talk`` runs the pipeline, one recall after the other, behind
-the turns that are to be indexed before it; ``indexer.ahead`` does the same for recalls that are
-begun while the user still speaks (see ``prefetch``). Each stores its results, step by step, in one
-``Progress`` per namespace. When the deadline passes first, ``indexer.late`` makes hits of the
-results so far, for which the loop waits ``settle_ms`` more; if that is not enough either, because
-the store blocks, the turn gets the hits among the latest memories, which need no store, or none.
+Four threads take part. The event loop applies the gate to a turn and waits for its recall, no
+longer than ``deadline_ms``. The worker ``indexer.talk`` runs the pipeline, one recall after the
+other, behind the turns that are to be indexed before it; ``indexer.ahead`` does the same for
+recalls that are begun while the user still speaks (see ``prefetch``). Each stores its results, step
+by step, in one ``Progress`` per namespace. When the deadline passes first, ``indexer.late`` makes
+hits of the results so far, for which the loop waits ``settle_ms`` more; if that is not enough
+either, because the store blocks, the turn gets the hits among the latest memories, which need no
+store, or none.
 """
 
 import asyncio

@@ -40,7 +40,7 @@ from slowcat_memory.store import Snapshot
 NAME = "entities"
 REBUILD = "anew"  # key of the task that derives everything again
 RULED_TURNS = 64  # per step without an LLM
-ANSWER_TOKENS = 120  # per turn of the reply, its JSON included
+ANSWER_TOKENS = 120  # of the reply for one turn, its JSON included
 
 
 class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
