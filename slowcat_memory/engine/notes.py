@@ -145,7 +145,6 @@ def _derived_from(snapshot: Snapshot, scope: str, turn: int) -> list[Memory]:
 
 
 def _has_no_other_reason(one: Memory, snapshot: Snapshot, but: Memory) -> bool:
-    """Return whether no other source turn of a derived memory is local-only."""
     chunks = (snapshot.memory(one.scope, chunk_id(turn)) for turn in one.sources)
     return not any(chunk and chunk.local_only and chunk.id != but.id for chunk in chunks)
 

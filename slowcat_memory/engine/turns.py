@@ -53,7 +53,6 @@ class EventLog:
         return acks
 
     def _close_gate(self) -> None:
-        """Interrupt idle work; the gate opens again after its grace period."""
         self._gate.busy(ACTIVITY)
         self._gate.free(ACTIVITY)
 

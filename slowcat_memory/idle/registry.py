@@ -101,7 +101,6 @@ def problem_of(job: Any) -> str:
 
 
 def _add(point: EntryPoint, jobs: dict[str, Job]) -> str:
-    """Add the job of an entry point; return the problem, "" for none."""
     try:
         made = point.load()
         job = made() if isinstance(made, type) else made

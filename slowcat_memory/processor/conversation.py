@@ -101,7 +101,6 @@ class LiveConversation:
         await self.commands.finish(timeout_s)
 
     def _command_done(self, command: Command, outcome: Outcome) -> None:
-        """Remove forgotten content from the context, and notify the application."""
         deps = self._deps
         if outcome.turns or outcome.memories:
             deps.guard.run(self.log.forget, outcome.turns)

@@ -115,7 +115,6 @@ class Turns:
             return TurnResult()
 
     async def _obey(self, command: Command, message: dict, text: str) -> bool:
-        """Execute a command; return False if the LLM must answer the rest of the turn."""
         turn = None
         if not command.rest:
             self._messages.mark_handled(message)
@@ -300,7 +299,6 @@ class TurnRecall:
             self._blocks.add(found, packed)
 
     def _strip_others(self, messages: Sequence[Any], scopes: tuple[str, ...]) -> None:
-        """Remove memories of other scopes from the context when another user speaks."""
         deps = self._deps
         wanted = deps.audience.apart and deps.config.people.strip_on_change
         if not wanted or scopes == self._stripped_for:

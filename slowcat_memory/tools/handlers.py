@@ -288,7 +288,6 @@ class ToolCalls:
         return {"memories": lines, **doubt}
 
     def _lines(self, call: Call, memories: Sequence[Memory]) -> list[str]:
-        """Render as many memories as fit into an answer, one per line."""
         limit, zone = call.engine.config.pack.memory_tokens, call.engine.zone
         lines: list[str] = []
         used = 0

@@ -305,7 +305,6 @@ class IdleLoop:
             return batch_of(job, task, result, snapshot, self._clock(), self._options)
 
     async def _apply(self, job: str, batch: WriteBatch) -> None:
-        """Write a batch, wait until it is on disk, then notify listeners."""
         events: Sequence = ()
         if batch.done and self._listeners:
             with self._store.snapshot() as before:

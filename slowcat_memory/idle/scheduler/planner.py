@@ -67,7 +67,6 @@ class Planner:
         return again
 
     async def _ask(self, job: Job, context: JobContext) -> bool:
-        """Plan one job; return whether to plan it again at once."""
         with self._store.snapshot() as before:
             asked = self._triggers.asked(before, job, self._clock(), context.zone)
         try:

@@ -166,7 +166,6 @@ class CommandExecutor:
         entry: CommandEntry | None = None,
         **filled: str,
     ) -> Outcome:
-        """Word an outcome: the named reply template, filled in, and the row that it confirms."""
         said = say(self._language, reply, **filled)
         id_ = entry.id if entry else 0
         return Outcome(kind=command.kind, said=said, done=done, entry=id_)

@@ -279,5 +279,4 @@ class Conversation:
 
 
 def _scopes(parts: Iterable[Part]) -> tuple[str, ...]:
-    """Return the distinct scopes of parts, the last speaker's last."""
     return tuple(dict.fromkeys(part.scope for part in reversed(list(parts))))[::-1]

@@ -108,7 +108,6 @@ def split(text: str, heard: Sequence[Transcript], typed: Voice) -> list[Part]:
 
 
 def _by_speaker(text: str, heard: Sequence[Transcript]) -> list[Part]:
-    """Divide words of one scope."""
     mark, scope = fingerprint(text), heard[0].voice.scope
     heard = _inside(heard, mark) or heard
     names = list(dict.fromkeys(one.voice.name for one in heard))

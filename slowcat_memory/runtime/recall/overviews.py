@@ -54,7 +54,6 @@ class Overviews:
     def _summaries(
         self, snapshot: Snapshot, scope: str, query: Query, past: Sequence[Interval]
     ) -> Iterator[Memory]:
-        """Yield the distinct summaries that may be shown, up to the limit."""
         seen = set[str]()
         for memory in self._candidates(snapshot, scope, query.now, past):
             withheld = memory.local_only and not query.local
@@ -87,7 +86,6 @@ class Overviews:
 def _sessions(
     snapshot: Snapshot, scope: str, span: tuple[datetime, datetime] | None
 ) -> Iterator[Memory]:
-    """Yield the summaries of the latest sessions, or of those in a time span."""
     sessions = sorted(snapshot.sessions(scope), key=lambda one: one.last, reverse=True)
     if span is not None:
         begun, over = span[0], span[1] + timedelta(hours=4)  # a day ends in the small hours

@@ -266,7 +266,6 @@ class Pipeline:
     # ------------------------------------------------------------------- score
 
     def _score(self, search: "_Search", found: Candidates, watch: "_Stopwatch") -> RankingTrace:
-        """Score candidates, and rerank the best by token vectors if the query has some."""
         searcher = search.searcher
         tokens = search.encoded.tokens if search.encoded else None
         ceiling, now = search.lexical.ceiling, search.query.now

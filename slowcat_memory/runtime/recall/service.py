@@ -285,7 +285,6 @@ class Retrieval:
         return self._conclude(query, found)
 
     def _conclude(self, query: Query, found: Sequence[Recollection]) -> Recollection:
-        """Merge the scopes' results, and abstain if a question has no answer."""
         merged = found[0] if len(found) == 1 else self._union(query, found)
         if query.need is None:
             return merged

@@ -143,7 +143,6 @@ class Entities(SessionExtractor):
         known: Iterable[Memory],
         context: JobContext,
     ) -> WriteBatch:
-        """Resolve the names in each turn, and return the changes to the register."""
         made = Made(job=NAME, version=self.version, model=model)
         scope, present = request.task.scope, (one for one in known if not one.retired_at)
         index = EntityIndex(scope, present, context.options)
@@ -187,7 +186,6 @@ async def _name_similarity(
 
 
 def _batch(context: JobContext, scope: str, found: Sequence[TurnReading] | None) -> WriteBatch:
-    """Return the changes by new readings; the whole register for None."""
     with context.snapshot() as snapshot:
         stored = stored_graph(snapshot, scope)
     now = context.now

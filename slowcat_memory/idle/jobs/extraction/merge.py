@@ -87,7 +87,6 @@ class Merge:
     async def _ask(
         self, doubts: Sequence[Pair], context: JobContext
     ) -> list[tuple[Pair, Outcome]] | None:
-        """Ask the LLM about pairs; None while its server is unreachable."""
         assert context.llm is not None
         prompt = Prompt(
             job=MERGE,

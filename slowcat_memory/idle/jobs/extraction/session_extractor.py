@@ -356,7 +356,6 @@ class SessionExtractor:
         return self.task(task.scope, session, asked, seen, task.created, task.rank)
 
     def _nearer(self, task: Task, asked: Asked) -> Task:
-        """Halve the turns that the LLM sees around those it is asked about."""
         middle = (asked.turns[0] + asked.turns[-1]) / 2
         near = sorted(task.sources, key=lambda id: abs(id - middle))
         near = near[: (len(task.sources) + 1) // 2]

@@ -94,7 +94,6 @@ def _new(id_: str, memories: Iterable[Memory]) -> bool:
 
 
 def _stale(memories: Sequence[Memory], still: set[str], context: JobContext) -> list[Memory]:
-    """Return waiting icebreakers whose fact is no longer valid."""
     return [
         memory
         for memory in waiting(memories, context.now)

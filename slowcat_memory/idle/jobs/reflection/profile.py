@@ -102,7 +102,6 @@ class Profile:
 async def _asked(
     fields: dict[str, Field], statements: list[SourcedLine], user: str, context: JobContext
 ) -> tuple[dict[str, Field], str]:
-    """Return the fields with the LLM's proposals, and its name; "" if it failed."""
     assert context.llm is not None
     prompt = Prompt(
         job=NAME,

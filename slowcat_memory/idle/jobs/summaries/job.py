@@ -215,7 +215,6 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
 def _batch(
     memories: Sequence[Memory], again: tuple[Task, ...], more: Iterable[Task] = ()
 ) -> WriteBatch:
-    """Return what a step writes; a repeated task replaces the finished one."""
     return WriteBatch(memories=tuple(memories), tasks=(*again, *more), retask=bool(again))
 
 

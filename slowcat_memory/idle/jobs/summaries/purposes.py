@@ -151,7 +151,6 @@ def _session_due(snapshot: Snapshot, session: Session, context: JobContext) -> I
 
 
 def _after_session(made: Memory, task: Task, context: JobContext) -> Iterator[Task]:
-    """Yield the tasks of its day and week, if they have ended, and of the topics."""
     for kind in period_kinds(context):
         period = period_of(kind, made.valid_from, context.zone)
         if period.end <= context.now:
