@@ -1,4 +1,4 @@
-"""The memory engine: what is built, in which order, and the one protocol that the doors use."""
+"""The memory engine: construction of its components, and the protocol its callers use."""
 
 from slowcat_memory.engine.engine import MemoryEngine
 from slowcat_memory.engine.memory import Memory

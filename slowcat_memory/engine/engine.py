@@ -1,4 +1,4 @@
-"""The memory engine: a facade over its components, and all of it that the doors know.
+"""The memory engine: a facade over its components.
 
 The event loop only waits for a recall, at most until its deadline, and never for a write: durable
 writes belong to the store's thread, everything else to the workers of ``runtime.namespaces.indexer``.
@@ -62,10 +62,10 @@ _shared_lock = threading.Lock()
 
 
 class MemoryEngine:
-    """One store, its indexes and its embedder; shareable by many processors of one process.
+    """One store, its indexes and its embedder; may be shared by many processors of one process.
 
-    Implements ``engine.memory.Memory``, where the verbs are documented. The other attributes are
-    the components, for tests and benchmarks: no door uses them.
+    Implements ``engine.memory.Memory``, which documents the methods. The other attributes are the
+    components, for tests and benchmarks only.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class MemoryEngine:
         Args:
             readonly: Only read, beside a process that writes.
             on_trouble: Called once with the reason when the store cannot save.
-            clock: The time, aware.
+            clock: Returns the current time, timezone-aware.
             embedder: For queries and documents, instead of the configured model.
             llm: For idle work, instead of the configured one.
 
@@ -123,7 +123,6 @@ class MemoryEngine:
             self._start()
 
     def _start(self) -> None:
-        """Begin the work that was left over, and the idle work."""
         self._end_orphaned_sessions()
         self.wiring.indexer.later(self.eraser.erase_due)
         self.wiring.indexer.later(self.eraser.erase_expired)
@@ -150,7 +149,7 @@ class MemoryEngine:
             self.store.flush(CLOSE_S)  # whatever reads the latest session must see it ended
 
     def _on_session_end(self) -> None:
-        """Erase what is due, unless an idle job does."""
+        """Erase what is due, unless an idle job does it."""
         if not self.config.idle.enabled:
             self.wiring.indexer.later(self.eraser.erase_due)
             self.wiring.indexer.later(self.eraser.erase_expired)
@@ -161,14 +160,14 @@ class MemoryEngine:
     def acquire(
         cls, config: Config, on_trouble: Callable[[StoreError], None] | None = None
     ) -> "MemoryEngine":
-        """Share the engine of a store among the processors of this process.
+        """Return the engine of a store, shared by the processors of this process.
 
         Args:
-            config: The configuration; only that of the first caller counts.
+            config: Only that of the first caller counts.
             on_trouble: As in the constructor; only that of the first caller counts.
 
         Returns:
-            The engine; give it back with ``release``.
+            The engine; call ``release`` on it when done.
 
         Raises:
             StoreError: The store cannot be opened.
@@ -192,7 +191,7 @@ class MemoryEngine:
         self.close()
 
     def close(self) -> None:
-        """Save what waits, and close. Takes a few seconds at most; may be called twice."""
+        """Save pending writes and close. Takes a few seconds at most; may be called twice."""
         self.idle.stop()
         self.wiring.close()
 
@@ -275,7 +274,6 @@ class MemoryEngine:
         return stats(self.wiring)
 
     def latest_session(self, scope: str) -> Session | None:
-        """Return the scope's session that was active last."""
         with self.snapshot() as snapshot:
             return latest_session(snapshot, scope)
 
@@ -287,11 +285,9 @@ class MemoryEngine:
         known: datetime | None = None,
         local: bool = True,
     ) -> Graph:
-        """Return the people and things of a scope, and their relations; see ``read_graph``."""
         return read_graph(self, scope, true=true, known=known, local=local)
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
-        """Return the ledger row of a user's turn, and its memories that still exist, by id."""
         with self.snapshot() as snapshot:
             return why(snapshot, turn)
 
@@ -388,7 +384,7 @@ class MemoryEngine:
         return self.idle.subscribe(on_memory, on_pause)
 
     def drain(self) -> None:
-        """Wait until what was appended is indexed and embedded, on disk or not."""
+        """Wait until everything appended is indexed and embedded, on disk or not."""
         self.wiring.indexer.drain()
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:

@@ -1,4 +1,4 @@
-"""Erases for good: on request, when a hidden memory falls due, and when a retention period ends."""
+"""Permanent deletion: on request, when a hidden memory is due, and when a retention period ends."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -23,8 +23,7 @@ class Eraser:
     def forget(self, *orders: Forget) -> Forgotten:
         """Delete what the orders select, with one reload of each index and one rewrite of the file.
 
-        Returns:
-            What is gone. Recall no longer finds it before its bytes are erased.
+        Recall stops finding it before its bytes are erased.
         """
         if not orders:
             return Forgotten(erased=True)
@@ -37,7 +36,7 @@ class Eraser:
         return replace(gone, erased=self._wiring.store.erase())
 
     def preview(self, *orders: Forget) -> Forgotten:
-        """Return what ``forget`` would delete of what is on disk; changes nothing."""
+        """Return what ``forget`` would delete from disk; changes nothing."""
         return self._wiring.store.covered(orders)
 
     def drop_queries(self) -> None:
@@ -51,38 +50,32 @@ class Eraser:
             namespace.searcher.forget_query()
 
     def erase_due(self) -> int:
-        """Erase what voice commands hid and can no longer be undone, all in one pass.
-
-        Returns:
-            How many commands were finished.
-        """
+        """Erase in one pass what commands hid and can no longer be undone; return how many."""
         with self._wiring.undo_log.due() as due:
             self.forget(*chain.from_iterable(due.values()))
             return len(due)
 
     def erase_expired(self) -> tuple[int, ...]:
-        """Erase what guests and known people said longer ago than it is kept. Cheap if nothing is.
+        """Erase turns of guests and known users past their retention period; return their log ids.
 
-        Returns:
-            Log ids of the turns that are gone.
+        Cheap if there are none.
         """
         with self._wiring.store.snapshot() as snapshot:
             orders = list(expired_orders(snapshot, self._wiring.config, self._wiring.clock()))
         return self.forget(*orders).turns
 
     def has_expired(self) -> bool:
-        """Return whether ``erase_expired`` would erase anything."""
         with self._wiring.store.snapshot() as snapshot:
             return has_expired(snapshot, self._wiring.config, self._wiring.clock())
 
 
 def has_expired(snapshot: Snapshot, config: Config, now: datetime) -> bool:
-    """Return whether anything is older than the configuration allows it to become."""
+    """Return whether anything is past its retention period."""
     return next(expired_orders(snapshot, config, now), None) is not None
 
 
 def expired_orders(snapshot: Snapshot, config: Config, now: datetime) -> Iterator[Forget]:
-    """Yield what is older than the configuration allows: guests' words, then scope by scope."""
+    """Yield forget orders for what is past its retention period, guests first."""
     guest = guest_scope(config.people)
     order = expired(config.people, now)
     oldest = next(snapshot.turns(guest), None) if guest else None

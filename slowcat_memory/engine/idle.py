@@ -1,6 +1,6 @@
-"""Idle work, wired: the jobs, the LLM, the gate, and the thread on which it runs.
+"""Wires idle work: the jobs, the LLM, the gate, and the thread.
 
-Without an LLM, only the jobs that need none are done: upkeep.
+Without an LLM, only the jobs that need none run: upkeep.
 """
 
 import asyncio
@@ -39,12 +39,7 @@ OUTCOMES = ("done", "retry", "dead", "interrupted")  # the loop's counters of fi
 
 
 class IdleWork:
-    """Runs idle jobs while nobody speaks.
-
-    Attributes:
-        gate: Open while nobody speaks and idle work may run.
-        jobs: The jobs that may be done.
-    """
+    """Runs idle jobs (``jobs``) while no one speaks (``gate`` is open)."""
 
     def __init__(
         self,
@@ -58,14 +53,13 @@ class IdleWork:
         seconds: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """Wire it; ``start`` starts it.
+        """Wire it without starting it.
 
         Args:
-            parts: What jobs work with; its LLM and the jobs' options are set here.
-            options: When idle work may run, and how much.
-            llm: Which LLM, unless the parts bring one.
+            parts: Dependencies of the jobs; their LLM and options are set here.
+            llm: The LLM's options, unless the parts bring an LLM.
             metrics: Counts ``idle_…``.
-            index: Takes what was written into the indexes; called on the idle thread.
+            index: Indexes what was written; called on the idle thread.
             jobs: The jobs, besides those that installed packages add.
             sleep: Waits, on the idle thread.
         """
@@ -80,7 +74,7 @@ class IdleWork:
         self._steps_at_pause = 0
 
     def start(self) -> None:
-        """Begin to work whenever the gate is open. Without an LLM, the log says so.
+        """Start the thread, which works whenever the gate is open. Logs if there is no LLM.
 
         Raises:
             ConfigError: The URL of the LLM's server is malformed.
@@ -121,8 +115,7 @@ class IdleWork:
     ) -> "IdleWork":
         """Wire the same work over another store and clock, without upkeep, gate hours or budget.
 
-        Returns:
-            Works only when ``until_done`` is called.
+        The result works only when ``until_done`` is called.
         """
         parts = replace(self._parts, store=store, clock=clock)
         options = replace(self._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True)
@@ -143,10 +136,10 @@ class IdleWork:
         progress: Callable[[Forecast], object] | None = None,
         patience_s: float = 600.0,
     ) -> int:
-        """Do all that is due. Blocks; ends early when interrupted from the keyboard.
+        """Do everything that is due. Blocks; ends early when interrupted from the keyboard.
 
         Args:
-            jobs: Names of the only jobs to do; None for every one.
+            jobs: Names of the only jobs to do; None for all.
             progress: Called twice a second.
             patience_s: As in ``IdleLoop.run_until_done``.
 
@@ -157,7 +150,7 @@ class IdleWork:
             raise KeyError(f"there is no idle job {', '.join(sorted(unknown))}")
         if self._thread is not None:
             return self._wait(self._thread.drain(jobs, patience_s), jobs, progress)
-        thread = self._make_thread(jobs)  # it does what is due before it is told to drain
+        thread = self._make_thread(jobs)  # start planning what is due before draining
         thread.start()
         try:
             return self._wait(thread.drain(jobs, patience_s), jobs, progress)
@@ -202,7 +195,7 @@ class IdleWork:
             for listener in tuple(self._on_pause):
                 try:
                     listener()
-                except Exception as error:  # somebody else's code
+                except Exception as error:  # a subscriber's code
                     logger.warning(f"A listener to idle work failed: {type(error).__name__}")
         await self._sleep(seconds)
 
@@ -232,7 +225,6 @@ class IdleWork:
 
 
 def job_parts(wiring: EngineWiring, upkeep: Upkeep, llm: LLM | None) -> JobDeps:
-    """Return what idle jobs work with."""
     config = wiring.config
     return JobDeps(
         store=wiring.store,

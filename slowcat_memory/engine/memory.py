@@ -1,8 +1,8 @@
-"""The protocol between the engine and its doors: the processor, the tools and the command line.
+"""The protocol between the engine and its callers: the processor, the tools and the command line.
 
 An engine in this process implements it, and so can a client of an engine in another process:
 arguments and results are records. Reading goes through ``snapshot``: a client opens the store
-read-only itself. ``testing.contracts.check_memory`` exercises every verb of an implementation.
+read-only itself. ``testing.contracts.check_memory`` exercises every method of an implementation.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.store import Ack, OpenReport, Snapshot
 
 MaintenanceTask = Literal[
-    "tidy",  # embed, seal and age a scope, and shrink the file; minutes
+    "tidy",  # embed, seal and move the tiers of a scope, and shrink the file; minutes
     "embed",  # make the exact vectors of a scope that are missing; minutes
     "seal",  # rebuild the sealed index of a scope; seconds
     "shrink",  # rewrite the store's file if that saves room; returns whether it did
@@ -51,17 +51,14 @@ MaintenanceTask = Literal[
 
 
 class Memory(Protocol):
-    """Everything that a door may do with a memory, in at most 25 verbs.
+    """Everything that a caller may do with a memory, in at most 25 methods.
 
-    Unless a verb says otherwise it blocks, may be called from any thread but an event loop's, and
+    Unless a method says otherwise it blocks, may be called from any thread but an event loop's, and
     raises ``StoreError`` when the store cannot be read or written, and ``ConfigError`` when a scope
     is not a valid name.
 
     Attributes:
-        config: The configuration.
-        zone: The user's time zone.
-        clock: The time, aware.
-        metrics: Counters and histograms.
+        clock: Returns the current time, timezone-aware.
     """
 
     config: Config
@@ -78,7 +75,7 @@ class Memory(Protocol):
         """What was found and done when the store was opened."""
 
     def append(self, event: Event, *, draft: bool = True) -> Ack:
-        """Log an event and make a turn findable. Neither blocks nor waits.
+        """Log an event and make a turn findable. Does not block or wait for the disk.
 
         Args:
             event: An unnumbered turn or session edge.
@@ -88,7 +85,7 @@ class Memory(Protocol):
             Resolves once the event is durable; carries its number.
 
         Raises:
-            StoreFullError: Too much waits to be saved.
+            StoreFullError: Too many writes are pending.
         """
 
     def append_all(
@@ -96,8 +93,7 @@ class Memory(Protocol):
     ) -> list[Ack]:
         """Log events in order and in one transaction, with a cursor if one is given.
 
-        Returns:
-            An ack for each event; does not wait for the disk.
+        Returns an ack for each event; does not wait for the disk.
         """
 
     async def recall(
@@ -108,21 +104,19 @@ class Memory(Protocol):
         prefetch: Prefetch | None = None,
         **known: Unpack[RecallArguments],
     ) -> Recollection:
-        """Recall for a turn that waits: what is ready by the deadline.
+        """Recall for a turn that waits; return what is ready by the deadline.
 
         Args:
-            text: The user's words.
-            scope: The namespace.
-            prefetch: Recalled ahead for this turn; it is consumed, and costs no wait.
+            prefetch: A recall made ahead for this turn; it is consumed, and costs no wait.
             **known: See ``RecallArguments``.
         """
 
     def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
-        """Return what recalls ahead of one speaker; to be used on the event loop of this call.
+        """Return a prefetcher for one speaker; use it on the event loop of this call.
 
         Args:
-            ask: Returns what a turn of these words would ask now (see ``build_query``); None for
-                nothing.
+            ask: Returns the query that a turn of these words would make now (see ``build_query``);
+                None for no recall.
         """
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
@@ -132,7 +126,7 @@ class Memory(Protocol):
         """
 
     def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
-        """Write into the ledger what was injected at a turn and what was not; nothing for guests.
+        """Write into the ledger what was injected at a turn and what was rejected; skips guests.
 
         On an event loop it returns at once, and the row is made on the recall worker.
 
@@ -150,49 +144,43 @@ class Memory(Protocol):
         if one may be used; within one session it is the same one each time.
 
         Args:
-            scope: The scope.
-            local: Whether the LLM is on this machine; otherwise local-only memories are left out.
+            local: Whether the LLM is on this machine; otherwise local-only memories are excluded.
 
         Returns:
-            A few lines; "" when there is nothing to say, and for guests.
+            A few lines; "" if there is nothing to include, and for guests.
         """
 
     def prepare(self, scope: str) -> None:
-        """Load a scope's index, so that its first recall is as fast as the others."""
+        """Load a scope's index, so that its first recall is as fast as later ones."""
 
     def set_activity(self, name: str, busy: bool) -> None:
-        """Close the gate of idle work while something goes on. Returns at once; any thread.
+        """Close the gate of idle work while an activity lasts. Returns at once; any thread.
 
         Args:
-            name: What goes on, for example "kitchen/user speaks". A name that ends in "/" stands
-                for all that begin with it, and may only be set free.
-            busy: Whether it goes on.
+            name: The activity, for example "kitchen/user speaks". A name that ends in "/" means all
+                names with that prefix, and is only valid with ``busy=False``.
+            busy: Whether the activity is running.
         """
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Open a consistent view of the store; never hold it across an ``await``."""
+        """Open a consistent view of the store; do not hold it across an ``await``."""
 
     def search(
         self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]
     ) -> Recollection:
         """Recall without a deadline and, by default, without a threshold; the best hits first.
 
-        Args:
-            text: The query.
-            scope: The namespace.
-            k: How many hits.
-            **how: See ``SearchArguments``.
+        ``how``: see ``SearchArguments``.
         """
 
     def hotwords(self, scope: str, n: int = 100) -> list[Hotword]:
         """Return a scope's names, and words frequent there and rare elsewhere, for an STT."""
 
     def stats(self) -> dict[str, Any]:
-        """Count what there is.
+        """Return counts and sizes, as plain values.
 
-        Returns:
-            Plain values: ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``,
-            ``embedding``, ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
+        ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``, ``index`` by
+        loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
         """
 
     def remember(
@@ -206,19 +194,14 @@ class Memory(Protocol):
         at: datetime | None = None,
         local_only: bool = False,
     ) -> MemoryRecord:
-        """Keep a statement that was not said in a conversation.
+        """Store a statement that was not made in a conversation; return it once it is durable.
 
         Args:
-            text: The statement.
-            scope: Its namespace.
-            speaker: Whom it is about; "" for the configured user.
+            speaker: The person it is about; "" for the configured user.
             pinned: Whether it always counts.
             importance: 0 to 1; 0.5 is ordinary.
-            at: Since when it holds; None for now.
+            at: The time since when it is true; None for now.
             local_only: Whether it must never reach an LLM on another machine.
-
-        Returns:
-            The memory, durable.
 
         Raises:
             ValueError: The statement is empty.
@@ -237,15 +220,13 @@ class Memory(Protocol):
         """Change the marks of a memory; None leaves a mark as it is.
 
         Args:
-            scope: Its namespace.
-            memory_id: Its id.
             pinned: Whether it always counts.
             local_only: Whether it, and what was derived from it, never reaches an LLM on another
                 machine.
-            dropped: Take an icebreaker out of the queue.
+            dropped: Remove an icebreaker from the queue.
 
         Returns:
-            The changed memory; None when there is none, or no such icebreaker waits.
+            The changed memory; None if it does not exist, or is no queued icebreaker.
         """
 
     def push_icebreaker(
@@ -257,14 +238,14 @@ class Memory(Protocol):
         expires: datetime | None = None,
         quiet: bool = True,
     ) -> MemoryRecord | None:
-        """Let the agent bring something up by itself, once, in a later session.
+        """Queue something for the agent to bring up unprompted, once, in a later session.
 
         Args:
-            scope: Whose agent.
-            text: What, for the LLM to say in its own words.
+            scope: The agent's namespace.
+            text: The content; the LLM words it.
             priority: 0 to 1; the highest is used first.
             expires: When it is no longer worth saying; None for as configured.
-            quiet: Whether it keeps the quiet hours.
+            quiet: Whether it respects the quiet hours.
 
         Returns:
             The memory; None when it is not queued (see ``Icebreakers.push``).
@@ -274,13 +255,12 @@ class Memory(Protocol):
         """
 
     def carry_out(self, command: Command, context: CommandContext) -> Outcome:
-        """Carry out a voice command; what the answer confirms is durable by then."""
+        """Execute a voice command; what the answer confirms is durable on return."""
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
-        """Undo a voice command: what it hid comes back, what it made is retired.
+        """Undo a voice command: restore what it hid, retire what it made; return its updated row.
 
-        Returns:
-            The row as it is now; None when it is gone or cannot be undone.
+        None when it does not exist or cannot be undone.
         """
 
     def forget(self, what: Forget | Sequence[Forget], *, dry_run: bool = False) -> Forgotten:
@@ -288,35 +268,26 @@ class Memory(Protocol):
 
         Args:
             what: What to forget; several orders are one pass.
-            dry_run: Change nothing, and return what would be gone of what is on disk.
-
-        Returns:
-            What is gone.
+            dry_run: Change nothing, and return what would be deleted from disk.
 
         Raises:
             ValueError: An order has no condition.
         """
 
     def apply(self, job: str, batch: WriteBatch) -> None:
-        """Write a batch in one transaction and bring the indexes up to date; waits for the disk.
-
-        Args:
-            job: The name of the writer.
-            batch: What changes.
-        """
+        """Write a batch in one transaction and update the indexes; waits for the disk."""
 
     def maintain(
         self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
     ) -> Any:
-        """Do maintenance; ``MaintenanceTask`` says what each does and returns.
+        """Do one maintenance task; ``MaintenanceTask`` documents each and its result.
 
         Args:
-            task: The task.
-            scope: The scope, for tasks that work on one.
-            progress: Called with the name of the step, how much is done, and of how much.
+            scope: For tasks that work on one scope.
+            progress: Called with the step's name, the count done, and the total.
 
         Raises:
-            ProviderError: The document embedder failed; what it finished is kept.
+            ProviderError: The document embedder failed; finished work is kept.
             IndexDamagedError: The build failed; the present index stays in use.
         """
 
@@ -325,14 +296,11 @@ class Memory(Protocol):
         jobs: Sequence[str] | None = None,
         progress: Callable[[Forecast], object] | None = None,
     ) -> int:
-        """Do all idle work that is due, while nobody speaks.
+        """Do all idle work that is due, while no one speaks; return how many tasks are left.
 
         Args:
-            jobs: Names of the only jobs to do; None for every one.
+            jobs: Names of the only jobs to do; None for all.
             progress: Called twice a second.
-
-        Returns:
-            How many tasks are left.
 
         Raises:
             StoreError: The store is read-only.
@@ -345,7 +313,7 @@ class Memory(Protocol):
         on_memory: OnMemory | None = None,
         on_pause: Callable[[], object] | None = None,
     ) -> Callable[[], None]:
-        """Call back from idle work, on its thread; callbacks must return at once.
+        """Register callbacks of idle work. They run on its thread and must return at once.
 
         Args:
             on_memory: Called with each memory that idle work creates, updates or retires.
@@ -356,15 +324,12 @@ class Memory(Protocol):
         """
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
-        """Wait until what was appended so far is durable.
+        """Wait until everything appended so far is durable; return whether it is.
 
         Args:
-            timeout_s: How long at most; None for as long as it takes.
+            timeout_s: The longest wait; None for no limit.
             indexed: Wait until it is indexed and embedded as well.
-
-        Returns:
-            Whether all of it is durable.
         """
 
     def release(self) -> None:
-        """Close the memory, unless other users of this process still share it."""
+        """Close the memory, unless it is shared with other users in this process."""

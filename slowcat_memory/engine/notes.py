@@ -1,4 +1,4 @@
-"""What people write and mark: notes, pins, local-only memories, and blocks edited by hand."""
+"""Notes, pins, local-only marks, and blocks edited by hand."""
 
 import hashlib
 import re
@@ -21,14 +21,14 @@ from slowcat_memory.store import Snapshot
 if TYPE_CHECKING:
     from slowcat_memory.engine import memory
 
-NOTE_IMPORTANCE = 0.8  # of what a person asked to keep; 0.5 is ordinary
+NOTE_IMPORTANCE = 0.8  # of a note; 0.5 is ordinary
 EDIT = "edit"
 MOST_CHARS = 4000
 _LABEL = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
 
 class Notes:
-    """Keeps statements and changes the marks of memories. Blocks until they are durable."""
+    """Stores notes and changes the marks of memories. Blocks until they are durable."""
 
     def __init__(self, wiring: EngineWiring) -> None:
         self._wiring = wiring
@@ -79,7 +79,6 @@ class Notes:
         at: datetime | None = None,
         local_only: bool = False,
     ) -> Memory:
-        """Keep a statement that was not said in a conversation; see ``Memory.remember``."""
         note = self.note(text, scope, speaker=speaker, at=at)
         local_only = local_only or note.local_only
         return self.put(replace(note, pinned=pinned, importance=importance, local_only=local_only))
@@ -106,9 +105,9 @@ class Notes:
         return self.put(replace(memory, pinned=pinned)) if memory else None
 
     def keep_local(self, scope: str, memory_id: str, on: bool) -> Memory | None:
-        """Make a memory and what was derived from it local-only, or no longer so.
+        """Set whether a memory and what was derived from it are local-only.
 
-        What was derived from other local-only turns as well stays local-only.
+        A derived memory stays local-only while another of its source turns is.
         """
         with self._wiring.store.snapshot() as snapshot:
             memory = snapshot.read(scope, memory_id)
@@ -129,7 +128,7 @@ class Notes:
 
 
 class CommandMemory:
-    """What voice commands use; implements ``runtime.commands.executor.CommandMemory``."""
+    """Memory access for voice commands; implements ``runtime.commands.executor.CommandMemory``."""
 
     def __init__(self, wiring: EngineWiring, notes: Notes) -> None:
         self.store, self.undo_log = wiring.store, wiring.undo_log
@@ -146,7 +145,6 @@ def _derived_from(snapshot: Snapshot, scope: str, turn: int) -> list[Memory]:
 
 
 def _has_no_other_reason(one: Memory, snapshot: Snapshot, but: Memory) -> bool:
-    """Return whether no other source turn of a derived memory is local-only."""
     chunks = (snapshot.memory(one.scope, chunk_id(turn)) for turn in one.sources)
     return not any(chunk and chunk.local_only and chunk.id != but.id for chunk in chunks)
 
@@ -155,12 +153,9 @@ def _has_no_other_reason(one: Memory, snapshot: Snapshot, but: Memory) -> bool:
 
 
 def edit_block(engine: "memory.Memory", scope: str, label: str, text: str) -> Memory | None:
-    """Write a block as a person wants it; no job writes over it from then on.
+    """Write a block by hand; jobs do not overwrite it from then on. None when it was removed.
 
-    Blocks until it is durable. A new label makes a block of one's own; an empty text removes it.
-
-    Returns:
-        The block; None when it was removed.
+    Blocks until it is durable. A new label creates a custom block; an empty text removes it.
 
     Raises:
         ValueError: The label is malformed, or the text too long.
@@ -195,6 +190,6 @@ def release_block(engine: "memory.Memory", scope: str, label: str) -> None:
         raise ValueError(f"there is no block {label}")
     released = replace(there, facets={**there.facets, "owner": "agent"})
     wanted = label in LABELS and engine.config.blocks.chars_of(label)
-    # Releasing is not an event that the job's plan sees, so its task is put here.
+    # A release is no event that the job's plan sees, so its task is added here.
     tasks = (task_of(scope, label, engine.clock()),) if wanted else ()
     engine.apply(EDIT, WriteBatch(memories=(released,), tasks=tasks))

@@ -1,4 +1,4 @@
-"""What is read without a deadline: searches, as of a moment too, the graph, the ledger, and counts. Blocks."""
+"""Reads without a deadline: searches (also as of a moment), graph, ledger, counts. Blocks."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 def latest_session(snapshot: Snapshot, scope: str) -> Session | None:
-    """Return the scope's session that was active last."""
     return max(snapshot.sessions(scope), key=lambda session: session.last, default=None)
 
 
@@ -41,7 +40,6 @@ def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] 
 
 
 def stats(wiring: EngineWiring) -> dict[str, Any]:
-    """Count what there is; see ``Memory.stats``."""
     with wiring.store.snapshot() as snapshot:
         counts, scopes = snapshot.counts(), snapshot.scopes()
         tiers = snapshot.tiers()
@@ -68,17 +66,17 @@ def stats(wiring: EngineWiring) -> dict[str, Any]:
     }
 
 
-FILTERED = 100  # hits to look through for those of the right time or speaker
+FILTERED = 100  # hits to scan for those of the right time or speaker
 
 
 class SearchFilter(Struct, frozen=True, kw_only=True):
-    """Which memories a search may return; the default is all that hold now.
+    """Which memories a search may return; the default is all that are currently valid.
 
     Attributes:
-        speaker: Whose words, by name or part of a name; "" for anybody's.
+        speaker: Only this speaker's words, by name or part of a name; "" for all speakers.
         since: Said at or after this moment.
         until: Said before this moment.
-        at: As of this moment: recorded by then, and neither retired nor over.
+        at: As of this moment: recorded by then, and neither retired nor ended.
     """
 
     speaker: str = ""
@@ -88,11 +86,9 @@ class SearchFilter(Struct, frozen=True, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it lets everything pass."""
         return not (self.speaker or self.since or self.until or self.at)
 
     def matches(self, memory: Memory) -> bool:
-        """Return whether a memory may be returned."""
         within = scan.within(self.speaker, self.since, self.until)
         return within(memory) and (self.at is None or held_at(memory, self.at))
 
@@ -101,16 +97,16 @@ class SearchFilter(Struct, frozen=True, kw_only=True):
         return () if self.at is None else scan.retired(snapshot, scope, self.at)
 
     def said(self, snapshot: Snapshot, scope: str) -> Iterable[Memory]:
-        """Yield everything said in the time that the filter allows."""
+        """Yield every turn within the filter's time range."""
         return scan.said_between(snapshot, scope, self.since, self.until or self.at)
 
 
 class SearchArguments(TypedDict, total=False):
-    """How to search; each may be left out.
+    """Options of a search.
 
     Attributes:
-        also: Other namespaces to read as well; not with the last four.
-        local: Whether the hits stay on this machine; otherwise local-only ones are left out.
+        also: Other namespaces to read as well; not combined with the last four.
+        local: Whether the hits stay on this machine; otherwise local-only ones are excluded.
         now: The time of the question; None for now.
         floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
         exclude: Ids of memories not to return.
@@ -118,7 +114,7 @@ class SearchArguments(TypedDict, total=False):
         speaker: Only their words, by name or part of a name.
         since: Only what was said at or after this moment.
         until: Only what was said before this moment.
-        at: What was believed at this moment, memories retired since included.
+        at: What was believed at this moment, including memories retired since.
     """
 
     also: Sequence[str]
@@ -140,7 +136,7 @@ class Search:
         self._wiring = wiring
 
     def search(self, text: str, scope: str, k: int, **how: Unpack[SearchArguments]) -> Recollection:
-        """Search; where the index has too few hits of a filter, read all that was said."""
+        """Search; if the index returns too few hits for a filter, scan all turns."""
         wiring = self._wiring
         only = SearchFilter(
             speaker=how.get("speaker", ""),
@@ -178,13 +174,13 @@ class Search:
 
 
 def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollection:
-    """Recall from what was there before a turn, with today's options and no deadline.
+    """Recall from what was stored before a turn, with today's options and no deadline.
 
-    The index is built anew in memory, which takes a second and 60 MB for 10,000 turns; so this
+    The index is rebuilt in memory, which takes a second and 60 MB for 10,000 turns; so this
     needs an engine in the same process.
     """
     wiring = engine.wiring
-    store = cast(Store, store_before(wiring.store, turn))  # has what a namespace reads
+    store = cast(Store, store_before(wiring.store, turn))  # has everything that a namespace reads
     options = retrieval_options(wiring.config)
     return wiring.retrieval_of(options, wiring.namespaces_of(store), store).answer(query)
 
@@ -193,7 +189,7 @@ def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollect
 
 
 class Graph:
-    """The people and things that a namespace knows, and their relations.
+    """The entities of a namespace and their relations.
 
     Attributes:
         names: Entities by name, and names by id.
@@ -204,7 +200,7 @@ class Graph:
         self.names, self.relations, self._now = names, list(relations), now
 
     def portraits(self, name: str = "") -> list[Portrait]:
-        """Return what is known of the entities of a name, "" for all; the best known first."""
+        """Return the portraits of entities with a name ("" for all), most documented first."""
         known = [one for one in self.relations if one.subject in self.names]
         known = [one for one in known if one.object in self.names]
         wanted = self.names.find(name) if name else list(self.names)
@@ -220,15 +216,12 @@ def read_graph(
     known: datetime | None = None,
     local: bool = True,
 ) -> Graph:
-    """Read the graph of a namespace.
+    """Read the graph of a namespace, without relations of hidden turns.
 
     Args:
         true: Only relations that held at this moment; None for past ones as well.
         known: As believed at this moment; None for now.
-        local: Whether it stays on this machine; otherwise local-only entities are left out.
-
-    Returns:
-        The graph, without relations of turns that were taken out of recall.
+        local: Whether it stays on this machine; otherwise local-only entities are excluded.
     """
     with engine.snapshot() as snapshot:
         entities = snapshot.memories(scope, f"{ENTITY}/")
@@ -243,7 +236,7 @@ def read_graph(
 def _without_hidden_turns(
     snapshot: Snapshot, scope: str, relations: Sequence[Relation], local: bool
 ) -> Iterator[Relation]:
-    """Leave out relations with a source turn that is retired, or local-only when that counts."""
+    """Exclude relations with a source turn that is retired, or local-only when that counts."""
     turns = {turn for one in relations for turn in one.sources}
     chunks = ((turn, snapshot.memory(scope, chunk_id(turn))) for turn in turns)
     hidden = {

@@ -1,4 +1,4 @@
-"""A turn's two ways in: appended to the log and made findable, and recalled for within a deadline."""
+"""Appends turns to the log and the index, and recalls for a turn within a deadline."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection, ledger_entry
 from slowcat_memory.store import Ack
 
-ACTIVITY = "engine/append"  # the name under which an append closes the idle gate
+ACTIVITY = "engine/append"  # the activity by which an append closes the idle gate
 
 
 class EventLog:
@@ -31,7 +31,6 @@ class EventLog:
         self._wiring, self._gate, self._on_session_end = wiring, gate, on_session_end
 
     def append(self, event: Event, *, draft: bool = True) -> Ack:
-        """Log an event and make a turn findable; see ``Memory.append``."""
         if event.scope not in self._wiring.namespaces:
             check_scope(event.scope)
         self._close_gate()
@@ -45,7 +44,6 @@ class EventLog:
     def append_all(
         self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
     ) -> list[Ack]:
-        """Log events in one transaction; see ``Memory.append_all``."""
         for event in events:
             check_scope(event.scope)
         self._close_gate()
@@ -55,7 +53,6 @@ class EventLog:
         return acks
 
     def _close_gate(self) -> None:
-        """Interrupt idle work; the gate opens again after its grace period."""
         self._gate.busy(ACTIVITY)
         self._gate.free(ACTIVITY)
 
@@ -63,7 +60,7 @@ class EventLog:
         """Wake the writer and the indexer; on an event loop, after the caller has returned to it.
 
         Waking two threads costs 0.1 ms, which a frame need not wait for. It also lets a turn's own
-        recall, asked before the loop runs on, go ahead of the turn (see ``Indexer.release``).
+        recall run before the turn is indexed (see ``Indexer.release``).
         """
         try:
             asyncio.get_running_loop().call_soon(self._wake)
@@ -76,15 +73,15 @@ class EventLog:
 
 
 class RecallArguments(TypedDict, total=False):
-    """What is known of a turn beside its words; each may be left out.
+    """Optional context of a recall.
 
     Attributes:
         also: Other namespaces to read beside the turn's own.
-        local: Whether the LLM is on this machine; otherwise local-only memories are left out.
+        local: Whether the LLM is on this machine; otherwise local-only memories are excluded.
         now: The time of the question; None for now.
         exclude: Ids of memories not to return.
         exclude_words: Fingerprints of texts not to return.
-        vector: The text's vector, when it was embedded ahead.
+        vector: The text's vector, if already embedded.
         dialogue: The turns before, oldest first.
     """
 
@@ -100,7 +97,7 @@ class RecallArguments(TypedDict, total=False):
 def build_query(
     config: Config, now: datetime, text: str, scope: str, /, **known: Unpack[RecallArguments]
 ) -> Query:
-    """Return what a turn asks; thresholds are those of the options."""
+    """Return a turn's query, with the thresholds of the options."""
     return Query(
         text=text,
         scope=scope,
@@ -124,7 +121,6 @@ class TurnRecall:
         return build_query(self._wiring.config, self._wiring.clock(), text, scope, **known)
 
     def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
-        """Return what recalls ahead of one speaker; see ``Memory.prefetch``."""
         loop = asyncio.get_running_loop()
 
         def begin(text: str) -> Attempt | None:
@@ -134,11 +130,9 @@ class TurnRecall:
         return Prefetch(begin, self._wiring.config.prefetch, loop)
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
-        """Write a recollection as the block for the LLM; see ``Memory.pack``."""
         return self._wiring.retrieval.pack(found, now or self._wiring.clock())
 
     def note(self, turn: Turn, found: Recollection, packed: Packed) -> None:
-        """Write the turn's ledger row; see ``Memory.note_recall``."""
         if self._wiring.namespaces.is_guests(turn.scope):
             return
         try:

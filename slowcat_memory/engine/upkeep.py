@@ -1,4 +1,4 @@
-"""Slow work that nobody waits for: exact vectors, sealed indexes, tiers, and the file. Blocks."""
+"""Slow maintenance: exact vectors, sealed indexes, tiers, and the store's file. Blocks."""
 
 from functools import partial
 from itertools import islice
@@ -15,7 +15,7 @@ from slowcat_memory.runtime.namespaces.vectors import Stop, Told
 
 
 class Upkeep:
-    """Rebuilds and moves what is derived; implements ``idle.job.Upkeep`` for the idle jobs."""
+    """Maintains derived data; implements ``idle.job.Upkeep`` for the idle jobs."""
 
     def __init__(self, wiring: EngineWiring, eraser: Eraser) -> None:
         self._wiring = wiring
@@ -25,7 +25,6 @@ class Upkeep:
         self._drop_queries = eraser.drop_queries
 
     def run(self, task: MaintenanceTask, scope: str, progress: Told | None) -> Any:
-        """Do one maintenance task; see ``Memory.maintain``."""
         store = self._wiring.store
         match task:
             case "tidy":
@@ -53,7 +52,7 @@ class Upkeep:
             return [s for s in snapshot.scopes() if not self._wiring.namespaces.is_guests(s)]
 
     def export_model(self) -> None:
-        """Export the model if that is still due, then go from words alone to words and vectors."""
+        """Export the model if that is pending, then switch from lexical to hybrid search."""
         wiring = self._wiring
         if not wiring.embedding.needs_export:
             return  # requested twice: at the start, and by ``tidy``
@@ -63,14 +62,14 @@ class Upkeep:
             wiring.vectors.draft_missing(namespace.scope, wiring.indexer.closing)
 
     def age(self, scope: str | None = None, stop: Stop = lambda: False) -> Aged:
-        """Move old turns into blocks that take less room; nothing found or read changes by it.
+        """Move old turns into compressed blocks; search results and reads do not change.
 
         Args:
-            scope: The scope; None for every one.
-            stop: Asked between two short transactions; True ends it.
+            scope: None for all.
+            stop: Called between two short transactions; True ends it.
 
         Raises:
-            StoreError: The disk is full; what was moved until then stays moved.
+            StoreError: The disk is full; what was already moved stays moved.
             ConfigError: The scope is not a valid name.
         """
         wiring, config = self._wiring, self._wiring.config
@@ -91,13 +90,13 @@ class Upkeep:
         )
 
     def tidy(self, scope: str, progress: Told | None = None) -> None:
-        """Embed what has no exact vector yet, rebuild the sealed index, age. Takes minutes.
+        """Embed what has no exact vector yet, rebuild the sealed index, move tiers. Takes minutes.
 
         Args:
-            progress: Called with the name of the step, how much is done, and of how much.
+            progress: Called with the step's name, the count done, and the total.
 
         Raises:
-            ProviderError: The document embedder failed; what it finished is kept.
+            ProviderError: The document embedder failed; finished work is kept.
         """
         if self._wiring.embedding.needs_export:
             self._wiring.indexer.back.submit(self.export_model).result()
@@ -119,16 +118,16 @@ class Upkeep:
         *,
         stop: Stop | None = None,
     ) -> None:
-        """Make the exact vectors that are missing. Does nothing without a model, or for guests.
+        """Make the missing exact vectors. Does nothing without a model, or for guests.
 
         Args:
             progress: As in ``tidy``.
             embedder: Of the configured model, closed by the caller; None opens one for this call,
                 which costs seconds.
-            stop: Asked between two slices, which are small then; True ends it.
+            stop: Called between two slices, which are small then; True ends it.
 
         Raises:
-            ProviderError: The document embedder failed; what it finished is kept.
+            ProviderError: The document embedder failed; finished work is kept.
         """
         if self._wiring.namespaces.is_guests(scope):
             return
@@ -137,7 +136,6 @@ class Upkeep:
         self._wiring.vectors.embed(scope, progress or _ignore_progress, embedder, stop)
 
     def embed_due(self, scope: str) -> bool:
-        """Return whether ``embed`` would make any vector."""
         return not self._wiring.namespaces.is_guests(scope) and self._wiring.vectors.due(scope)
 
     def seal(self, scope: str) -> None:
@@ -152,7 +150,7 @@ class Upkeep:
     def seal_due(self, scope: str) -> bool:
         """Return whether rebuilding the sealed index is worth it. Milliseconds; loads nothing.
 
-        It is when much was said since, it is damaged, or it lacks vectors that exist.
+        True after many new turns, if it is damaged, or if it lacks vectors that exist.
         """
         namespaces = self._wiring.namespaces
         if namespaces.is_guests(scope):

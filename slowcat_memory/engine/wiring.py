@@ -1,4 +1,4 @@
-"""What an engine is built of, and in which order."""
+"""Builds the components of an engine, in order."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -24,8 +24,8 @@ from slowcat_memory.store import Store
 class EngineWiring:
     """One store, its indexes and its embedder, wired together.
 
-    Nothing runs yet when this is built, but the store's writer and the embedder's own threads.
-    Everything here is internal to the engine; tests and benchmarks may look inside.
+    Starts no threads but the store's writer and the embedder's own.
+    Internal to the engine; tests and benchmarks may look inside.
     """
 
     def __init__(
@@ -37,7 +37,6 @@ class EngineWiring:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         embedder: QueryEmbedder | None = None,
     ) -> None:
-        """Open the store, and the embedder if its model is present; see ``MemoryEngine``."""
         self.config, self.readonly, self.clock = config, readonly, clock
         self.metrics = Metrics()
         self.zone = time_zone(config)
@@ -77,7 +76,7 @@ class EngineWiring:
         self.undo_log = UndoLog(self.store, self.indexer.put, clock)
 
     def namespaces_of(self, store: Store) -> Namespaces:
-        """Build the indexes of a store, loaded when first used."""
+        """Build the indexes of a store; each is loaded when first used."""
         return Namespaces(
             store,
             self.tokenizer,
@@ -108,14 +107,13 @@ class EngineWiring:
         )
 
     def close(self) -> None:
-        """Save what waits, and close. Takes a few seconds at most; may be called twice."""
+        """Save pending writes and close. Takes a few seconds at most; may be called twice."""
         self.page_cache.stop()
         self.indexer.close()
         self.store.close()
 
 
 def retrieval_options(config: Config) -> RetrievalOptions:
-    """Return what a configuration says about recall."""
     return RetrievalOptions(
         recall=config.recall,
         prefetch=config.prefetch,

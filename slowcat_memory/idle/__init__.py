@@ -1,1 +1,1 @@
-"""Idle work: what is done while no one is speaking, to make later recall better."""
+"""Idle work: done while no one is speaking, to make later recall better."""

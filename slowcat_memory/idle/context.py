@@ -1,4 +1,4 @@
-"""What a job may use, built from what the engine provides."""
+"""The context passed to jobs, built from what the engine provides."""
 
 import asyncio
 import os
@@ -22,25 +22,20 @@ from slowcat_memory.store import Snapshot, Store
 
 T = TypeVar("T", bound=Struct)
 
-SLICE = 8  # texts embedded at a time: 16 ms with the int8 model, and someone may begin to speak
+SLICE = 8  # texts embedded at a time: 16 ms with the int8 model, in case a user starts to speak
 NICENESS = 10  # the scheduler gives the thread about a tenth of a contended core
 
 
 class JobDeps(Struct, frozen=True, kw_only=True):
-    """What the engine provides to idle work, which knows nothing of the engine.
+    """Dependencies of idle work, provided by the engine.
 
     Attributes:
-        store: The store.
-        upkeep: What may be done to indexes and files.
-        clock: The time, aware.
-        zone: The user's time zone.
+        clock: Returns the current time, timezone-aware.
         scopes: Returns the scopes that jobs may read.
-        llm: The LLM; None if none is configured.
         embed: Embeds texts as drafts, blocking; None without a model.
         space: Returns the key of the vector space in use, "" without a model.
         token_space: Returns that of its token vectors.
-        options: Each job's own options, by name.
-        jobs: What the user set for any job (``[jobs.NAME]``), by name.
+        jobs: Settings common to all jobs (``[jobs.NAME]``), by name.
         language: Of what is written by rule, as in ``language_of``.
     """
 
@@ -61,10 +56,7 @@ class JobDeps(Struct, frozen=True, kw_only=True):
 class CountingLLM:
     """An LLM that counts tokens and applies a job's ``model`` and ``max_tokens``.
 
-    Attributes:
-        model: Fingerprint of the model that answered last.
-        tokens_in: Prompt tokens.
-        tokens_out: Tokens of answers.
+    ``model`` is the fingerprint of the model that answered last.
     """
 
     def __init__(self, llm: LLM, options: JobOptions = JobOptions()) -> None:
@@ -73,12 +65,10 @@ class CountingLLM:
 
     @property
     def prompt_tokens(self) -> int:
-        """See ``LLM``."""
         return self._llm.prompt_tokens
 
     @property
     def remote(self) -> bool:
-        """See ``LLM``."""
         return is_remote(self._llm)
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
@@ -99,18 +89,17 @@ class CountingLLM:
 
 
 class Contexts:
-    """Makes a context for each plan and step; owns the thread on which blocking work runs."""
+    """Makes a context for each plan and step; owns the thread for blocking work."""
 
     def __init__(self, deps: JobDeps) -> None:
         self._deps = deps
         self._pool = ThreadPoolExecutor(1, "slowcat-idle-work", initializer=lower_thread_priority)
 
     def __call__(self, job: Job) -> "Context":
-        """Return a context for one plan or one step."""
         return Context(self._deps, job, self._pool)
 
     def close(self) -> None:
-        """Start no more blocking work. Running work learns it from ``interrupted``."""
+        """Start no more blocking work; running work sees ``interrupted``."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -190,8 +179,8 @@ class Context:
 def lower_thread_priority() -> None:
     """Lower this thread's scheduling priority (Linux only).
 
-    For threads that mostly compute without the interpreter's lock (a model, a compression). One
-    that holds the lock much must not be slowed: threads that wait for the lock would be slowed too.
+    For threads that mostly compute without the interpreter's lock (a model, a compression). A
+    thread that often holds the lock must not be slowed: other threads would wait longer for it.
     """
     if sys.platform == "linux":
         try:

@@ -1,4 +1,4 @@
-"""Events of memories that idle work creates, changes or retires: ids and kinds, never a text."""
+"""Events of memories that idle work creates, changes or retires: ids and kinds, no texts."""
 
 from collections.abc import Callable, Iterable
 from typing import Literal
@@ -12,14 +12,11 @@ Change = Literal["created", "updated", "retired"]
 
 
 class MemoryEvent(Struct, frozen=True, kw_only=True):
-    """A memory was created or updated, or is no longer in use.
+    """A memory was created, updated or retired.
 
     Attributes:
         what: "updated" if its text or meaning changed; "retired" if it was superseded or removed.
-        scope: Its namespace.
-        memory: Its id.
-        kind: Its kind, for example "fact/preference"; "" if it is not known any more.
-        job: The job that did it.
+        kind: Its kind, for example "fact/preference"; "" if it is no longer known.
     """
 
     what: Change
@@ -33,10 +30,9 @@ OnMemory = Callable[[MemoryEvent], None]
 
 
 def events_of(job: str, batch: WriteBatch, before: Snapshot) -> tuple[MemoryEvent, ...]:
-    """Return an event for each memory that a batch changes.
+    """Return an event for each memory that a batch, not yet applied, changes.
 
-    Args:
-        batch: About to be applied. A memory that gets a context counts as updated.
+    A memory that gets a context counts as updated.
     """
     found = {(m.scope, m.id): _event(_change(m, before), job, m) for m in batch.memories}
     for context in batch.contexts:
@@ -59,7 +55,7 @@ def notify(listeners: Iterable[OnMemory], events: Iterable[MemoryEvent]) -> int:
         for listener in called:
             try:
                 listener(event)
-            except Exception:  # a listener is code of others
+            except Exception:  # a listener is foreign code
                 failures += 1
     return failures
 

@@ -1,4 +1,4 @@
-"""How much idle work is left, and how long it will take, from tasks and run log."""
+"""Estimates how much idle work is left, and how long it will take, from tasks and run log."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -8,12 +8,12 @@ from msgspec import Struct
 from slowcat_memory.records import Run, Task
 from slowcat_memory.store import Snapshot
 
-LOOK_BACK = 200  # runs: the pace of the model in use, not of last week's
+LOOK_BACK = 200  # runs: the pace of the present model
 COUNTED = ("done", "retry", "dead")  # interrupted runs, and those without a server, show no pace
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """How much is left.
+    """The amount of idle work left.
 
     Attributes:
         left: Waiting tasks by job; the job with most of them first.
@@ -29,16 +29,16 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
 
 def forecast(snapshot: Snapshot, jobs: Collection[str] = ()) -> Forecast:
-    """Return the forecast of a store, for some jobs only if they are named."""
+    """Return the forecast of a store, limited to ``jobs`` if given."""
     tasks = [task for task in snapshot.tasks() if not jobs or task.job in jobs]
     runs = [run for run in snapshot.runs(LOOK_BACK) if not jobs or run.job in jobs]
     return forecast_of(tasks, runs)
 
 
 def forecast_of(tasks: Sequence[Task], runs: Sequence[Run]) -> Forecast:
-    """Return the forecast if tasks take as long as those before them.
+    """Return the forecast if tasks take as long as earlier ones.
 
-    A job that never ran is taken to be as fast as the others are on average.
+    A job that never ran is assumed to be as fast as the others on average.
     """
     left = Counter(task.job for task in tasks if task.state == "waiting")
     counted = [run for run in runs if run.outcome in COUNTED]

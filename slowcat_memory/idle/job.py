@@ -1,8 +1,8 @@
-"""The protocol of an idle job: it finds what is due, and does one small piece of it.
+"""The protocol of an idle job: it plans what is due, and does one small task at a time.
 
-A job never writes. ``plan`` returns tasks and the cursor of how far it looked, ``step`` returns a
-``WriteBatch``; the loop applies either in one transaction, so that a kill finds all of it done, or
-none. A step may be cancelled at any ``await`` when someone speaks; it is then due again.
+A job never writes. ``plan`` returns tasks and a cursor, ``step`` returns a ``WriteBatch``; the loop
+applies either in one transaction, so that a kill leaves all of it done, or none. A step may be
+cancelled at any ``await`` when someone speaks; it is then due again.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=Struct)
 
 
 class Trigger(Struct, frozen=True):
-    """When a job is asked what is due; any one condition suffices.
+    """When a job is planned; any one condition suffices.
 
     Attributes:
         turns: After so many new turns; 0 for never.
@@ -65,14 +65,14 @@ class NoOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What a job found to be due.
+    """The result of planning a job.
 
     Attributes:
-        tasks: To be done; those that wait already stay as they are.
-        cursor: How far it looked, moved in the same transaction.
-        more: Whether a moved cursor means that there may be more to look at: then the job is asked
-            again at once, until its cursor stands still. False if it looked at everything; changes
-            by other jobs must not cause it to be asked after each of their steps.
+        tasks: To be done; those already queued are unchanged.
+        cursor: The position reached, written in the same transaction.
+        more: Whether a moved cursor means that there may be more to plan: then the job is planned
+            again at once, until its cursor no longer moves. False if everything was examined;
+            changes by other jobs must not cause a new plan after each of their steps.
     """
 
     tasks: tuple[Task, ...] = ()
@@ -81,7 +81,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def cursor_at(name: str, position: int, payload: Struct) -> Cursor:
-    """Return a cursor that keeps a job's payload as JSON; see ``payload_of``."""
+    """Return a cursor with a job's payload as JSON; see ``payload_of``."""
     return Cursor(name=name, position=position, note=msgspec.json.encode(payload).decode())
 
 
@@ -94,35 +94,35 @@ def payload_of(cursor: Cursor | None, kind: type[T]) -> T:
 
 
 class Upkeep(Protocol):
-    """What jobs may do to indexes and files; each method blocks."""
+    """Maintenance of indexes and files, for jobs; each method blocks."""
 
     def seal(self, scope: str) -> None:
         """Rebuild a scope's sealed index."""
 
     def seal_due(self, scope: str) -> bool:
-        """Return whether that is worthwhile. Takes milliseconds."""
+        """Return whether sealing is worthwhile. Takes milliseconds."""
 
     def age(self, scope: str | None, stop: Callable[[], bool]) -> Any:
         """Move old texts into compressed blocks, until ``stop`` returns True."""
 
     def erase_due(self) -> int:
-        """Erase for good what was forgotten and can no longer be undone."""
+        """Permanently erase what was forgotten and can no longer be undone."""
 
     def expired(self) -> bool:
-        """Return whether anything is past its retention: guests' turns, or by configuration."""
+        """Return whether anything is past its retention period."""
 
     def erase_expired(self) -> Any:
-        """Erase that."""
+        """Erase what is past its retention period."""
 
     def embed_due(self, scope: str) -> bool:
         """Return whether memories lack exact vectors of the model in use."""
 
     def embed(self, scope: str, *, stop: Callable[[], bool]) -> None:
-        """Make those vectors in slices, between which ``stop`` is asked."""
+        """Make those vectors in slices; ``stop`` is called between them."""
 
 
 class JobContext(Protocol):
-    """What a job may use. Hold nothing of it across an ``await`` but the LLM."""
+    """What a job may use. Across an ``await``, keep only the LLM."""
 
     @property
     def llm(self) -> LLM | None:
@@ -130,7 +130,7 @@ class JobContext(Protocol):
 
     @property
     def now(self) -> datetime:
-        """The time, aware."""
+        """The current time, timezone-aware."""
 
     @property
     def zone(self) -> tzinfo:
@@ -154,7 +154,7 @@ class JobContext(Protocol):
 
     @property
     def upkeep(self) -> Upkeep:
-        """What may be done to indexes and files."""
+        """Maintenance of indexes and files."""
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Return a consistent view of the store."""
@@ -169,18 +169,18 @@ class JobContext(Protocol):
         """Run slow work on another thread; a cancelled step does not wait for its end."""
 
     def interrupted(self) -> bool:
-        """Return whether someone has spoken since the step began; for ``blocking`` work to ask."""
+        """Return whether someone spoke since the step began; ``blocking`` work polls it."""
 
 
 class Job(Protocol):
-    """A kind of idle work. Stateless: what it must remember is in the store.
+    """A kind of idle work. Stateless: its state is in the store.
 
     Attributes:
         name: Its name, also in ``[jobs.NAME]``.
         version: Of its prompt or rule; kept with everything that it makes.
-        needs: Without it the job is never asked: its cursor waits.
-        trigger: When it is asked what is due.
-        Options: Its options.
+        needs: Required resource; without it the job is not planned, and its cursor stays.
+        trigger: When it is planned.
+        Options: The type of its options.
     """
 
     name: str
@@ -190,28 +190,17 @@ class Job(Protocol):
     Options: type[Struct]
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Find what is due. Reads only, in milliseconds; called on the idle thread.
-
-        Args:
-            context: What it may use.
-
-        Returns:
-            The tasks; None if there are none and no cursor moves.
-        """
+        """Return what is due, None for nothing. Only reads, in milliseconds, on the idle thread."""
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Do one task: seconds of work at most, of which little is lost when someone speaks.
 
-        Args:
-            task: One that ``plan`` returned.
-            context: What it may use.
-
         Returns:
-            What is to be written; the loop adds ``done`` and ``run``.
+            What to write; the loop adds ``done`` and ``run``.
 
         Raises:
             BadAnswerError: The LLM's answer cannot be used; the task is tried three times in all.
-            PromptTooLongError: The task is longer than the LLM reads. A job with a method
+            PromptTooLongError: The task exceeds the LLM's context. A job with a method
                 ``split(task)`` is asked for smaller tasks.
-            EndpointError: The LLM is away; the task is tried again when it is back.
+            EndpointError: The LLM is unreachable; the task is tried again when it is back.
         """

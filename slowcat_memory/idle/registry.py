@@ -1,4 +1,4 @@
-"""The idle jobs there are: the built-in ones, and those of installed packages.
+"""Registry of idle jobs: the built-in ones, and those of installed packages.
 
 A package adds jobs by an entry point: a job, or a class whose instances are jobs::
 
@@ -40,12 +40,7 @@ RESERVED = frozenset("/\0")  # a task's id begins with its job's name and a slas
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """The jobs that were found.
-
-    Attributes:
-        jobs: The usable ones, built-in ones first.
-        broken: Why an entry point was left out, by its name.
-    """
+    """The usable jobs, built-in ones first, and the problems of broken ones by entry point."""
 
     jobs: tuple[Job, ...]
     broken: dict[str, str]
@@ -54,10 +49,9 @@ class Found(Struct, frozen=True, kw_only=True):
 def find_jobs(
     built_in: Iterable[Job] = BUILT_IN, points: Iterable[EntryPoint] | None = None
 ) -> Found:
-    """Return all jobs; a broken one, or one with the name of another, is logged and left out.
+    """Return all jobs, of the installed entry points if ``points`` is None.
 
-    Args:
-        points: Entry points; None for those that are installed.
+    A broken job, or one with a duplicate name, is logged and skipped.
     """
     jobs = {job.name: job for job in built_in}
     broken: dict[str, str] = {}
@@ -70,7 +64,7 @@ def find_jobs(
 
 
 def check_jobs(jobs: Mapping[str, JobOptions]) -> None:
-    """Refuse settings of jobs that do not exist.
+    """Reject settings of jobs that do not exist.
 
     Args:
         jobs: ``[jobs.NAME]`` by name.
@@ -88,7 +82,7 @@ def check_jobs(jobs: Mapping[str, JobOptions]) -> None:
 
 
 def problem_of(job: Any) -> str:
-    """Return why an object is not a job, by the first thing that is wrong; "" if it is one."""
+    """Return the first reason why an object is not a job; "" if it is one."""
     name = getattr(job, "name", None)
     if not isinstance(name, str) or not name or RESERVED & set(name):
         return "it has no name, or one with a slash"
@@ -107,11 +101,10 @@ def problem_of(job: Any) -> str:
 
 
 def _add(point: EntryPoint, jobs: dict[str, Job]) -> str:
-    """Add the job of an entry point; return what is wrong with it, "" if nothing is."""
     try:
         made = point.load()
         job = made() if isinstance(made, type) else made
-    except BaseException as error:  # importing the code of others may do anything
+    except BaseException as error:  # importing foreign code may raise anything
         if isinstance(error, KeyboardInterrupt):
             raise
         return f"importing it raised {type(error).__name__}"

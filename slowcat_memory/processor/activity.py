@@ -1,10 +1,10 @@
-"""Reports what goes on in a conversation to the idle gate.
+"""Reports a conversation's activity to the idle gate.
 
-Theory of operation. One Pipecat observer sees each frame once, when it is first pushed, wherever in
-the pipeline that is; ``TABLE`` says what it means. Observers run beside the pipeline, on a queue of
-their own: a frame waits for nothing here, and the gate is told one or two iterations of the event
-loop later. Names begin with the processor's own, because several pipelines may share one gate. An
-activity whose last frame was lost is ended by the gate itself (``GateOptions.lost_s``).
+One Pipecat observer sees each frame once, when it is first pushed anywhere in the pipeline;
+``TABLE`` maps it to an effect. Observers run beside the pipeline, on a queue of their own: frames
+are not delayed, and the gate is notified one or two iterations of the event loop later. Names begin
+with the processor's own, because several pipelines may share one gate. The gate itself ends an
+activity whose last frame was lost (``GateOptions.lost_s``).
 """
 
 import asyncio
@@ -45,16 +45,16 @@ from pipecat.processors.frame_processor import FrameDirection
 
 VOICE, TURN, LLM, BOT, TOOL = "a voice", "a turn", "the LLM", "the bot", "tool "
 QUESTION, READING = "a question", "reading ahead"
-QUESTION_S = 5.0  # a user who was asked something thinks two or three seconds; with a margin
+QUESTION_S = 5.0  # users take two or three seconds to answer a question; with a margin
 REMEMBERED = 512  # frames of the table, some ten a turn; each is in the pipeline for seconds
 
 
 class Effect(Struct, frozen=True):
-    """What a frame begins or ends; the name of a tool is followed by its call's id.
+    """What a frame begins or ends; a tool's name is followed by its call's id.
 
     Attributes:
-        begins: Begins, or goes on, whether or not its beginning was seen.
-        continues: Goes on, if it has begun.
+        begins: Begins or continues, whether or not its beginning was seen.
+        continues: Continues, if it has begun.
         ends: Ends.
     """
 
@@ -87,20 +87,15 @@ TABLE: dict[type[Frame], Effect] = {
 
 
 class Activity:
-    """Follows one conversation. Use it on its event loop.
+    """Tracks the activity of one conversation. Use it on its event loop.
 
     Attributes:
-        observed: An observer sees the frames; without one, only those that pass the memory are
-            known.
+        observed: An observer sees the frames; without one, only frames that pass the memory are
+            seen.
     """
 
     def __init__(self, set_activity: Callable[[str, bool], None], name: str) -> None:
-        """Start with nothing going on.
-
-        Args:
-            set_activity: Called with what goes on, and whether it does; see ``Memory.set_activity``.
-            name: The conversation's unique name.
-        """
+        """Start with no activity; ``name`` is the conversation's unique name."""
         self.observed = False
         self._set_activity, self._prefix = set_activity, f"{name}/"
         self._active: set[str] = set()
@@ -110,11 +105,7 @@ class Activity:
         self._over = False
 
     def see(self, frame: Frame, direction: FrameDirection, source: Any = None) -> None:
-        """Apply a frame's effect, the first time it is seen.
-
-        Args:
-            source: The processor that pushed it, if known.
-        """
+        """Apply a frame's effect, the first time it is seen; ``source`` pushed it, if known."""
         kind: Any = type(frame)
         effect = _effect(kind)
         if effect is None or self._over:
@@ -142,7 +133,7 @@ class Activity:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Report that the conversation's LLM reads ahead, for as long as the block runs."""
+        """Report that the conversation's LLM is being warmed up, for as long as the block runs."""
         self._begin(READING)
         try:
             yield
@@ -177,15 +168,14 @@ class Activity:
 
 
 class ActivityObserver(BaseObserver):
-    """Passes what is pushed anywhere in a pipeline to an ``Activity``."""
+    """Passes a pipeline's frames to an ``Activity``."""
 
     def __init__(self, activity: Activity) -> None:
-        """Observe each frame once, where Pipecat can tell."""
+        """Observe each frame once, where Pipecat supports that."""
         super().__init__(**_once())
         self._activity = activity
 
     async def on_push_frame(self, data: FramePushed) -> None:
-        """Pass a frame on."""
         self._activity.observed = True
         self._activity.see(data.frame, data.direction, data.source)
 
@@ -205,7 +195,6 @@ def _name(what: str, frame: Frame) -> str:
 
 
 def _asks_nobody(frame: Frame, direction: FrameDirection, source: Any) -> bool:
-    """Return whether a context is the assistant aggregator's, downstream, after a turn."""
     return (
         isinstance(frame, LLMContextFrame)
         and isinstance(source, LLMAssistantAggregator)

@@ -1,8 +1,8 @@
 """Voice commands inside a conversation: recognised before recall, executed, and answered.
 
-When a whole user turn is a command, the language model is not asked. The answer goes downstream as
-if the model had written it, so it is spoken and enters the context like any reply. The work runs
-beside the event loop, and the turn waits for it a bounded time; a failure is said to be one.
+When a whole user turn is a command, the LLM is not called. The answer is pushed downstream like LLM
+output, so it is spoken and enters the context like any reply. The work runs beside the event loop,
+and the turn waits for it for a bounded time; a failure is reported to the user.
 """
 
 import asyncio
@@ -32,8 +32,7 @@ OnDone = Callable[[Command, Outcome], None]
 class VoiceCommands:
     """Recognises, executes and answers the commands of one conversation. Use it on the event loop.
 
-    Attributes:
-        enabled: False where turns are answered before their words are known.
+    ``enabled`` is False where turns are answered before their words are known.
     """
 
     def __init__(
@@ -46,13 +45,7 @@ class VoiceCommands:
         shared: str = "",
         llm: Callable[[], LLMPlace] = lambda: "unknown",
     ) -> None:
-        """Start with no command.
-
-        Args:
-            on_done: Called with every command and its outcome.
-            shared: The scope that people share, "" for none.
-            llm: Returns where the language model runs.
-        """
+        """Start with no command; ``on_done`` is called with every command and its outcome."""
         config = engine.config
         self._options, self._language = config.commands, config.memory.language
         self._names, self._clock = (config.memory.agent_name,), engine.clock
@@ -65,7 +58,7 @@ class VoiceCommands:
         self.enabled = self._options.enabled
 
     def recognise(self, text: str) -> Command | None:
-        """Return the command that a turn is, None for conversation. Takes a fraction of a millisecond."""
+        """Return the command in a turn, None for conversation. Takes less than a millisecond."""
         if not self.enabled:
             return None
         asked = self._asked_until is not None and self._clock() <= self._asked_until
@@ -79,7 +72,7 @@ class VoiceCommands:
     def _recognise(self, text: str, asked: bool) -> Command | None:
         try:
             return recognise(text, self._language, names=self._names, asked=asked)
-        except Exception as error:  # the words must be logged all the same
+        except Exception as error:  # the words must be logged anyway
             logger.error(f"a voice command could not be recognised: {type(error).__name__}")
             return None
 
@@ -87,10 +80,10 @@ class VoiceCommands:
         """Execute a command and speak the answer.
 
         Args:
-            turn: The turn that it was logged as; None if it was not logged.
+            turn: The logged turn; None if it was not logged.
 
         Returns:
-            False if the LLM has the rest of the turn to answer.
+            False if the LLM must answer the rest of the turn.
         """
         outcome = await self._execute(command, turn)
         self._asked_until = None
@@ -116,7 +109,7 @@ class VoiceCommands:
             shared=self._shared,
             llm=self._llm(),
         )
-        # Interrupted or late, it runs to its end all the same: half a command is none.
+        # If interrupted or late, it still runs to its end: a command is never half done.
         task = asyncio.create_task(self._run(command, context))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -128,14 +121,14 @@ class VoiceCommands:
     async def _run(self, command: Command, context: CommandContext) -> Outcome:
         try:
             outcome = await asyncio.to_thread(self._engine.carry_out, command, context)
-        except Exception as error:  # no words of a user may end the conversation
+        except Exception as error:  # nothing a user says may end the conversation
             logger.error(f"a voice command failed: {type(error).__name__}")
             outcome = self._apologise(command, "failed")
         self._on_done(command, outcome)
         return outcome
 
     def _switch_record(self, command: Command) -> Outcome:
-        """Go off the record or back at once, so that not a word more is kept."""
+        """Switch off or on the record at once, so that no later word is kept."""
         off = command.kind == "off_record"
         self._off_record.set(off)
         said = say(language_of(self._language), "off" if off else "on")
@@ -148,6 +141,5 @@ class VoiceCommands:
         return Outcome(kind=command.kind, said=said, done=False)
 
     async def finish(self, timeout_s: float) -> None:
-        """Wait for the commands that still run."""
         if self._running:
             await asyncio.wait(self._running, timeout=timeout_s)

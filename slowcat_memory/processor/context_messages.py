@@ -1,11 +1,11 @@
-"""The messages of the LLM's context: which are new turns, and what must be taken out of them.
+"""Messages of the LLM's context: finds the new turns, and removes forgotten or foreign content.
 
-A turn is known by the identity of its message, never by its text: people repeat themselves, and a
+A turn is identified by its message object, never by its text: people repeat themselves, and a
 repeated "yes" is a new turn. Messages that an application adds together with their answers are
 history, and an equal copy of a message that it replaced is not new.
 
-One context serves everybody in the room. When another user speaks, blocks recalled for the previous
-one are taken out; spoken words of users and agent stay.
+All users in the room share one context. When another user speaks, blocks recalled for the previous
+one are removed; the spoken words of users and agent stay.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -25,7 +25,7 @@ BLOCKS_KEPT = 256  # an older block is treated as unknown
 
 
 class ContextMessages:
-    """Tracks messages by their ids, and holds them, so that an id is not reused."""
+    """Tracks messages by ``id()``, and keeps them alive, so that an id is not reused."""
 
     def __init__(self, own: Callable[[], Sequence[Any]], was_spoken: Callable[[str], bool]) -> None:
         """Start empty.
@@ -37,14 +37,13 @@ class ContextMessages:
         self._own, self._was_spoken = own, was_spoken
         self._handled: dict[int, Message] = {}  # no longer new: recalled for, or history
         self._turns: dict[int, tuple[Message, Turn | None]] = {}
-        self._newest: Message | None = None  # the latest of those
-        self._typed: dict[int, Message] = {}  # appended by themselves, and not yet logged
+        self._newest: Message | None = None  # the latest handled one
+        self._typed: dict[int, Message] = {}  # appended alone, and not yet logged
 
     def find_new(self, messages: Sequence[Any], *, predicted: bool = False) -> Message | None:
         """Return the last user message if it was not handled yet.
 
-        Args:
-            predicted: The turn is still being spoken, so it cannot be a copy.
+        ``predicted``: the turn is still being spoken, so it cannot be a copy.
         """
         present = {id(message) for message in (*messages, *self._own())}
         self._handled = {key: held for key, held in self._handled.items() if key in present}
@@ -82,28 +81,23 @@ class ContextMessages:
         return [message for message in waiting.values() if not self.is_logged(message)]
 
     def is_typed(self, message: Message) -> bool:
-        """Return whether a message was appended by itself and is not logged yet."""
+        """Return whether a message was appended alone and is not logged yet."""
         return id(message) in self._typed
 
     def mark_handled(self, message: Message) -> None:
-        """Stop treating a message as new."""
         self._handled[id(message)] = message
 
     def is_handled(self, message: Message) -> bool:
-        """Return whether a message is no longer new."""
         return id(message) in self._handled
 
     def set_turn(self, message: Message, turn: Turn | None) -> None:
-        """Remember the turn that a message was logged as; None if there was nothing to log."""
         self._turns[id(message)] = (message, turn)
         self._newest = message
 
     def is_logged(self, message: Message) -> bool:
-        """Return whether a message was logged."""
         return id(message) in self._turns
 
     def turn_of(self, message: Message) -> Turn | None:
-        """Return the turn that a message was logged as, if any."""
         return self._turns.get(id(message), (message, None))[1]
 
     def mark_history(self, messages: Sequence[Any]) -> None:
@@ -114,7 +108,7 @@ class ContextMessages:
             self._newest = injection.last_user_message(messages)  # a copy of it
 
     def mark_summary(self, messages: Sequence[Any]) -> None:
-        """Treat a summary as no turn: it is the first message with the role of a user."""
+        """Treat a summary as no turn: it is the first message with the user role."""
         first = next((m for m in messages if isinstance(m, dict) and m.get("role") == "user"), None)
         self.mark_known(messages[: injection.answered(messages)])
         if first is not None and not self.is_logged(first):
@@ -128,14 +122,12 @@ class ContextMessages:
 
 
 class PlacedBlocks:
-    """Remembers what each block in the context was made from, while it stands there."""
+    """Remembers what each block in the context was made from, while it is there."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._made: dict[str, Recollection] = {}
 
     def add(self, found: Recollection, packed: Packed) -> None:
-        """Remember a block and what it holds."""
         if packed.text:
             self._made[packed.text] = replace(found, hits=list(packed.hits))
         if len(self._made) > BLOCKS_KEPT:
@@ -183,7 +175,7 @@ def remove_forgotten(
     """Remove forgotten exchanges, and blocks that hold forgotten memories, from a context.
 
     The messages keep their places, because Pipecat's summariser counts them; only their content
-    goes. That invalidates the LLM's prefix cache once, which is what "forget that" asks for.
+    is removed. That invalidates the LLM's prefix cache once, as "forget that" requires.
 
     Args:
         messages: The context's messages; changed in place.

@@ -22,30 +22,19 @@ from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
 from slowcat_memory.tools.handlers import Call
 
-_LAST_REPLY_S = 0.2  # how long a closing pipeline waits for what the agent spoke last
+_LAST_REPLY_S = 0.2  # wait at the pipeline's end for the agent's last words
 
 
 class LiveConversation:
     """The parts of one conversation. Use it on the event loop.
 
-    Attributes:
-        log: Logs turns and sessions, each in its speaker's scope.
-        replies: The agent's half.
-        turns: The users' half.
-        interim: Transcripts before a turn is complete; None without prefetch.
-        commands: Voice commands.
-        activity: Reports to the idle gate.
+    ``interim`` is None without prefetch.
     """
 
     def __init__(
         self, deps: ConversationDeps, name: str, push: Callable[[Frame], Awaitable[None]]
     ) -> None:
-        """Start a conversation. May read the store for sessions to resume.
-
-        Args:
-            deps: What the parts share.
-            name: Its unique name at the idle gate.
-        """
+        """Start a conversation with a unique name. May read the store for sessions to resume."""
         self._deps = deps
         self.activity = Activity(deps.engine.set_activity, name)
         self.commands = VoiceCommands(
@@ -68,7 +57,7 @@ class LiveConversation:
         self.log.touch(self._deps.engine.clock())
 
     def set_realtime(self) -> None:
-        """Expect a realtime service, which answers a turn before its words are known."""
+        """Expect a realtime service, which answers a turn before its transcript is known."""
         if not self.turns.realtime:
             logger.info(
                 f"{self._deps.guard}: the LLM is a realtime service: turns are kept, not prefixed"
@@ -77,10 +66,10 @@ class LiveConversation:
         self.commands.enabled = False
 
     def tool_call(self) -> Call:
-        """Return the state that a tool's call works on.
+        """Return the state for a tool call.
 
-        It has no scope for guests and for several speakers, and no turn while the turn that is
-        being answered is not known yet.
+        It has no scope for guests and for several speakers, and no turn while the current turn
+        is not known yet.
         """
         deps, scopes, turns = self._deps, self.log.scopes, self.turns
         known = len(scopes) == 1 and scopes[0] != deps.audience.guest
@@ -112,7 +101,6 @@ class LiveConversation:
         await self.commands.finish(timeout_s)
 
     def _command_done(self, command: Command, outcome: Outcome) -> None:
-        """Remove what was forgotten from the context, and notify the application."""
         deps = self._deps
         if outcome.turns or outcome.memories:
             deps.guard.run(self.log.forget, outcome.turns)

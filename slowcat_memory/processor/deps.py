@@ -1,4 +1,4 @@
-"""What one conversation is given: the pipeline's aggregators and LLM, the engine, shared state."""
+"""Dependencies of one conversation: aggregators, LLM, engine, shared state."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -43,19 +43,9 @@ class Neighbours(Struct, frozen=True):
 
 
 class ConversationDeps(Struct, frozen=True, kw_only=True):
-    """What the parts of one conversation share; complete once the memory is open.
+    """Dependencies that the parts of one conversation share; complete once the memory is open.
 
-    Attributes:
-        engine: The memory.
-        config: The processor's, which may differ from the engine's.
-        audience: Maps speakers to scopes.
-        speaker_names: Display names by STT speaker id.
-        off_record: Whether what is said is kept.
-        locality: Where the LLM runs.
-        neighbours: The aggregators and the LLM.
-        messages: Which messages of the context are new turns.
-        visible: What the LLM can read in its context.
-        guard: Runs what must not affect the conversation.
+    ``config`` is the processor's, which may differ from the engine's.
     """
 
     engine: MemoryEngine
@@ -73,8 +63,7 @@ class ConversationDeps(Struct, frozen=True, kw_only=True):
 def find_neighbours(memory: FrameProcessor, pair: LLMContextAggregatorPair | None) -> Neighbours:
     """Search a flat pipeline around the memory, and warn if the aggregators are missing.
 
-    Args:
-        pair: The aggregators, if the application passed them.
+    ``pair``: the aggregators, if the application passed them.
     """
     users, assistants = (
         tuple(pair)

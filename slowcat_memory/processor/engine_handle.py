@@ -1,4 +1,4 @@
-"""The processor's engine: its configuration, its opening and closing, and its events on the loop."""
+"""The processor's engine: its configuration, opening, closing, and events on the event loop."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
@@ -16,7 +16,7 @@ from slowcat_memory.idle.events import MemoryEvent
 
 MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
 _FLUSH_S = 2.0
-_FIELDS = {  # the section and key that each override replaces
+_FIELDS = {  # the section and key that each override sets
     "path": ("memory", "path"),
     "hot_cache_size": ("memory", "hot_cache_size"),
     "embedding_model": ("embedding", "model"),
@@ -50,7 +50,7 @@ class Overrides(TypedDict, total=False):
 
 
 def frame_processor_arguments(overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords that are Pipecat's.
+    """Return the keywords meant for ``FrameProcessor``.
 
     Raises:
         TypeError: A keyword is neither Pipecat's nor an override.
@@ -65,7 +65,6 @@ def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]
 
     Args:
         config: A configuration, the path of a config.toml, or None for the default one.
-        overrides: See ``Overrides``.
 
     Raises:
         ConfigError: The configuration is wrong, or a size is negative.
@@ -87,24 +86,21 @@ def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]
 class EngineHandle:
     """Opens an engine when it is first needed, and closes it only if it opened it.
 
-    Attributes:
-        engine: The engine; None before it is open, and if it could not be opened.
+    ``engine`` is None before it is open, and if it could not be opened.
     """
 
     def __init__(
         self, config: Config, engine: MemoryEngine | None, on_trouble: Callable[[StoreError], None]
     ) -> None:
-        """Open nothing yet.
+        """Store the arguments; nothing is opened yet.
 
-        Args:
-            engine: A shared engine, or None.
-            on_trouble: Called on the event loop when an engine of our own cannot save.
+        ``on_trouble`` is called on the event loop when an engine opened here cannot save.
         """
         self.engine = engine
         self._config, self._shared, self._on_trouble = config, engine is not None, on_trouble
 
     async def open(self) -> MemoryEngine:
-        """Return the engine, opened if it was not.
+        """Return the engine, opening it if necessary.
 
         Raises:
             SlowcatError: The store or its files cannot be used.
@@ -119,7 +115,7 @@ class EngineHandle:
         return self.engine
 
     async def close(self) -> None:
-        """Save, and release an engine of our own.
+        """Save, and release the engine if it was opened here.
 
         Raises:
             SlowcatError: It was not saved.
@@ -135,20 +131,17 @@ def forward_memory_events(
 ) -> Callable[[], None]:
     """Notify the application of memories that idle work creates, updates or retires.
 
-    Call it on the conversation's event loop. The idle thread hands events over and does not wait.
-
-    Args:
-        notify: Calls an event's handlers, given its name and data, without waiting for them.
+    Call it on the conversation's event loop. ``notify`` must not wait for the handlers.
     """
     loop, ended = asyncio.get_running_loop(), False
 
     def on_idle_thread(event: MemoryEvent) -> None:
         if event.scope in scopes and not ended:
-            with suppress(RuntimeError):  # the loop has ended meanwhile
+            with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(on_loop, event)
 
     def on_loop(event: MemoryEvent) -> None:
-        if not ended:  # it may have ended since the event was handed over
+        if not ended:  # it may have ended since the event was posted
             notify(f"on_memory_{event.what}", event)
 
     unsubscribe = engine.subscribe(on_memory=on_idle_thread)

@@ -1,7 +1,7 @@
-"""Frames that pass the memory, and events of the aggregators, dispatched to a conversation's parts.
+"""Dispatches frames that pass the memory, and aggregator events, to a conversation's parts.
 
-The user aggregator consumes transcripts and knows of turns whose frame never comes to the memory,
-because an interruption or the end overtook it; the assistant aggregator knows what was really
+The user aggregator consumes transcripts, and sees turns whose frame never reaches the memory
+because of an interruption or the pipeline's end; the assistant aggregator knows what was really
 spoken. Both call their handlers in tasks of their own.
 """
 
@@ -54,12 +54,7 @@ class FrameDispatcher:
     def __init__(
         self, neighbours: Neighbours, messages: ContextMessages, warming: Warming, guard: Guard
     ) -> None:
-        """Subscribe to the aggregators' events.
-
-        Args:
-            warming: Notified when an answer is over.
-            guard: Runs what must not affect the conversation.
-        """
+        """Subscribe to the aggregators' events; ``warming`` is notified when an answer is over."""
         self.live: LiveConversation | None = None
         self._neighbours, self._messages = neighbours, messages
         self._warming, self._guard = warming, guard
@@ -74,7 +69,7 @@ class FrameDispatcher:
             assistants.add_event_handler("on_summary_applied", self._on_summary)
 
     def see(self, frame: Frame) -> None:
-        """Look at a frame that passes the memory, any but a context; see ``TABLE``."""
+        """Process a passing frame other than a context; see ``TABLE``."""
         kind: Any = type(frame)
         handle = _handler(kind)
         if self.live and handle:
@@ -107,7 +102,7 @@ class FrameDispatcher:
                 self._guard.run(self._messages.mark_typed, frame.messages)
 
     async def _after_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
-        """Log typed words that are in the context now, whether or not the LLM is to answer them."""
+        """Log typed words that are in the context now, whether or not the LLM will answer them."""
         if not self.live or not isinstance(frame, LLMMessagesAppendFrame):
             return
         for message in self._messages.take_typed():
@@ -133,7 +128,7 @@ class FrameDispatcher:
         self._guard.run(self._messages.mark_summary, aggregator.context.messages)
 
     async def _on_reply_started(self, aggregator: LLMAssistantAggregator) -> None:
-        # A realtime service answers before the turn that it answers is known.
+        # A realtime service answers before the transcript of the turn is known.
         if self.live and not self.live.turns.realtime:
             self.live.log.agent_begins()
 

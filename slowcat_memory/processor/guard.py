@@ -1,6 +1,6 @@
 """Runs work whose failure or slowness must not affect the conversation.
 
-A failure is one log line and one counter; its result is missing, and the agent goes on.
+A failure is logged once and counted; its result is missing, and the agent continues.
 """
 
 import asyncio
@@ -18,20 +18,13 @@ T = TypeVar("T")
 class Guard:
     """Runs such work for one processor. Use it on the event loop.
 
-    Attributes:
-        metrics: Counts the failures; None while the memory is not open.
+    ``metrics`` counts the failures; None while the memory is not open.
     """
 
     def __init__(
         self, processor: FrameProcessor, call_handlers: Callable[..., Coroutine[Any, Any, None]]
     ) -> None:
-        """Start with no task.
-
-        Args:
-            processor: Owns the tasks; its name stands in log messages.
-            call_handlers: Calls the application's handlers of an event, given its name and
-                arguments.
-        """
+        """Start with no task; ``processor`` owns the tasks, and log messages have its name."""
         self.metrics: Metrics | None = None
         self._processor, self._call_handlers = processor, call_handlers
         self._tasks: set[asyncio.Task] = set()
@@ -66,16 +59,13 @@ class Guard:
         self.spawn(self.call(event, *arguments))
 
     async def call(self, event: str, *arguments: Any) -> None:
-        """Call the application's handlers of an event."""
         await self._call_handlers(event, *arguments)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Start a task."""
         task = self._processor.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def join(self, timeout_s: float) -> None:
-        """Wait for the tasks that were started."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=timeout_s)

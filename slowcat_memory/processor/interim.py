@@ -1,7 +1,7 @@
-"""Transcripts as they come, before a turn is complete: they start a recall ahead of it.
+"""Interim transcripts: start a recall before the turn is complete.
 
-The user aggregator consumes transcripts, so they are seen on their way to it. A turn's words are
-what it has collected so far and the latest transcript. See ``runtime.recall.prefetch``.
+The user aggregator consumes transcripts, so they are observed on their way to it. A turn's words
+are what it has collected so far and the latest transcript. See ``runtime.recall.prefetch``.
 """
 
 import copy
@@ -22,26 +22,18 @@ from slowcat_memory.runtime.recall.query import Query
 
 
 class InterimTranscripts:
-    """Prefetches for the current speaker of one conversation.
-
-    Attributes:
-        prefetch: What was recalled so far, for the turn that takes it.
-    """
+    """Prefetches for the current speaker of one conversation."""
 
     def __init__(
         self, deps: ConversationDeps, aggregator: LLMUserAggregator, conversation: Conversation
     ) -> None:
-        """Start with nothing heard. Call it on the event loop.
-
-        Args:
-            deps: What the conversation's parts share.
-        """
+        """Start with no transcript. Call it on the event loop."""
         self._deps, self._aggregator, self._conversation = deps, aggregator, conversation
         self._speaker = ""  # STT speaker id
         self.prefetch = deps.engine.prefetch(self._query)
 
     def see(self, frame: Frame) -> None:
-        """Look at a frame before the aggregator does. Neither blocks nor waits."""
+        """Process a frame before the aggregator does. Neither blocks nor waits."""
         if isinstance(frame, InterimTranscriptionFrame):
             self._add(frame.text, frame.user_id, whole=False)
         elif isinstance(frame, (TranscriptionFrame, EagerTranscriptionFrame)):
@@ -54,15 +46,15 @@ class InterimTranscripts:
         self.prefetch.hear(clean(f"{collected} {text}")[0], whole=whole)
 
     def _query(self, text: str) -> Query | None:
-        """Build the query of the turn as it would be now, with no other speaker in it.
+        """Build the query of the turn as it is now, excluding other speakers' words.
 
-        Its own words will stand in the context by then.
+        The turn's own words will be in the context by then.
         """
         own = self._conversation.scope_of(self._speaker)
         scopes = self._deps.audience.readable((own,))
         if not scopes:
             return None
-        visible = copy.copy(self._deps.visible)  # the turn itself may look at another context
+        visible = copy.copy(self._deps.visible)  # the turn itself may see another context
         visible.refresh(self._aggregator.context.messages)
         return build_query(
             self._deps.engine.config,

@@ -1,7 +1,7 @@
-"""Whether what is put before the conversation's LLM stays on this machine.
+"""Decides whether the conversation's LLM runs on this machine.
 
 Decided once, when the pipeline starts, from the server of the LLM service's client. A server that
-cannot be determined counts as remote, and so does one on this machine that is asked through a proxy.
+cannot be determined counts as remote, and so does a local one reached through a proxy.
 """
 
 import urllib.request
@@ -21,13 +21,10 @@ REMIND = timedelta(days=1)
 class Locality:
     """Where the LLM runs.
 
-    Attributes:
-        local: It runs on this machine.
-        host: Its server, or its kind of service if the server cannot be determined; "" if unknown.
+    ``host`` is its server, or its kind of service if that cannot be determined; "" if unknown.
     """
 
     def __init__(self, local: bool, host: str = "") -> None:
-        """Set the place, and its name for users."""
         self.local, self.host = local, host
         self._reminded: datetime | None = None
 
@@ -40,11 +37,9 @@ class Locality:
 
 
 def locate(llm: Any, known: bool | None = None) -> Locality:
-    """Return where an LLM service runs. May resolve a name: do not call it on the event loop.
+    """Return where an LLM service runs, unless the application has set it (``known``).
 
-    Args:
-        llm: The service, None when none was found.
-        known: Whether it is local, as set by the application; None to look.
+    May resolve a name: do not call it on the event loop.
     """
     url = base_url(llm)
     host = _host(url) or (type(llm).__name__ if llm is not None else "")
@@ -58,13 +53,9 @@ def base_url(llm: Any) -> str:
 
 
 def same_server(one: str, other: str) -> bool:
-    """Return whether two URLs name one server: the same port of one host, or of this machine.
+    """Return whether two base URLs name one server: the same port of one host, or of this machine.
 
-    Args:
-        one: A base URL, may be empty.
-
-    Returns:
-        False for a URL that cannot be parsed.
+    False for a URL that is empty or cannot be parsed.
     """
     hosts = [_host(one), _host(other)]
     ports = {host.rpartition(":")[2] for host in hosts}

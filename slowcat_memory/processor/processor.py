@@ -1,7 +1,7 @@
-"""The Pipecat processor: what applications call, and its life: set up, process frames, clean up.
+"""The Pipecat processor: the application's API and its lifecycle: setup, frames, cleanup.
 
-What happens to a turn is in ``turn``; a turn whose frame never comes here is logged when the user
-aggregator reports it (``frames``), and so are the agent's words (``reply``).
+``turn`` handles user turns; ``frames`` logs turns whose frame never arrives here, when the user
+aggregator reports them; ``reply`` logs the agent's words.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     - on_command(processor, command, outcome): a voice command was executed, or refused.
     - on_memory_created, on_memory_updated, on_memory_retired(processor, event): idle work made,
       changed or superseded a memory. The event has its id, kind, scope and job, and no text.
-    - on_memory_trouble(processor, error): memory cannot work, or cannot save; the agent goes on.
+    - on_memory_trouble(processor, error): memory cannot work, or cannot save; the agent continues.
 
     Example::
 
@@ -89,7 +89,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         add_instruction: bool = True,
         **overrides: Unpack[Overrides],
     ) -> None:
-        """Choose the store and the user. Nothing is opened before the pipeline starts.
+        """Set the store and the user. Nothing is opened before the pipeline starts.
 
         Args:
             user_id: The namespace: a person, or people who share one memory.
@@ -99,7 +99,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             speakers: Scopes by STT speaker id, with ``[people] scopes = "each"``; any other
                 speaker is a guest.
             llm_is_local: Whether the LLM runs on this machine, for local-only memories; None to
-                look at its client's base URL.
+                use its client's base URL.
             add_instruction: Add the one line that explains the block to the system instruction.
             **overrides: ``path``, ``embedding_model``, ``hot_cache_size``, ``memory_token_budget``
                 and ``context_llm_endpoint`` override the configuration, see ``Overrides``; others
@@ -137,15 +137,12 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     # ---------------------------------------------------------------- what applications call
 
     def tools(self, *only: str) -> list[FunctionSchema]:
-        """Return the tools by which the LLM queries the memory.
+        """Return the tools by which the LLM queries the memory; the LLM service registers them.
 
         Call it before the pipeline starts: ``LLMContext(tools=memory.tools())``.
 
         Args:
             *only: Some of ``slowcat_memory.tools.functions.NAMES``; none for all.
-
-        Returns:
-            Schemas with their handlers, which the LLM service registers by itself.
 
         Raises:
             ConfigError: There is no such tool.
@@ -156,7 +153,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return made
 
     def tool_call(self) -> Call | None:
-        """Return the state that a tool's call works on; None where memory does not work."""
         return self._live.tool_call() if self._live else None
 
     @property
@@ -178,7 +174,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             person: The user, if people have scopes of their own; see ``speaker``.
 
         Returns:
-            A few lines, "" when there is nothing to say.
+            A few lines, "" if there is nothing to include.
         """
         scope = self._audience.greeted_scope(person)
         if not scope:
@@ -200,16 +196,16 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         expires: datetime | None = None,
         quiet: bool = True,
     ) -> Memory | None:
-        """Let the agent bring something up by itself, once, in a later ``session_context``.
+        """Queue something for the agent to bring up once, in a later ``session_context``.
 
         Args:
-            text: The subject, for the LLM to say in its own words.
+            text: The subject; the LLM words it.
             priority: 0 to 1; the highest is used first.
             expires: When it is no longer worth saying; None for as configured.
-            quiet: Keep it during the quiet hours.
+            quiet: Hold it back during the quiet hours.
 
         Returns:
-            The memory; None when it is not taken.
+            The memory; None when it is not queued.
 
         Raises:
             ValueError: The text is empty, the priority out of range, or it has expired already.
@@ -233,33 +229,33 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
         Args:
             user_id: An STT speaker id, or a scope in ``speakers``; anything else is a guest. "" to
-                go by the transcripts.
+                use the transcripts' speaker.
         """
         self._speaker = user_id
         if self._live:
             self._live.log.set_speaker(user_id)
 
     def off_the_record(self) -> None:
-        """Keep nothing of what anybody says from now on; recall goes on.
+        """Stop keeping what is said; recall continues.
 
         It lasts until ``back_on_the_record``, and no longer than the conversation.
         """
         self._off_record.set(True)
 
     def back_on_the_record(self) -> None:
-        """Keep what is said again."""
+        """Resume keeping what is said."""
         self._off_record.set(False)
 
     async def rewarm(self, *, again: bool = False) -> bool:
-        """Make a local LLM read the conversation ahead, by a request for one token.
+        """Make a local LLM process the conversation ahead of time, by a request for one token.
 
-        The request is dropped the moment somebody speaks.
+        The request is cancelled the moment somebody speaks.
 
         Args:
-            again: Send it for a conversation that was read ahead before and has not changed.
+            again: Repeat it for an unchanged conversation.
 
         Returns:
-            Whether the LLM has read it; False also while somebody speaks, or when it failed.
+            Whether the LLM has processed it; False also while somebody speaks, or when it failed.
         """
         llm, users = self._neighbours.llm, self._neighbours.user_aggregator
         if llm is None or users is None:
@@ -268,7 +264,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return await self._warming.warm(llm, users.context, again=again, reading=reading)
 
     def disconnected(self) -> None:
-        """End the session because the client has gone; it is resumed if the client returns soon."""
+        """End the session because the client disconnected; resumed if it returns soon."""
         if self._live:
             self._live.log.disconnected()
 
@@ -318,7 +314,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return live
 
     async def _subscribe(self, engine: MemoryEngine) -> None:
-        """Follow idle work: its events, and its use of the conversation's LLM server."""
         url, other = base_url(self._neighbours.llm), engine.config.thinking.url
         if await asyncio.to_thread(same_server, url, other):
             rewarm = partial(self.rewarm, again=True)
@@ -343,7 +338,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         try:
             if live:
                 live.log.disconnected()
-            self._off_record.set(False)  # nothing of it outlives the conversation
+            self._off_record.set(False)  # it must not outlive the conversation
             await self._engine_handle.close()
         except SlowcatError as error:
             logger.error(f"{self}: closing the memory failed: {error}")
@@ -369,7 +364,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     # ---------------------------------------------------------------- frames
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        """Recall for a new user turn; pass everything on, but the context of a voice command."""
+        """Recall for a new user turn; pass everything on except the context of a voice command."""
         await super().process_frame(frame, direction)
         if isinstance(frame, InputAudioRawFrame):  # fifty a second: the shortest way
             await self.push_frame(frame, direction)
@@ -395,6 +390,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             await self.stop_processing_metrics(end_time=result.timing[1])
 
     def _warm_at_start(self) -> None:
-        """Make a local LLM read its instructions: 280 to 510 ms off the first reply."""
+        """Warm up a local LLM's system prompt: 280 to 510 ms off the first reply."""
         if self._locality.local:
             self._guard.spawn(self.rewarm())

@@ -1,4 +1,4 @@
-"""The agent's half of an exchange: logged as it was spoken, announced once it is durable."""
+"""The agent's replies: logged as spoken, announced once durable."""
 
 import asyncio
 
@@ -13,34 +13,27 @@ class Replies:
     """Tracks one pending reply at a time. Use it on the event loop."""
 
     def __init__(self, conversation: Conversation, guard: Guard) -> None:
-        """Start with no pending reply."""
         self._conversation, self._guard = conversation, guard
         self._done = asyncio.Event()
         self._done.set()
         self._interrupted = False
 
     def expect(self) -> None:
-        """A user turn was logged: its reply is pending."""
         self._done.clear()
 
     def begin(self) -> None:
-        """The LLM is about to be asked: its reply is not interrupted yet."""
+        """Reset the interruption: the LLM is about to be called."""
         self._interrupted = False
 
     def interrupt(self) -> None:
-        """An interruption came: it cuts off a pending reply."""
         self._interrupted = not self._done.is_set()
 
     def end_silent(self) -> None:
-        """The reply ended before a word of it was spoken."""
+        """End a reply of which nothing was spoken."""
         self._done.set()
 
     def log(self, text: str, *, interrupted: bool | None = None) -> None:
-        """Log what the agent spoke.
-
-        Args:
-            interrupted: Whether it was cut off; None to go by the interruptions seen.
-        """
+        """Log what the agent spoke; ``interrupted`` None means to use the interruptions seen."""
         cut = self._interrupted if interrupted is None else interrupted
         logged = self._conversation.agent_said(text, interrupted=cut)
         self._done.set()

@@ -1,11 +1,10 @@
-"""A user turn: logged, recalled for, and given its block, before the LLM is asked.
+"""Handles a user turn: log it, recall for it, and place its block, before the LLM is called.
 
-Theory of operation. Every user turn, spoken or typed, comes here as an ``LLMContextFrame`` going
-downstream whose last user message is an object not seen before. (Greetings, re-runs and empty-turn
-recovery bring no new one; the follow-up of a tool goes upstream, past the memory.) At that moment,
-in this order:
+Every user turn, spoken or typed, comes here as an ``LLMContextFrame`` going downstream whose last
+user message is an object not seen before. (Greetings, re-runs and empty-turn recovery bring no new
+one; the follow-up of a tool goes upstream, past the memory.) Then, in this order:
 
-1. a voice command is executed and answered, and the LLM is not asked; else
+1. a voice command is executed and answered, and the LLM is not called; else
 2. the words are logged (no await: an interruption may cancel this task at the first one);
 3. memories are recalled, the only await, bounded by the deadline;
 4. the block is written in front of the words, in the shared context (no await until the push).
@@ -13,8 +12,8 @@ in this order:
 So a turn that is interrupted during recall is kept, and nothing is half done. An exception is
 reported once and costs the turn its memories, never its reply.
 
-A turn that may yet be withdrawn (*speculated*) is recalled for and not logged; when it is confirmed,
-its words are in the real context, and its block goes there.
+A turn that may yet be withdrawn (*speculated*) is recalled for and not logged; once confirmed, its
+words are in the real context, and its block is placed there.
 """
 
 import time
@@ -43,12 +42,7 @@ from slowcat_memory.runtime.recall.query import Recollection
 
 
 class TurnResult(Struct, frozen=True):
-    """What became of a context on its way to the LLM.
-
-    Attributes:
-        answered: It was a voice command; the LLM must not be asked.
-        timing: When recall began and ended; None without recall.
-    """
+    """Whether a context was an answered command (do not call the LLM), and the recall's times."""
 
     answered: bool = False
     timing: tuple[float, float] | None = None
@@ -59,7 +53,6 @@ class Turns:
 
     Attributes:
         spoken: The coming turn was spoken.
-        count: User turns so far.
         realtime: The LLM answers before a turn's words are known; a turn then counts when the user
             starts to speak, else when it is logged.
     """
@@ -72,38 +65,30 @@ class Turns:
         replies: Replies,
         prefetch: Prefetch | None,
     ) -> None:
-        """Start with no turn.
-
-        Args:
-            deps: What the conversation's parts share.
-            replies: Notified that a reply is pending.
-            prefetch: What was recalled ahead; None if nothing is.
-        """
         self.spoken, self.count, self.realtime = False, 0, False
         self._deps, self._messages = deps, deps.messages
         self._conversation, self._commands, self._replies = conversation, commands, replies
         self._recall = TurnRecall(deps, conversation, prefetch)
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
         self._speculated: tuple[Recollection, Packed] | None = None  # what was recalled for it
-        self._command_held = False  # it is a command, executed when the turn is confirmed
+        self._command_held = False  # it is a command, to be executed when the turn is confirmed
 
     @property
     def speculates(self) -> bool:
-        """Whether the turn that is being answered may yet be withdrawn."""
+        """Whether the current turn may yet be withdrawn."""
         return self._speculating is not None
 
     def was_spoken(self, text: str) -> bool:
-        """Return whether these words were heard since the last turn."""
         return self.spoken or self._conversation.was_heard(text)
 
     def user_starts_speaking(self) -> None:
-        """Count a turn where a realtime service answers it before it is known."""
+        """Count a turn that a realtime service answers before its transcript is known."""
         self.count += self.realtime
 
     async def before_reply(self, frame: LLMContextFrame) -> TurnResult:
-        """Log a context's new user message, execute it if it is a command, else recall for it.
+        """Log a context's new user message; execute it if it is a command, else recall for it.
 
-        Never raises, but for a cancellation.
+        Never raises, except for a cancellation.
         """
         started = time.time()
         self._replies.begin()
@@ -120,7 +105,7 @@ class Turns:
                 return TurnResult(answered=True)
             if command is not None and await self._obey(command, message, text):
                 return TurnResult(answered=True)
-            if self._messages.is_handled(message):  # the answer to a command failed
+            if self._messages.is_handled(message):  # the reply to a command failed
                 return TurnResult()
             recalled = await self._recall_into(message, text, context, speculation)
             return TurnResult(timing=(started, time.time()) if recalled else None)
@@ -130,7 +115,6 @@ class Turns:
             return TurnResult()
 
     async def _obey(self, command: Command, message: dict, text: str) -> bool:
-        """Execute a command; return False if the LLM has a rest of the turn to answer."""
         turn = None
         if not command.rest:
             self._messages.mark_handled(message)
@@ -173,10 +157,10 @@ class Turns:
         """Log a message, once; never raises.
 
         Args:
-            channel: Spoken or typed; None to go by what was heard.
+            channel: Spoken or typed; None to derive it from what was heard.
 
         Returns:
-            Its turn; None if it says nothing, is off the record, or could not be logged.
+            Its turn; None if it is empty, off the record, or could not be logged.
         """
         try:
             return self._log(message, text, channel)
@@ -208,7 +192,6 @@ class Turns:
         return self._deps.audience.readable(asking)
 
     def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
-        """Write the block in front of a message, and announce it."""
         self._recall.place(message, found, packed)
         guard = self._deps.guard
         if turn:
@@ -216,9 +199,9 @@ class Turns:
         guard.notify("on_memory_recalled", found, packed)
 
     def confirm(self) -> None:
-        """Log a speculated turn that holds: its words enter the real context without a frame.
+        """Log a confirmed speculated turn: its words enter the real context without a frame.
 
-        The same block goes in front of them there, so that the context stays what the LLM saw.
+        Its block is placed there too, so that the context stays what the LLM saw.
         """
         if self._speculated is None or self._deps.neighbours.user_aggregator is None:
             return
@@ -232,7 +215,7 @@ class Turns:
         self._place(message, found, packed, turn)
 
     async def confirm_command(self) -> None:
-        """Execute a command that was held until its turn was confirmed: no other frame brings it."""
+        """Execute a command held until its turn was confirmed: no other frame follows."""
         if not self._command_held:
             return
         self._command_held = False
@@ -244,7 +227,7 @@ class Turns:
             await self._obey(command, message, text)
 
     def withdraw(self) -> None:
-        """Drop what was recalled for a speculated turn: the user goes on speaking."""
+        """Drop what was recalled for a withdrawn turn: the user continues speaking."""
         self._speculating = self._speculated = None
         self._command_held = False
 
@@ -255,10 +238,9 @@ class TurnRecall:
     def __init__(
         self, deps: ConversationDeps, conversation: Conversation, prefetch: Prefetch | None
     ) -> None:
-        """Start with no block in the context."""
         self._deps, self._conversation, self._prefetch = deps, conversation, prefetch
         self._visible, self._blocks = deps.visible, PlacedBlocks()
-        self._stripped_for: tuple[str, ...] | None = None  # the scopes whose blocks may stand
+        self._stripped_for: tuple[str, ...] | None = None  # the scopes whose blocks may stay
 
     async def recall(
         self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
@@ -266,12 +248,9 @@ class TurnRecall:
         """Recall, and pack the block.
 
         Args:
-            context: What the LLM is to read; blocks of other scopes are removed from it.
-            turn: The turn, None if it was not logged.
+            context: The LLM's context; blocks of other scopes are removed from it.
+            turn: None if it was not logged.
             scopes: Readable scopes, the speaker's first; empty to recall nothing.
-
-        Returns:
-            The memories, and the block.
         """
         start = time.perf_counter()
         self._strip_others(context.messages, scopes)
@@ -291,7 +270,7 @@ class TurnRecall:
     async def _find(
         self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
     ) -> Recollection:
-        """Recall what is not visible; once more if a summary meanwhile removed what was."""
+        """Recall what is not visible; repeat if a summary meanwhile removed visible text."""
         found = Recollection()
         for _ in range(2):
             visible, standing = self._visible.memories, list(map(id, context.messages))
@@ -320,12 +299,14 @@ class TurnRecall:
             self._blocks.add(found, packed)
 
     def _strip_others(self, messages: Sequence[Any], scopes: tuple[str, ...]) -> None:
-        """Remove memories of other scopes from the context when another user speaks."""
         deps = self._deps
         wanted = deps.audience.apart and deps.config.people.strip_on_change
         if not wanted or scopes == self._stripped_for:
             return
-        standing = [*messages, *deps.neighbours.messages]  # a withdrawn turn's are a copy
+        standing = [
+            *messages,
+            *deps.neighbours.messages,
+        ]  # a withdrawn turn has a copy
         self._add_visible(self._blocks.strip(standing, scopes, deps.engine.pack))
         self._stripped_for = scopes
 

@@ -1,13 +1,13 @@
-"""Makes a local LLM read the conversation ahead, by asking it for one token while nobody speaks.
+"""Warms up a local LLM: makes it process the conversation while no one speaks, for one token.
 
-A local server caches what it read of one prompt. The first request of a process waits for
-connections and models besides; idle work on the same server evicts the cache, and the next turn
-then waits for the whole conversation to be read again. Asking for a single token, as the pipeline
-starts and after each burst of idle work, moves both out of the way.
+A local server caches the prompt it processed. The first request of a process also waits for
+connections and models; idle work on the same server evicts the cache, and the next turn then waits
+for the whole conversation to be processed again. A request for a single token, at the pipeline's
+start and after each burst of idle work, avoids both waits.
 
-The request is Pipecat's own ``run_inference``: the same system instruction, messages and tools as
-the next turn's, so the next request begins with exactly what was read. It is dropped the moment
-somebody speaks, and its errors never matter.
+The request is Pipecat's own ``run_inference`` with the system instruction, messages and tools of
+the next turn, so that the next request has the same prefix. It is cancelled the moment somebody
+speaks, and its errors are ignored.
 """
 
 import asyncio
@@ -40,16 +40,15 @@ _TURN_FRAMES = (
 
 
 class Warming:
-    """Reads one conversation ahead. Use it on the event loop."""
+    """Warms up one conversation's LLM. Use it on the event loop."""
 
     def __init__(self) -> None:
-        """Start with no request, and nobody speaking."""
         self._user_speaks = self._llm_answers = False
-        self._warmed = ""  # key of the messages that the LLM has read
+        self._warmed = ""  # key of the messages that the LLM has processed
         self._request: asyncio.Future | None = None
 
     def see(self, kind: type[Frame]) -> None:
-        """Follow who speaks, by the kinds of frames; whoever starts cancels a request."""
+        """Track who speaks, by the kinds of frames; any start of speech cancels a request."""
         if not issubclass(kind, _TURN_FRAMES):
             return
         self.stop()
@@ -59,11 +58,10 @@ class Warming:
             self._user_speaks = not issubclass(kind, UserStoppedSpeakingFrame)
 
     def answer_ended(self) -> None:
-        """The agent's turn is over."""
+        """Mark the end of the agent's turn."""
         self._llm_answers = False
 
     def stop(self) -> None:
-        """Cancel the running request, if any."""
         if self._request:
             self._request.cancel()
 
@@ -75,15 +73,15 @@ class Warming:
         again: bool = False,
         reading: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> bool:
-        """Ask for one token.
+        """Request one token.
 
         Args:
-            again: Something else has used the LLM since it last read this.
+            again: The LLM has served other requests since it last processed this.
             reading: Wraps the request, to keep others from the LLM meanwhile.
 
         Returns:
-            Whether the LLM has read it now: False while somebody speaks or is answered, for what
-            it has read already, and when the request was dropped or failed.
+            Whether the LLM has processed it now: False while somebody speaks or is answered, if it
+            had been processed already, and when the request was cancelled or failed.
         """
         key = _key(context.messages)
         if self._user_speaks or self._llm_answers or self._request:
@@ -95,7 +93,7 @@ class Warming:
             with reading():
                 await asyncio.wait((request,))
         finally:
-            request.cancel()  # when we are cancelled ourselves
+            request.cancel()  # when this task is cancelled itself
             self._request = None
         if request.cancelled():
             return False
@@ -111,14 +109,10 @@ def rewarm_after_idle(
     rewarm: Callable[[], Coroutine[Any, Any, Any]],
     spawn: Callable[[Coroutine[Any, Any, Any]], None],
 ) -> Callable[[], None]:
-    """Read the conversation again after each burst of idle work that asked the LLM.
+    """Warm up the conversation again after each burst of idle work that used the LLM.
 
-    A burst may evict the cache many times; the conversation is read once, when it is over. Call
-    this on the conversation's event loop.
-
-    Args:
-        rewarm: Reads the conversation, unless somebody speaks.
-        spawn: Starts a task on the event loop.
+    A burst may evict the cache many times; the conversation is processed once, when it is over.
+    Call this on the conversation's event loop.
     """
     loop, spent = asyncio.get_running_loop(), _tokens_read(engine)
 
@@ -132,7 +126,7 @@ def rewarm_after_idle(
 
 
 def _tokens_read(engine: MemoryEngine) -> int:
-    """Return how much idle work had the LLM read; upkeep reads nothing."""
+    """Return the prompt tokens of idle work so far; upkeep uses none."""
     return engine.metrics.counts().get("idle_tokens_in", 0)
 
 

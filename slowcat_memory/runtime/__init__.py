@@ -1,1 +1,1 @@
-"""The user spoke: give me context, now."""
+"""The live path: logs a conversation, recalls for each turn, and executes voice commands."""

@@ -14,7 +14,7 @@ from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.core.text.normalize import clean, fingerprint
 
 Message = Any
-# Only in front: further on, the tag is something that a user wrote.
+# Only at the start: further on, the tag is a user's text.
 _BLOCK = re.compile(rf"({re.escape(OPEN)}\n.*?\n{re.escape(CLOSE)})\s*", re.S)
 
 
@@ -24,7 +24,7 @@ def last_user_message(messages: Sequence[Message]) -> dict | None:
 
 
 def message_saying(messages: Sequence[Message], words: str) -> dict | None:
-    """Return the newest user message with exactly these words, with or without a block."""
+    """Return the newest user message with exactly these words, ignoring its block."""
     for message in _user_messages(messages):
         if without_block(message_text(message)).strip() == words.strip():
             return message
@@ -58,12 +58,7 @@ def _part_text(part: Any) -> str:
 
 
 def prefix(message: dict, block: str) -> None:
-    """Write a block in front of a message's words, in place.
-
-    Args:
-        message: A user message without a block.
-        block: From ``core.render.memory_block``.
-    """
+    """Write a block in front of the words of a user message without one, in place."""
     content = message.get("content")
     if isinstance(content, list):
         content.insert(0, {"type": "text", "text": block})
@@ -72,7 +67,6 @@ def prefix(message: dict, block: str) -> None:
 
 
 def block_of(message: dict) -> str:
-    """Return the block in front of a message, "" if there is none."""
     found = _BLOCK.match(message_text(message))
     return found[1] if found else ""
 
@@ -83,10 +77,9 @@ def without_block(text: str) -> str:
 
 
 def strip_memories(messages: Iterable[Message]) -> list[Message]:
-    """Copy messages without our blocks, for an application that keeps its own history.
+    """Copy messages without their blocks, for an application that keeps its own history.
 
-    Returns:
-        New messages; those without a block are the same objects.
+    Messages without a block are returned as the same objects.
     """
     return [
         {**message, "content": _stripped(message["content"])}
@@ -108,24 +101,23 @@ def _stripped(content: Any) -> Any:
 class Visible:
     """Memories and words that the LLM can still read in its context, so that they are not repeated.
 
-    Recomputed from the present messages: what a summary or the application removed from the
-    context may be offered again, and what it put back as an equal copy may not.
+    Recomputed from the present messages: what a summary or the application removed may be offered
+    again, and what it restored as an equal copy may not.
     """
 
     def __init__(self) -> None:
-        """Start with nothing visible."""
         # By a message's id, holding the message itself, so that the id is not reused.
         self._read: dict[int, tuple[Message, str, str]] = {}  # its fingerprint and its block
         self._logged: dict[int, tuple[Message, frozenset[str]]] = {}
-        self._blocks: dict[str, frozenset[str]] = {}  # memories, by the block that holds them
+        self._blocks: dict[str, frozenset[str]] = {}  # memory ids, by block
 
     def add_block(self, message: Message, block: str, memories: Iterable[str]) -> None:
-        """Remember which memories, by id, stand in the block of a message."""
+        """Record the memories, by id, in the block of a message."""
         self._blocks[block] = frozenset(memories)
         self._read.pop(id(message), None)
 
     def add_logged(self, message: Message, memories: Iterable[str]) -> None:
-        """Remember which memories, by id, a user message was logged as."""
+        """Record the memories, by id, that a user message was logged as."""
         self._logged[id(message)] = (message, frozenset(memories))
 
     def holds(self, message: Message, memories: Iterable[str]) -> bool:
@@ -134,12 +126,11 @@ class Visible:
         return bool(block) and not self._blocks.get(block, frozenset()).isdisjoint(memories)
 
     def discard(self, message: Message) -> None:
-        """Drop what is known of a message whose content was removed."""
+        """Drop the record of a message whose content was removed."""
         self._read.pop(id(message), None)
         self._logged.pop(id(message), None)
 
     def refresh(self, messages: Sequence[Message]) -> None:
-        """Recompute from the context's present messages."""
         present = {id(message): message for message in messages if isinstance(message, dict)}
         self._read = {
             key: self._read.get(key) or _read(message) for key, message in present.items()
@@ -155,12 +146,11 @@ class Visible:
 
     @property
     def memories(self) -> frozenset[str]:
-        """Ids of the memories that stand in the context, in blocks or as user messages."""
+        """Ids of the memories in the context, in blocks or as user messages."""
         return self.said.union(*self._blocks.values())
 
     @property
     def words(self) -> frozenset[str]:
-        """Fingerprints of the messages in the context."""
         return frozenset(words for _, words, _ in self._read.values() if words)
 
 

@@ -1,1 +1,1 @@
-"""Functions offered to the conversation's LLM: what it may call, with which arguments, and the answers."""
+"""Functions offered to the conversation's LLM: schemas, arguments and answers."""

@@ -1,7 +1,7 @@
 """Tools by which the LLM queries the memory: ``LLMContext(tools=memory.tools())``.
 
 The schemas carry their handlers, so that any LLM service registers them, realtime ones included.
-Handlers run on a thread: the event loop waits for no disk. Descriptions are short, for small models.
+Handlers run on a thread, off the event loop. Descriptions are short, for small models.
 """
 
 import asyncio
@@ -37,10 +37,10 @@ NO_MEMORY: dict[str, Any] = {"error": "There is no memory right now."}
 
 
 class ToolHost(Protocol):
-    """The conversation that tools belong to: the processor."""
+    """The processor, as the tools see it."""
 
     def tool_call(self) -> Call | None:
-        """Return the state that a call works on; None where memory does not work."""
+        """Return the state for a call; None where memory does not work."""
 
 
 def memory_tools(memory: ToolHost, only: Iterable[str] = ()) -> list[FunctionSchema]:

@@ -1,7 +1,7 @@
 """Executes the LLM's tool calls, without Pipecat: plain arguments in, a small plain answer out.
 
-An answer is read by a small model and spoken aloud: a few lines with names and dates in words,
-inside a token budget, harmless as a prompt. Wrong arguments are explained to the model in a
+A small model reads the answer and it is spoken aloud: a few lines with names and dates in words,
+inside a token budget, safe inside a prompt. Wrong arguments are explained to the model in a
 sentence, so that it can call again.
 """
 
@@ -80,11 +80,11 @@ KINDS: dict[str, type[Arguments]] = {
 }
 
 
-MOST, TOKENS = 8, 400  # memories of an answer, and their estimated size
+MOST, TOKENS = 8, 400  # memories of an answer, and their estimated size in tokens
 FEW = 5  # memories that one call may forget
 AGREED = 3  # user turns within which the user may agree
 LONGEST = 2000  # characters of a statement to remember
-FLUSH_S = 2.0  # what was just said may still be on its way to the disk
+FLUSH_S = 2.0  # recent turns may not be on disk yet
 PINNED = "pinned"
 NOTHING = "Nothing found. Say that you do not remember; do not guess."
 NOBODY = "There is no memory for whoever speaks now."
@@ -93,7 +93,7 @@ UNSURE = "None of these surely answers it. Do not guess."
 
 
 class Unclear(Exception):
-    """The arguments make no sense; its message is for the model."""
+    """The arguments are invalid; the message is for the model."""
 
 
 class Proposal(Struct, frozen=True):
@@ -101,7 +101,7 @@ class Proposal(Struct, frozen=True):
 
     Attributes:
         turn: Number of the user turn that asked for it.
-        turn_id: Its log id, 0 where it was not known yet.
+        turn_id: Its log id, 0 if it was not known yet.
         memories: Ids of what would be forgotten.
         lines: The same, in words.
     """
@@ -113,15 +113,13 @@ class Proposal(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """One call, and the state at the moment it came.
+    """One call, and the state when it was made.
 
     Attributes:
-        engine: The memory.
         scope: The namespace; "" for guests and several speakers, who have no memory.
-        turn: Number of the user turn that is being answered. A realtime service answers before the
-            turn is known: there, a turn counts when the user starts to speak.
-        turn_id: Its log id, 0 where it is not known yet.
-        now: The time.
+        turn: Number of the current user turn. With a realtime service, which answers before the
+            turn is known, a turn counts when the user starts to speak.
+        turn_id: Its log id, 0 if it is not known yet.
         hidden: Memories that are the user's own messages in the LLM's context.
         local: The LLM runs on this machine.
         keeps: The conversation is on the record.
@@ -141,15 +139,10 @@ class ToolCalls:
     """Executes the calls of one conversation."""
 
     def __init__(self) -> None:
-        """Start with no proposal to forget."""
         self._proposals: dict[str, Proposal] = {}  # by scope
 
     def answer(self, name: str, arguments: Any, call: Call) -> dict[str, Any]:
-        """Execute a call. Blocks, and never raises.
-
-        Returns:
-            The answer for the LLM: small, plain JSON.
-        """
+        """Execute a call and return small, plain JSON for the LLM. Blocks, and never raises."""
         kind = KINDS[name]
         if not call.scope:
             return {"error": NOBODY}
@@ -163,13 +156,12 @@ class ToolCalls:
             return {"error": f"Wrong arguments: {error}."}
         except Unclear as error:
             return {"error": str(error)}
-        except Exception as error:  # the conversation goes on without an answer
+        except Exception as error:  # the conversation continues without an answer
             call.engine.metrics.count("failures")
             logger.error(f"the tool {name} failed: {type(error).__name__}")
             return {"error": "The memory cannot be used right now."}
 
     def search_memory(self, call: Call, asked: Search) -> dict[str, Any]:
-        """Return memories for a query."""
         query = _words(asked.query, "query")
         since = self._time(call, asked.since, "since")
         until = self._time(call, asked.until, "until")
@@ -186,7 +178,6 @@ class ToolCalls:
         return self._found(call, found.hits)
 
     def remember(self, call: Call, asked: Remember) -> dict[str, Any]:
-        """Keep a statement; return it as kept."""
         if not call.keeps:
             raise Unclear(OFF_RECORD)
         text = _words(asked.text, "text")
@@ -196,7 +187,7 @@ class ToolCalls:
         return {"kept": neutralise(kept.text)}
 
     def forget(self, call: Call, asked: ForgetWhat) -> dict[str, Any]:
-        """Propose what to forget; forget it once the user has agreed in a turn of their own."""
+        """Propose what to forget; forget it once the user has agreed in a later turn."""
         if asked.confirm:
             return self._confirmed(call)
         what = _words(asked.what, "what")
@@ -239,7 +230,6 @@ class ToolCalls:
         }
 
     def facts_list(self, call: Call, asked: Nothing) -> dict[str, Any]:
-        """Return how many facts are known of each type."""
         found = Counter(kind for memory in self._facts(call) for kind in _types(memory))
         return {"types": dict(sorted(found.items()))}
 
@@ -258,7 +248,6 @@ class ToolCalls:
         return {"facts": lines, **({"note": f"{left} more are not shown."} if left else {})}
 
     def memory_as_of(self, call: Call, asked: AsOf) -> dict[str, Any]:
-        """Return what was believed at a time."""
         query = _words(asked.query, "query")
         time = self._time(call, asked.date, "date")
         if time is None:
@@ -299,7 +288,6 @@ class ToolCalls:
         return {"memories": lines, **doubt}
 
     def _lines(self, call: Call, memories: Sequence[Memory]) -> list[str]:
-        """Render memories as lines, as many as fit into an answer."""
         limit, zone = call.engine.config.pack.memory_tokens, call.engine.zone
         lines: list[str] = []
         used = 0
@@ -312,11 +300,7 @@ class ToolCalls:
         return lines
 
     def _time(self, call: Call, text: str, name: str) -> tuple[datetime, datetime] | None:
-        """Parse a date, or words for a time; None for an empty text.
-
-        Returns:
-            Its first moment, and the first after it.
-        """
+        """Parse a date or time expression to its start and (excluded) end; None for ""."""
         if not text.strip():
             return None
         zone = call.engine.zone
@@ -349,7 +333,7 @@ def _chunks_about(call: Call, since: int) -> list[str]:
 
 
 def _types(memory: Memory) -> tuple[str, ...]:
-    """Return the types under which a memory is listed: none for a chunk that is not pinned."""
+    """Return the types under which a memory is listed: none for an unpinned chunk."""
     kind = memory.kind.partition("/")[2] or memory.kind
     own = () if memory.kind == CHUNK or turn_of(memory.id) else (kind,)
     return (*own, PINNED) if memory.pinned else own

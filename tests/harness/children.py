@@ -1,4 +1,4 @@
-"""Children that may die: forked from a harness process, which has no threads and no open store."""
+"""Child processes that may be killed: forked from a process without threads or open store."""
 
 import json
 import os
@@ -24,16 +24,16 @@ class Child:
         self.heard = b""
 
     def wait_first(self) -> None:
-        """Wait until it has said something."""
+        """Wait for its first output."""
         self.heard += os.read(self._out, 1 << 16)
 
     def wait_for(self, word: bytes) -> None:
-        """Wait until it has said this."""
+        """Wait until it has reported this."""
         while word not in self.heard:
             self.wait_first()
 
     def kill_after(self, seconds: float) -> None:
-        """Let it work, then kill it; read on meanwhile, so that the pipe never blocks it."""
+        """Kill it after some seconds; read its output meanwhile, so that it never blocks."""
         deadline = time.monotonic() + seconds
         os.set_blocking(self._out, False)
         while time.monotonic() < deadline:
@@ -45,7 +45,7 @@ class Child:
         os.set_blocking(self._out, True)
 
     def finish(self) -> tuple[bytes, int]:
-        """Read what is left and reap: everything it said, and the signal that ended it, or 0."""
+        """Read the rest and reap: return all output, and the signal that ended it, or 0."""
         while piece := os.read(self._out, 1 << 16):
             self.heard += piece
         os.close(self._out)
@@ -67,7 +67,7 @@ def _run_and_exit(
 
 
 def ask(run: Callable[[], Any]) -> Any:
-    """Compute something in a child; None when it died of it."""
+    """Compute something in a child; None if the child died."""
     child = Child(lambda into: os.write(into, json.dumps(run()).encode()) and None)
     said, died = child.finish()
     return json.loads(said) if said and not died else None

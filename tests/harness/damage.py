@@ -1,8 +1,8 @@
-"""Is every damaged file recognised, and no healthy one accused?
+"""Checks that every damaged file is recognised, and no healthy one is reported.
 
 Files are cut, zeroed and flipped; in a child that may die of it, the canary judges, and a reader
-that knows what is in there says whether it is right. Healthy stores are churned (puts, deletes,
-overflow pages, forgetting) and left without a close.
+that knows the contents checks the verdict. Healthy stores are churned (puts, deletes, overflow
+pages, forgetting) and left without a close.
 """
 
 import argparse
@@ -24,7 +24,7 @@ WAYS = ("cut", "zero", "flip")
 
 
 def churn(path: Path, seed: int, rounds: int) -> None:
-    """Fill a store and leave it as a kill would; to be run in a child."""
+    """Fill a store and leave it as a kill would; run in a child."""
     rng = random.Random(seed)
     store = Store.open(path, options=OPTIONS)
     for n in range(1, rounds + 1):
@@ -66,14 +66,14 @@ def verdict(path: Path) -> int:
 
 
 def rows(path: Path) -> list:
-    """Every row of every table: what is left of a cut file may lack nothing but free pages."""
+    """Every row of every table: a cut file may lack nothing but free pages."""
     with Store.open(path, options=OPTIONS, readonly=True) as store:
         with store._env.reading() as (txn, handles):
             return [repr(list(txn.cursor(handles[table]))) for table in sorted(handles)]
 
 
 def contents(path: Path) -> list:
-    """Everything that can be read, and how much could not."""
+    """Everything that can be read, and the count of what could not."""
     with Store.open(path, options=OPTIONS, readonly=True) as store, store.snapshot() as snapshot:
         events = [repr(event) for event in snapshot.events()]
         by_scope = [event.id for event in snapshot.events("anna")]

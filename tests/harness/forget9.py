@@ -1,11 +1,11 @@
-"""Does forgetting survive a ``kill -9``, and does it leave no byte behind?
+"""Checks that forgetting survives a ``kill -9``, and leaves no byte behind.
 
-A child appends turns and forgets some, reporting both, and is killed at a random moment, often in
-the middle of a compaction. What was reported as saved must be there, what was reported as forgotten
-must be gone, from every snapshot and from every file of the folder; what was begun but not reported
-may be either, but when it is gone its bytes must be gone too once the store is open again. Meanwhile a
-thread ages what was said: the bytes must not be in an unpacked block or a dictionary either. What idle
-jobs make of the turns, before and too late, is held to the same.
+A child appends turns and forgets some, reporting both, and is killed at a random moment, often
+during a compaction. What was reported as saved must be there; what was reported as forgotten must
+be gone, from every snapshot and from every file of the folder; what was begun but not reported may
+be either, but if it is gone its bytes must be gone too once the store is open again. Meanwhile a
+thread moves the tiers: the bytes must not be in an unpacked block or a dictionary either. The same
+is required of what idle jobs make of the turns, before and too late.
 """
 
 import argparse
@@ -30,11 +30,11 @@ from tests.harness.children import Child
 from tests.support.dictionary_blocks import pack_with_dictionary
 
 SAID = struct.Struct(">cQ")
-FIRST = 80  # turns before the first forgetting: enough to train a dictionary of an earlier version
+FIRST = 80  # turns before the first forget: enough to train a dictionary of an earlier version
 
 
 def work(path: Path, into: int, seed: int, control: str) -> None:
-    """Append, age and forget for ever; ``control`` "erase" leaves the bytes, "tiers" dictionaries."""
+    """Append, age and forget forever; ``control``: "erase" leaves bytes, "tiers" dictionaries."""
     rng = random.Random(seed)
     with fault(control):
         store = Store.open(path)
@@ -56,12 +56,12 @@ def work(path: Path, into: int, seed: int, control: str) -> None:
                 n = rng.choice(risky if risky and rng.random() < 0.5 else live)
                 live.remove(n)
                 _forget(store, n, into)
-                thinking.think(store, n)  # a step that began before the forgetting
+                thinking.think(store, n)  # a step that began before the forget
 
 
 @contextmanager
 def fault(control: str) -> Iterator[None]:
-    """Plant the fault that is to be found."""
+    """Plant the fault to be found."""
     if control == "erase":
         with mock.patch.object(copy, "erase_if_due", lambda env: True):
             yield

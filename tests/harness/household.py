@@ -1,7 +1,7 @@
-"""A household with one agent: three people, what they share, a guest, and words off the record.
+"""A household with one agent: three people, a shared scope, a guest, and turns off the record.
 
-Every utterance carries words that nobody else has (`qanna17x`), so that whoever sees a word knows
-whose it is. Whatever is read is looked at for words of others (`Leak`).
+Every utterance has words unique to its speaker (`qanna17x`), so that any text that is read can be
+searched for words of others (`Leak`).
 """
 
 import asyncio
@@ -42,22 +42,22 @@ NOTHING = Packed("", (), 0)
 
 
 class Leak(AssertionError):
-    """Somebody's words were seen where they do not belong."""
+    """Somebody's words were found in another's memory."""
 
 
 def whose(seen: Any) -> set[str]:
-    """Tell whose words are in something that was read."""
+    """Return the speakers whose words are in a text."""
     plain = seen if isinstance(seen, str) else repr(seen)
     return set(WORD.findall(plain))
 
 
 def may_hold(scope: str) -> set[str]:
-    """Tell whose words may be in what is a scope's: the agent tells people of the household's."""
+    """Return the speakers whose words may be in a scope; the household's may be in any."""
     return {scope, HOME} if scope in PEOPLE else {scope}
 
 
 class Household:
-    """The engine, one conversation, and what happened so far."""
+    """The engine, one conversation, and the counts so far."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.rng, self.clock, self.done = random.Random(seed), FixedClock(), Counter[str]()
@@ -115,27 +115,27 @@ class Household:
     # ---------------------------------------------------------------- words
 
     def sentence(self, owner: str) -> str:
-        """Make a sentence that everybody might say, with words that only one has."""
+        """Make a common sentence with words that only one speaker has."""
         thing, more = self.rng.sample(THINGS, 2)
         owner = OFF if self.between_us else owner
         mine = [f"q{owner}{self.number()}x" for _ in range(2)]
         return f"the {thing} of {mine[0]} and the {more} are {mine[1]}"
 
     def question(self) -> str:
-        """Ask for something, half the time by a word that somebody has."""
+        """Ask a question, half the time with a speaker's unique word."""
         thing = self.rng.choice(THINGS)
         owner = self.rng.choice((*PEOPLE, HOME, GUEST))
         named = f" q{owner}{self.rng.randint(1, max(1, self.words))}x" * self.rng.randint(0, 1)
         return f"where is the {thing}{named}"
 
     def clean(self, seen: Any, allowed: Iterable[str], where: str) -> None:
-        """Raise when words of others are in something that was read."""
+        """Raise if words of others are in a text that was read."""
         self.done["looked"] += 1
         if strange := whose(seen) - set(allowed):
             raise Leak(f"{where}: words of {sorted(strange)}")
 
     def leaves(self, hits: Iterable[Hit]) -> None:
-        """Raise when what is local-only is among what may leave this machine."""
+        """Raise if a local-only memory is among hits that may leave this machine."""
         if any(hit.memory.local_only for hit in hits):
             raise Leak("a local-only memory leaves this machine")
 
@@ -191,10 +191,10 @@ class Household:
             return set()
         return {HOME, *asking} if len(asking) == 1 else {HOME}
 
-    # ---------------------------------------------------------------- what is thought
+    # ---------------------------------------------------------------- idle work
 
     def think(self, llm: ScriptedLLM | None) -> None:
-        """Let every job do what is due, and look at what it was told: one person's words a prompt."""
+        """Do all idle work, and check its prompts: one person's words in each."""
         self.engine.drain()
         self.engine.store.flush(None)
         if self.rng.random() < 0.3:
@@ -208,7 +208,7 @@ class Household:
                 raise Leak(f"{prompt.job} is told words of {sorted(seen)} at once")
 
     def look_at_thoughts(self) -> None:
-        """Look at what is kept of each scope, its head, contexts and keys."""
+        """Check each scope's derived memories, preamble, contexts and keys."""
         with self.engine.store.snapshot() as snapshot:
             for scope in (*PEOPLE, HOME, GUEST):
                 mine = may_hold(scope)
@@ -222,13 +222,13 @@ class Household:
         for scope in (*PEOPLE, HOME, GUEST):
             self.clean(self.engine.session_context(scope, local=True), may_hold(scope), "a head")
 
-    # ---------------------------------------------------------------- what is there
+    # ---------------------------------------------------------------- stored data
 
     def hits(self, scope: str) -> list[Hit]:
         return self.engine.search(self.question(), scope, 5, local=True).hits
 
     def look_into_caches(self) -> None:
-        """Look for what was said off the record, once it is over."""
+        """Search the caches for words off the record, once that is over."""
         self.engine.drain()
         known = {*PEOPLE, HOME, GUEST}
         self.clean([*self.engine.wiring.tokenizer._known], known, "the tokenizer's cache")
@@ -238,7 +238,7 @@ class Household:
             raise Leak("queries of off the record are in the embedder's cache")
 
     def look_everywhere(self) -> None:
-        """Look through each scope's log, export, index and files, the logs, and the caches."""
+        """Check each scope's log, export, index and files, the logs, and the caches."""
         self.look_into_caches()
         self.engine.store.flush(None)
         with self.engine.store.snapshot() as snapshot:
@@ -261,14 +261,14 @@ class Household:
         self.clean(msgspec.json.encode(self.engine.stats()).decode(), (), "statistics")
 
     def count(self, scope: str, memories: int) -> None:
-        """An index holds what its scope holds, and nothing to be filtered out afterwards."""
+        """An index must hold its scope's memories only, so that nothing needs filtering."""
         loaded = next((n for n in self.engine.wiring.namespaces if n.scope == scope), None)
         if loaded is not None and len(loaded.searcher) != memories:
             raise Leak(f"the index of {scope} holds {len(loaded.searcher)}, not {memories}")
 
 
 class Ears:
-    """Hears what is logged at INFO and above."""
+    """Collects log lines at INFO and above."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines

@@ -1,7 +1,7 @@
-"""Nobody reads what another said: random operations on a household's memory.
+"""Checks isolation between users: random operations on a household's memory.
 
-Three people, what they share, a guest and spans off the record; after each read, no word of anybody
-else may be in it, and at the end not in any index, file, cache or log line either::
+Three people, a shared scope, a guest and spans off the record; after each read, no word of another
+person may be in it, and at the end not in any index, file, cache or log line either::
 
     python -m tests.harness.isolation --operations 10000 --seed 7
     python -m tests.harness.isolation --control union
@@ -80,7 +80,7 @@ def remember(home: Household) -> None:
 
 
 def pin(home: Household) -> None:
-    """Pin one's own, and try another's by its id."""
+    """Pin an own memory, and try another's by its id."""
     mine, other = home.rng.sample((*PEOPLE, HOME), 2)
     for hit in home.hits(mine)[:1]:
         home.engine.mark(mine, hit.memory.id, pinned=home.rng.random() < 0.5)
@@ -150,13 +150,13 @@ def seal(home: Household) -> None:
 
 
 def think(home: Household) -> None:
-    """Let idle jobs run, by rules or with an LLM that repeats all it reads, and look at what comes."""
+    """Run idle jobs, by rules or with an LLM that repeats its input, and check the results."""
     home.think(ScriptedLLM(parrot) if home.rng.random() < 0.7 else None)
     home.look_at_thoughts()
 
 
 def look_back(home: Household) -> None:
-    """Ask for an overview, and what tools tell of people and of lately."""
+    """Ask for an overview, and call the tools about people and recent times."""
     scope = home.rng.choice((*PEOPLE, HOME))
     for text in ("What did we talk about lately?", "What did we talk about yesterday?"):
         found = home.runner.run(home.engine.recall(text, scope))
@@ -180,7 +180,7 @@ def reopen(home: Household) -> None:
     home.open()
 
 
-# How often each happens, of a thousand operations.
+# Frequency of each, per thousand operations.
 OPERATIONS: dict[Callable[[Household], None], int] = {
     say: 360,
     say_together: 80,
@@ -207,7 +207,7 @@ OPERATIONS: dict[Callable[[Household], None], int] = {
 
 @contextmanager
 def shared_cache() -> Iterator[None]:
-    """Recall remembers what it found for a text, whoever asks."""
+    """Recall caches results by text, whoever asks."""
     found: dict[str, Any] = {}
     run = pipeline.Pipeline.run
 
@@ -221,7 +221,7 @@ def shared_cache() -> Iterator[None]:
 
 @contextmanager
 def post_filter() -> Iterator[None]:
-    """One index for all, and what is not one's own is taken out of what is found."""
+    """One index for all, with foreign hits filtered out afterwards."""
     take = Indexer._index_turns
 
     def to_all(self: Any, turns: Any) -> None:
@@ -240,7 +240,7 @@ def _everybody(self: Any, scopes: Any) -> tuple[str, ...]:
 
 
 def _first(self: Any, scopes: Any) -> tuple[str, ...]:
-    """Read to several people what the first of them may read."""
+    """Several speakers may read what the first of them may."""
     return () if GUEST in scopes else (scopes[0], HOME)
 
 
@@ -250,7 +250,7 @@ def _unsplit(text: str, heard: Any, typed: Any) -> Any:
 
 @contextmanager
 def nosy() -> Iterator[None]:
-    """A job that reads every scope, and keeps what it read in the one that it works for."""
+    """A job that reads every scope, and writes what it read into its own."""
     summarise = SummaryJob.step
 
     async def step(self: Any, task: Any, context: Any) -> Any:
@@ -286,17 +286,14 @@ CONTROLS: dict[str, Callable[[], Any]] = {
 def run(
     folder: Path, operations: int, seed: int, control: str = "", but: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Do random operations.
+    """Run random operations; return counts of operations and checks, and the leak, if any.
 
     Args:
         folder: For the store.
         operations: How many.
         seed: Of the choice.
         control: The planted leak, "" for none.
-        but: Operations to leave out.
-
-    Returns:
-        How often each was done, how often something was looked at, and the leak, if any.
+        but: Operations to exclude.
     """
     chosen = {work: n for work, n in OPERATIONS.items() if work.__name__ not in but}
     started, leak = time.monotonic(), ""

@@ -1,10 +1,10 @@
-"""Does idle work survive a ``kill -9``: is every task done once, or dead, and none lost?
+"""Checks that idle work survives a ``kill -9``: every task is done once, or dead, and none is lost.
 
-A child says things, and thinks about them with the real loop: a job finds a task for each turn, and
-makes one memory of each. Some turns cannot be thought about, some fail once or twice. The child is
-killed at a random moment, again and again; then one that is left alone ends the work. Every turn
-must then have its memory, made by one applied step, or a dead task; and at each kill no memory may
-be there beside its waiting task, and no turn behind the cursor without one of the two.
+A child appends turns and does idle work with the real loop: a job makes a task for each turn, and a
+memory of each. Some tasks always fail, some fail once or twice. The child is killed at a random
+moment, again and again; then one that is not killed ends the work. Every turn must then have its
+memory, made by one applied step, or a dead task; and at each kill no memory may exist beside its
+waiting task, and no turn behind the cursor without one of the two.
 """
 
 import argparse
@@ -36,8 +36,8 @@ from tests.harness.children import Child
 OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.002, backoff_s=0.002)
 STORE = StoreOptions(map_size_gib=1 / 16, runs_keep=100_000, durability="relaxed")
 PAUSE_S = 0.004  # between two turns: about what a step takes
-PIECE = 5  # turns that one plan looks at
-HOPELESS, SHAKY = 11, 5  # every so many turns: one that never, one that at first cannot be used
+PIECE = 5  # turns read by one plan
+HOPELESS, SHAKY = 11, 5  # every so many turns: one that always fails, one that fails at first
 
 
 class Nothing(Struct, frozen=True):
@@ -73,7 +73,7 @@ class Noting:
 
 
 class Torn:
-    """The fault that is to be found: a store to which result and end go one after the other."""
+    """The fault to be found: a store that writes the result and the task's end separately."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -89,7 +89,7 @@ class Torn:
 
 
 def loop_over(store: Any) -> IdleLoop:
-    """Make the real loop; nobody speaks."""
+    """Make the real loop, with an open gate."""
     parts = JobDeps(store=store, upkeep=None, clock=lambda: datetime.now(UTC), zone=UTC,
                   scopes=lambda: ["anna"])  # type: ignore[arg-type]  # fmt: skip
     gate = IdleGate(IdleOptions(grace_s=0.0))
@@ -97,7 +97,7 @@ def loop_over(store: Any) -> IdleLoop:
 
 
 def work(path: Path, into: int, control: bool) -> None:
-    """Speak and think for ever; report once that begins."""
+    """Append and do idle work forever; report once at the start."""
     store = Store.open(path, options=STORE)
     with store.snapshot() as snapshot:
         said = snapshot.last_id()
@@ -114,7 +114,7 @@ def work(path: Path, into: int, control: bool) -> None:
 
 
 def look(store: Store) -> Counter[str]:
-    """Look at what a kill left."""
+    """Check the store that a kill left."""
     with store.snapshot() as snapshot:
         facts = {n for memory in snapshot.memories("anna") for n in memory.sources}
         waiting = {int(task.key) for task in snapshot.tasks(state="waiting")}

@@ -1,9 +1,9 @@
-"""Does an acknowledged exchange survive a ``kill -9``?
+"""Checks that an acknowledged exchange survives a ``kill -9``.
 
 A child appends exchanges (a user's turn and the agent's, one transaction) and reports each as soon
-as its receipt is done. It is killed at a random moment; the store is opened again and must hold
-every reported exchange, no half of one, and rows that agree with each other. Meanwhile a thread ages
-what was said, from rows to warm blocks to cold ones: each turn must be in exactly one place.
+as its ack resolves. It is killed at a random moment; the store is opened again and must hold every
+reported exchange, no half of one, and consistent rows. Meanwhile a thread moves turns from rows to
+warm blocks to cold ones: each turn must be in exactly one place.
 """
 
 import argparse
@@ -24,8 +24,8 @@ from tests.harness import samples, tiers
 from tests.harness.children import Child
 
 ACK = struct.Struct(">Q")
-LOOK_BACK = 400  # events: what ageing may have moved since the last kill
-IN_FLIGHT = 6  # exchanges that wait for their receipt: some share a transaction
+LOOK_BACK = 400  # events: what the tier mover may have moved since the last kill
+IN_FLIGHT = 6  # exchanges that wait for their ack: some share a transaction
 
 
 def exchange(first: int) -> list[Turn]:
@@ -37,7 +37,7 @@ def exchange(first: int) -> list[Turn]:
 
 
 def work(path: Path, into: int, control: str) -> None:
-    """Append and age for ever; ``control`` "early" reports what is not on disk yet."""
+    """Append and age forever; ``control`` "early" reports what is not on disk yet."""
     with tiers.rows_go_first() if control == "ageing" else nullcontext():
         _work(path, into, control == "early")
 
@@ -63,10 +63,10 @@ def _work(path: Path, into: int, early: bool) -> None:
 
 
 class Tally(Counter):
-    """What was found, by name."""
+    """Findings, by name."""
 
     def look(self, store: Store, acked: set[int], after: int) -> int:
-        """Compare a reopened store with what was reported; returns the last id."""
+        """Compare a reopened store with what was reported; return the last id."""
         self["accused"] += store.opened.moved_aside is not None
         with store.snapshot() as snapshot:
             events = list(snapshot.events(after=after))
@@ -98,7 +98,7 @@ def run(kills: int, seed: int, control: str, path: Path) -> dict:
     for kill in range(kills):
         child = Child(lambda into: work(path, into, control))
         child.wait_first()
-        # The planted fault of ageing kills itself, as soon as it has come so far.
+        # The planted fault of the tier mover kills itself at the critical point.
         child.kill_after(1.0 if control == "ageing" else rng.uniform(0.001, 0.12))
         said, died = child.finish()
         assert died, "the child ended by itself"

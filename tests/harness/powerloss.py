@@ -1,10 +1,10 @@
-"""Does an acknowledged exchange survive a power loss?
+"""Checks that an acknowledged exchange survives a power loss.
 
-A traced child appends, derives, ages, forgets, and says what is acknowledged. From its calls we build
-what a disk may hold after the power went at a random moment: what was flushed is there; of what
-was not, each block of 4096 bytes is there, is lost, or is torn at a sector, in any order. Renames
-and new names that no flush of the folder made durable keep some prefix. A store opened on such an
-image must hold everything that was acknowledged and nothing of what was forgotten.
+A traced child appends, derives, ages, forgets, and reports what is acknowledged. From its calls we
+build what a disk may hold after a power loss at a random moment: what was flushed is there; of the
+rest, each block of 4096 bytes is there, is lost, or is torn at a sector, in any order. Renames and
+new names that no flush of the folder made durable keep some prefix. A store opened on such an image
+must hold everything that was acknowledged and nothing that was forgotten.
 """
 
 import argparse
@@ -35,7 +35,7 @@ OPTIONS = StoreOptions(map_size_gib=0.0625)
 
 
 def work(path: Path, said: int, mode: str) -> None:
-    """Append, derive and forget, saying what is acknowledged."""
+    """Append, derive and forget, reporting what is acknowledged."""
     options = StoreOptions(
         map_size_gib=0.0625, durability="relaxed" if mode == "relaxed" else "full"
     )
@@ -68,7 +68,7 @@ def _one(store: Store, n: int, said: int) -> None:
 
 
 class Disk:
-    """What the calls up to a moment may have left behind."""
+    """What the calls up to a moment may have left on disk."""
 
     def __init__(self, calls: list[Call], inode: int, rng: random.Random, style: str) -> None:
         self._calls = calls
@@ -137,7 +137,7 @@ NAMING: dict[str, Callable[[dict[str, int], Call], object]] = {
 
 
 class Promise:
-    """What was said up to a moment."""
+    """What was reported up to a moment."""
 
     def __init__(self, calls: list[Call]) -> None:
         said = [SAID.unpack(call.data) for call in calls if call.kind == "say"]
@@ -147,7 +147,7 @@ class Promise:
 
 
 def judge(path: Path, promise: Promise) -> dict:
-    """Open an image, in a child that may die of it."""
+    """Open and check an image, in a child that may die of it."""
     if canary.main(["check", str(path / folder.DATA)]) != canary.WHOLE:
         return {"corrupt": 1, "lost": 0, "undead": 0}
     with Store.open(path, options=OPTIONS) as store:

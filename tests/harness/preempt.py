@@ -1,8 +1,8 @@
-"""Idle work is off the server within 50 ms of somebody's first sound, and never beside a reply.
+"""Checks that idle work leaves the server within 50 ms of somebody's first sound.
 
-Random interruptions of a thinker by people who speak into a real pipeline, seen from the server's
-side (``benchmarks/preempt.py``). With a control that must be caught: a thinker whose gate nobody
-tells what goes on.
+Random interruptions of idle work by users speaking into a real pipeline, measured at the server
+(``benchmarks/preempt.py``). No idle request may run beside a reply. With a control that must be
+caught: idle work whose gate receives no activity.
 
     python -m tests.harness.preempt --interruptions 200
 """
@@ -19,17 +19,14 @@ from benchmarks import common, preempt
 def broken(
     arm: str, interruptions: int, folder: Path, seed: int = common.SEED, by: str = "max"
 ) -> list[str]:
-    """Interrupt, and say which laws did not hold.
+    """Interrupt; return the broken laws, with their figures.
 
     Args:
         arm: Of ``preempt.ARMS``.
         interruptions: How often somebody begins to speak.
         folder: For a store.
         seed: Of the moments.
-        by: Which figure is judged; "p50" on a machine that does other things besides.
-
-    Returns:
-        What was broken, with its figures; nothing when all is well.
+        by: Which figure is judged; "p50" on a machine with other load.
     """
     found = preempt.measure(arm, folder, interruptions, seed)
     gone, laws = found["gone"], []

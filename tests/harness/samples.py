@@ -1,4 +1,4 @@
-"""Records that can be checked at sight: all of a record follows from its number."""
+"""Records whose content follows from their number, so that each can be checked alone."""
 
 import random
 from datetime import UTC, datetime, timedelta

@@ -1,11 +1,10 @@
-"""A day in the life of a memory, in minutes: nothing grows without need, and nothing is lost.
+"""A day of a memory, simulated in minutes: nothing grows needlessly, and nothing is lost.
 
-People talk in sessions, recall, and have things forgotten; in the gaps idle work is done with a
-scripted LLM, of whose answers every tenth is a fault. The clock is simulated, all else is the
-product: engine, store, indexes, idle loop, jobs. Checked in the end: memory and file stay flat, the
-queue is empty, every turn is there or forgotten and described or given up with a trace, and the
-index equals one that is made anew. With two controls that must be caught: a leak, and a task that
-is called done without its outcome.
+Users talk in sessions, recall, and forget; in the gaps idle work is done with a scripted LLM, a
+tenth of whose answers are faults. The clock is simulated, the rest is the product: engine, store,
+indexes, idle loop, jobs. Checked in the end: memory and file stay flat, the queue is empty, every
+turn is there or forgotten and described or given up with a trace, and the index equals a rebuilt
+one. With two controls that must be caught: a leak, and a task marked done without its result.
 
     python -m tests.harness.soak                        # 24 hours, 2,000 turns
     python -m tests.harness.soak --hours 2 --turns 150
@@ -84,7 +83,7 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class Time(FixedClock):
-    """Goes on when somebody waits, and never else."""
+    """A clock that advances only when somebody waits."""
 
     def __init__(self) -> None:
         super().__init__(BEGAN)
@@ -98,7 +97,7 @@ class Time(FixedClock):
 
 
 class Soak:
-    """One memory, and those who use it."""
+    """One memory and its users."""
 
     def __init__(self, folder: Path, hours: float, turns: int, seed: int, control: str) -> None:
         self.hours, self.turns, self.control = hours, turns, control
@@ -117,10 +116,10 @@ class Soak:
         self.grown: list[tuple[float, float]] = []  # simulated hours, megabytes
         self.leaked: list[bytearray] = []
         self.batches = 0
-        self.unanswered: set[int] = set()  # turns that an answer in order said nothing about
+        self.unanswered: set[int] = set()  # turns that a valid answer omitted
 
     def open(self) -> MemoryEngine:
-        """Open the memory, thinking by the simulated clock."""
+        """Open the memory, with idle work on the simulated clock."""
         engine = MemoryEngine(
             self.config, clock=self.time, embedder=HashEmbedder(dim=32), llm=self.llm
         )
@@ -139,13 +138,13 @@ class Soak:
         return engine
 
     def lose(self, batch: WriteBatch) -> WriteBatch:
-        """Call a task done without its outcome: the control."""
+        """Mark a task done without its result: the control."""
         self.batches += bool(batch.contexts)
         lost = batch.contexts and not self.batches % LOST_EVERY
         return replace(batch, contexts=(), keys=(), vectors=()) if lost else batch
 
     def reply(self, prompt: Prompt) -> Any:
-        """Describe the turns that are asked about, or fail in one of the ways of a server."""
+        """Describe the requested turns, or fail in one of a server's ways."""
         found = re.findall(r"^Write about the turns (.*)\.$", prompt.user, re.M)
         if self.chance.random() < FAULTS:
             fault = self.chance.choice(
@@ -185,7 +184,7 @@ class Soak:
             self.weigh()
             behind = (number + 1) * gap - self.time.seconds()
             self.time.advance(max(0.0, behind))
-        self.time.advance(3600 * 24)  # whatever was put off may be tried again
+        self.time.advance(3600 * 24)  # postponed tasks may be tried again
         self.engine.think()
         self.weigh()
 
@@ -240,7 +239,7 @@ class Soak:
         )
 
     def weigh(self) -> None:
-        """Measure what is this process's alone: mapped files are the system's to keep."""
+        """Measure the process's private memory: mapped files belong to the system's cache."""
         gc.collect()
         own = psutil.Process().memory_info().rss / 2**20 - mapped_mb()
         self.grown.append((self.time.seconds() / 3600, own))
@@ -248,7 +247,7 @@ class Soak:
     # ------------------------------------------------------------------- the laws
 
     def slope(self) -> float:
-        """Megabytes an hour, by least squares, once warm; the last hours of nothing left out."""
+        """Megabytes an hour, by least squares, after warm-up, including the last hours."""
         warm = [at for at in self.grown[:-1] if at[0] >= WARM_UP * self.hours]
         if len(warm) < 3:
             return 0.0
@@ -268,19 +267,19 @@ class Soak:
         return [f"queue: {len(waiting)} tasks wait still"] if waiting else []
 
     def losses(self) -> list[str]:
-        """Say which turns are not there, or neither described nor given up with a trace."""
+        """Return turns that are missing, or neither described nor given up with a trace."""
         with self.engine.store.snapshot() as snapshot:
             there = {turn.id: turn.text for turn in snapshot.turns(SCOPE)}
             placed = {context.memory for context in snapshot.contexts(SCOPE)}
             dead = {id_ for task in snapshot.tasks(state="dead") for id_ in task.sources}
         wanted = {id_: text for id_, text in self.said.items() if id_ not in self.forgotten}
-        traced = dead | self.unanswered  # who answers nothing twice is asked no third time
+        traced = dead | self.unanswered  # turns omitted twice are not requested again
         plain = [id_ for id_ in there if chunk_id(id_) not in placed and id_ not in traced]
         laws = [] if there == wanted else [f"lost: {len(wanted.keys() - there.keys())} turns"]
         return laws + ([f"undescribed: {len(plain)} turns"] if plain else [])
 
     def index(self) -> list[str]:
-        """Ask the index that grew, and one that is made anew of the log, the same questions."""
+        """Compare the grown index with a rebuilt one on the same questions."""
         questions = [self.words() for _ in range(QUESTIONS)]
         grown = [self.scores(question) for question in questions]
         self.engine.close()
@@ -293,10 +292,20 @@ class Soak:
     def scores(self, question: str) -> tuple[list[str], np.ndarray]:
         """Score every memory in every view.
 
-        Not the answers: a sealed part and a tail propose their best apart from each other, so that
-        two indexes of the same memories may fuse others, of which the best is the scale (measured:
-        the ten best are the same, their scores differ by 0.005 at most). Scores by words are those
-        with the mean length of now: sealed documents keep the one of their sealing.
+        <<<<<<< HEAD
+                Not the answers: a sealed part and a tail propose their best apart from each other, so that
+                two indexes of the same memories may fuse others, of which the best is the scale (measured:
+                the ten best are the same, their scores differ by 0.005 at most). Scores by words are those
+                with the mean length of now: sealed documents keep the one of their sealing.
+        ||||||| 5474b7e
+                Not the answers: a sealed part and a tail propose their best apart from each other, so that
+                two indexes of the same memories may fuse others, of which the best is the scale (measured:
+                the ten best are the same, their scores differ by 0.005 at most).
+        =======
+                Scores, not answers: a sealed part and a tail propose their best separately, so that two
+                indexes of the same memories may fuse others, of which the best is the scale (measured: the
+                ten best are the same, their scores differ by 0.005 at most).
+        >>>>>>> p4
         """
         namespace = self.engine.wiring.namespaces.get(SCOPE)
         namespace.wait_vectors()
@@ -317,7 +326,7 @@ class Soak:
 
 
 def _same(one: tuple[list[str], np.ndarray], other: tuple[list[str], np.ndarray]) -> bool:
-    """Tell whether all memories score the same, but for what half precision costs a cosine."""
+    """Return whether all memories score the same, within half precision of a cosine."""
     return one[0] == other[0] and np.allclose(one[1], other[1], atol=HALF, equal_nan=True)
 
 
@@ -329,7 +338,7 @@ def run(
     control: str = "",
     slope_mb_h: float = SLOPE_MB_H,
 ) -> tuple[list[str], Figures]:
-    """Live through some hours.
+    """Simulate some hours; return the broken laws, and what was measured.
 
     Args:
         folder: For the store.
@@ -337,10 +346,7 @@ def run(
         turns: How many are said.
         seed: Of everything.
         control: "leak" or "lost", which must be caught; "" for none.
-        slope_mb_h: How much memory may grow: more in a short run, which is never warm.
-
-    Returns:
-        Which laws did not hold, and what was measured.
+        slope_mb_h: How much memory may grow: more in a short run, which never warms up.
     """
     began = time.monotonic()
     soak = Soak(folder, hours, turns, seed, control)

@@ -1,4 +1,4 @@
-"""What idle jobs would make of a turn and of the one before it: each quotes both turns' own words."""
+"""What idle jobs would make of a turn and of the one before it: each quotes both turns."""
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def think(store: Store, n: int) -> Ack:
 
 
 def sources(snapshot: Snapshot) -> set[int]:
-    """Return the turns that anything of it was made from, the runs' own included."""
+    """Return the source turns of all of it, the runs' included."""
     made = [*snapshot.contexts("anna"), *snapshot.keys("anna"), *snapshot.tasks()]
     named = {int(run.task.rpartition("/")[2]) for run in snapshot.runs() if run.task}
     return {n for one in made for n in one.sources} | named

@@ -1,4 +1,4 @@
-"""Ageing in the crash harnesses: tiers so small that everything moves all the time."""
+"""Tier moves in the crash harnesses: tiers so small that everything moves all the time."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ def age(store: Store) -> None:
 
 
 def age_for_ever(store: Store) -> None:
-    """Age on a thread of its own, as long as the process lives."""
+    """Age on a thread of its own until the process ends."""
 
     def run() -> None:
         while True:
@@ -38,11 +38,7 @@ def age_for_ever(store: Store) -> None:
 
 
 def contents(store: Store, after: int = 0) -> tuple[bytes, int]:
-    """Read all that lies in blocks and dictionaries.
-
-    Args:
-        store: The store.
-        after: Only blocks from this number on.
+    """Read all blocks from number ``after`` on, and the dictionaries.
 
     Returns:
         Their unpacked bytes, and how many events are not in exactly one place.
@@ -76,7 +72,7 @@ def trained_on(store: Store) -> set[int]:
 
 @contextmanager
 def rows_go_first() -> Iterator[None]:
-    """Take rows away in one transaction; be killed before their block is written in the next.
+    """Delete rows in one transaction; be killed before their block is written in the next.
 
     By chance a kill seldom falls between the two.
     """
@@ -103,7 +99,7 @@ def rows_go_first() -> Iterator[None]:
 
 @contextmanager
 def dictionaries_stay() -> Iterator[None]:
-    """Forget, but leave dictionaries that were trained on it."""
+    """Forget, but keep dictionaries that were trained on it."""
     from slowcat_memory.store.blocks import removal
 
     kept = mock.patch.object(tier_mover.TierMover, "_drop_dictionaries", lambda mover, scope: None)

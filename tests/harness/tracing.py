@@ -1,7 +1,7 @@
-"""What a child writes, renames and flushes, in order: a system call tracer out of the library.
+"""Traces a child's writes, renames and flushes, in order: a system call tracer in pure Python.
 
-``strace`` would do; this needs nothing that is not on every Linux. Only the calls that change or
-flush files below one folder are kept, each when it returns, with what it wrote.
+Like ``strace``, without dependencies outside of Linux. Only the calls that change or flush files
+below one folder are kept, each when it returns, with the data it wrote.
 """
 
 import ctypes
@@ -58,11 +58,11 @@ class Call:
 
 
 class TracingRefused(Exception):
-    """This machine does not let us trace our own child."""
+    """This machine does not allow tracing our own child."""
 
 
 def trace(run: Callable[[int], None], folder: Path) -> list[Call]:
-    """Fork a child that runs ``run`` with a descriptor to say things to; returns its calls."""
+    """Fork a child that runs ``run`` with a descriptor to report to; return its calls."""
     numbers = NUMBERS.get(platform.machine())
     if os.uname().sysname != "Linux" or numbers is None:
         raise TracingRefused(f"no table of system calls for {os.uname().sysname}")

@@ -1,4 +1,4 @@
-"""Faults that a memory could have, planted from outside of it: each must be found."""
+"""Faults planted around a memory, from outside: each must be found."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ CONTROLS = (*IN_CONTEXT, *IN_LOG)
 
 
 class Engine:
-    """An engine seen by one processor: with a door before recall, and a fault in what is logged."""
+    """An engine seen by one processor: with a gate before recall, and a fault in what is logged."""
 
     def __init__(self, engine: MemoryEngine, door: Held, fault: str) -> None:
         self._engine, self._door, self._fault = engine, door, fault
@@ -30,7 +30,7 @@ class Engine:
         return getattr(self._engine, name)
 
     async def recall(self, *arguments: Any, **named: Any) -> Any:
-        """Wait at the door, and recall."""
+        """Wait at the gate, and recall."""
         await self._door.pass_through()
         return await self._engine.recall(*arguments, **named)
 
@@ -57,14 +57,14 @@ class Engine:
 
 
 class Spoiler(FrameProcessor):
-    """Stands behind the memory and spoils the context."""
+    """Runs after the memory and corrupts the context."""
 
     def __init__(self, fault: str) -> None:
         super().__init__()
         self._fault, self._kept = fault, ""
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        """Spoil a context on its way to the LLM."""
+        """Corrupt a context on its way to the LLM."""
         await super().process_frame(frame, direction)
         if isinstance(frame, LLMContextFrame) and direction is FrameDirection.DOWNSTREAM:
             if people := people_in(frame.context.messages):

@@ -1,6 +1,6 @@
-"""What must hold whatever happens in a conversation, judged from outside.
+"""Invariants of a conversation, checked from outside.
 
-Nothing of the processor is asked: only the requests as they arrived, the context, and the log.
+Only the requests as they arrived, the context, and the log are used, never the processor.
 """
 
 from collections import Counter
@@ -24,11 +24,11 @@ def people_in(messages: Sequence[Message]) -> list[Message]:
 
 
 class Laws:
-    """Judges one conversation.
+    """Checks one conversation.
 
     Attributes:
         faults: How often each law was broken.
-        tales: What happened then, for who debugs it.
+        tales: Details of each fault, for debugging.
     """
 
     def __init__(self) -> None:
@@ -40,16 +40,16 @@ class Laws:
         self._sent: dict[int, tuple[Message, Message]] = {}  # what was sent must not change
 
     def fault(self, name: str, tale: str) -> None:
-        """Note that a law was broken."""
+        """Record that a law was broken."""
         self.faults[name] += 1
         self.tales.append(f"{name}: {tale}")
 
     def shortened(self) -> None:
-        """Take note that the context was cut: no request continues the last one."""
+        """Record that the context was cut: no request continues the last one."""
         self._before = []
 
     def new_turn(self, messages: list[Message], said: Utterance, context: list[Message]) -> None:
-        """Judge the first request for a turn."""
+        """Check the first request for a turn."""
         self.turns += 1
         fresh = messages[len(self._before) :]
         *earlier, last = people_in(fresh) or [{}]
@@ -59,14 +59,14 @@ class Laws:
         if any(block_of(message) for message in earlier if self._before):
             self.fault("wrong", "a block on an older message")
         told = block_of(last) or (said.topic and _times(TOPICS[said.topic], messages))
-        if said.topic and not told:  # what people said before may come to mind first
+        if said.topic and not told:  # earlier turns may be recalled first
             self.fault("missing", f"nothing comes to mind of {said.topic}")
         self.continued(messages, context)
 
     def continued(self, messages: list[Message], context: list[Message] | None) -> None:
-        """Judge any request: what the LLM saw stands, and nothing stands there twice.
+        """Check any request: what the LLM saw is unchanged, and nothing is there twice.
 
-        A context of None is for a turn that may yet be withdrawn: nothing needs to follow on it.
+        A context of None is for a turn that may yet be withdrawn: nothing needs to follow it.
         """
         if messages[: len(self._before)] != self._before:
             self.fault("broken", "the prefix that the LLM saw has changed")
@@ -80,7 +80,7 @@ class Laws:
             self.unchanged(context)
 
     def held(self, provisional: list[Message], context: list[Message]) -> None:
-        """Judge a speculated turn that was confirmed: the context must be what the LLM saw."""
+        """Check a speculated turn that was confirmed: the context must be what the LLM saw."""
         real = people_in(context)[-1]
         if block_of(real) != block_of(provisional[-1]):
             self.fault("broken", "a confirmed turn has another block than the LLM saw")
@@ -88,14 +88,14 @@ class Laws:
         self.unchanged(context)
 
     def unchanged(self, context: list[Message]) -> None:
-        """Judge that no message changed after it was sent."""
+        """Check that no message changed after it was sent."""
         for message in people_in(context):
             _, then = self._sent.setdefault(id(message), (message, deepcopy(message)))
             if then != message:
                 self.fault("edited", f"{then} became {message}")
 
     def logged(self, log: list[Turn], people: list[Said], agent: list[tuple[str, bool]]) -> None:
-        """Judge what was kept: every word once, by whom it was said, and no word of ours."""
+        """Check the log: every word once, by its speaker, and no word of a block."""
         for turn in log:
             if OPEN in turn.text or CLOSE in turn.text or _told(turn.text):
                 self.fault("captured", turn.text)
@@ -118,5 +118,5 @@ def _times(word: str, messages: Sequence[Message]) -> int:
 
 
 def _told(text: str) -> bool:
-    """Tell whether a text holds what only a block can have told."""
+    """Return whether a text has content that only a block can have provided."""
     return any(word in text for word in TOPICS.values())

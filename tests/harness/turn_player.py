@@ -1,4 +1,4 @@
-"""Plays one script and keeps a plain account of it: who said what, and which request was for what."""
+"""Plays one script and records it: who said what, and which request was for which turn."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -28,42 +28,39 @@ from tests.harness.turn_laws import Laws, Said
 from tests.harness.turn_script import Script, Step, Utterance
 from tests.harness.turn_stage import PATIENCE_S, Stage
 
-KEPT = 2  # messages that a short summary leaves
+KEPT = 2  # messages that a short summary keeps
 
 
 class Held:
-    """A door in front of recall: an event for who stands before it, one to let them in."""
+    """A gate in front of recall: an event when a recall waits, one to release it."""
 
     def __init__(self) -> None:
         self.begun, self.open, self.shut = asyncio.Event(), asyncio.Event(), False
 
     async def pass_through(self) -> None:
-        """Wait at the door if it is shut."""
+        """Wait at the gate if it is closed."""
         if self.shut:
             self.begun.set()
             await self.open.wait()
 
     def close(self) -> None:
-        """Shut the door."""
         self.begun.clear()
         self.open.clear()
         self.shut = True
 
     def let_in(self) -> None:
-        """Open the door."""
         self.shut = False
         self.open.set()
 
 
 class Player:
-    """Plays the steps of a script, in order; each ends when all that it causes has happened."""
+    """Plays the steps of a script, in order; each ends when all its effects have happened."""
 
     def __init__(self, script: Script, stage: Stage, door: Held) -> None:
         self.script, self.stage, self.door, self.laws = script, stage, door, Laws()
         self.people: list[Said] = []
 
     async def play(self) -> None:
-        """Play it all."""
         for number, step in enumerate(self.script.steps):
             act: Callable[[Step], Awaitable[None]]
             act = getattr(self, f"_{step.kind.replace(' ', '_')}")
@@ -256,7 +253,7 @@ class Player:
         await self.stage.answered(before + 1)
 
     async def _type_quietly(self, step: Step) -> None:
-        """Text that nobody answers yet, and then a turn."""
+        """Add text without an answer, and then a turn."""
         self.people.append(("User", step.first.text, "text"))
         await self._append("user", step.first.text, run_llm=False)
         await self._say(Step("say", first=step.then))
@@ -332,7 +329,7 @@ class Player:
         await self.stage.answered(before + 1)
 
     async def _ask_for_summary(self, keep: int) -> bool:
-        """Ask Pipecat to summarise; False when there is too little to it."""
+        """Ask Pipecat to summarise; False when there is too little to summarise."""
         if len(self.stage.context.messages) <= keep:
             return False
         asked = self.stage.seen["summary asked"]

@@ -1,7 +1,7 @@
-"""Random scripts of turns: what people, recognisers and applications do to one conversation.
+"""Random scripts of turns: what people, STT and applications do to one conversation.
 
-A script follows from its seed. Words are chosen so that it is plain what must come to mind: the
-memory holds one fact for each topic, which no word but the topic's name leads to.
+A script follows from its seed. Words are chosen so that the expected recall is unambiguous: the
+memory holds one fact for each topic, which no word but the topic's name matches.
 """
 
 import random
@@ -59,11 +59,11 @@ WAYS = {
 
 
 class Utterance(Struct, frozen=True):
-    """What one turn of people says.
+    """One turn, possibly of several speakers.
 
     Attributes:
         parts: Who said what, in order: a final transcript each.
-        topic: What it is about, "" for chat.
+        topic: Its subject, "" for chat.
     """
 
     parts: tuple[tuple[str, str], ...]
@@ -71,22 +71,21 @@ class Utterance(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All of its words."""
         return " ".join(words for _, words in self.parts)
 
     def alone(self) -> "Utterance":
-        """The same, said by one person in one go."""
+        """The same, said by one person at once."""
         return Utterance(((self.parts[0][0], self.text),), self.topic)
 
 
 class Step(Struct, frozen=True):
-    """One thing that happens.
+    """One event of a script.
 
     Attributes:
-        kind: What.
-        way: How, of several ways.
+        kind: Its kind.
+        way: Its variant.
         first: What is said, if anything.
-        then: What is said next, by who interrupts or goes on.
+        then: What is said next, by an interrupting or continuing speaker.
     """
 
     kind: str
@@ -99,9 +98,9 @@ class Script(Struct, frozen=True):
     """One conversation.
 
     Attributes:
-        seed: What it follows from.
-        eager: Whether the recogniser predicts the end of turns.
-        steps: What happens.
+        seed: Its seed.
+        eager: Whether STT predicts the end of turns.
+        steps: Its events.
     """
 
     seed: int
@@ -110,12 +109,11 @@ class Script(Struct, frozen=True):
 
 
 def fact(topic: str) -> str:
-    """What is remembered of a topic."""
+    """The stored fact of a topic."""
     return f"{topic} belongs with {TOPICS[topic]}"
 
 
 def write(seed: int) -> Script:
-    """Write the script that follows from a seed."""
     rng = random.Random(seed)
     eager = rng.random() < 0.3
     kinds = [*ALWAYS, *(EAGER * 2 if eager else ())]
@@ -128,7 +126,7 @@ def write(seed: int) -> Script:
 
 
 def _utterance(rng: random.Random, said: list[Utterance]) -> Utterance:
-    """Choose what is said next: mostly of a topic, now and then word for word as before."""
+    """Choose the next utterance: mostly about a topic, sometimes a repetition."""
     if said and rng.random() < 0.2:
         return said[-1]
     topic = rng.choice(tuple(TOPICS)) if rng.random() < 0.7 else ""
@@ -138,7 +136,7 @@ def _utterance(rng: random.Random, said: list[Utterance]) -> Utterance:
 
 
 def _parts(rng: random.Random, text: str) -> tuple[tuple[str, str], ...]:
-    """Share a text among finals, and now and then among two people."""
+    """Divide a text among finals, and sometimes among two speakers."""
     words: Sequence[str] = text.split()
     speaker = rng.choice(SPEAKERS)
     if len(words) < 2 or rng.random() < 0.5:

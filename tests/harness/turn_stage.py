@@ -1,7 +1,7 @@
-"""A pipeline that a script is played through: real aggregators, real HTTP, an agent without a voice.
+"""The pipeline in which a script is played: real aggregators, real HTTP, an agent without a voice.
 
-The agent's replies say which request they answer. What a script needs to wait for is an event here:
-a turn's beginning and end, a frame that has come through, a request, a summary.
+The agent's replies name the request that they answer. Whatever a script waits for is an event here:
+a turn's beginning and end, a frame that has passed, a request, a summary.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class Stage(VoicePipeline):
     """The pipeline, and what has happened in it.
 
     Attributes:
-        seen: Frames that came to the pipeline's end, by type; ``"began"``, ``"ended"`` and
+        seen: Frames that reached the pipeline's end, by type; ``"began"``, ``"ended"`` and
             ``"summarised"`` count the events of those names.
         asked: The streamed requests: those of the conversation.
         next_reply: "story", "tool", or "" for a short one; used up by one request.
@@ -90,7 +90,7 @@ class Stage(VoicePipeline):
         return STORY if kind == "story" else f"Noted {len(self.asked)}."
 
     async def until(self, condition: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
-        """Wait until something holds, on the busiest machine."""
+        """Wait until a condition holds, even on a busy machine."""
         await super().until(condition, timeout_s)
 
     async def answered(self, request: int) -> None:
@@ -102,11 +102,11 @@ class Stage(VoicePipeline):
         await self.until(lambda: len(self.asked) >= request)
 
     async def until_interrupted(self, before: int) -> None:
-        """Wait until an interruption has come through, after so many."""
+        """Wait until an interruption, after so many, has passed the pipeline."""
         await self.until(lambda: self.seen[InterruptionFrame] > before)
 
     def words(self) -> int:
-        """How many pieces of replies have come to the agent's aggregator."""
+        """How many pieces of replies have reached the assistant aggregator."""
         return self.seen[LLMTextFrame]
 
     def _count(self, name: str) -> Any:

@@ -1,9 +1,9 @@
-"""Is each turn given its memories once, and kept once, whatever happens around it?
+"""Checks that each turn gets its memories once, and is stored once, whatever happens around it.
 
 Random scripts (interims, finals, interruptions, tools, eager ends of turns, typed text, re-runs,
-summaries, copies, two speakers, repeated words, empty turns) are played through Pipecat's aggregators,
-its OpenAI service and the real processor, against a scripted LLM on loopback. A plain model of the
-conversation says what must have reached the LLM and the log::
+summaries, copies, two speakers, repeated words, empty turns) are played through Pipecat's
+aggregators, its OpenAI service and the real processor, against a scripted LLM on loopback. A plain
+model of the conversation determines what must have reached the LLM and the log::
 
     python -m tests.harness.turns --scripts 1000
 
@@ -38,11 +38,11 @@ from tests.harness.turn_player import Held, Player
 from tests.harness.turn_script import TOPICS, Script, fact, write
 from tests.harness.turn_stage import Stage
 
-AT_ONCE = 6  # scripts of one process: while one waits for a timer, another goes on
+AT_ONCE = 6  # scripts of one process: while one waits for a timer, another runs
 
 
 async def play(engine: MemoryEngine, script: Script, control: str = "") -> Laws:
-    """Play a script in a namespace of its own, and judge it."""
+    """Play a script in a namespace of its own, and check it."""
     scope = f"s{script.seed}"
     _learn(engine, scope)
     door = Held()
@@ -88,15 +88,12 @@ def _log(engine: MemoryEngine, scope: str) -> list[Turn]:
 
 
 def run(seeds: list[int], control: str = "", tell: bool = False) -> Counter[str]:
-    """Play scripts in this process.
+    """Play scripts in this process; return the counts, faults by name.
 
     Args:
         seeds: Of the scripts.
         control: A fault to plant, "" for none.
-        tell: Whether to write what went wrong to standard error.
-
-    Returns:
-        What was counted, faults by their names.
+        tell: Whether to write details of faults to standard error.
     """
     logger.disable("pipecat")
     logger.disable("slowcat_memory")

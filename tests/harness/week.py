@@ -1,13 +1,15 @@
-"""A week of daily use, with kills: is every rollup there once, none twice, and are the cursors right?
+"""A week of daily use, with kills: every rollup exists once, and the cursors are right.
 
-Two people talk three times a day for seven days, one of them with an agent that a scripted LLM thinks
-for. After each session idle work is done, on a clock of its own; at random writes of the loop the
-process "dies": what was being written is written or is not, as a seed says, and everything else of
-the process is lost, the store opened anew. With ``--kill9`` children think, and are killed for good.
+Two people talk three times a day for seven days, one of them with an agent whose idle work has a
+scripted LLM. After each session idle work is done, on a clock of its own; at random writes of the
+loop the process "dies": the current write is applied or not, as a seed decides, and everything else
+of the process is lost, the store opened again. With ``--kill9`` children do idle work, and are
+really killed.
 
-At the end each session, each day and each week must have one summary that counts, that covers all of
-its sessions and nothing else, made by the LLM; no task may be left; and a second look must find nothing
-to do, which is what cursors are for. ``--control`` tears writes: all of a step but its summaries.
+At the end each session, each day and each week must have one current summary, that covers all of
+its sessions and nothing else, made by the LLM; no task may be left; and a second plan must find
+nothing due, which is what cursors are for. ``--control`` tears writes: all of a step but its
+summaries.
 """
 
 import argparse
@@ -48,11 +50,11 @@ SAID = (
 
 
 class Killed(BaseException):
-    """The process is gone."""
+    """The process was killed."""
 
 
 class OpenStore:
-    """A store at which the process dies now and then, before or after a write."""
+    """A store at which the process dies at times, before or after a write."""
 
     def __init__(self, store: Store, rng: random.Random, control: bool) -> None:
         self._store, self._rng, self._control = store, rng, control
@@ -79,7 +81,7 @@ def llm() -> ScriptedLLM:
 
 
 def talk(house: House, n: int, rng: random.Random) -> None:
-    """Have both people talk, the n-th time."""
+    """Let both people talk, the n-th time."""
     day, part = divmod(n, SESSIONS)
     at = MONDAY + timedelta(days=day, hours=5 * part)
     house.clock.now = at
@@ -89,7 +91,7 @@ def talk(house: House, n: int, rng: random.Random) -> None:
 
 
 def think(house: House, mortal: OpenStore, kills: int, rng: random.Random) -> int:
-    """Do all there is, dying on the way; how often it died."""
+    """Do all idle work, dying on the way; return how often it died."""
     died = 0
     while True:
         mortal.in_writes = rng.randrange(1, MOST_WRITES) if died < kills else 0
@@ -101,7 +103,6 @@ def think(house: House, mortal: OpenStore, kills: int, rng: random.Random) -> in
 
 
 def run(path: Path, days: int, kills: int, seed: int, control: bool = False) -> dict[str, int]:
-    """Play the week; see the module."""
     rng = random.Random(seed)
     store = Store.open(path, options=SMALL)
     mortal = OpenStore(store, rng, control)
@@ -116,7 +117,7 @@ def run(path: Path, days: int, kills: int, seed: int, control: bool = False) -> 
 
 
 def finish(house: House, mortal: OpenStore | None, days: int) -> dict[str, int]:
-    """Let the week end, and look at it."""
+    """End the week, and check it."""
     if mortal is not None:
         mortal.in_writes = 0
     house.clock.now = MONDAY + timedelta(days=days + 8)
@@ -136,7 +137,7 @@ def finish(house: House, mortal: OpenStore | None, days: int) -> dict[str, int]:
 
 
 def look(house: House, scope: str, days: int) -> Counter[str]:
-    """Compare what counts with what was said."""
+    """Compare current summaries with the turns."""
     tally, made = Counter[str](), house.made("", scope)
     wanted: dict[str, set[str]] = {}
     for n in range(days * SESSIONS):
@@ -166,7 +167,7 @@ def _cursors(house: House) -> list[Any]:
 
 
 def run_kill9(path: Path, days: int, kills: int, seed: int) -> dict[str, int]:
-    """Play it with children that are killed for good while they think."""
+    """Play it with children that are really killed during idle work."""
     rng, died, total = random.Random(seed), 0, days * SESSIONS
     for n in range(total):
         house = House(path, llm())

@@ -38,7 +38,7 @@ class Log(list):
 
 
 class Room:
-    """A conversation of everybody in one scope, or of each in their own."""
+    """A conversation with one scope for all, or one for each speaker."""
 
     def __init__(self, scopes: str = "each") -> None:
         self.log, self.clock, self.changes = Log(), FixedClock(), []

@@ -1,4 +1,4 @@
-"""A person who talks to an agent day after day, and an idle loop that sums it up: for tests."""
+"""A user who talks to an agent day after day, and an idle loop that summarises: for tests."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ JOBS = tuple(SUMMARY_JOBS.values())
 
 
 def reflection(prompt: Prompt) -> dict[str, Any]:
-    """Sum up by the first words of the record, which all were said."""
+    """Summarise by the first words of the record, which were all said."""
     said = re.findall(r"^\[\d+\] [^:]*: (.*)$", prompt.user, re.M)
     words = said[0].rstrip(".").split()[:12]
     return {
@@ -69,7 +69,7 @@ class House:
         self, session: str, *texts: str, at: datetime | None = None, end: bool = True,
         scope: str = "anna", speaker: str = "Anna",
     ) -> list[int]:  # fmt: skip
-        """Say something, at a time or now, a turn each minute."""
+        """Add turns, at a time or now, one each minute."""
         at = at or self.clock.now
         edge = {"session": session, "scope": scope}
         with self.store.snapshot() as snapshot:
@@ -94,7 +94,7 @@ class House:
         return [ack.event.id for ack in acks]
 
     def think(self, *jobs: Any, rounds: int = 2) -> int:
-        """Do all there is; as often as a week of plans by the clock would."""
+        """Do all idle work, for a week of daily plans."""
         contexts = self.contexts()
         try:
             loop = IdleLoop(
@@ -117,7 +117,7 @@ class House:
             return list(snapshot.memories(scope, f"summary/{kind}"))
 
     def made(self, kind: str = "", scope: str = "anna") -> dict[str, Memory]:
-        """Read the summaries that count, by id without "summary/"."""
+        """Return the current summaries, by id without "summary/"."""
         found = current(self.every(kind, scope))
         return {memory.id.removeprefix("summary/"): memory for memory in found}
 

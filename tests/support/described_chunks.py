@@ -1,4 +1,4 @@
-"""A store with turns, and an idle loop as short as can be, for the descriptions of chunks."""
+"""A store with turns, and a minimal idle loop, for the descriptions of chunks."""
 
 import asyncio
 import re
@@ -29,7 +29,7 @@ JOB = Contextualize()
 
 
 def reply(prompt: Prompt) -> dict[str, Any]:
-    """Describe every turn that is asked about, by the words of the record."""
+    """Describe every requested turn, by the words of the record."""
     lines = dict(re.findall(r"^\[(\d+)\] (.*)$", prompt.user, re.M))
     [last] = re.findall(r"^Write about the turns (.*)\.$", prompt.user, re.M)
     return {
@@ -45,7 +45,7 @@ def reply(prompt: Prompt) -> dict[str, Any]:
 
 
 class House:
-    """A store with turns, and an idle loop as short as can be."""
+    """A store with turns, and a minimal idle loop."""
 
     def __init__(self, path: Path, llm: Any = None, **options: Any) -> None:
         self.store = Store.open(path, options=StoreOptions(map_size_gib=1 / 16))
@@ -96,7 +96,7 @@ class House:
         return [ack.event.id for ack in acks]
 
     def plan(self) -> list[Task]:
-        """Ask the job until its cursor stands still; return what waits, in the loop's order."""
+        """Plan the job until its cursor stops; return the waiting tasks, in the loop's order."""
         for _ in range(50):
             plan = JOB.plan(self.contexts(JOB))
             if plan is None:

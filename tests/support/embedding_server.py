@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that plays an embeddings endpoint, well or badly."""
+"""A real HTTP server on loopback that plays an embeddings endpoint, correct or faulty."""
 
 import json
 import threading
@@ -12,7 +12,7 @@ DIM = 6
 
 
 class EmbeddingServer(ThreadingHTTPServer):
-    """``mode`` says how it answers; ``requests`` keeps (path, headers, body) of each."""
+    """``mode`` sets how it answers; ``requests`` keeps (path, headers, body) of each."""
 
     daemon_threads = True
     request_queue_size = 64  # a full queue makes the client's system wait a second
@@ -52,7 +52,7 @@ def items(texts: list[str], mode: str) -> list[dict[str, Any]]:
         return data[:1] * len(data)
     if mode == "zero":
         return [item | {"embedding": [0.0] * DIM} for item in data]
-    return data[::-1]  # a client must go by the index
+    return data[::-1]  # a client must use the index
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Engines over one folder, and ways to hold up their disk and their workers."""
+"""Engines over one folder, and ways to block their disk and their workers."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ SECRET = "the secret word is swordfish"
 
 
 class Gate:
-    """Something that stops in its middle until it may go on."""
+    """Blocks work in its middle until it is released."""
 
     def __init__(self, then: Callable[..., Any] = lambda *_: None) -> None:
         self.reached, self.open, self._then = threading.Event(), threading.Event(), then
@@ -36,7 +36,7 @@ class Gate:
 
 @contextmanager
 def stalled(engine: MemoryEngine) -> Iterator[None]:
-    """The disk takes nothing while this lasts."""
+    """Block all writes to disk."""
     gate = Gate()
     thread = threading.Thread(target=engine.store._checked_writer().call, args=(gate,))
     thread.start()
@@ -50,7 +50,7 @@ def stalled(engine: MemoryEngine) -> Iterator[None]:
 
 @contextmanager
 def busy(engine: MemoryEngine) -> Iterator[None]:
-    """The engine's worker does something else while this lasts."""
+    """Keep the engine's worker busy."""
     gate = Gate()
     engine.wiring.indexer.talk.submit(gate)
     assert gate.reached.wait(10)

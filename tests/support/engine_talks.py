@@ -1,4 +1,4 @@
-"""Engines with a clock of their own, talks with them, and what they hold afterwards."""
+"""Engines with a clock of their own, conversations with them, and what they store."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +21,7 @@ class Clock:
 
 
 def talk(engine: MemoryEngine, *lines: str, session: str = "s") -> list[int]:
-    """Say lines in turn: a person's, then the agent's."""
+    """Log lines in turn: the user's, then the agent's."""
     if session not in [s.id for s in sessions(engine)]:
         engine.append(SessionEdge(session=session, scope="anna", kind="start", at=engine.clock()))
     ids: list[int] = []

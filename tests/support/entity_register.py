@@ -1,4 +1,4 @@
-"""A store with turns and the job that keeps the register of people and things, for its tests."""
+"""A store with turns and the entity job, for its tests."""
 
 import asyncio
 import re
@@ -26,7 +26,7 @@ def turn_numbers(prompt: Prompt) -> list[int]:
 
 
 def by_words(*answers: tuple[str, dict[str, Any]]) -> ScriptedLLM:
-    """An LLM that answers each turn that holds certain words; entities as given, the turn filled in."""
+    """An LLM that answers each turn with certain words; entities as given, the turn filled in."""
 
     def reply(prompt: Prompt) -> dict[str, Any]:
         lines = dict(re.findall(r"^\[(\d+)\] [^:]*: (.*)$", prompt.user, re.M))

@@ -1,4 +1,4 @@
-"""Plays the document child, in the way that the model's name says."""
+"""Plays the document child, with the behaviour that the model's name selects."""
 
 import os
 import sys

@@ -1,7 +1,7 @@
-"""A server that goes wrong in every way that model servers do, on real sockets.
+"""A server with every fault that model servers have, on real sockets.
 
-``FAULTS`` is the table: a name, what a client must make of it, and how it is played. Another room
-runs any job against them::
+``FAULTS`` is the table: a name, the outcome that a client must produce, and how it is played. Tests
+of any job can use it::
 
     async with FaultServer(good_reply='{"note": "…"}') as server:
         server.fault = "half stream"
@@ -18,16 +18,16 @@ from msgspec import Struct
 
 Outcome = Literal["endpoint", "bad", "long", "ok"]
 Play = Callable[["Scene"], Awaitable[web.StreamResponse]]
-HANGS_S = 30.0  # longer than any test's patience
+HANGS_S = 30.0  # longer than any test waits
 MANY_BYTES = 300 << 20
-READ_OF_ALL = 7  # tokens that a server read which cuts prompts
+READ_OF_ALL = 7  # tokens read by a server that truncates prompts
 
 
 class Fault(Struct, frozen=True):
-    """One way to go wrong.
+    """One fault.
 
     Attributes:
-        name: What to set ``FaultServer.fault`` to.
+        name: Set ``FaultServer.fault`` to this.
         outcome: "endpoint": EndpointError. "bad": BadAnswerError. "long": PromptTooLongError (the
             prompt must have 1,100 characters for "silent truncation"). "ok": the good answer.
         play: Plays it.
@@ -39,7 +39,7 @@ class Fault(Struct, frozen=True):
 
 
 class Scene:
-    """One request, and what the server has to play it with."""
+    """One request, and the server's means to answer it."""
 
     def __init__(self, server: "FaultServer", http: web.Request, body: dict[str, Any]) -> None:
         self.server, self.http, self.body = server, http, body
@@ -59,7 +59,7 @@ class Scene:
         return head | {"model": self.body["model"], "system_fingerprint": "b1"} | more
 
     async def stream(self, text: Any, finish: str = "stop", tokens_in: int | None = None) -> Any:
-        """Stream a whole answer in pieces, as a good server does."""
+        """Stream a whole answer in pieces, as a correct server does."""
         response = await self.open()
         await self.pieces(response, text)
         if tokens_in is None:
@@ -87,7 +87,7 @@ def event(value: Any) -> bytes:
 
 
 def says(text: str | None, finish: str = "stop", **more: Any) -> Play:
-    """Stream a text as the answer; "{good}" in it stands for the good one."""
+    """Stream a text as the answer; "{good}" in it is replaced by the good one."""
 
     async def play(scene: Scene) -> web.StreamResponse:
         return await scene.stream(text and text.replace("{good}", scene.good), finish, **more)
@@ -109,7 +109,7 @@ def status(code: int, body: Any, **headers: str) -> Play:
 
 
 def refuses(code: int, message: str, *forms: str, body: Any = None) -> Play:
-    """Refuse some ways of asking for JSON, and answer well to others."""
+    """Reject some ways of requesting JSON, and answer others correctly."""
 
     async def play(scene: Scene) -> web.StreamResponse:
         if scene.form() in forms:
@@ -281,7 +281,7 @@ LM_STUDIO = {"error": "'response_format.type' must be 'json_schema' or 'text'"}
 ONE_TOKEN = {"choices": [{"index": 0, "delta": {"content": "{"}, "finish_reason": None}]}
 
 FAULTS: tuple[Fault, ...] = (
-    # The server is away, or breaks off.
+    # The server is unreachable, or breaks off.
     Fault("hang", "endpoint", hang),
     Fault("slow first token", "endpoint", slow_first_token),
     Fault("stall", "endpoint", stall),
@@ -329,7 +329,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("overflow 500", "long", status(500, {"error": "Context size has been exceeded."})),
     Fault("overflow mid stream", "long", overflow_mid_stream),
     Fault("silent truncation", "long", says("{good}", tokens_in=READ_OF_ALL)),
-    # Odd, and usable.
+    # Unusual, and usable.
     Fault("none", "ok", says("{good}")),
     Fault("fence", "ok", says("Sure! Here you go:\n```json\n{good}\n```\nHope this helps.")),
     Fault("prose around", "ok", says("The {short} answer is {good} as {you} wanted {it.")),
@@ -366,11 +366,7 @@ class FaultServer:
     """
 
     def __init__(self, good_reply: str | Callable[[dict[str, Any]], str]) -> None:
-        """Prepare.
-
-        Args:
-            good_reply: The good answer, or a function of the request's body.
-        """
+        """Store the good answer, or a function of the request's body."""
         reply = good_reply
         self.good_reply = reply if callable(reply) else lambda body: reply
         self.fault, self.url, self.open = "none", "", 0
@@ -392,7 +388,7 @@ class FaultServer:
         await self._runner.cleanup()
 
     async def until_closed(self, timeout_s: float = 1.0) -> None:
-        """Wait until no reply is being sent: every client has what it wants, or has hung up."""
+        """Wait until no reply is being sent."""
         async with asyncio.timeout(timeout_s):
             while self.open:
                 self._changed.clear()

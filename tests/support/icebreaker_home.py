@@ -1,4 +1,4 @@
-"""A store in which sessions come and go, with icebreakers."""
+"""A store with sessions and icebreakers."""
 
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ class Home:
         return ack.id
 
     def session(self, engine: MemoryEngine, name: str) -> str:
-        """A whole session, whose head was asked for before; then five hours pass."""
+        """A whole session, whose preamble was requested before; then five hours pass."""
         told = engine.session_context("anna")
         self.edge(engine, name, "start")
         self.say(engine, name)

@@ -1,4 +1,4 @@
-"""Doubles for idle work: a job of which every outcome can be ordered, and time that only we move."""
+"""Doubles for idle work: a job with selectable outcomes, and a manual clock."""
 
 import asyncio
 from collections.abc import Callable
@@ -73,7 +73,7 @@ class Fake:
 
 
 class Rig:
-    """A loop over a store, with clocks that its own sleeping moves."""
+    """A loop over a store, with clocks that its own sleeping advances."""
 
     def __init__(self, path: Path, *jobs: Any, options: IdleOptions | None = None, **given: Any):
         self.store = Store.open(path, options=SMALL)

@@ -1,4 +1,4 @@
-"""A slow, honest index: everything counted anew for every question. And the check against it."""
+"""A slow reference index that recomputes everything per query, and the comparison with it."""
 
 import math
 from collections import Counter
@@ -58,13 +58,13 @@ class Said:
 
 
 def told(said: Said) -> str:
-    """The words of a memory's keys, but for those of real queries."""
+    """The words of a memory's keys, except those of real queries."""
     return " ".join(key.text for key in said.keys if key.kind != "asked")
 
 
 @dataclass
 class Oracle:
-    """What a searcher must be equal to: the living memories, in order, with their neighbours."""
+    """The expected state of a searcher: the current memories, in order, with their neighbours."""
 
     said: dict[str, Said] = field(default_factory=dict)
     sealed_means: dict[str, float] = field(default_factory=dict)
@@ -166,7 +166,7 @@ def seal(
     vectors: dict[str, np.ndarray] | None = None,
     options: IndexOptions = OPTIONS,
 ) -> Searcher:
-    """Build a sealed index of what there is, in this process, and open it."""
+    """Build a sealed index of the oracle's memories, in this process, and open it."""
     folder.mkdir(parents=True)
     oracle.sealed_means = {
         view.name: mean_length(list(oracle.corpus(view.name).values())) for view in options.views
@@ -179,7 +179,7 @@ def seal(
 def scores_of(
     searcher: Searcher, query: str, *, sealed: bool = True
 ) -> dict[str, dict[str, float]]:
-    """Every living document's score, by view and id."""
+    """Every current document's score, by view and id."""
     lexical = searcher.lexical(query, sealed=sealed)
     ids, numbers = zip(*searcher.items(), strict=True) if len(searcher) else ((), ())
     scores = searcher.scores(lexical, np.array(numbers, np.int64))
@@ -191,7 +191,7 @@ def scores_of(
 def check_equal(
     searcher: Searcher, oracle: Oracle, query: str, options: IndexOptions = OPTIONS
 ) -> None:
-    """All lexical views score as one index would that is built from scratch, and propose the same.
+    """Check that all lexical views score and propose like an index built from scratch.
 
     Sealed documents keep the mean length of sealing.
     """
@@ -210,7 +210,7 @@ def check_equal(
 
 
 def without_drift(searcher: Searcher, query: str, view: str) -> np.ndarray:
-    """Return what each document's score must be multiplied by for the mean length of now.
+    """Return the factor of each document's score for the present mean length.
 
     A sealed score without its idf is ``tf / (tf + norm)``; from it and the norm of sealing the one
     with another norm follows.
@@ -236,12 +236,12 @@ def without_drift(searcher: Searcher, query: str, view: str) -> np.ndarray:
 
 
 def sealed_ids(searcher: Searcher) -> set[str]:
-    """The living documents of the sealed part."""
+    """The current documents of the sealed part."""
     return {id_ for id_, number in searcher.items() if number < searcher.sealed_count}
 
 
 def sessions_of(searcher: Searcher) -> set[frozenset[str]]:
-    """Who shares a session's number."""
+    """The sets of documents that share a session's number."""
     shared: dict[int, set[str]] = {}
     for id_, number in searcher.items():
         shared.setdefault(int(searcher.table.session[number]), set()).add(id_)
@@ -249,7 +249,7 @@ def sessions_of(searcher: Searcher) -> set[frozenset[str]]:
 
 
 def check_columns(searcher: Searcher, oracle: Oracle) -> None:
-    """Every document's session, speaker and times are those of an index built from scratch."""
+    """Check every document's session, speaker and times against an index built from scratch."""
     assert sessions_of(searcher) == oracle.sessions()
     for id_, number in searcher.items():
         said = oracle.said[id_]

@@ -1,7 +1,7 @@
-"""Orders to an LLM that somebody may say, read aloud or paste: 200 of them, in four positions.
+"""Prompt injections that somebody may say, read aloud or paste: 200 of them, in four positions.
 
-Each holds a mark of its own, so that whatever obeys or keeps it is caught by the mark alone. They are
-made of ways to give an order, what is ordered, and disguises, in four languages.
+Each has a unique mark, so that obeying or storing it is detected by the mark alone. They are
+combined from phrasings, demands and disguises, in four languages.
 """
 
 from collections.abc import Iterator
@@ -50,11 +50,11 @@ WANTS = (
 
 
 class Injection(NamedTuple):
-    """An order.
+    """An injection.
 
     Attributes:
         text: What is said.
-        mark: A word that stands nowhere else.
+        mark: A word that occurs nowhere else.
     """
 
     text: str
@@ -62,14 +62,7 @@ class Injection(NamedTuple):
 
 
 def injections(n: int = 200) -> Iterator[Injection]:
-    """Make orders, the same ones every time.
-
-    Args:
-        n: How many.
-
-    Yields:
-        Orders, no two alike.
-    """
+    """Yield ``n`` distinct injections, the same ones every time."""
     pairs = ((way, want) for want in WANTS for way in WAYS)
     disguises = cycle((str, str, str.upper, _spread, _polite))
     for number, ((way, want), disguise) in enumerate(
@@ -80,14 +73,11 @@ def injections(n: int = 200) -> Iterator[Injection]:
 
 
 def placed(order: str, harmless: str = HARMLESS) -> dict[str, str]:
-    """Put an order where it may stand in what somebody says.
+    """Return an utterance for each position of an injection in it.
 
     Args:
-        order: The order.
-        harmless: What else they say, two clauses.
-
-    Returns:
-        What they say, by position.
+        order: The injection.
+        harmless: What else is said, two clauses.
     """
     first, _, second = harmless.partition(",")
     return {

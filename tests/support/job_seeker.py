@@ -1,4 +1,4 @@
-"""Four weeks of somebody who looks for work: what is said, and what jobs before ours made of it."""
+"""Four weeks of a user who looks for work: the turns, and the results of earlier jobs."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +10,7 @@ SCOPE, USER, AGENT = "maya", "Maya", "Assistant"
 BEGAN = datetime(2026, 5, 4, 18, tzinfo=UTC)
 WEEK = timedelta(days=7)
 OURS = ["episodes", "bring_up", "profile", "blocks"]
-# What she says, and what the agent answers.
+# What she says, and the agent's answers.
 SESSIONS: tuple[tuple[tuple[str, str], ...], ...] = (
     (
         (
@@ -57,7 +57,7 @@ SUMMARIES = (
      "She told what had helped."),
     ("Google made Maya an offer.", "Google offer", "confident", "She thanked the assistant as a partner."),
 )  # fmt: skip
-# Session, number of the turn in it, kind, text, what else is known of it.
+# Session, number of the turn in it, kind, text, other attributes.
 FACTS: tuple[tuple[int, int, str, str, dict[str, str]], ...] = (
     (0, 0, "fact/person", "Maya lost her job at the bakery.", {}),
     (0, 1, "fact/open_thread", "Maya waits for answers from Google and Siemens.", {}),
@@ -69,12 +69,12 @@ FACTS: tuple[tuple[int, int, str, str, dict[str, str]], ...] = (
 
 
 def begin(week: int) -> datetime:
-    """Tell when the session of a week begins."""
+    """Return when the session of a week begins."""
     return BEGAN + week * WEEK
 
 
 def say(engine: MemoryEngine, clock: Any, week: int) -> list[Turn]:
-    """Put the session of a week into the log, without a pipeline; the clock shows its end."""
+    """Log the session of a week, without a pipeline; set the clock to its end."""
     clock.now = begin(week)
     name = f"week-{week}"
     edge: dict[str, Any] = {"session": name, "scope": SCOPE}
@@ -93,7 +93,7 @@ def say(engine: MemoryEngine, clock: Any, week: int) -> list[Turn]:
 
 
 def note(engine: MemoryEngine, week: int) -> None:
-    """Put what other jobs make of a week's session: its summary, and facts."""
+    """Store other jobs' results for a week's session: its summary, and facts."""
     with engine.store.snapshot() as snapshot:
         session = snapshot.sessions(SCOPE)[week]
         turns = [t for t in snapshot.turns(SCOPE) if t.session == session.id]
@@ -119,7 +119,6 @@ def note(engine: MemoryEngine, week: int) -> None:
 
 
 def block_of(engine: MemoryEngine, label: str) -> str:
-    """Read what a block says now."""
     with engine.store.snapshot() as snapshot:
         found = [m for m in snapshot.memories(SCOPE, f"block/{label}/") if not m.retired_at]
     assert len(found) <= 1, "one version holds"

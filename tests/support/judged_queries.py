@@ -25,7 +25,7 @@ def embed(texts: Any) -> Embedded:
 
 
 class Talk:
-    """A store with some memories, and turns that asked for them."""
+    """A store with some memories, and turns that queried them."""
 
     def __init__(self, path: Path, *jobs: Any, llm: Any = None, options: dict | None = None):
         given = {"llm": llm, "embed": embed, "space": lambda: EMBEDDER.key}
@@ -64,7 +64,7 @@ class Talk:
 
 
 def grading(**grades: int) -> ScriptedLLM:
-    """Grades the lines that hold a word; all others 0."""
+    """Grades the lines with a certain word; all others 0."""
 
     def reply(prompt: Any) -> Any:
         lines = re.findall(r"^(\d+)\. (.+)$", prompt.user, re.M)

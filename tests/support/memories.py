@@ -1,4 +1,4 @@
-"""What a memory holds, as a test reads it; and what a test puts there beforehand."""
+"""Reads a memory's content for tests, and prepares it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,6 @@ from slowcat_memory.store import Store
 
 @contextmanager
 def engine_of(config: Config) -> Iterator[MemoryEngine]:
-    """Open an engine of one's own, and close it."""
     engine = MemoryEngine(config)
     try:
         yield engine
@@ -27,29 +26,28 @@ def events(config: Config, scope: str = "") -> list[Event]:
 
 
 def turns(config: Config, scope: str = "") -> list[Turn]:
-    """Read every turn of the log."""
     return [event for event in events(config, scope) if isinstance(event, Turn)]
 
 
 def said(config: Config, scope: str = "") -> list[tuple[str, str]]:
-    """Read who said what."""
+    """Return (speaker, words) of each turn."""
     return [(turn.speaker, turn.text) for turn in turns(config, scope)]
 
 
 def edges(config: Config) -> list[str]:
-    """Read how sessions began and ended: "start", "end disconnect"."""
+    """Return how sessions began and ended: "start", "end disconnect"."""
     found = [event for event in events(config) if isinstance(event, SessionEdge)]
     return [f"{edge.kind} {edge.reason}".strip() for edge in found]
 
 
 def ledger(config: Config) -> list[LedgerEntry]:
-    """Read what was put before the LLM, oldest first."""
+    """Return the ledger's rows, oldest first."""
     with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
         return sorted(snapshot.ledger_tail(1000), key=lambda entry: entry.turn)
 
 
 def remember(config: Config, *lines: str, days: float = 3, scope: str = "user") -> None:
-    """Put one session of an earlier day into the memory: "Anna: My dog is called Max."."""
+    """Store one session of an earlier day: "Anna: My dog is called Max."."""
     at = datetime.now(UTC) - timedelta(days=days)
     session = f"earlier-{days}"
     with engine_of(config) as engine:

@@ -25,14 +25,14 @@ QUERIES = ("max dog", "cat word3 word5", "barks word1", "nobody said this")
 
 
 class Scene:
-    """A store, and people who talk in one scope."""
+    """A store, and users who talk in one scope."""
 
     def __init__(self, path: Path) -> None:
         self.store, self.clock, self.root = Store.open(path / "store"), FixedClock(), path / "index"
         self.namespace = self.load()
 
     def load(self, space: Space = SPACE, scope: str = "anna", **options: object) -> Namespace:
-        """Load the scope anew, as the next start does."""
+        """Load the scope again, as a restart does."""
         self.store.flush()
         known = IndexOptions(**{"turn_view": True, **options})  # type: ignore[arg-type]
         tokenizer = Tokenizer(known.stemmer or "english")
@@ -74,7 +74,7 @@ class Scene:
         self.namespace.put_vector(vector.memory, values)
 
     def talk(self, turns: int = 20, start: int = 0) -> list[Turn]:
-        """Two sessions take turns, so that both go on after whatever comes next."""
+        """Log two interleaved sessions, so that both continue after later events."""
         return [
             self.say(
                 f"word{n % 7} said{n} max" if n % 3 else f"word{n % 5} said{n} a cat yesterday",
@@ -90,9 +90,9 @@ class Scene:
 
 
 def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
-    """Everything that a search could tell apart, by query and memory id.
+    """Everything observable by a search, by query and memory id.
 
-    Scores by words are those with the mean length of now, also of sealed documents.
+    Lexical scores use the present mean length, also those of sealed documents.
     """
     searcher, told = namespace.searcher, {}
     shared: dict[int, list[str]] = {}
@@ -132,7 +132,7 @@ def answers(namespace: Namespace) -> dict[str, dict[str, tuple]]:
 
 
 def check_alike(*told: Namespace | dict[str, dict[str, tuple]]) -> None:
-    """Several namespaces answer the same; fp16 may cost a cosine its third digit."""
+    """Check that several namespaces answer the same; fp16 may change a cosine's third digit."""
     first, *others = (answers(one) if isinstance(one, Namespace) else one for one in told)
     for other in others:
         for query in QUERIES:
@@ -150,7 +150,7 @@ def words_on_disk(folder: Path) -> bytes:
 
 @contextmanager
 def stalled(store: Store) -> Iterator[None]:
-    """The disk takes nothing while this lasts."""
+    """Block all writes to disk."""
     reached, go_on = threading.Event(), threading.Event()
 
     def block() -> None:
@@ -184,7 +184,7 @@ def note(id_: str, text: str, **more: object) -> Memory:
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> None:
-    """Let something happen after the index was built, before it is swapped in."""
+    """Run something after the index was built, before it is swapped in."""
     build = sealing.seal
 
     def slow(*args: object) -> object:

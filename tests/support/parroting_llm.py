@@ -1,7 +1,7 @@
-"""An LLM that repeats all that it reads, in every field of every job's answer; and an engine to think.
+"""An LLM that repeats its input in every field of every job's answer; and an engine for idle work.
 
-Nothing is made up, so that what the jobs check (is it in the record?) lets as much through as it can:
-where a word must not go, none of what is made for it may hold that word.
+Nothing is invented, so that the jobs' grounding checks let as much through as possible: where a
+word must not appear, no result may contain that word.
 """
 
 import asyncio
@@ -107,7 +107,7 @@ def _asked(user: str) -> set[int]:
 
 
 def _names(text: str) -> list[str]:
-    """Take what is written like a name: with a capital or a digit in it."""
+    """Return words that look like a name: with a capital or a digit."""
     return [word for word in re.findall(r"\w+", text) if re.search(r"[A-Z]\w{2}|\d", word)]
 
 
@@ -118,7 +118,7 @@ class Remote(ScriptedLLM):
 
 
 class Mind:
-    """An engine, a clock that sleeping moves, and every built-in job."""
+    """An engine, a clock that sleeping advances, and every built-in job."""
 
     def __init__(self, path: Path, llm: Any = None, jobs: Sequence[Job] = BUILT_IN) -> None:
         self.clock, self.path, self.llm, self.jobs = FixedClock(MONDAY), path, llm, jobs
@@ -137,7 +137,7 @@ class Mind:
         self, name: str, said: Iterable[str | tuple[str, str]], *, scope: str = "anna",
         aside: Iterable[str] = (),
     ) -> list[Turn]:  # fmt: skip
-        """Let somebody speak, and the agent answer; a session, a turn each half a minute."""
+        """Log a session of user and agent, a turn each half a minute."""
         edge: dict[str, Any] = {"session": name, "scope": scope}
         self.engine.append(SessionEdge(**edge, kind="start", at=self.clock.now))
         turns, asides = list[Turn](), set(aside)
@@ -162,7 +162,7 @@ class Mind:
         self.engine.store.flush(None)
 
     def think(self, llm: Any = "own", days: float = 8.0) -> int:
-        """Let time pass, then do all there is; how many tasks are left."""
+        """Let time pass, then do all idle work; return how many tasks are left."""
         self.clock.advance(timedelta(days=days).total_seconds())
         return think(self.engine, self.clock, self.llm if llm == "own" else llm, self.jobs)
 
@@ -171,7 +171,7 @@ def think(
     engine: MemoryEngine, clock: FixedClock, llm: Any, jobs: Sequence[Job] = BUILT_IN,
     patience_s: float = 600.0,
 ) -> int:  # fmt: skip
-    """Do all idle work of an engine, on a clock that waiting moves; how many tasks are left."""
+    """Do all idle work on a clock that waiting advances; return how many tasks are left."""
     contexts = Contexts(job_parts(engine.wiring, engine.upkeep, llm))
 
     waits = 0

@@ -53,7 +53,7 @@ def memory(config, **more) -> HybridContextualMemoryProcessor:
 
 
 def through(processor, *sent: Frame, **how) -> tuple[list[Frame], list[Frame]]:
-    """Send frames through the processor and return what came out below and above."""
+    """Send frames through the processor; return those that came out downstream and upstream."""
     how.setdefault("start_timeout", 10.0)
     down, up = asyncio.run(run_test(processor, frames_to_send=list(sent), **how))
     return list(down), list(up)
@@ -64,7 +64,7 @@ def blocks(text: str) -> int:
 
 
 class Gate:
-    """An engine whose recall waits: an event for its beginning, one to let it go on."""
+    """An engine whose recall waits: an event for its beginning, one to release it."""
 
     def __init__(self, engine: MemoryEngine) -> None:
         self.engine, self.begun, self.open = engine, asyncio.Event(), asyncio.Event()
@@ -78,7 +78,7 @@ class Gate:
 
 @dataclass
 class Mark(DataFrame):
-    """A frame that nobody takes for anything."""
+    """A frame without meaning to any processor."""
 
 
 def aggregators(context, **params) -> LLMContextAggregatorPair:
@@ -127,7 +127,7 @@ def sessions(engine):
 
 
 def saw(voice, kind: type[Frame]) -> bool:
-    """Whether a frame of this kind has come to the pipeline's end."""
+    """Return whether a frame of this kind has reached the pipeline's end."""
     if not hasattr(voice, "kinds"):
         voice.kinds = set()
 
@@ -139,7 +139,7 @@ def saw(voice, kind: type[Frame]) -> bool:
 
 
 class EagerVoice:
-    """A voice pipeline whose recogniser predicts the end of turns."""
+    """A voice pipeline whose STT predicts the end of turns."""
 
     def __init__(self, processor, reply=None):
         self.voice = VoicePipeline(reply, memory=processor)
@@ -149,7 +149,7 @@ class EagerVoice:
         self.queue = lambda frame: self.voice.worker.queue_frame(frame)
 
     async def begin(self, words, requests=1):
-        """Speak up to where the recogniser predicts the end, and the LLM is asked."""
+        """Speak until STT predicts the end and the LLM is called."""
         await self.queue(ProposedUserStartedSpeakingFrame())
         await self.voice.until(lambda: saw(self.voice, InterruptionFrame))
         self.voice.kinds.clear()

@@ -24,7 +24,7 @@ from slowcat_memory.runtime.recall.query import (
 from slowcat_memory.testing import HashEmbedder
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)  # a Tuesday
-EMBEDDER = HashEmbedder(2048, token_dim=256)  # wide enough that no two words meet
+EMBEDDER = HashEmbedder(2048, token_dim=256)  # wide enough that no two words collide
 PLAIN = RankOptions(importance=0, recency=0, pinned=0, named=0, when=0)  # no priors
 READING = Reading(UTC, "english")
 
@@ -80,7 +80,7 @@ class FakeNamespace:
 
 
 class FakeStore:
-    """A store of token vectors, and of nothing else."""
+    """A store of token vectors only."""
 
     def __init__(self, vectors: dict[str, np.ndarray]) -> None:
         self.vectors = vectors
@@ -96,7 +96,7 @@ class FakeStore:
 
 
 class Mind:
-    """A recall over a few memories. Without a floor, if it is not told otherwise."""
+    """A recall over a few memories; without a floor by default."""
 
     def __init__(
         self,

@@ -1,16 +1,16 @@
-"""Configurations of stores that belong to one test."""
+"""Configurations of stores for single tests."""
 
 from pathlib import Path
 from typing import Any
 
 from slowcat_memory.config import Config, build_options
 
-# A busy machine must not decide what a test recalls: nobody waits for these turns.
+# Long deadlines: a busy machine must not change what a test recalls.
 PATIENT = {"deadline_ms": 5000.0, "warn_ms": 5000.0}
 
 
 def configured(path: Path, **sections: dict[str, Any]) -> Config:
-    """Configure a store of its own, in UTC, without a model, without haste."""
+    """Configure a store in UTC, without a model, with long deadlines."""
     values: dict[str, dict[str, Any]] = {
         "memory": {"path": str(path), "time_zone": "UTC"},
         "recall": dict(PATIENT),

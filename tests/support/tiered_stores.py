@@ -1,4 +1,4 @@
-"""A store whose events are moved through tiny tiers, and looks at where they are."""
+"""A store whose events are moved through tiny tiers, and checks of where they are."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def dictionaries(store):
 
 
 def check_places(store):
-    """Every event is in exactly one place."""
+    """Check that every event is in exactly one place."""
     lies_in = {id: number for number, block in every_block(store).items() for id in block.ids}
     held = sum(len(block.ids) for block in every_block(store).values())
     assert held == len(lies_in), "an event is in two blocks"
@@ -66,7 +66,7 @@ def check_places(store):
 
 
 def traces(store, path: Path, *numbers: int) -> list:
-    """Which turns' words are anywhere: in files, in unpacked blocks, in dictionaries."""
+    """Return where a turn's words remain: in files, in unpacked blocks, in dictionaries."""
     locations = {file.name: file.read_bytes() for file in path.rglob("*") if file.is_file()}
     locations |= {f"block {n}": block.plain for n, block in every_block(store).items()}
     locations |= {f"dictionary {d.number}": d.data for d in dictionaries(store)}

@@ -40,7 +40,6 @@ QUESTIONS = (
 
 
 def write(folder: Path) -> Path:
-    """Write the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     sessions = [
         {
@@ -74,7 +73,7 @@ def write(folder: Path) -> Path:
 
 
 def write_list(folder: Path) -> Path:
-    """Write a folder of items that nobody said one after the other, each with a day of its own."""
+    """Write a folder of separate items, each with a day of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     said = ("Ada danced on the frozen lake.", "Ada lost a red glove.", "Ada fed an owl.")
     turns = [
@@ -96,7 +95,7 @@ def write_list(folder: Path) -> Path:
 
 
 def write_notes(folder: Path) -> Path:
-    """Write what a model might have said about two turns of the made-up folder."""
+    """Write possible model outputs (notes) about two turns of the folder."""
     contexts = {
         "c/S1:0": "Ada names her reptile.",
         "c/S3:0": "Ada's vessel went down, the remains went to a relative.",
@@ -108,7 +107,7 @@ def write_notes(folder: Path) -> Path:
 
 
 def write_outputs(folder: Path) -> Path:
-    """Write what a model might have noted about one turn, and about nothing in particular."""
+    """Write possible model outputs about one turn, and about none."""
     line = {"kind": "note", "conversation_id": "c", "session_id": "c/S1"}
     about = {**line, "text": "Ada's pet is a reptile.", "source_turn_ids": ["c/S1:0"]}
     _lines(folder / "llm_outputs.jsonl.gz", [about, {**line, "text": "Ada is nice."}])

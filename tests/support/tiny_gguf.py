@@ -1,8 +1,8 @@
-"""Language models of half a megabyte, drawn at random: the worst that a server can be given.
+"""Random language models of half a megabyte: the worst models that a server can load.
 
-``byte`` writes any bytes (hostile: its server often fails to read its own answer), ``ascii`` any
-printable characters (incompetent: what it says has the right form and no sense). Both know how a
-conversation is laid out, and nothing else.
+``byte`` writes any bytes (hostile: its server often fails to parse its own answer), ``ascii`` any
+printable characters (incompetent: well-formed nonsense). Both have a chat template, and nothing
+else.
 """
 
 import argparse
@@ -25,7 +25,7 @@ LOUD, SILENCED = 6.0, -60.0
 
 
 def byte_letters() -> list[str]:
-    """Give each byte the printable character that byte-level vocabularies write it with."""
+    """Map each byte to the printable character of byte-level vocabularies."""
     shown = {*range(33, 127), *range(161, 173), *range(174, 256)}
     spare = iter(range(256, 512))
     return [chr(byte) if byte in shown else chr(next(spare)) for byte in range(256)]
@@ -34,8 +34,8 @@ def byte_letters() -> list[str]:
 def write_model(path: Path, letters: Letters, seed: int = 0) -> None:
     """Write a model as GGUF.
 
-    In channel 0 every token says the same, loudly, and no layer changes it: the output layer reads
-    it to silence what ``ascii`` must not write.
+    In channel 0 every token has the same large value, and no layer changes it: the output layer
+    uses it to suppress what ``ascii`` must not write.
     """
     vocabulary = byte_letters() + PAIRS + MARKS
     size = len(vocabulary)

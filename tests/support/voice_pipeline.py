@@ -1,7 +1,7 @@
 """A whole voice pipeline for tests: real aggregators, real LLM service over HTTP, audible replies.
 
-Unlike `slowcat_memory.testing.headless` it has a voice: a tone TTS and an output that plays to nowhere,
-so that what was spoken and what was generated differ as they do in a real call::
+Unlike `slowcat_memory.testing.headless` it has a voice: a tone TTS and an output that discards
+audio, so that what was spoken and what was generated differ as they do in a real call::
 
     user aggregator → (memory) → OpenAILLMService → ToneTTS → HeadlessOutput → assistant aggregator
 
@@ -66,7 +66,7 @@ TIMEOUT_S = 5.0
 
 
 def _cut_sentences_offline() -> None:
-    """Replace NLTK, with which older Pipecat cuts sentences and whose data it downloads."""
+    """Replace NLTK, used by older Pipecat to split sentences, which downloads its data."""
     loader = getattr(pipecat.utils.string, "_sent_tokenizer", None)
     if loader and not inspect.signature(loader).parameters:  # sentencex takes a language
         pipecat.utils.string._sent_tokenizer = lambda: partial(re.split, r"(?<=[.!?])\s+")
@@ -86,7 +86,7 @@ def run(scenario: Awaitable[T], timeout_s: float = 30.0) -> T:
 
 
 class HeadlessOutput(BaseOutputTransport):
-    """An output that plays audio to nowhere, `speed` times faster than it sounds."""
+    """An output that discards audio, `speed` times faster than real time."""
 
     def __init__(self, speed: float = 1.0) -> None:
         super().__init__(TransportParams(audio_out_enabled=True, audio_out_end_silence_secs=0))
@@ -106,7 +106,7 @@ class HeadlessOutput(BaseOutputTransport):
 
 
 class ToneTTS(TTSService):
-    """A voice that hums one tone per word, sentence by sentence, without word timestamps."""
+    """A TTS that plays one tone per word, sentence by sentence, without word timestamps."""
 
     def __init__(self, ms_per_word: int = 60) -> None:
         super().__init__(
@@ -125,7 +125,7 @@ class ToneTTS(TTSService):
 
 
 class StandInMemory(FrameProcessor):
-    """What stands in for the memory processor: prefixes each new user message with a block."""
+    """Stands in for the memory processor: prefixes each new user message with a block."""
 
     def __init__(self, *lines: str) -> None:
         super().__init__()
@@ -155,7 +155,7 @@ async def speak(
     gap_s: float = 0.005,
     finalized: bool = True,
 ) -> None:
-    """Send what a VAD and a speech recogniser send for one utterance."""
+    """Send the frames of a VAD and an STT for one utterance."""
     await worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
     words = text.split()
     for count in range(2, len(words), 2) if interims else ():
@@ -173,12 +173,10 @@ class VoicePipeline:
     Attributes:
         server: The LLM server, with the requests that it received.
         context: The conversation as the LLM sees it.
-        aggregators: The pair of user and assistant aggregator.
-        worker: The pipeline's worker.
         turns: The assistant's finished turns, those of tool rounds included (empty).
         spoken: The sentences that were played, as they were.
-        bot_speaks: Whether the voice sounds now.
-        errors: What processors reported.
+        bot_speaks: Whether the TTS is playing.
+        errors: Reported by processors.
     """
 
     def __init__(
@@ -244,15 +242,15 @@ class VoicePipeline:
         await self.server.__aexit__(None, None, None)
 
     async def speak(self, text: str, **how: Any) -> None:
-        """Say something; see `speak`."""
+        """Speak one utterance; see `speak`."""
         await speak(self.worker, text, **how)
 
     async def interrupt(self) -> None:
-        """Interrupt the bot without saying anything."""
+        """Interrupt the bot without words."""
         await self.worker.queue_frame(InterruptionFrame())
 
     async def exchange(self, text: str, **how: Any) -> AssistantTurnStoppedMessage:
-        """Say something and wait for the end of the answer, tool rounds included."""
+        """Speak, and wait for the end of the answer, tool rounds included."""
         before = len(self.turns)
         await self.speak(text, **how)
         return await self.answer(before)
@@ -263,7 +261,7 @@ class VoicePipeline:
         return next(t for t in self.turns[after:] if t.content or t.interrupted)
 
     async def until(self, condition: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None:
-        """Wait until something holds; looked at after every frame at the pipeline's end."""
+        """Wait until a condition holds; checked after every frame at the pipeline's end."""
         async with asyncio.timeout(timeout_s), self._news:
             await self._news.wait_for(condition)
 
@@ -272,13 +270,12 @@ class VoicePipeline:
         await self.until(lambda: len(self.spoken) >= sentences)
 
     async def end(self) -> None:
-        """End gracefully: the bot finishes what it says."""
+        """End gracefully: the bot finishes speaking."""
         if not self.finished.done():
             await self.worker.queue_frame(EndFrame())
         await asyncio.wait_for(self.finished, TIMEOUT_S)
 
     async def cancel(self) -> None:
-        """End at once."""
         if not self.finished.done():
             await self.worker.cancel()
         await asyncio.wait_for(self.finished, TIMEOUT_S)

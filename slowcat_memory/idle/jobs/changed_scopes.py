@@ -1,4 +1,4 @@
-"""What jobs look at: the namespaces that changed since they last looked, and the last sessions."""
+"""Finds the namespaces that changed since a job's cursor, and their last sessions."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ def recent_sessions(
 ) -> list[SessionView]:
     """Return the last sessions of a namespace that have ended, the earliest first.
 
-    Turns and summaries that are retired or local-only are left out: blocks go to any LLM.
+    Turns and summaries that are retired or local-only are excluded: blocks are sent to any LLM.
     """
     ended = [one for one in snapshot.sessions(scope) if one.ended is not None and one.turns]
     summaries = [m for m in memories if m.kind == SUMMARY and not m.retired_at]
@@ -32,7 +32,6 @@ def recent_sessions(
 
 
 def summary_of(session: Session, summaries: Iterable[Memory]) -> Memory | None:
-    """Return the latest summary of a session, None without any."""
     found = [m for m in summaries if not m.local_only and _is_of(m, session)]
     return max(found, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None)
 
@@ -55,11 +54,11 @@ def _readable(snapshot: Snapshot, turn: Turn) -> bool:
     return memory is None or not (memory.retired_at or memory.local_only)
 
 
-FAR = 5_000  # events; with more, looking at every namespace is cheaper than reading them
+FAR = 5_000  # events; with more, checking every namespace is cheaper than reading them
 
 
 class Seen(Struct, frozen=True):
-    """How far a job has looked.
+    """How far a job has read.
 
     Attributes:
         events: Id of the log's last event.
@@ -73,12 +72,10 @@ class Seen(Struct, frozen=True):
 
 
 def now_seen(snapshot: Snapshot, mark: str = "") -> Seen:
-    """Return the state of the store as a job sees it now."""
     return Seen(snapshot.last_id(), snapshot.last_change(), mark)
 
 
 def cursor_of(job: str, seen: Seen) -> Cursor:
-    """Return the cursor that stores how far a job has looked."""
     return Cursor(name=job, position=seen.events, note=f"{seen.changes} {seen.mark}")
 
 
@@ -91,16 +88,14 @@ def touched(
     *,
     made: bool = True,
 ) -> list[str]:
-    """Return the namespaces with new turns or changed memories since a job's cursor.
+    """Return the namespaces with new turns or changed memories since a job's cursor, in order.
+
+    All namespaces if the job has no cursor yet.
 
     Args:
         mark: As in ``Seen``; if it differs, every namespace counts.
-        ignoring: Prefix of the ids that this job makes itself; they count only if the user made
-            them.
+        ignoring: Prefix of the ids that this job writes; they count only if the user wrote them.
         made: Whether memories and vectors count, besides turns.
-
-    Returns:
-        Those namespaces, in order; all of them if the job has no cursor yet.
     """
     cursor = snapshot.cursor(job)
     if cursor is None or snapshot.last_id() - cursor.position > FAR:
@@ -128,6 +123,6 @@ def _changed(snapshot: Snapshot, scope: str, after: int, ignoring: str) -> bool:
 
 
 def _by_hand(snapshot: Snapshot, scope: str, id_: str) -> bool:
-    """Return whether the user wrote a memory; they may have given it back to the job."""
+    """Return whether the user wrote a memory; they may have released it to the job."""
     memory = snapshot.memory(scope, id_)
     return memory is not None and memory.made is None and memory.retired_at is None

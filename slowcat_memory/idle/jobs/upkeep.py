@@ -1,12 +1,11 @@
-"""Jobs that keep the store and its indexes in order, without an LLM: one table, one class.
+"""Jobs that maintain the store and its indexes, without an LLM: one table, one class.
 
-- ``erase``: removes from the files what the user had forgotten, once it can no longer be undone.
-  Recall stopped showing it when the command was given.
-- ``retention``: erases what may be kept for a limited time only: guests' turns and, if configured,
-  old turns.
+- ``erase``: erases from the files what the user had forgotten, once it can no longer be undone.
+  Recall excluded it when the command was given.
+- ``retention``: erases what has a retention period: guests' turns and, if configured, old turns.
 - ``seal``: rebuilds a namespace's sealed index once its tail has grown. A child process builds and
-  reads the store itself; recall goes on with the old index.
-- ``reembed``: replaces draft vectors by exact ones, and makes all of them anew after a change of
+  reads the store itself; recall continues with the old index.
+- ``reembed``: replaces draft vectors by exact ones, and makes all of them again after a change of
   model. Vectors of two models are never compared, so until then those texts are found by words.
 - ``ageing``: moves old texts into compressed blocks (``core.retention.tiering``).
 
@@ -30,16 +29,13 @@ class UpkeepRow(Struct, frozen=True, kw_only=True):
     """One row of the table.
 
     Attributes:
-        name: The job's name.
-        every_s: Seconds between two looks; the end of a session triggers one as well.
+        every_s: Seconds between two plans; the end of a session triggers one as well.
         run: Does the work for a scope ("" for the whole store), blocking, in short transactions
-            between which it asks ``stop``.
+            between which it calls ``stop``.
         due: Whether a task is worth making for a scope.
-        mark: Makes a job work by namespace, on those that changed since its last look, and on all
-            of them when the mark differs from the last one. None from it: nothing can be done now.
+        mark: Makes a job work by namespace, on those that changed since its last plan, and on all
+            of them when the mark differs from the last one. None: nothing can be done now.
         derived: Whether memories and vectors count as a change, besides turns.
-        rank: Of the tasks.
-        options: The job's knobs.
     """
 
     name: str
@@ -124,7 +120,7 @@ class UpkeepJob:
         self.Options = row.options
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Make a task for the store, or one for each namespace that changed; see ``Job``."""
+        """Plan a task for the store, or one for each namespace that changed."""
         row = self._row
         if row.mark is None:
             return Plan(tasks=(self._task("", context),)) if row.due(context, "") else None
@@ -140,7 +136,6 @@ class UpkeepJob:
         return Plan(tasks=tasks, cursor=cursor, more=False)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Do the work of one task; see ``Job``."""
         await context.blocking(self._row.run, context.upkeep, task.scope, context.interrupted)
         return WriteBatch()
 

@@ -14,7 +14,7 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.records import Run
 
 HOUR = timedelta(hours=1)
-BATTERY_CHECK = timedelta(seconds=30)  # between two looks at the battery
+BATTERY_CHECK = timedelta(seconds=30)  # between two checks of the battery
 Limit = Literal["", "hours", "battery", "tokens"]
 
 
@@ -30,10 +30,9 @@ def on_battery() -> bool:
 
 
 def is_within(hour: int, start: int, end: int) -> bool:
-    """Return whether an hour (0 to 23) lies in a part of the day.
+    """Return whether an hour (0 to 23) is between two hours, ``end`` excluded.
 
-    Args:
-        end: First hour after it; before ``start`` it is the next day's, equal to it: all day.
+    ``end`` before ``start`` is the next day's; equal to it means all day.
     """
     if start == end:
         return True
@@ -41,7 +40,7 @@ def is_within(hour: int, start: int, end: int) -> bool:
 
 
 class Budget:
-    """Counts tokens, and returns which limit blocks a job. ``now`` is aware everywhere."""
+    """Counts tokens, and returns which limit blocks a job. ``now`` is always timezone-aware."""
 
     def __init__(self, options: IdleOptions, battery: Callable[[], bool] = on_battery) -> None:
         self._options, self._battery = options, battery
@@ -50,23 +49,22 @@ class Budget:
         self._on_battery = False
 
     def remember(self, runs: Iterable[Run]) -> None:
-        """Count the tokens of the run log, the latest run first, after a restart."""
+        """Restore the count from the run log, the latest run first, after a restart."""
         for run in reversed(list(runs)):
             self.spend(run.tokens_in + run.tokens_out, run.at)
 
     def spend(self, tokens: int, now: datetime) -> None:
-        """Count the tokens of a prompt and its answer."""
         if tokens > 0:
             self._spent.append((now, tokens))
 
     def spent(self, now: datetime) -> int:
-        """Return the tokens of the last hour; a clock that was far ahead does not count."""
+        """Return the tokens of the last hour, ignoring times in the future (a wrong clock)."""
         while self._spent and not -HOUR < now - self._spent[0][0] < HOUR:
             self._spent.popleft()
         return sum(tokens for _, tokens in self._spent)
 
     def blocks(self, needs: Needs, now: datetime, zone: tzinfo) -> Limit:
-        """Return which limit blocks a job with these needs; "" if it may run."""
+        """Return the limit that blocks a job with these needs; "" if it may run."""
         if needs == "nothing":
             return ""
         options = self._options

@@ -1,7 +1,7 @@
 """The gate for idle work: closed while anyone speaks, the LLM runs, the bot talks or tools work.
 
-Any number of conversations report what is going on, each under its own names, from any thread. The
-gate opens after nothing has gone on for the grace period, and calls its listeners when it closes.
+Any number of conversations report their activities, each under its own names, from any thread. The
+gate opens after a grace period without activities, and calls its listeners when it closes.
 """
 
 import threading
@@ -12,17 +12,12 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 
 
 class IdleGate:
-    """Knows what is going on. Safe from any thread; ``busy`` and ``free`` cost microseconds."""
+    """Tracks activities. Safe from any thread; ``busy`` and ``free`` cost microseconds."""
 
     def __init__(
         self, options: IdleOptions = IdleOptions(), clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Start with nothing going on and the grace period ahead.
-
-        Args:
-            options: ``grace_s`` and ``lost_s`` are used.
-            clock: Monotonic seconds; for tests.
-        """
+        """Start with no activity and the grace period ahead; ``clock`` is in monotonic seconds."""
         self._options, self._clock = options, clock
         self._lock = threading.Lock()
         self._active: dict[str, float] = {}  # when each activity was last reported
@@ -30,15 +25,11 @@ class IdleGate:
         self._listeners: set[Callable[[], None]] = set()
 
     def busy(self, activity: str) -> None:
-        """Report that an activity began or still goes on; closes the gate at once.
-
-        Args:
-            activity: For example "kitchen/user speaks"; ``free`` ends it by the same name.
-        """
+        """Report that an activity ("kitchen/user speaks") began or continues; closes the gate."""
         with self._lock:
             now = self._clock()
             closes = self._opens_at() <= now
-            if closes:  # the ends of these were lost
+            if closes:  # their ends were lost
                 self._active.clear()
             self._active[activity] = now
             listeners = tuple(self._listeners) if closes else ()
@@ -46,12 +37,12 @@ class IdleGate:
             listener()
 
     def free(self, activity: str) -> None:
-        """Report that an activity ended; nothing happens if it had not begun."""
+        """Report that an activity ended; no effect if it had not begun."""
         with self._lock:
             self._end(activity)
 
     def gone(self, prefix: str) -> None:
-        """End all activities whose names begin with this, because a conversation is over."""
+        """End all activities with this prefix, because a conversation is over."""
         with self._lock:
             for activity in [name for name in self._active if name.startswith(prefix)]:
                 self._end(activity)
@@ -59,8 +50,8 @@ class IdleGate:
     def opens_in(self) -> float:
         """Return the seconds until it opens if nothing more is reported; 0 if it is open.
 
-        An activity counts until ``lost_s`` after its last report, so an end that is reported
-        earlier opens the gate earlier.
+        An activity counts until ``lost_s`` after its last report; a reported end opens the gate
+        earlier.
         """
         with self._lock:
             return max(0.0, self._opens_at() - self._clock())
@@ -68,8 +59,7 @@ class IdleGate:
     def on_close(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call a listener each time the gate closes, on the thread that closed it.
 
-        Args:
-            listener: Returns at once, and raises nothing.
+        It must return at once, and raise nothing.
         """
         with self._lock:
             self._listeners.add(listener)
@@ -81,7 +71,7 @@ class IdleGate:
         return unsubscribe
 
     def _end(self, activity: str) -> None:
-        """Record an end. One reported after the activity counted as lost must not close the gate."""
+        """Record an end; that of an activity already counted as lost does not close the gate."""
         reported = self._active.pop(activity, None)
         if reported is not None:
             ended = min(self._clock(), reported + self._options.lost_s)

@@ -1,14 +1,13 @@
 """The idle loop: plan, pick a task, run a step, write, repeat, while the gate is open.
 
-Theory of operation. All tasks that a job finds due are in the store before any of them is run, and
-a task's result, its end and its run are one transaction. So a kill leaves a task either waiting,
-with nothing of it written, or done; a task that is run again writes the same records under the same
-ids. A task that fails waits, longer each time, until it is dead. When the LLM's server is away,
-tasks that need it wait and no try is counted.
+All tasks that a job plans are stored before any of them is run, and a task's result, its end and
+its run are one transaction. So a kill leaves a task either waiting, with nothing of it written, or
+done; a task that is run again writes the same records under the same ids. A failed task waits,
+longer each time, until it is dead. While the LLM's server is unreachable, tasks that need it wait
+and no try is counted.
 
-One scheduler, two callers: ``run`` works in the background on what the triggers say, for ever;
-``run_until_done`` asks every chosen job at least once and ends. Both call ``_round``; while
-``run_until_done`` works, ``run`` waits.
+``run`` works in the background by triggers, forever; ``run_until_done`` plans every chosen job at
+least once and ends. Both call ``_round``; while ``run_until_done`` works, ``run`` waits.
 """
 
 import asyncio
@@ -46,24 +45,24 @@ from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Run, Task, WriteBatch
 from slowcat_memory.store import Store
 
-POLL_S = 0.5  # between looks at a closed gate, which opens silently
-TROUBLE_S = 60.0  # rest after a full disk, or an error of the loop itself
-LOOK_BACK = 1000  # runs that are read for the tokens spent before a restart
-SERVER_WAIT_S, SERVER_LONGEST_WAIT_S = 5.0, 300.0  # for an LLM that brings no circuit breaker
+POLL_S = 0.5  # between checks of a closed gate, whose opening is not signalled
+TROUBLE_S = 60.0  # pause after a full disk, or an error of the loop itself
+LOOK_BACK = 1000  # runs that are read to restore the spent tokens after a restart
+SERVER_WAIT_S, SERVER_LONGEST_WAIT_S = 5.0, 300.0  # for an LLM without a circuit breaker
 
 OnApplied = Callable[[WriteBatch], None]
 
 
 class Round(Enum):
-    """What a round of the loop came to."""
+    """The result of a round of the loop."""
 
-    PROGRESS = auto()  # something was done, or must be looked at again: go on at once
+    PROGRESS = auto()  # something was done, or must be checked again: continue at once
     NOTHING_DUE = auto()
-    SERVER_AWAY = auto()  # a step found the LLM's server away
+    SERVER_AWAY = auto()  # a step found the LLM's server unreachable
 
 
 class IdleLoop:
-    """Runs idle jobs, one step at a time. Belongs to one event loop, except where stated."""
+    """Runs idle jobs, one step at a time. Use it on one event loop, except where stated."""
 
     def __init__(
         self,
@@ -84,13 +83,12 @@ class IdleLoop:
 
         Args:
             jobs: The jobs; those disabled in ``options.jobs`` never run.
-            context_of: Makes a context for each plan and step.
-            breaker: Knows whether the LLM's server is worth asking; without one, the loop waits
-                after each failure, twice as long each time.
-            clock: The time, aware.
+            breaker: Circuit breaker of the LLM's server; without one, the loop waits after each
+                failure, twice as long each time.
+            clock: Returns the current time, timezone-aware.
             metrics: Counts ``idle_…``.
             on_applied: Called on the loop's thread with each batch that was written.
-            budget: What may be spent; None makes one from the options.
+            budget: The limits; None makes one from the options.
         """
         self._store, self._gate, self._context_of = store, gate, context_of
         self._jobs = {job.name: job for job in jobs}
@@ -124,14 +122,14 @@ class IdleLoop:
             self._budget.remember(snapshot.runs(LOOK_BACK))
 
     def listen(self, listener: OnMemory) -> None:
-        """Call a listener, on the loop's thread, for each memory that comes, changes or goes.
+        """Call a listener, on the loop's thread, for each memory created, updated or retired.
 
-        To be called before the loop runs.
+        Call this before the loop runs.
         """
         self._listeners.append(listener)
 
     def changed(self) -> None:
-        """Read the tasks again, because they were changed in the store. From any thread."""
+        """Reload the tasks, because the store's were changed. From any thread."""
         self._queue = None
 
     # ------------------------------------------------------------------- running
@@ -158,12 +156,12 @@ class IdleLoop:
     ) -> int:
         """Do everything that is due, whatever the triggers say. ``run`` waits meanwhile.
 
-        Every job is asked, and asked again at the end if anything was done since.
+        Every job is planned, and planned again at the end if anything was done since.
 
         Args:
             jobs: Names of the jobs to run; None for all.
-            patience_s: Give up after so many seconds in which nothing could be done, because it is
-                not the time, the LLM's server is away, or the budget is spent.
+            patience_s: Give up after so many seconds without progress, because of the hour, the
+                LLM's server, or the budget.
 
         Returns:
             How many tasks are left that are not dead and whose LLM or model is configured.
@@ -204,12 +202,11 @@ class IdleLoop:
         await self._sleep(TROUBLE_S)
 
     async def _round(self, jobs: dict[str, Job], forced: set[str] | None = None) -> Round:
-        """Once the gate is open, ask jobs what is due, then run one step.
+        """Once the gate is open, plan jobs, then run one step.
 
         Args:
-            jobs: The jobs that may be asked and run.
-            forced: For ``run_until_done``: names to ask whatever their triggers say; removed once
-                asked. None for a background round, which gives way to ``run_until_done``.
+            forced: For ``run_until_done``: names to plan whatever their triggers say; removed once
+                planned. None for a background round, which yields to ``run_until_done``.
         """
         async with self._round_lock:
             while wait := self._gate.opens_in():
@@ -241,8 +238,8 @@ class IdleLoop:
     def _waits_for_server(self, job: Job) -> bool:
         """Return whether a job's steps wait for the LLM's server: it needs it, or found it away.
 
-        A job that can do without an LLM should work while the server is away; one that failed
-        instead would otherwise be tried again and again without a pause.
+        A job that can do without an LLM continues while the server is unreachable; one that failed
+        instead would otherwise be retried without a pause.
         """
         return job.needs == "llm" or job.name in self._found_server_away
 
@@ -279,7 +276,7 @@ class IdleLoop:
         self._measure(run, result)
         if isinstance(result.error, StoreFullError):
             raise result.error
-        if run.outcome == "interrupted":  # no one waits for this row, least of all a conversation
+        if run.outcome == "interrupted":  # the row is not urgent
             self._store.apply(job.name, WriteBatch(run=run))
             return Round.PROGRESS
         await self._apply(job.name, replace(batch, run=run))
@@ -293,7 +290,7 @@ class IdleLoop:
         return Round.PROGRESS
 
     def _batch_of(self, job: Job, task: Task, result: StepResult) -> WriteBatch:
-        """Return what is to be written of a step, and record whether the server answered."""
+        """Return what to write for a step, and record whether the server answered."""
         error = result.error
         if result.ended == "interrupted" or isinstance(error, StoreFullError):
             return WriteBatch()
@@ -308,7 +305,6 @@ class IdleLoop:
             return batch_of(job, task, result, snapshot, self._clock(), self._options)
 
     async def _apply(self, job: str, batch: WriteBatch) -> None:
-        """Write a batch, wait until it is on disk, then notify listeners."""
         events: Sequence = ()
         if batch.done and self._listeners:
             with self._store.snapshot() as before:
@@ -319,7 +315,7 @@ class IdleLoop:
             return
         try:
             self._on_applied(batch)
-        except Exception as error:  # the batch is written whatever the listener does
+        except Exception as error:  # the batch is written even if the listener fails
             self._metrics.count("idle_listener_failures")
             logger.warning(f"A listener to idle work failed: {describe_error(error)}")
         if failures := notify(self._listeners, events):

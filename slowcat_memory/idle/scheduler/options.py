@@ -46,5 +46,4 @@ class IdleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     jobs: dict[str, JobOptions] = {}
 
     def of_job(self, name: str) -> JobOptions:
-        """Return a job's settings, the defaults if it has none."""
         return self.jobs.get(name, JobOptions())

@@ -1,4 +1,4 @@
-"""Asks jobs what is due, stores their tasks so that a restart finds them, and orders the waiting ones."""
+"""Plans jobs, stores their tasks so that a restart finds them, and orders the waiting ones."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -16,11 +16,11 @@ from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.store import Store
 
-MOST_PLANS = 1000  # of one job in a row: a cursor that runs in a circle must not block the others
+MOST_PLANS = 1000  # of one job in a row: a cursor that moves in a circle must not block the others
 
 
 class Planner:
-    """Asks jobs for tasks when their triggers say so. A job whose plan fails is asked later."""
+    """Plans jobs whose triggers fired. A job whose plan fails is planned later."""
 
     def __init__(
         self,
@@ -40,15 +40,14 @@ class Planner:
         self._plan_failures: dict[str, CircuitBreaker] = {}
 
     async def plan(self, jobs: Iterable[Job], forced: set[str]) -> bool:
-        """Ask the jobs whose triggers fired, while the gate is open.
+        """Plan the jobs whose triggers fired, while the gate is open.
 
         Args:
-            jobs: All jobs that may be asked.
-            forced: Names of jobs to ask whatever their triggers say; a job is removed from it once
-                it has nothing more to look at, or cannot be asked.
+            forced: Names of jobs to plan whatever their triggers say; a job is removed once it has
+                nothing more to plan, or cannot be planned.
 
         Returns:
-            Whether any job is to be asked again at once.
+            Whether any job is to be planned again at once.
         """
         again = False
         for job in jobs:
@@ -68,7 +67,6 @@ class Planner:
         return again
 
     async def _ask(self, job: Job, context: JobContext) -> bool:
-        """Ask one job; return whether to ask it again at once."""
         with self._store.snapshot() as before:
             asked = self._triggers.asked(before, job, self._clock(), context.zone)
         try:
@@ -83,7 +81,7 @@ class Planner:
         if plan is not None and (plan.tasks or moves):
             await self._write(job.name, WriteBatch(tasks=plan.tasks, cursor=plan.cursor))
             self._on_change()
-        # A job that moved its cursor may have looked at a part only: ask until it stands still.
+        # A job that moved its cursor may have read only a part: plan until the cursor stops.
         if self._count(job.name, moves and plan is not None and plan.more):
             return True
         await self._write(job.name, WriteBatch(cursor=asked))
@@ -96,7 +94,6 @@ class Planner:
             return snapshot.cursor(plan.cursor.name) != plan.cursor
 
     def _count(self, job: str, more: bool) -> bool:
-        """Count plans in a row; return whether to ask again at once."""
         plans = self._plans_in_a_row.get(job, 0) + 1 if more else 0
         again = 0 < plans < MOST_PLANS
         self._plans_in_a_row[job] = plans if again else 0
@@ -127,8 +124,8 @@ def has_requirements(job: Job, context: JobContext) -> bool:
 class TaskQueue:
     """Waiting tasks by rank, the newest first within a rank.
 
-    A copy of the tasks in the store, read once and kept until something changes there: reading
-    thousands of rows before each step would cost more than the step.
+    A copy of the stored tasks, kept until they change: reading thousands of rows before each step
+    would cost more than the step.
     """
 
     def __init__(self, tasks: Iterable[Task] = ()) -> None:
@@ -139,7 +136,7 @@ class TaskQueue:
         return len(self._tasks)
 
     def next_task(self, now: datetime, can_run: Callable[[Task], bool]) -> Task | None:
-        """Return the first task that is not waiting for a retry and can run; it stays queued."""
+        """Return the first runnable task that is not waiting for a retry; it stays queued."""
         tasks = self._tasks.values()
         return next((t for t in tasks if not seconds_until_due(t, now) and can_run(t)), None)
 
@@ -147,19 +144,13 @@ class TaskQueue:
         return [task.job for task in self._tasks.values()]
 
     def remove(self, task_id: str) -> None:
-        """Remove a task, if it is queued."""
         self._tasks.pop(task_id, None)
 
 
 def seconds_until_due(task: Task, now: datetime, most_s: float = 21600.0) -> float:
-    """Return how many seconds a task still waits for its retry.
+    """Return how many seconds a task still waits for its retry: 0 if none, infinity if dead.
 
-    Args:
-        now: The time, aware.
-        most_s: Longest believable wait; a time further ahead was set by a wrong clock.
-
-    Returns:
-        0 when it may run, infinity when it is dead.
+    A wait longer than ``most_s`` was set by a wrong clock. ``now`` is timezone-aware.
     """
     if task.state == "dead":
         return float("inf")

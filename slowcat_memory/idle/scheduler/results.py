@@ -1,4 +1,4 @@
-"""What is written after a step: its result, or the task's next try; and the run for the run log."""
+"""What is written after a step: its result, or the task's next try; and its row of the run log."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -27,10 +27,10 @@ def batch_of(
     now: datetime,
     options: IdleOptions,
 ) -> WriteBatch:
-    """Turn the result of a step that returned or failed into what is to be written.
+    """Return the batch to write after a step that returned or failed.
 
     Args:
-        now: The time, aware.
+        now: Timezone-aware.
         options: How often, and how soon, a task is tried again.
 
     Returns:
@@ -53,11 +53,7 @@ def batch_of(
 def run_of(
     task: Task, result: StepResult, batch: WriteBatch, llm: CountingLLM | None, began: datetime
 ) -> Run:
-    """Return the row of the run log for a step.
-
-    Args:
-        llm: The step's LLM, which counted its tokens; None without one.
-    """
+    """Return a step's row of the run log; its LLM, if any, counted the tokens."""
     return Run(
         task=task.id,
         job=task.job,
@@ -88,7 +84,7 @@ def backoff_s(attempts: int, options: IdleOptions) -> float:
 
 
 def revived(task: Task) -> Task:
-    """Return a dead task waiting again, with all its tries; its last error stays readable."""
+    """Return a dead task reset to waiting, with all its tries; its last error is kept."""
     return replace(task, state="waiting", attempts=0, not_before=None)
 
 
@@ -104,11 +100,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def mark_local_only(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Memory, ...]:
-    """Mark memories as local-only that were made from a turn that must not leave this machine.
-
-    Args:
-        snapshot: The store, which holds their source turns.
-    """
+    """Mark memories as local-only that were made from a local-only turn."""
     known = dict[tuple[str, int], bool]()
 
     def is_local(scope: str, turn: int) -> bool:
@@ -126,7 +118,6 @@ def mark_local_only(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Mem
 
 
 def _split(job: Job, task: Task) -> tuple[Task, ...]:
-    """Return the parts of a task that was too long; none if the job cannot split it."""
     split = getattr(job, "split", None)
     try:
         parts = tuple(split(task)) if split else ()

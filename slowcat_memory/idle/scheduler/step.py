@@ -1,10 +1,9 @@
 """One step of one job, and one probe of the LLM's server: both end the moment the gate closes.
 
-Theory of operation. A step is an asyncio task of its own. The thread that closes the gate asks the
-idle thread to cancel it; the closed connection is what makes an LLM's server stop. A step that
-ignores cancellation is abandoned; its result is discarded. Cancellation because someone speaks and
-cancellation because the engine closes are told apart by what was cancelled: the step alone, or the
-loop that waits for it.
+A step is an asyncio task of its own. The thread that closes the gate asks the idle thread to cancel
+it; the closed connection makes an LLM's server stop. A step that ignores cancellation is abandoned;
+its result is discarded. If the step alone was cancelled, someone spoke; if the loop that waits for
+it was cancelled too, the engine closes.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ from slowcat_memory.records import Task, WriteBatch
 Record = Callable[[str, BaseException | None], None]
 
 
-CANCEL_GRACE_S = 0.5  # a cancelled step has this long to close what it holds
+CANCEL_GRACE_S = 0.5  # time for a cancelled step to close its resources
 
 Ended = Literal["returned", "failed", "interrupted"]
 _abandoned_steps: set["asyncio.Task[WriteBatch]"] = set()  # asyncio holds its tasks weakly
@@ -42,21 +41,16 @@ class StepContext(JobContext, Protocol):
 
 
 class ServerProbe(Protocol):
-    """Knows whether the LLM's server is worth asking, like ``CircuitBreakerLLM``."""
+    """Returns whether the LLM's server is available, like ``CircuitBreakerLLM``."""
 
     async def ready(self) -> bool:
-        """Return whether to ask it now; may probe it, for seconds at most."""
+        """Return whether to call it now; may probe it, for seconds at most."""
 
 
 class StepResult(Struct, frozen=True, kw_only=True):
     """The result of a step.
 
-    Attributes:
-        ended: How it ended.
-        ms: Milliseconds it took.
-        batch: What it returned.
-        error: What it raised.
-        stopped_ms: Milliseconds from the closing of the gate to its end, if that ended it.
+    ``stopped_ms`` is the time from the closing of the gate to its end, if that ended it.
     """
 
     ended: Ended
@@ -102,7 +96,7 @@ async def run_step(
         unsubscribe()
         if not step.done():
             context.interrupt()
-            if not closed.done():  # a second cancel would cut short how it closes its connection
+            if not closed.done():  # a second cancel would interrupt the closing of its connection
                 step.cancel()
             await _wait_or_abandon(step)
     ended = time.perf_counter()
@@ -168,7 +162,7 @@ def _result(
     error = asyncio.CancelledError() if step.cancelled() else step.exception()
     if step.cancelling() and not closed:
         return StepResult(ended="failed", ms=ms, error=TimeoutError())
-    if step.cancelling():  # what it raised or returned since then does not count
+    if step.cancelling():  # ignore what it raised or returned since then
         return StepResult(ended="interrupted", ms=ms, stopped_ms=stopped_ms)
     if error is not None:
         return StepResult(ended="failed", ms=ms, error=error)
@@ -183,7 +177,7 @@ def step_span(task: Task, tracer: Any = None) -> Iterator[Record]:
         tracer: See ``find_tracer``; None traces nothing.
 
     Yields:
-        A function to be called with the outcome, and the error if there was one.
+        A function to call with the outcome, and the error if there was one.
     """
     if tracer is None:
         yield lambda outcome, error: None
@@ -205,7 +199,7 @@ def step_span(task: Task, tracer: Any = None) -> Iterator[Record]:
 
 
 def find_tracer() -> Any:
-    """Return the process's tracer, which does nothing until it is set up; None if not installed."""
+    """Return the process's tracer, a no-op until it is set up; None if not installed."""
     try:
         from opentelemetry import trace
     except ImportError:

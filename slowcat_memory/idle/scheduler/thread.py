@@ -1,8 +1,8 @@
-"""The thread on which idle work runs, with an event loop of its own.
+"""The idle thread, with an event loop of its own.
 
-A step that computes for long, or a slow LLM, delays other idle work and nothing else. The thread
-keeps its priority: slowed while it holds the interpreter's lock, it would slow every thread that
-waits for the lock. Heavy computation runs elsewhere (``context.lower_thread_priority``).
+A step that computes for long, or a slow LLM, delays only other idle work. The thread keeps its
+priority: slowed while it holds the interpreter's lock, it would slow every thread that waits for
+the lock. Heavy computation runs elsewhere (``context.lower_thread_priority``).
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class IdleThread:
         make_loop: Callable[[], IdleLoop],
         on_end: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
-        """Prepare; ``start`` starts it.
+        """Store the arguments; ``start`` starts the thread.
 
         Args:
             make_loop: Makes the loop, on the thread.
@@ -45,14 +45,13 @@ class IdleThread:
         self._thread = threading.Thread(target=self._host, name=NAME, daemon=True)
 
     def start(self) -> None:
-        """Start working. Once."""
+        """Start the thread. Call it once."""
         self._thread.start()
 
     def stop(self, timeout_s: float = STOP_S) -> bool:
-        """End the running step and the thread. What was not written is due again next time.
+        """End the running step and the thread; return whether it has ended.
 
-        Returns:
-            Whether the thread has ended.
+        Unwritten work is due again next time.
         """
         if self._thread.ident is None:  # never started
             if not self._event_loop.is_closed():
@@ -110,7 +109,7 @@ class IdleThread:
         await loop.run()
 
     def _end(self) -> None:
-        """Cancel what is left (a drain, an abandoned step), then close."""
+        """Cancel remaining tasks (a drain, an abandoned step), then close."""
         left = asyncio.all_tasks(self._event_loop)
         for task in left:
             task.cancel()

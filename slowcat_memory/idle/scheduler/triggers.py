@@ -1,7 +1,7 @@
-"""When a job is asked what is due. Remembered in the store, so that it survives a restart.
+"""When a job is planned. Stored, so that it survives a restart.
 
 Clocks can be wrong: a machine without a battery starts in 1970, people travel, summer time ends. So
-a daily turn is recorded by its local date and taken once, whatever the clock does in between; an
+a daily plan is recorded by its local date and made once, whatever the clock does in between; an
 interval that appears to end before it began counts as over.
 """
 
@@ -17,17 +17,11 @@ from slowcat_memory.records import Cursor, SessionEdge, Turn
 from slowcat_memory.store import Snapshot
 
 LOOK = 1000  # events read at a time: some milliseconds
-KEPT_DAYS = 8  # remembered dates: a clock may be put back and forward a few times
+KEPT_DAYS = 8  # stored dates: a clock may be set back and forward a few times
 
 
 class LastAsked(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """When a job was last asked for work.
-
-    Attributes:
-        upto: Log id up to which it could see.
-        at: The time; None if it never was.
-        days: Local ISO dates whose daily turn it had, the latest last.
-    """
+    """When a job was last planned: last log id seen, time, and local ISO dates of daily plans."""
 
     upto: int = 0
     at: datetime | None = None
@@ -35,16 +29,16 @@ class LastAsked(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class News(Struct, frozen=True):
-    """What the log holds that a job has not seen: how many turns, and whether a session ended."""
+    """Log events that a job has not seen: how many turns, and whether a session ended."""
 
     turns: int = 0
     ended: bool = False
 
 
 class Triggers:
-    """Decides which jobs are asked. Keeps what it read of the log.
+    """Decides which jobs are planned. Caches what it read of the log.
 
-    Args of its methods: ``now`` is aware, ``zone`` is the user's.
+    ``now`` is timezone-aware, ``zone`` is the user's.
     """
 
     def __init__(self, options: Mapping[str, JobOptions] | None = None) -> None:
@@ -52,7 +46,6 @@ class Triggers:
         self._seen: dict[str, tuple[int, int, News]] = {}
 
     def due(self, snapshot: Snapshot, job: Job, now: datetime, zone: tzinfo) -> bool:
-        """Return whether a job is to be asked for work now."""
         options = self._options.get(job.name, JobOptions())
         trigger = overridden(job.trigger, options)
         asked = read(snapshot, job.name)
@@ -63,7 +56,7 @@ class Triggers:
         return due(trigger, asked, news, now, zone)
 
     def asked(self, snapshot: Snapshot, job: Job, now: datetime, zone: tzinfo) -> Cursor:
-        """Return the cursor that records that a job was asked with this view of the log."""
+        """Return the cursor that records that a job was planned with this view of the log."""
         trigger = overridden(job.trigger, self._options.get(job.name, JobOptions()))
         before = read(snapshot, job.name)
         return row(job.name, asked_now(trigger, before, snapshot.last_id(), now, zone))
@@ -83,7 +76,6 @@ class Triggers:
 
 
 def overridden(trigger: Trigger, options: JobOptions) -> Trigger:
-    """Return a job's trigger with the user's ``at_hour`` or ``every_s`` in place of its own."""
     if options.at_hour is not None:
         return Trigger(at_hour=options.at_hour, weekday=trigger.weekday)
     if options.every_s is not None and trigger.every_s:
@@ -92,7 +84,6 @@ def overridden(trigger: Trigger, options: JobOptions) -> Trigger:
 
 
 def due(trigger: Trigger, asked: LastAsked, news: News, now: datetime, zone: tzinfo) -> bool:
-    """Return whether any condition of a trigger holds."""
     return (
         0 < trigger.turns <= news.turns
         or (trigger.session_end and news.ended)
@@ -104,7 +95,7 @@ def due(trigger: Trigger, asked: LastAsked, news: News, now: datetime, zone: tzi
 def asked_now(
     trigger: Trigger, asked: LastAsked, upto: int, now: datetime, zone: tzinfo
 ) -> LastAsked:
-    """Return the record of a job that is asked now and can see the log up to ``upto``."""
+    """Return the record of a job that is planned now and can see the log up to ``upto``."""
     days = asked.days
     if trigger.at_hour is not None:
         today = str(day_of(trigger, now, zone))
@@ -113,10 +104,10 @@ def asked_now(
 
 
 def day_of(trigger: Trigger, now: datetime, zone: tzinfo) -> date:
-    """Return the local date whose daily turn it is: the latest whose ``at_hour`` has come.
+    """Return the local date of the current daily plan: the latest whose ``at_hour`` has passed.
 
-    An hour skipped by the clocks has come with the next one; a repeated one comes once. Before the
-    hour it is the day before, so that a machine asleep at its hour catches up.
+    An hour skipped by the clocks has passed with the next one; a repeated one counts once. Before
+    the hour it is the day before, so that a machine asleep at its hour catches up.
     """
     local = now.astimezone(zone)
     day = local.date()
@@ -128,12 +119,11 @@ def day_of(trigger: Trigger, now: datetime, zone: tzinfo) -> date:
 
 
 def cursor_name(job: str) -> str:
-    """Return the name of the cursor that records when a job was last asked."""
     return f"asked/{job}"
 
 
 def read(snapshot: Snapshot, job: str) -> LastAsked:
-    """Return when a job was last asked; the default if the row is missing or unreadable."""
+    """Return when a job was last planned; the default if the row is missing or unreadable."""
     found = snapshot.cursor(cursor_name(job))
     if found is None:
         return LastAsked()
@@ -145,7 +135,6 @@ def read(snapshot: Snapshot, job: str) -> LastAsked:
 
 
 def row(job: str, asked: LastAsked) -> Cursor:
-    """Return the cursor that stores when a job was asked."""
     note = msgspec.json.encode(msgspec.structs.replace(asked, upto=0)).decode()
     return Cursor(name=cursor_name(job), position=asked.upto, note=note)
 

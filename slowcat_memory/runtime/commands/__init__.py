@@ -1,1 +1,1 @@
-"""Carries out voice commands, and undoes them."""
+"""Executes and undoes voice commands."""

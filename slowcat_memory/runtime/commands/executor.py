@@ -1,8 +1,7 @@
 """Executes voice commands, and words the answers.
 
-Everything here blocks on the store; the processor runs it beside the event loop. Each command ends
-in one sentence that can be read aloud, true at the moment at which it is said: what it confirms is
-durable by then.
+All functions block on the store; the processor runs them beside the event loop. Each command
+returns one sentence to be read aloud; what it confirms is already durable.
 """
 
 from collections.abc import Callable
@@ -30,7 +29,7 @@ from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.undo_log import UNDOABLE, UndoLog, last_exchange
 from slowcat_memory.store import Snapshot, Store
 
-ASKED_S = 120.0  # how long a question of the memory waits for its "yes"
+ASKED_S = 120.0  # how long a confirmation question waits for its "yes"
 
 LLMPlace = Literal["local", "remote", "unknown"]
 
@@ -59,12 +58,8 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     """The speaker of a command, and where it was given.
 
     Attributes:
-        scope: The user's namespace.
-        speaker: Display name.
-        session: The session.
         turn: Log id of the command's turn, which is in the log already.
-        shared: The namespace that people share, "" for none.
-        llm: Where the language model that answers runs.
+        shared: The household namespace, "" for none.
     """
 
     scope: str
@@ -76,13 +71,12 @@ class CommandContext(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What became of a voice command.
+    """The result of a voice command.
 
     Attributes:
-        kind: The command.
         said: The answer, one sentence.
-        rest: What was said beside the command, for the language model to answer.
-        done: Whether anything was changed or told; False if it was refused, or found nothing.
+        rest: Words beside the command, for the LLM to answer.
+        done: Whether anything was changed or answered; False if it was refused, or found nothing.
         entry: Id of the command's row, 0 when it changed nothing.
         turns: Log ids of forgotten turns.
         memories: Ids of memories that recall no longer finds.
@@ -98,7 +92,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class CommandMemory(Protocol):
-    """What commands need of the engine."""
+    """The engine's functions that commands use."""
 
     store: Store
     undo_log: UndoLog
@@ -108,24 +102,17 @@ class CommandMemory(Protocol):
     def note(
         self, text: str, scope: str, *, speaker: str = "", sources: tuple[int, ...] = ()
     ) -> Memory:
-        """Make a note without storing it.
-
-        Args:
-            text: The statement.
-            scope: Its namespace.
-            speaker: Whose it is.
-            sources: Log ids of the turns that it comes from.
-        """
+        """Make a note without storing it; ``sources`` are log ids of turns."""
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
-        """Return what was put before the LLM at a user turn, given by its log id."""
+        """Return the ledger row of a user turn, by its log id, and its memories."""
 
 
 KeepLocal = Callable[[str, str], object]
 """Marks a memory, by scope and id, as one that never leaves this machine."""
 
 
-LATEST = 50  # commands among which the one to undo is looked for
+LATEST = 50  # commands among which the one to undo is searched
 
 
 class CommandExecutor:
@@ -138,7 +125,7 @@ class CommandExecutor:
         language: str,
         keep_local: KeepLocal | None = None,
     ) -> None:
-        """Choose the memory and the language.
+        """Set the memory and the language.
 
         Args:
             language: Of the answers, by its Snowball name.
@@ -162,15 +149,12 @@ class CommandExecutor:
         }
 
     def execute(self, command: Command, context: CommandContext) -> Outcome:
-        """Execute a command, but for going off the record and back, which the conversation does.
-
-        Returns:
-            What became of it, and the answer.
+        """Execute a command, except off and on the record, which the conversation does.
 
         Raises:
             StoreError: The disk is full, or the store is closed; nothing is changed.
         """
-        self._engine.store.flush(self._options.wait_s)  # what was said before must be readable
+        self._engine.store.flush(self._options.wait_s)  # earlier turns must be readable
         return self._methods[command.kind](command, context)
 
     def _outcome(
@@ -182,7 +166,6 @@ class CommandExecutor:
         entry: CommandEntry | None = None,
         **filled: str,
     ) -> Outcome:
-        """Word an outcome: a reply by name, its parts filled in, and the row that it confirms."""
         said = say(self._language, reply, **filled)
         id_ = entry.id if entry else 0
         return Outcome(kind=command.kind, said=said, done=done, entry=id_)
@@ -201,7 +184,7 @@ class CommandExecutor:
         return self._outcome(command, name, entry=entry, text=quote(command.argument, 60))
 
     def _correct(self, command: Command, context: CommandContext) -> Outcome:
-        """Retire the wrong memory, and the agent's answer, which would be recalled as well."""
+        """Retire the wrong memory, and the agent's answer, which would be recalled too."""
         with self._engine.store.snapshot() as snapshot:
             old = targets.corrected(
                 snapshot, self._engine.why, context, command.argument, self._tokenize
@@ -213,7 +196,7 @@ class CommandExecutor:
         if old is not None:
             name = "corrected"
             text = say(self._language, "about", old=quote(old.text, 60), text=text)
-            sources = (*old.sources, context.turn)  # it quotes them: forgetting them forgets it
+            sources = (*old.sources, context.turn)  # it quotes them: forgetting them must forget it
             wrong.append(old.id)
         note = self._engine.note(text, context.scope, speaker=context.speaker, sources=sources)
         entry = self._engine.undo_log.add_memory("correct", note, context.turn, wrong)
@@ -227,7 +210,7 @@ class CommandExecutor:
             before = _forgotten_before(snapshot, turns)
         if not turns:
             return self._outcome(command, "nothing_to_forget", done=False)
-        if before is not None:  # said twice, it means the same
+        if before is not None:  # a repeated command means the same exchange
             return self._gone(command, "forgotten", before)
         entry = self._engine.undo_log.hide(
             "forget_that", scope, memories, turns, context.turn, self._options.undo_s
@@ -237,7 +220,7 @@ class CommandExecutor:
     def _that(
         self, snapshot: Snapshot, context: CommandContext
     ) -> tuple[str, list[str], tuple[int, ...]]:
-        """Return the last exchange, and what was made from it; a command that made something counts."""
+        """Return the last exchange (or command that made something), and what was made from it."""
         made = {
             entry.turn: entry
             for entry in snapshot.commands(n=LATEST)
@@ -278,7 +261,7 @@ class CommandExecutor:
         )
 
     def _pending(self, snapshot: Snapshot, scope: str) -> CommandEntry | None:
-        """Return the question that waits: the latest command, if it is one and was asked just now."""
+        """Return the pending question: the latest command, if it was asked just now."""
         latest = next(iter(snapshot.commands(scope, 1)), None)
         if latest is None or latest.state != "asked":
             return None
@@ -311,7 +294,6 @@ class CommandExecutor:
         return self._outcome(command, "brought_back" if undone.hidden else "undone", entry=undone)
 
     def _latest(self, snapshot: Snapshot, context: CommandContext) -> CommandEntry | None:
-        """Return the user's latest command that is not undone yet."""
         for entry in snapshot.commands(n=LATEST):
             turn = snapshot.turn(entry.turn) if entry.turn else None
             own = turn.scope == context.scope if turn else entry.scope == context.scope
@@ -364,7 +346,6 @@ class CommandExecutor:
 
 
 def _forgotten_before(snapshot: Snapshot, turns: tuple[int, ...]) -> CommandEntry | None:
-    """Return the command that hid some turns already."""
     for entry in snapshot.commands(n=LATEST):
         if turns and entry.state == "done" and entry.due and set(turns) <= set(entry.turns):
             return entry

@@ -1,4 +1,4 @@
-"""What a voice command is about, found in the store. Reads, and changes nothing."""
+"""Finds in the store the memories and turns that a voice command refers to. Read-only."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,15 +9,15 @@ from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
 
-LATELY = 2000  # log positions among which a user's own statements are looked for
-STATEMENT = range(4, 31)  # words of a turn that says something worth reading out
+LATELY = 2000  # log positions searched for a user's own statements
+STATEMENT = range(4, 31)  # words of a turn worth reading out
 
 Why = Callable[[int], tuple[LedgerEntry, dict[str, Memory]] | None]
 Tokenize = Callable[[str], list[str]]
 
 
 class Place(Protocol):
-    """Where in the log a command is given."""
+    """The position in the log of a command."""
 
     @property
     def scope(self) -> str:
@@ -38,7 +38,7 @@ def question(exchange: Sequence[Turn]) -> Turn | None:
 
 
 def made_from(snapshot: Snapshot, scope: str, turns: Sequence[Turn]) -> list[str]:
-    """Return the ids of memories of some turns: their chunks, and what was derived from them."""
+    """Return the ids of turns' memories: their chunks, and what was derived from them."""
     ids = {turn.id for turn in turns}
     chunks = [chunk_id(turn.id) for turn in turns if not turn.aside]
     derived = [m.id for m in snapshot.memories(scope) if ids.intersection(m.sources)]
@@ -51,7 +51,7 @@ def mentioning(
     """Return everything that mentions a subject. Reads the whole log of the namespace.
 
     Args:
-        command: Log id of the command's turn, which is not among them.
+        command: Log id of the command's turn, which is excluded.
 
     Returns:
         Ids of memories that recall may find, and log ids of turns, earlier commands included.
@@ -67,16 +67,10 @@ def mentioning(
 def corrected(
     snapshot: Snapshot, why: Why, place: Place, right: str, tokenize: Tokenize
 ) -> Memory | None:
-    """Return the memory that a correction is about.
+    """Return the memory that a correction refers to, if any.
 
-    Of what was put before the LLM for the last answer, the one whose words the answer and the
-    correction share most; else the user's last statement.
-
-    Args:
-        why: Returns what was put before the LLM at a turn.
-
-    Returns:
-        None when there is none.
+    Of the memories injected for the last answer, the one that shares most words with the answer and
+    the correction; else the user's last statement. ``why`` is ``Memory.why``.
     """
     exchange = last_exchange(snapshot, place.scope, place.session, place.turn)
     asked = question(exchange)
@@ -95,14 +89,10 @@ def corrected(
 
 
 def known_about(snapshot: Snapshot, scope: str, own: str) -> list[Memory]:
-    """Return what is known about a user.
+    """Return what is known about a user, whose words for themselves match the pattern ``own``.
 
-    Args:
-        own: Words by which users refer to themselves, a pattern.
-
-    Returns:
-        Pinned first, then notes, facts, other derived ones, then what the user lately said about
-        themselves; within each the latest first.
+    Pinned memories first, then notes, facts, other derived ones, then the user's recent statements
+    about themselves; within each the latest first.
     """
     kept = [memory for memory in snapshot.memories(scope) if memory.kind != QUARANTINED]
     retired = {memory.id for memory in kept if memory.retired_at}

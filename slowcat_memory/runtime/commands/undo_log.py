@@ -1,9 +1,9 @@
-"""Changes that voice commands make, and how they are undone.
+"""Changes made by voice commands, and their undoing.
 
-Forgetting by command has two stages. At once, what is to be forgotten is *hidden*: retired, so that
-no recall finds it. When the time to undo has passed, it is erased for good. The command itself is a
-row in the store, written in the same transaction as its changes, so a crash leaves both or neither,
-and the next process that opens the store erases what is due.
+Forgetting by command has two stages. At once, the memories are *hidden*: retired, so that no recall
+finds them. When the time to undo has passed, they are erased for good. The command itself is a row
+in the store, written in the same transaction as its changes, so a crash leaves both or neither, and
+the next process that opens the store erases what is due.
 """
 
 import threading
@@ -18,7 +18,7 @@ from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatc
 from slowcat_memory.store import Snapshot, Store
 
 UNDOABLE = frozenset(("remember", "forget_that", "forget_about", "correct"))
-ANSWERS = 8  # turns behind a command among which its answer is looked for
+ANSWERS = 8  # turns behind a command that are searched for its answer
 
 
 class UndoLog:
@@ -27,12 +27,7 @@ class UndoLog:
     def __init__(
         self, store: Store, index: Callable[[Memory], None], clock: Callable[[], datetime]
     ) -> None:
-        """Change nothing yet.
-
-        Args:
-            index: Updates a stored memory in its index.
-            clock: Returns the time, aware.
-        """
+        """Store the arguments; ``index`` updates a stored memory in its index."""
         self._store, self._index, self._clock = store, index, clock
         self._lock = threading.RLock()
         self._last_id: int | None = None
@@ -42,13 +37,9 @@ class UndoLog:
     def add_memory(
         self, kind: str, memory: Memory, turn: int, instead: Iterable[str] = ()
     ) -> CommandEntry:
-        """Store a memory, and retire others that it replaces.
+        """Store a memory; return the command's durable row.
 
-        Args:
-            instead: Ids of the replaced ones, of the same namespace; they stay readable.
-
-        Returns:
-            The command's row, durable.
+        Memories with the ids ``instead``, of the same namespace, are retired and stay readable.
         """
         with self._lock:
             now = self._clock()
@@ -84,10 +75,9 @@ class UndoLog:
     def ask(
         self, kind: str, scope: str, memories: Iterable[str], turns: Iterable[int], turn: int
     ) -> CommandEntry:
-        """Write down what will be hidden if the user says yes; arguments as in ``hide``.
+        """Record what to hide if the user confirms; return the durable row, of state "asked".
 
-        Returns:
-            The command's row, durable, of state "asked".
+        Arguments as in ``hide``.
         """
         with self._lock:
             entry = self._entry(kind, scope, turn, self._clock(), turns=tuple(turns))
@@ -101,7 +91,7 @@ class UndoLog:
             undo_s: As in ``hide``.
 
         Returns:
-            The present row: "done", or "undone".
+            The updated row: "done", or "undone".
         """
         with self._lock:
             if not yes:
@@ -114,10 +104,9 @@ class UndoLog:
             )
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
-        """Undo a command: what it hid comes back, what it made is retired.
+        """Undo a command: restore what it hid, retire what it made; return its updated row.
 
-        Returns:
-            The present row; None when it is gone, or cannot be undone.
+        None when it does not exist, or cannot be undone.
         """
         with self._lock:
             now = self._clock()
@@ -135,7 +124,7 @@ class UndoLog:
 
     @contextmanager
     def due(self) -> Iterator[dict[int, list[Forget]]]:
-        """List what can no longer be undone and must be erased, by command id.
+        """Yield the forget orders that are due, by command id.
 
         Nothing can be undone inside the block. Erasing also cleans the commands' rows, in the same
         transaction, so that what a crash interrupts is due again.
@@ -182,13 +171,9 @@ class UndoLog:
 def last_exchange(
     snapshot: Snapshot, scope: str, session: str, before: int, kept: Iterable[int] = ()
 ) -> list[Turn]:
-    """Return the last exchange of a session: a user's turns, and the agent's reply to them.
+    """Return the last exchange of a session: a user's turns, and the agent's reply, in order.
 
-    Args:
-        kept: Log ids of commands that count as turns, because they made something.
-
-    Returns:
-        Turns in order; empty when nothing was said.
+    The commands with log ids ``kept`` count as turns, because they made something.
     """
     counts, found = frozenset(kept), list[Turn]()
     id_ = snapshot.turn_before(scope, session, before)
@@ -213,7 +198,7 @@ def _is_due(entry: CommandEntry, now: datetime) -> bool:
 
 
 def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
-    """Return what to erase: the turns, with the command's own and its answers, then the rest."""
+    """Return what to erase: the turns, the command's own turn and its answers, then the rest."""
     answers = [
         turn.id
         for turn in _next(snapshot, entry.turn)

@@ -1,7 +1,7 @@
-"""Maps speakers to scopes: where their words are kept, and what may be recalled for them.
+"""Maps speakers to scopes: where their words are stored, and what may be recalled for them.
 
 Speaker ids come from the STT, a transport or the application; they are not verified here. Only ids
-that the application names are known. Everything here is a pure decision, carried out elsewhere.
+that the application names are known. All functions are pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,21 +40,18 @@ class PeopleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def guest_scope(options: PeopleOptions) -> str:
-    """Return the guests' scope, "" if there are no guests."""
     return options.guest if options.scopes == "each" else ""
 
 
 def expired(options: PeopleOptions, now: datetime) -> Forget:
-    """Return what to forget of the guests, with "each"."""
+    """Return the forget order for guests' turns past their retention, with "each"."""
     return Forget(scope=options.guest, until=now - timedelta(hours=options.guest_hours))
 
 
 class Audience:
     """The speakers of one conversation.
 
-    Attributes:
-        apart: Each known speaker has a scope of their own.
-        guest: The guests' scope, "" if there are no guests.
+    ``apart``: each known speaker has a scope of their own. ``guest`` is "" without guests.
     """
 
     def __init__(
@@ -66,7 +63,7 @@ class Audience:
             own: The conversation's own scope, for speakers without an id.
 
         Raises:
-            ConfigError: A name that cannot be a scope, or a scope that is two things at once.
+            ConfigError: An invalid scope name, or a scope with two roles.
         """
         self.apart = options.scopes == "each"
         self._own = check_scope(own)
@@ -90,50 +87,38 @@ class Audience:
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Scopes of all known speakers, the conversation's own first."""
         known = (scope for scope in self._speakers.values() if scope != self.guest)
         return tuple(dict.fromkeys((self._own, *known)))
 
     @property
     def recallable(self) -> tuple[str, ...]:
-        """Every scope that this conversation may recall."""
         shared = (self._household,) if self._household else ()
         return tuple(dict.fromkeys((*self.people, *shared)))
 
     def scope_of(self, speaker: str) -> str:
-        """Return the scope of an STT speaker id.
-
-        Args:
-            speaker: The id, may be empty.
-
-        Returns:
-            The conversation's own scope without an id, the guests' for an unknown one.
-        """
+        """Return a speaker's scope: the conversation's own without an id, guests' if unknown."""
         if not self.apart or not speaker:
             return self._own
         return self._speakers.get(speaker, self.guest)
 
     def named_scope(self, person: str) -> str:
-        """Return the scope of a speaker that the application names: an STT id, or a known scope."""
         return person if self.apart and person in self.people else self.scope_of(person)
 
     def greeted_scope(self, person: str) -> str:
-        """Return the scope whose memory may stand in the system instruction, which all turns share.
+        """Return the scope whose memory may be in the system instruction, which all turns share.
 
         Args:
             person: The user as named by the application, may be empty.
 
         Returns:
-            "" where people have scopes of their own, and no user is named.
+            "" if people have scopes of their own, and no user is named.
         """
         return self.named_scope(person) if person or not self.apart else ""
 
     def readable(self, scopes: Sequence[str]) -> tuple[str, ...]:
         """Return the scopes that all speakers of a turn may read.
 
-        Returns:
-            One speaker's own and the household's; the household's alone for several; none if a
-            guest is among them.
+        One speaker's own and the household's; the household's alone for several; none with a guest.
         """
         if self.guest and self.guest in scopes:
             return ()

@@ -1,12 +1,12 @@
-"""One conversation of several users: each turn is logged in its speaker's scope, and only there.
+"""One conversation of several users: each turn is logged only in its speaker's scope.
 
-Theory of operation. Each scope has a session of its own. The words of a turn go to the scopes of
-those who said them, as they were heard: where several users speak in one turn, nobody's words are
-kept in another's scope. The agent's reply goes to every scope that it answers; so what is recalled
-for it is what all of them may read (see ``audience``). Off the record, nothing is logged.
+Each scope has a session of its own. The words of a turn are stored in the scopes of their speakers,
+as transcribed: if several users speak in one turn, no words are stored in another user's scope. The
+agent's reply is stored in every scope that it answers; so only what all of them may read is
+recalled for it (see ``audience``). Off the record, nothing is logged.
 
-The user's half is logged as soon as it is known, the agent's half when it has been spoken; each is
-handed to ``append``, which neither blocks nor waits.
+The user's turn is logged as soon as it is known, the agent's when it has been spoken; each is
+passed to ``append``, which neither blocks nor waits.
 """
 
 from collections import deque
@@ -26,17 +26,11 @@ from slowcat_memory.runtime.conversation.transcripts import Part, Transcripts, V
 from slowcat_memory.store import Ack
 
 Append = Callable[[Event], Ack]
-LATEST = 4  # turns of a session that are remembered here; a query looks at two
+LATEST = 4  # turns of a session that are cached; a query needs two
 
 
 class Names(NamedTuple):
-    """Display names.
-
-    Attributes:
-        user: Of a speaker that the STT does not identify.
-        agent: Of the agent.
-        speakers: By STT speaker id.
-    """
+    """Display names: of an unidentified speaker, of the agent, and by STT speaker id."""
 
     user: str
     agent: str
@@ -52,17 +46,11 @@ class ScopeLog:
     """One scope's session, and its latest turns."""
 
     def __init__(self, tracker: SessionTracker, append: Append) -> None:
-        """Start with no turn.
-
-        Args:
-            tracker: Decides which session an utterance belongs to.
-            append: Logs an event, and returns it numbered.
-        """
+        """Start with no turn; ``append`` logs an event, and returns it numbered."""
         self.tracker, self._append = tracker, append
         self._latest: deque[Turn] = deque(maxlen=LATEST)
 
     def append(self, events: Iterable[Event]) -> Ack | None:
-        """Log events; return the ack of the last one."""
         ack = None
         for event in events:
             ack = self._append(event)
@@ -74,13 +62,9 @@ class ScopeLog:
         return ack
 
     def before(self, turn: Turn | None) -> list[DialogueTurn]:
-        """Return the two latest turns before one, oldest first.
+        """Return the two latest turns (or fewer) before one, oldest first.
 
-        Args:
-            turn: The present turn; None if it is not logged yet.
-
-        Returns:
-            Fewer at the beginning of a session.
+        ``turn`` is the present one, None if it is not logged yet.
         """
         if turn is None and not self.tracker.session:
             return []
@@ -88,7 +72,6 @@ class ScopeLog:
         return [DialogueTurn(said.text, said.at, chunk_id(said.id)) for said in earlier[-2:]]
 
     def forget(self, turns: Collection[int]) -> None:
-        """Drop forgotten turns."""
         kept = [turn for turn in self._latest if turn.id not in turns]
         self._latest = deque(kept, maxlen=LATEST)
 
@@ -99,7 +82,7 @@ class Exchange(Struct):
     Attributes:
         scopes: Of its speakers, the last speaker's last.
         kept: It was said on the record.
-        turns: What was logged of it, the latest turn by scope.
+        turns: Its logged turns, the latest by scope.
         tools: Names of the tools that the agent has called since.
     """
 
@@ -110,7 +93,7 @@ class Exchange(Struct):
 
 
 class Conversation:
-    """Logs what is said in the scopes of those who said it. Use it on the event loop."""
+    """Logs each turn in its speakers' scopes. Use it on the event loop."""
 
     def __init__(
         self,
@@ -126,7 +109,7 @@ class Conversation:
         Args:
             trackers: One for each scope of the audience, guests included.
             append: Logs an event, and returns it numbered. Must neither block nor wait.
-            clock: Returns the time, aware.
+            clock: Returns the current time, timezone-aware.
         """
         self.off_record = off_record
         self._audience, self._names, self._clock = audience, names, clock
@@ -134,11 +117,10 @@ class Conversation:
         self._transcripts = Transcripts()
         self._speaker = ""  # the current speaker, as set by the application
         self._exchange = Exchange((audience.scope_of(""),))
-        self._answering: Exchange | None = None  # what the agent's present reply answers
+        self._answering: Exchange | None = None  # the exchange that the present reply answers
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """Scopes of the speakers of the latest user turn, the last speaker's last."""
         return self._exchange.scopes
 
     @property
@@ -148,7 +130,6 @@ class Conversation:
 
     @property
     def uses_tools(self) -> bool:
-        """Whether the agent has called a tool since the user's turn."""
         return bool(self._exchange.tools)
 
     def before(self, turn: Turn | None) -> list[DialogueTurn]:
@@ -158,16 +139,16 @@ class Conversation:
             turn: The present turn, None if it was not logged.
 
         Returns:
-            Two turns at most; none for several speakers, who have no session in common.
+            Two turns at most; none for several speakers, as they share no session.
         """
         return self._logs[self.scopes[-1]].before(turn) if len(self.scopes) == 1 else []
 
     def before_next(self, scope: str) -> list[DialogueTurn]:
-        """Return the two latest turns of a scope whose user is about to speak, oldest first."""
+        """Return the two latest turns before the next one in a scope, oldest first."""
         return self._logs[scope].before(None)
 
     def forget(self, turns: Collection[int]) -> None:
-        """Drop forgotten turns, so that they lend no words to the next query."""
+        """Drop forgotten turns, so that they add no words to the next query."""
         for log in self._logs.values():
             log.forget(turns)
 
@@ -176,11 +157,7 @@ class Conversation:
         return self._voice(speaker).scope
 
     def set_speaker(self, speaker: str) -> None:
-        """Set the current speaker.
-
-        Args:
-            speaker: An STT speaker id or a known scope; "" to go by the transcripts.
-        """
+        """Set the current speaker: an STT speaker id or a known scope; "" to use transcripts."""
         self._speaker = speaker
 
     def _voice(self, speaker: str) -> Voice:
@@ -189,30 +166,21 @@ class Conversation:
         return Voice(self._audience.scope_of(speaker), self._names.of(speaker))
 
     def heard(self, speaker: str, words: str) -> None:
-        """Add a final transcript of the turn that is being spoken.
-
-        Args:
-            speaker: STT speaker id, may be empty.
-        """
+        """Add a final transcript of the current turn; ``speaker`` may be empty."""
         self.off_record.touch(self._clock())
         self._transcripts.add(self._voice(speaker), words, off_record=self.off_record.off)
 
     def was_heard(self, text: str) -> bool:
-        """Return whether a part of this text was heard since the last turn."""
         return self._transcripts.any_in(text)
 
     def touch(self, now: datetime) -> None:
-        """Keep the sessions of the latest speakers open: somebody speaks."""
+        """Keep the sessions of the latest speakers open, because somebody speaks."""
         self.off_record.touch(now)
         for scope in self.scopes:
             self._logs[scope].tracker.touch(now)
 
     def scopes_of(self, text: str, channel: Channel | None = None) -> tuple[str, ...]:
-        """Return the scopes of a turn that may yet be withdrawn, without logging it.
-
-        Args:
-            channel: As in ``user_said``.
-        """
+        """Return the scopes of a turn that may yet be withdrawn, without logging it."""
         heard = self._transcripts.of_turn(text, channel)
         return _scopes(split(text, heard, self._voice("")))
 
@@ -232,8 +200,7 @@ class Conversation:
             keep: False for words that must not be logged, even on the record.
 
         Returns:
-            The numbered turns, the last one being what the agent replies to; none when there was
-            nothing to log, or nothing of it is to be kept.
+            The numbered turns; the agent replies to the last. None if nothing was logged.
         """
         now = self._clock()
         self.off_record.touch(now)
@@ -257,7 +224,6 @@ class Conversation:
         return turns
 
     def tool_called(self, name: str) -> None:
-        """Add a tool that the agent called to its reply."""
         self._exchange.tools.append(name)
 
     def agent_begins(self) -> None:
@@ -267,13 +233,8 @@ class Conversation:
     def agent_said(self, text: str, *, interrupted: bool) -> tuple[Turn | None, Ack] | None:
         """Log what the agent spoke, in every scope that it answers.
 
-        Args:
-            text: The words that were spoken.
-            interrupted: The user cut it off.
-
-        Returns:
-            The turn that it answers, None when it spoke first, and the ack of its own; None when
-            nothing was spoken, or it is not to be kept.
+        Return the turn that it answers, None when it spoke first, and the ack of its own; None when
+        nothing was spoken, or it must not be logged.
         """
         now = self._clock()
         self.off_record.touch(now)
@@ -299,23 +260,18 @@ class Conversation:
         return (asked, ack) if ack else None
 
     def _present(self) -> Exchange:
-        """Return the present exchange; it shares its turns and tools with it."""
+        """Return a copy of the present exchange that shares its turns and tools."""
         now = self._exchange
         return Exchange(now.scopes, now.kept and not self.off_record.off, now.turns, now.tools)
 
     def disconnected(self, reason: str = "disconnect") -> None:
-        """End every session because the line dropped; they may be resumed.
-
-        Args:
-            reason: "disconnect" or "close".
-        """
+        """End every session because of a "disconnect" or "close"; they may be resumed."""
         now = self._clock()
         self.off_record.disconnected(now)
         for log in self._logs.values():
             log.append(log.tracker.disconnected(now, reason))
 
     def tick(self) -> None:
-        """End the sessions that have been silent for long enough."""
         now = self._clock()
         self.off_record.tick(now)
         for log in self._logs.values():
@@ -323,5 +279,4 @@ class Conversation:
 
 
 def _scopes(parts: Iterable[Part]) -> tuple[str, ...]:
-    """Return the scopes of parts, each once, the last speaker's last."""
     return tuple(dict.fromkeys(part.scope for part in reversed(list(parts))))[::-1]

@@ -1,10 +1,10 @@
-"""Which session an utterance belongs to: a state machine without a clock.
+"""Assigns utterances to sessions: a state machine without a clock.
 
-Theory of operation. A session begins with its first utterance (one in which nothing is said leaves
-no trace), and ends after a silence or when the line drops. A line that comes back soon goes on with
-the same session: a ``resume`` edge voids the end. A silence ends a session for good, and at the
-moment it was long enough, however late somebody looks. The machine takes times and returns log
-events; it never sleeps, reads a clock, or writes.
+A session begins with its first utterance (an empty one leaves no trace), and ends after a silence
+or when the connection drops. A connection that returns soon continues the same session: a
+``resume`` edge voids the end. A silence ends a session for good, at the moment it was long enough,
+however late that is noticed. The machine takes times and returns log events; it never sleeps, reads
+a clock, or writes.
 
     state     said                    disconnected      tick past silence
     ------    --------------------    --------------    -----------------
@@ -49,34 +49,28 @@ class SessionTracker:
         options: SessionOptions,
         previous: Session | None = None,
     ) -> None:
-        """Start without a session.
-
-        Args:
-            new_id: Makes a session's id from its start.
-            previous: The scope's latest session, which may be resumed.
-        """
+        """Start without a session; ``previous`` is the scope's latest one, which may be resumed."""
         self.scope, self._new_id, self._options = scope, new_id, options
         self._state: State = "idle"
         self._session = ""
         self._last: datetime | None = None
-        self._ended: datetime | None = None  # when the line dropped
+        self._ended: datetime | None = None  # when the connection dropped
         if previous and previous.reason in RESUMABLE:
             self._state, self._session, self._ended = "dropped", previous.id, previous.ended
 
     @property
     def session(self) -> str:
-        """The id of the open session, "" when none is open."""
         return self._session if self._state == "open" else ""
 
     @property
     def due(self) -> datetime | None:
-        """When a silence would end the open session; None when none is open."""
+        """When a silence ends the open session; None when none is open."""
         if self._state != "open" or self._last is None:
             return None
         return self._last + timedelta(seconds=self._options.silence_s)
 
     def touch(self, now: datetime) -> None:
-        """Keep the session open: somebody speaks."""
+        """Keep the session open, because somebody speaks."""
         if self._state == "open" and self._last is not None:
             self._last = max(self._last, now)
 
@@ -90,15 +84,9 @@ class SessionTracker:
         cut: int = 0,
         aside: bool = False,
     ) -> list[Event]:
-        """Make the events of a user's half of an exchange.
+        """Return the events of a user's utterance: the turn, last, and its session's start.
 
-        Args:
-            text: The words, clean.
-            cut: Characters that were too many to keep.
-            aside: It is a voice command.
-
-        Returns:
-            The events to append: the turn, last, and what opens its session before it.
+        ``text`` is clean; ``cut`` characters of it were cut off.
         """
         edges = self._opened(now)
         turn = self._turn(text, speaker, "user", now, channel=channel, cut=cut, aside=aside)
@@ -117,18 +105,13 @@ class SessionTracker:
         cut: int = 0,
         aside: bool = False,
     ) -> list[Event]:
-        """Make the events of the agent's half of an exchange, as far as it was spoken.
+        """Return the events of the agent's utterance: the turn, last, and its session's start.
 
         Args:
             text: The spoken words, clean.
-            reply_to: Log id of the user's half, 0 for a greeting.
-            interrupted: The user cut it off.
-            tools: Names of the tools that it used.
-            cut: Characters that were too many to keep.
+            reply_to: Log id of the user's turn, 0 for a greeting.
+            cut: How many characters were cut off.
             aside: It answers a voice command.
-
-        Returns:
-            The events to append: the turn, last, and what opens its session before it.
         """
         edges = self._opened(now)
         turn = self._turn(
@@ -146,12 +129,8 @@ class SessionTracker:
         return [*edges, turn]
 
     def disconnected(self, now: datetime, reason: str = "disconnect") -> list[Event]:
-        """Return the end of the session, if one is open: the line dropped, or was closed.
-
-        Args:
-            reason: "disconnect" or "close".
-        """
-        if edges := self.tick(now):  # a silence had ended it before
+        """Return the end of the session, if one is open; ``reason`` is "disconnect" or "close"."""
+        if edges := self.tick(now):  # a silence had already ended it
             return edges
         if self._state != "open":
             return []
@@ -167,7 +146,7 @@ class SessionTracker:
         return [self._edge("end", due, "silence")]
 
     def _opened(self, now: datetime) -> list[Event]:
-        edges = self.tick(now)  # a timer that is late must not stretch a session
+        edges = self.tick(now)  # a late timer must not extend a session
         if self._state == "open":
             return edges
         grace = timedelta(seconds=self._options.resume_grace_s)
@@ -199,14 +178,14 @@ class SessionTracker:
 
 
 class OffRecord:
-    """Whether what is said is kept: a state machine without a clock.
+    """Whether turns are kept: a state machine without a clock.
 
-    While it is off the record, what is said is answered but not logged, indexed, embedded for
-    keeping or entered into the ledger, and what a recall leaves in caches is dropped at its end.
-    Recall itself goes on.
+    While it is off the record, turns are answered but not logged, indexed, embedded for keeping or
+    entered into the ledger, and what a recall leaves in caches is dropped at its end. Recall itself
+    continues.
 
     It lasts until it is switched off, or the conversation is over: after a silence that would end a
-    session, or when a dropped line does not come back. It does not outlast the conversation,
+    session, or when a dropped connection does not return. It does not outlast the conversation,
     because the next user did not ask for it and would lose turns without knowing; it does outlast a
     short disconnection, because the user who asked for it is still talking.
 
@@ -215,11 +194,7 @@ class OffRecord:
     """
 
     def __init__(self, options: SessionOptions, on_change: Callable[[bool], None]) -> None:
-        """Start on the record.
-
-        Args:
-            on_change: Called with the new value of ``off`` at each change.
-        """
+        """Start on the record; ``on_change`` is called with each new value of ``off``."""
         self.off = False
         self._silence = timedelta(seconds=options.silence_s)
         self._grace = timedelta(seconds=options.resume_grace_s)
@@ -229,22 +204,21 @@ class OffRecord:
     def set(self, off: bool) -> None:
         """Go off the record, or back on it."""
         if off:
-            self._until = None  # until somebody speaks, the conversation cannot be over
+            self._until = None  # until somebody speaks, the conversation cannot end
         if off != self.off:
             self.off = off
             self._on_change(off)
 
     def touch(self, now: datetime) -> None:
-        """Somebody speaks: the conversation goes on."""
+        """Extend the conversation, because somebody speaks."""
         self.tick(now)
         self._until = now + self._silence
 
     def disconnected(self, now: datetime) -> None:
-        """The line dropped; it may come back."""
+        """Start the grace period of a dropped connection."""
         self.tick(now)
         self._until = now + self._grace
 
     def tick(self, now: datetime) -> None:
-        """Go back on the record if the conversation is over."""
         if self._until is not None and now >= self._until:
             self.set(False)

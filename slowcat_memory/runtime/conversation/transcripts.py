@@ -1,4 +1,4 @@
-"""Final transcripts that wait for their turn, and how a turn is divided among its speakers."""
+"""Final transcripts waiting for their turn, and the division of a turn among its speakers."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -10,30 +10,18 @@ from msgspec import Struct
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Channel
 
-WAITING = 256  # transcripts that may wait for the turn they belong to; muted ones wait in vain
+WAITING = 256  # transcripts waiting for their turn; muted ones never get one
 
 
 class Voice(Struct, frozen=True):
-    """A speaker.
-
-    Attributes:
-        scope: Where their words are kept.
-        name: Display name.
-    """
+    """A speaker: display name, and the scope where their words are stored."""
 
     scope: str
     name: str
 
 
 class Transcript(Struct, frozen=True):
-    """A final transcript.
-
-    Attributes:
-        voice: The speaker.
-        words: The text.
-        mark: Its fingerprint; "" for a text without words.
-        off_record: It was heard off the record.
-    """
+    """A final transcript; ``mark`` is its fingerprint, "" for a text without words."""
 
     voice: Voice
     words: str
@@ -42,12 +30,9 @@ class Transcript(Struct, frozen=True):
 
 
 class Part(NamedTuple):
-    """Words of one turn that are one scope's.
+    """Words of one turn that belong to one scope.
 
-    Attributes:
-        scope: Where they are kept.
-        speaker: Display name; "Anna and Ben" if the words of two cannot be told apart.
-        words: The text.
+    The speaker is "Anna and Ben" if the words of two cannot be separated.
     """
 
     scope: str
@@ -59,25 +44,22 @@ class Transcripts:
     """Transcripts in the order in which they came."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._waiting: deque[Transcript] = deque(maxlen=WAITING)
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def add(self, voice: Voice, words: str, *, off_record: bool = False) -> None:
-        """Add a final transcript."""
         self._waiting.append(Transcript(voice, words, fingerprint(words), off_record))
 
     def any_in(self, text: str) -> bool:
-        """Return whether any of them is part of a text."""
         return bool(_inside(self._waiting, fingerprint(text)))
 
     def of_turn(self, text: str, channel: Channel | None) -> list[Transcript]:
         """Return everything that may be part of a turn.
 
         Transcripts that are not in the turn's words were muted, or belong to another turn, unless
-        the aggregator has rewritten the words: then all that was heard may be part of it.
+        the aggregator has rewritten the words: then all transcripts may be part of it.
 
         Args:
             channel: "voice" for words that were spoken, however they were rewritten; None if
@@ -87,7 +69,7 @@ class Transcripts:
             Those heard off the record, then the others; none for a typed turn.
         """
         if channel == "text":
-            return []  # what was heard belongs to a turn that is being spoken
+            return []  # the transcripts belong to the turn being spoken
         mark = fingerprint(text)
         kept = _of(mark, [one for one in self._waiting if not one.off_record], channel)
         if _joined(kept) == mark:
@@ -95,10 +77,9 @@ class Transcripts:
         return _of(mark, [one for one in self._waiting if one.off_record], channel) + kept
 
     def discard(self, taken: Sequence[Transcript]) -> None:
-        """Forget what was heard up to a turn.
+        """Discard the transcripts up to a turn, where ``of_turn`` returned ``taken``.
 
-        Args:
-            taken: From ``of_turn``. If none of it was on the record, the others still wait.
+        If none of it was on the record, the others still wait.
         """
         wait = all(one.off_record for one in taken)
         waiting = [one for one in self._waiting if wait and not one.off_record]
@@ -108,12 +89,12 @@ class Transcripts:
 def split(text: str, heard: Sequence[Transcript], typed: Voice) -> list[Part]:
     """Divide a turn by scope and speaker.
 
-    Where several scopes speak, each keeps its words as they were heard; else the turn's own words
-    are kept, divided by speaker if the transcripts cover them.
+    With several scopes, each keeps its words as transcribed; else the turn's own words are kept,
+    divided by speaker if the transcripts cover them.
 
     Args:
         heard: From ``Transcripts.of_turn``.
-        typed: The author of a turn of which nothing was heard.
+        typed: The author of a turn without transcripts.
 
     Returns:
         At least one part, in order.
@@ -127,7 +108,6 @@ def split(text: str, heard: Sequence[Transcript], typed: Voice) -> list[Part]:
 
 
 def _by_speaker(text: str, heard: Sequence[Transcript]) -> list[Part]:
-    """Divide words of one scope."""
     mark, scope = fingerprint(text), heard[0].voice.scope
     heard = _inside(heard, mark) or heard
     names = list(dict.fromkeys(one.voice.name for one in heard))

@@ -1,1 +1,1 @@
-"""How is a query answered? Pipeline, deadline, prefetch, trace, and searches without an index."""
+"""Answers queries: pipeline, deadline, prefetch, trace, and searches without an index."""

@@ -1,8 +1,8 @@
-"""Summaries for a question that asks for an overview, found by the name of their period.
+"""Summaries for overview questions, found by the name of their period.
 
-They are in no index, so that none of them can displace a turn, or change what a word weighs. A
-period's summary needs no search: its id is its name. For the latest time, or a day that is not
-over, there are the summaries of its sessions.
+They are in no index, so that they cannot displace turns or change word statistics. A period's
+summary needs no search: its id is its name. For the latest time, or a day that is not over, the
+summaries of its sessions are used.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,27 +16,25 @@ from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.store import Snapshot, Store
 
-MOST = 4  # summaries that come with a question
-SESSIONS = 3  # of them, of the latest sessions, where the question names no time
-LOOKED_AT = 12  # sessions of a time that are read
+MOST = 4  # summaries per question
+SESSIONS = 3  # of them from the latest sessions, if the question names no time
+LOOKED_AT = 12  # sessions of a time span that are read
 
 
 class Overviews:
-    """Puts summaries before the hits, where a question asks for them."""
+    """Puts summaries before the hits of overview questions."""
 
     def __init__(self, store: Store, zone: tzinfo, language: str) -> None:
-        """Keep where summaries are, the user's time zone, and the language of time expressions."""
         self._store, self._zone, self._language = store, zone, language
 
     def lead(self, query: Query, scope: str, limit: int, hits: Sequence[Hit]) -> list[Hit] | None:
-        """Return the hits with summaries before them; reads rows for such a question alone.
+        """Return the hits with summaries before them; reads rows only for an overview question.
 
         Args:
-            limit: How many hits at most.
             hits: The hits so far, best first.
 
         Returns:
-            None where the question asks for no overview, or there is none.
+            None if the question asks for no overview, or there is none.
         """
         if not asks_overview(query.text):
             return None
@@ -56,7 +54,6 @@ class Overviews:
     def _summaries(
         self, snapshot: Snapshot, scope: str, query: Query, past: Sequence[Interval]
     ) -> Iterator[Memory]:
-        """Yield the first summaries that may be shown, each once."""
         seen = set[str]()
         for memory in self._candidates(snapshot, scope, query.now, past):
             withheld = memory.local_only and not query.local
@@ -70,7 +67,7 @@ class Overviews:
     def _candidates(
         self, snapshot: Snapshot, scope: str, now: datetime, past: Sequence[Interval]
     ) -> Iterator[Memory]:
-        """Yield the summaries of a time, the longest period first; else of the latest sessions."""
+        """Yield the summaries of a time span, longest period first; else of the latest sessions."""
         if not past:
             yield from _sessions(snapshot, scope, None)
         days = list[Memory]()
@@ -89,7 +86,6 @@ class Overviews:
 def _sessions(
     snapshot: Snapshot, scope: str, span: tuple[datetime, datetime] | None
 ) -> Iterator[Memory]:
-    """Yield the summaries of the latest sessions, or of those in a time."""
     sessions = sorted(snapshot.sessions(scope), key=lambda one: one.last, reverse=True)
     if span is not None:
         begun, over = span[0], span[1] + timedelta(hours=4)  # a day ends in the small hours

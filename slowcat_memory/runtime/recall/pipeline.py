@@ -2,10 +2,10 @@
 
     parse -> lexical -> embed -> propose -> score -> choose
 
-How far the steps came is the stage of the result: ``tail`` (words, over what was indexed since the
-last seal), ``lexical`` (words, over everything), ``full`` (words and vectors). Each step leaves its
-result in a ``Progress``, so that a turn whose deadline passes while its query is embedded takes
-what there is: see ``settle``. All steps run on one thread: to hand over to another costs 32 us.
+The steps completed are the stage of the result: ``tail`` (lexical, over what was indexed since the
+last seal), ``lexical`` (over everything), ``full`` (words and vectors). Each step stores its result
+in a ``Progress``, so that a turn whose deadline passes while its query is embedded takes what is
+ready: see ``settle``. All steps run on one thread: handing over to another costs 32 us.
 """
 
 import math
@@ -33,7 +33,7 @@ from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOp
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace, Scorer
 from slowcat_memory.store import Store
 
-WEAK = 20  # candidates below the share of the best, for which the ledger gets that reason
+WEAK = 20  # candidates below the share of the best that get that reason in the ledger
 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]
 Embed = Callable[[str], Encoded | np.ndarray | None]
@@ -47,27 +47,23 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        """Start with nothing."""
-        self.searcher: Searcher | None = None  # the one that ``lexical`` belongs to
+        self.searcher: Searcher | None = None  # the one used by ``lexical``
         self.parsed: ParsedQuery | None = None
         self.lexical: Lexical | None = None
         self.encoded: Encoded | None = None
         self.done: Recollection | None = None  # the result of ``run``
-        self.settled: Recollection | None = None  # what a late turn can have without the store
-        self.abandoned = False  # set by the reader: stop at the next step, the result is not wanted
+        self.settled: Recollection | None = None  # a late turn's result without the store
+        self.abandoned = False  # set by the reader: stop at the next step
 
 
 class _Search(Struct, frozen=True):
     """A parsed query in one namespace, and its vectors.
 
     Attributes:
-        namespace: Where to look.
-        searcher: Its index when the search began.
-        query: What to look for.
-        parsed: The query, parsed.
+        searcher: The namespace's index when the search began.
         lexical: The best by words.
         encoded: The query's vector, and its tokens' vectors.
-        turned: The vector to search with: the query's, pulled towards the dialogue.
+        turned: The vector to search with: the query's, shifted towards the dialogue.
     """
 
     namespace: Namespace
@@ -80,7 +76,7 @@ class _Search(Struct, frozen=True):
 
 
 class _Candidate(Struct, frozen=True):
-    """A candidate that may be offered: its position in the trace, and its record."""
+    """A candidate for the result: its position in the trace, and its record."""
 
     position: int
     memory: Memory
@@ -97,12 +93,7 @@ class Pipeline:
         zone: tzinfo,
         options: RetrievalOptions,
     ) -> None:
-        """Connect the parts.
-
-        Args:
-            embedding: The model, in whatever state it is.
-            metrics: Counts recalls that left out local-only memories.
-        """
+        """Connect the components; ``metrics`` counts recalls that excluded local-only memories."""
         self._store, self._embedding, self._metrics = store, embedding, metrics
         self._zone, self._options = zone, options
         self._scorer = Scorer(options.fuse, options.rank)
@@ -116,10 +107,10 @@ class Pipeline:
         *,
         ahead: bool = False,
     ) -> Recollection:
-        """Recall, all steps.
+        """Run all steps of a recall.
 
         Args:
-            progress: Where to leave the results of the steps.
+            progress: Stores the results of the steps.
             ahead: The query may never be asked: no cache may keep its words.
 
         Returns:
@@ -128,7 +119,7 @@ class Pipeline:
         watch, progress = _Stopwatch(), progress or Progress()
         if progress.abandoned:
             return Recollection()
-        searcher = progress.searcher = namespace.searcher  # one for all steps: sealing replaces it
+        searcher = progress.searcher = namespace.searcher  # kept: sealing replaces it
         parsed = progress.parsed = self.parse(query, searcher)
         lexical = progress.lexical = searcher.lexical(parsed.words, also=parsed.also)
         watch.lap("lexical")
@@ -141,7 +132,7 @@ class Pipeline:
         if progress.abandoned:
             return Recollection(timings=watch.laps)
         if encoded is not None and not encoded.vector.any():
-            encoded = None  # a zero vector points nowhere: words say more
+            encoded = None  # a zero vector has no direction: use words
         turned = self._turned(searcher, encoded, query.dialogue, embed)
         search = _Search(namespace, searcher, query, parsed, lexical, encoded, turned)
         exclude = self._excluded(namespace, query)
@@ -152,7 +143,7 @@ class Pipeline:
         evidence = _evidence(search, trace)
         asks = query.need is not None and query.need.asks_at_all
         if exclude and asks and answer_probability(evidence) < self._options.recall.unknown_below:
-            # The answer may stand in the LLM's context already, and be excluded for that.
+            # The answer may be in the LLM's context already, and be excluded for that.
             every = self._score(search, _propose(search, frozenset()), _Stopwatch())
             evidence = max(evidence, _evidence(search, every), key=answer_probability)
             watch.lap("doubt")
@@ -167,18 +158,18 @@ class Pipeline:
             timings=watch.laps,
             words=lexical.weights,
             trace=trace,
-            evidence=evidence if overview is None else None,  # a summary answers, whatever it says
+            evidence=evidence if overview is None else None,  # a summary always answers
             names_speaker=bool(parsed.named),
         )
 
     def settle(self, namespace: Namespace, query: Query, progress: Progress) -> Recollection:
         """Return what a late recall has so far, for a turn that waits for it.
 
-        First the hits among the latest memories, whose texts are in memory, are left in
+        First the hits among the latest memories, whose texts are in memory, are stored in
         ``progress.settled``: then the store is read, which may block.
 
         Args:
-            namespace: Where ``run`` looks.
+            namespace: The namespace of ``run``.
 
         Returns:
             Stage "lexical", or "tail" when not even that step was done.
@@ -218,7 +209,6 @@ class Pipeline:
     # ------------------------------------------------------------------- parse
 
     def parse(self, query: Query, searcher: Searcher) -> ParsedQuery:
-        """Parse a query, given the names that are known in a namespace."""
         return parse_query(
             query.text,
             query.now,
@@ -234,7 +224,7 @@ class Pipeline:
         return self._options.recall.floor if query.floor is None else query.floor
 
     def _excluded(self, namespace: Namespace, query: Query) -> frozenset[str]:
-        """Return the ids not to propose: those of the query, and what must stay on this machine."""
+        """Return the ids to exclude: those of the query, and local-only ones for a remote LLM."""
         local_only = frozenset() if query.local else namespace.local_only()
         if local_only:
             self._metrics.count("local_only_withheld")
@@ -255,13 +245,13 @@ class Pipeline:
         dialogue: Sequence[DialogueTurn],
         embed: Embed | None,
     ) -> np.ndarray | None:
-        """Return the query's vector, pulled towards those of the last two turns."""
+        """Return the query's vector, shifted towards those of the last two turns."""
         if encoded is None:
             return None
         weight = self._options.ask.dialogue
         found = list[np.ndarray]()
         for turn in dialogue[-2:] if weight else ():
-            if turn.memory:  # a turn that a memory keeps has its vector there, and is not embedded
+            if turn.memory:  # a stored turn has its vector in the index
                 vector = searcher.vector(turn.memory)
             else:
                 made = _encoded(embed, turn.text)
@@ -276,7 +266,6 @@ class Pipeline:
     # ------------------------------------------------------------------- score
 
     def _score(self, search: "_Search", found: Candidates, watch: "_Stopwatch") -> RankingTrace:
-        """Score candidates, and the best again by their tokens where the query has some."""
         searcher = search.searcher
         tokens = search.encoded.tokens if search.encoded else None
         ceiling, now = search.lexical.ceiling, search.query.now
@@ -296,16 +285,16 @@ class Pipeline:
     # ------------------------------------------------------------------- choose
 
     def _choose(self, search: "_Search", trace: RankingTrace, fetch: Fetch) -> list[Hit]:
-        """Return the hits: candidates that exist, are valid, strong enough and not said yet.
+        """Return the hits: candidates that exist, are valid, strong enough and not visible yet.
 
-        Records are fetched page by page, two pages at most and one more for each text that is
-        excluded. Why a candidate was left out goes to ``trace.reasons``.
+        Records are fetched page by page, two pages at most and one more for each excluded text.
+        The reasons of rejections are added to ``trace.reasons``.
         """
         ids, scores, reasons = trace.candidates.ids, trace.scores, trace.reasons
         query, options = search.query, self._options
         limit = query.limit(options)
         share = options.recall.keep_share if query.keep_share is None else query.keep_share
-        least = -math.inf  # set by the best usable candidate: what is visible already hides nothing
+        least = -math.inf  # set by the best usable candidate: a visible memory suppresses no other
         usable, kept = list[_Candidate](), list[int]()
         page = max(1, limit) + 2
         most = min(2 * page + len(query.exclude_words), len(trace.order))
@@ -343,7 +332,6 @@ def _propose(search: _Search, exclude: frozenset[str]) -> Candidates:
 
 
 def _evidence(search: _Search, trace: RankingTrace) -> AnswerEvidence:
-    """Return what speaks for any memory answering the query."""
     searcher, names = search.searcher, names_in(search.parsed.words)
     unseen = [name for name in names if not searcher.knows(name)]
     return AnswerEvidence(
@@ -355,7 +343,7 @@ def _evidence(search: _Search, trace: RankingTrace) -> AnswerEvidence:
 
 
 def _rejection(memory: Memory, query: Query, parsed: ParsedQuery) -> LeftOutReason | None:
-    """Return why a memory cannot be offered, whatever its score; None when it can."""
+    """Return why a memory is rejected, whatever its score; None if it is not."""
     if not holds(memory, query.now, parsed.times):
         return LeftOutReason.EXPIRED
     if query.exclude_words and fingerprint(memory.text) in query.exclude_words:

@@ -3,11 +3,11 @@
 Interim transcripts come while the user speaks. Some of them begin a recall: all of it, on a thread
 of its own, with the same query that the turn would make. A newer one replaces the one before, which
 stops at its next step. When the turn comes, it takes the newest: with the same words, the recall is
-used, done or under way; with nearly the same, its vector is used, which is most of the work; else
+used, done or running; with nearly the same, its vector is used, which is most of the work; else
 nothing is.
 
-Nothing is kept of interim transcripts that the turn does not repeat: no cache and no counter takes
-these words, and they are dropped when the turn has come, or after ``KEEP_S``.
+Interim transcripts that the turn does not repeat leave no trace: no cache or counter takes these
+words, and they are dropped when the turn has come, or after ``KEEP_S``.
 
 Called on the event loop only; a recall runs elsewhere.
 """
@@ -24,7 +24,7 @@ from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.pipeline import Progress
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query, Recollection
 
-KEEP_S = 30.0  # a turn that has not come by then is not coming
+KEEP_S = 30.0  # a turn later than this is not expected any more
 
 
 class Attempt(Struct, frozen=True, eq=False):
@@ -33,9 +33,9 @@ class Attempt(Struct, frozen=True, eq=False):
     Attributes:
         heard: The words that it was begun for.
         query: Its query, after the gate.
-        progress: How far it is, by namespace.
+        progress: Its results so far, by namespace.
         running: Its future result.
-        namespaces: Where it looks, the speaker's own first.
+        namespaces: Those it searches, the speaker's own first.
         versions: Theirs, when it began.
     """
 
@@ -47,11 +47,10 @@ class Attempt(Struct, frozen=True, eq=False):
     versions: Sequence[int]
 
     def is_for(self, text: str) -> bool:
-        """Return whether it was begun for the words of a turn."""
         return fingerprint(self.heard) == fingerprint(text)
 
     def holds(self, query: Query) -> bool:
-        """Return whether its result is, or will be, that of a turn's query in the same scopes."""
+        """Return whether its result is also that of a turn's query in the same scopes."""
         return (
             fingerprint(self.query.text) == fingerprint(query.text)
             and (self.running.running() or self._is_sound())
@@ -64,7 +63,7 @@ class Attempt(Struct, frozen=True, eq=False):
         return done and self.running.exception() is None
 
     def _nothing_changed(self, query: Query) -> bool:
-        """Compare all but the words; ids that are excluded since count if the index has them."""
+        """Compare all but the words; ids excluded since count if the index has them."""
         own = self.query
         return (
             all(n.version == v for n, v in zip(self.namespaces, self.versions, strict=True))
@@ -80,7 +79,7 @@ class Attempt(Struct, frozen=True, eq=False):
         return any(memory in namespace.searcher for namespace in self.namespaces)
 
     def _nothing_more_is_visible(self, query: Query) -> bool:
-        """Return whether nothing that it found has come into the LLM's context meanwhile."""
+        """Return whether nothing that it found has entered the LLM's context meanwhile."""
         own, more = self.query.exclude_words, query.exclude_words - self.query.exclude_words
         if not more or not own <= query.exclude_words:
             return own == query.exclude_words
@@ -100,7 +99,7 @@ def _asks(query: Query) -> bool:
 
 
 class Prefetch:
-    """The recall that is running for the turn that is being spoken, if any."""
+    """The running recall for the turn that is being spoken, if any."""
 
     def __init__(
         self,
@@ -110,13 +109,11 @@ class Prefetch:
     ) -> None:
         """Start without a recall.
 
-        Args:
-            begin: Begins a recall for a turn's words; neither blocks nor waits.
-            loop: The event loop that all calls come from.
+        ``begin`` begins one for a turn's words, without blocking; all calls come from ``loop``.
         """
         self._begin, self._options, self._loop = begin, options, loop
         self._attempt: Attempt | None = None
-        self._waiting = ""  # words that came too soon after the last ones
+        self._waiting = ""  # words that came too soon after the last recall
         self._again: asyncio.TimerHandle | None = None
         self._end: asyncio.TimerHandle | None = None
         self._began = float("-inf")
@@ -142,13 +139,13 @@ class Prefetch:
             self._again = self._loop.call_later(pause, self._go)
 
     def take(self) -> Attempt | None:
-        """Return the newest recall, running or done, and forget it: what follows is a new turn."""
+        """Return and drop the newest recall, running or done; what follows is a new turn."""
         attempt, self._attempt = self._attempt, None
         self.drop()
         return attempt
 
     def drop(self) -> None:
-        """Abandon the recall, and keep nothing of the words."""
+        """Abandon the recall and drop its words."""
         self._clear_waiting()
         if self._end:
             self._end.cancel()
@@ -177,6 +174,6 @@ def _count(words: str) -> int:
 
 
 def overlap(one: str, other: str) -> float:
-    """Return how many words two texts share, of those that the longer one has: 0 to 1."""
+    """Return the share of the longer text's words that two texts have in common: 0 to 1."""
     words, others = set(fingerprint(one).split()), set(fingerprint(other).split())
     return len(words & others) / max(len(words), len(others), 1)

@@ -1,7 +1,7 @@
-"""What goes into a recall and what comes out: options, query, recollection, row of the ledger.
+"""Input and output of a recall: options, query, recollection, ledger row.
 
 The row holds ids, scores and times, no text: query and offers are read from the log when they are
-looked at, so that forgetting them empties the ledger too.
+shown, so that forgetting them empties the ledger too.
 """
 
 from datetime import datetime
@@ -106,22 +106,18 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """A question to the memory. The same object goes through all of a recall.
+    """A query to the memory. The same object is used in all of a recall.
 
     Attributes:
-        text: The words to look up.
-        scope: The namespace.
-        now: The time of the question.
         k: How many hits at most; None for ``pack.memories``.
-        floor: As in ``RecallOptions``, where another one is wanted.
+        floor: As in ``RecallOptions``, to override it.
         keep_share: Likewise.
-        exclude: Ids of memories not to return.
         exclude_words: Fingerprints of texts not to return.
-        vector: The text's vector, or all of the embedder's output, when it was embedded ahead.
+        vector: The text's vector, or all of the embedder's output, if already embedded.
         dialogue: The turns before, oldest first.
         also: Other namespaces that are read beside it.
-        local: The hits stay on this machine: local-only memories are among them.
-        need: What the gate found in the turn; None for a search, which passes no gate.
+        local: The hits stay on this machine: local-only memories are included.
+        need: The gate's result for the turn; None for a search, which passes no gate.
     """
 
     text: str
@@ -139,25 +135,24 @@ class Query(Struct, frozen=True, kw_only=True):
     need: Need | None = None
 
     def limit(self, options: RetrievalOptions) -> int:
-        """Return how many hits there may be."""
         return options.pack.memories if self.k is None else self.k
 
 
 class Recollection(Struct, frozen=True, kw_only=True):
-    """What a recall found.
+    """The result of a recall.
 
     Attributes:
         hits: Best first.
-        stage: How far recall came; "skipped" where there was no need of one.
+        stage: How far recall came; "skipped" if none was needed.
         timings: Milliseconds by stage; the processor adds "wait", all that the turn waited.
-        words: The query's weight by token, for cutting the hits' texts to what was asked.
-        trace: What the hits were chosen from, for the ledger; None when there was nothing.
-        evidence: Whether anything remembered answers, or stands in the LLM's context already; None
-            when recall did not come far enough to tell.
+        words: The query's weight by token, for cutting the hits' texts to the query.
+        trace: The candidates, for the ledger; None when there were none.
+        evidence: Whether anything remembered answers, or is in the LLM's context already; None
+            when recall did not come far enough to know.
         names_speaker: The query names a speaker of the namespace.
         unknown: It asks for a memory, and there is none: the block says so.
         asks_time: It asks for the time, or for what depends on it.
-        packed: The block of just these hits, where it was written ahead.
+        packed: The block of just these hits, if it was written ahead.
     """
 
     hits: list[Hit] = []
@@ -173,7 +168,7 @@ class Recollection(Struct, frozen=True, kw_only=True):
 
 
 def ledger_entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry:
-    """Return the row of a numbered turn: what recall found, and was injected. Takes 0.2 ms."""
+    """Return the row of a numbered turn: what was found, and injected. Takes 0.2 ms."""
     row = LedgerEntry(
         turn=turn.id,
         scope=turn.scope,
@@ -206,7 +201,7 @@ def _elsewhere(scope: str, turn: Turn) -> str:
 
 
 def dialogue_before(snapshot: Snapshot, turn: Turn) -> tuple[DialogueTurn, ...]:
-    """Return the two turns before a turn in its session, which it may refer to, oldest first."""
+    """Return the two turns before a turn in its session, oldest first."""
     found: list[DialogueTurn] = []
     id_ = turn.id
     while len(found) < 2 and (id_ := snapshot.turn_before(turn.scope, turn.session, id_)):
@@ -218,10 +213,10 @@ def dialogue_before(snapshot: Snapshot, turn: Turn) -> tuple[DialogueTurn, ...]:
 def asked_text(
     snapshot: Snapshot, turn: Turn, options: AskOptions, gate: GateOptions, language: str
 ) -> str:
-    """Return what was searched for at a turn.
+    """Return the text that was searched for at a turn.
 
-    That is the turn's words without a greeting, and with those that a follow-up takes over from the
-    dialogue; "" for a turn that needs no memory.
+    That is the turn's words without a greeting, and with the words that a follow-up takes over from
+    the dialogue; "" for a turn that needs no memory.
     """
     text = judge(turn.text, language).query if gate.enabled else turn.text
     dialogue = dialogue_before(snapshot, turn) if options.follow_up else ()

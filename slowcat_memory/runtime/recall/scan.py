@@ -31,13 +31,9 @@ Keep = Callable[[Memory], bool]
 def scan(
     memories: Iterable[Memory], words: Mapping[str, float], tokenizer: Tokenizer, k: int
 ) -> list[Hit]:
-    """Return the memories that hold most of a query, best first.
+    """Return the memories that match a query best, best first.
 
-    The score is the share of the query's weight that a memory holds, above 0.
-
-    Args:
-        words: The query's tokens, each with its weight (``Recollection.words``).
-        k: How many at most.
+    The score, above 0, is the share of the query's weight (``words``, by token) in a memory.
     """
     total = sum(words.values())
     if not total:
@@ -58,7 +54,7 @@ def scan(
 
 
 def merged(found: Sequence[Hit], read: Sequence[Hit], k: int) -> list[Hit]:
-    """Return the best ``k`` hits of an index and of a scan, best first, each memory once."""
+    """Return the best ``k`` distinct hits of an index and of a scan, best first."""
     known = {hit.memory.id for hit in found}
     every = [*found, *(hit for hit in read if hit.memory.id not in known)]
     return sorted(every, key=lambda hit: -hit.score)[:k]
@@ -67,14 +63,10 @@ def merged(found: Sequence[Hit], read: Sequence[Hit], k: int) -> list[Hit]:
 def said_between(
     snapshot: Snapshot, scope: str, since: datetime | None, until: datetime | None
 ) -> Iterator[Memory]:
-    """Yield notes, then the chunks of a time, the latest session first.
+    """Yield notes, then the chunks of a time span, the latest session first.
 
-    Args:
-        since: Start, included; None for the beginning.
-        until: End, excluded; None for now.
-
-    Yields:
-        Memories that are not retired; the chunks of about ``MOST`` turns.
+    Only memories that are not retired, and the chunks of about ``MOST`` turns. ``since`` is
+    included, ``until`` excluded.
     """
     notes = (m for m in snapshot.memories(scope) if not turn_of(m.id) and findable(m))
     yield from (m for m in notes if not m.retired_at)
@@ -95,7 +87,7 @@ def said_between(
 def retired(snapshot: Snapshot, scope: str, at: datetime) -> Iterator[Memory]:
     """Yield memories that were valid at a moment and are retired since.
 
-    Not those that a voice command forgot and that wait to be erased.
+    Excludes those forgotten by a voice command and waiting to be erased.
     """
     pending = (entry for entry in snapshot.commands(scope) if entry.state == "done" and entry.due)
     forgotten = {memory for entry in pending for memory in entry.hidden}
@@ -107,10 +99,7 @@ def retired(snapshot: Snapshot, scope: str, at: datetime) -> Iterator[Memory]:
 def within(speaker: str, since: datetime | None, until: datetime | None) -> Keep:
     """Return a filter by speaker and time.
 
-    Args:
-        speaker: A speaker's name, or a word of it, in any case; "" for any speaker.
-        since: Start, included; None for any time.
-        until: End, excluded; None for any time.
+    ``speaker`` is a name, or a word of it, in any case; ``since`` is included, ``until`` excluded.
     """
     name = speaker.casefold().strip()
 

@@ -1,7 +1,7 @@
 """Scores the candidates of one query: views fused, priors added, the best compared by their tokens.
 
-What it returns is also the retrieval trace: why a memory was left out is worked out from it when
-the ledger's row is written, after the waiting turn has gone on.
+The result is also the retrieval trace: the reasons of rejections are derived from it when the
+ledger's row is written, after the waiting turn has continued.
 """
 
 import math
@@ -22,18 +22,18 @@ from slowcat_memory.index import Candidates, Searcher
 from slowcat_memory.records import Hit, LeftOut, Memory
 
 NONE = np.zeros(0, np.intp)
-SOFTNESS = 0.5  # of the edges of a time that a query names, as a share of its length
+SOFTNESS = 0.5  # width of the soft edges of a named time span, as a share of its length
 
 
 class LeftOutReason(StrEnum):
-    """Why a candidate was not offered. The ledger stores the values: they must not change."""
+    """Why a candidate was rejected. The ledger stores the values: they must not change."""
 
     BELOW_FLOOR = "floor"  # none of the best was likely enough to answer
-    BELOW_SHARE = "share"  # its score is too low beside the best one's
-    ALREADY_VISIBLE = "heard"  # the same words stand in the LLM's context
+    BELOW_SHARE = "share"  # its score is too low relative to the best
+    ALREADY_VISIBLE = "heard"  # the same words are in the LLM's context
     DUPLICATE = "duplicate"  # a better hit says the same
     BEYOND_LIMIT = "enough"  # enough better ones were found
-    NO_BUDGET = "room"  # a hit for which the block had no room
+    NO_BUDGET = "room"  # a hit that exceeds the block's token budget
     EXPIRED = "over"  # no longer true at the time of the query
     DELETED = "gone"  # no longer in the store
 
@@ -42,17 +42,16 @@ class RankingTrace(Struct, frozen=True, eq=False):
     """The scored candidates of one query, n of them.
 
     Attributes:
-        candidates: What the index proposed.
         views: Normalised scores by view, each of shape (n,), 0 to 1.
         scores: Fused scores and priors, shape (n,); comparable within one query.
         coverage: Share of the query's weight in words that each candidate holds, shape (n,).
         probability: That it answers, shape (n,), 0 to 1.
         priors: The part of ``scores`` that does not depend on the views, shape (n,).
-        max_similarity: Highest MaxSim of a candidate's tokens and the query's; NaN where one of the
+        max_similarity: Highest MaxSim of a candidate's tokens and the query's; NaN if one of the
             best has no tokens, since it may be nearer.
         order: Positions of the candidates that may be offered, best first; see ``ordered``.
         below_floor: None is likely enough to answer: ``order`` holds the pinned ones alone.
-        reasons: By id, why one of ``order`` is not offered; whoever leaves out a hit adds to it.
+        reasons: By id, why one of ``order`` is rejected; code that rejects a hit adds to it.
     """
 
     candidates: Candidates
@@ -69,11 +68,9 @@ class RankingTrace(Struct, frozen=True, eq=False):
     def ordered(self, floor: float) -> "RankingTrace":
         """Return the trace with the candidates in order, if any is good enough; no reasons yet.
 
-        The floor asks whether anything answers, not whether each does: an answer is often worded
-        unlike the question, next to a turn that repeats the question's words.
-
-        Args:
-            floor: Least probability of the likeliest of the best; below it only pinned ones stay.
+        If the likeliest of the best is below ``floor``, only pinned ones stay. The floor asks
+        whether anything answers, not whether each does: an answer is often worded unlike the
+        question, next to a turn that repeats the question's words.
         """
         order = np.argsort(-self.scores, kind="stable")
         below_floor = best_of_top(self.probability[order]) < floor
@@ -82,7 +79,6 @@ class RankingTrace(Struct, frozen=True, eq=False):
         return replace(self, order=order, below_floor=below_floor, reasons={})
 
     def hit(self, position: int, memory: Memory) -> Hit:
-        """Return the hit for a candidate and its record."""
         cosines = self.candidates.cosine
         cosine = math.nan if cosines is None else float(cosines[position])
         return Hit(
@@ -95,12 +91,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
         )
 
     def left_out(self, recalled: Set[str], offered: Set[str], limit: int) -> tuple[LeftOut, ...]:
-        """Return the best candidates that were not offered, best first.
-
-        Args:
-            offered: Ids of those that were put before the LLM.
-            limit: How many at most.
-        """
+        """Return the best rejected candidates, best first; ``offered``: ids of the others."""
         above, found = frozenset(self.order.tolist()), list[LeftOut]()
         for n in np.argsort(-self.scores, kind="stable").tolist():
             if len(found) >= limit:
@@ -135,7 +126,6 @@ class Scorer:
     """Scores candidates, with constant weights."""
 
     def __init__(self, fuse: FuseOptions, rank: RankOptions) -> None:
-        """Keep the weights of the views and of the priors."""
         self._fuse, self._rank = fuse, rank
         self._fuse_long = replace(fuse, keys=fuse.keys_long)
 
@@ -149,8 +139,7 @@ class Scorer:
     ) -> RankingTrace:
         """Score candidates by everything but their tokens.
 
-        Args:
-            ceiling: The highest possible score of the window view.
+        ``ceiling`` is the highest possible score of the window view.
         """
         views = fusion.normalise(found.views, found.session)
         named = np.isin(found.speaker, searcher.speaker_numbers(parsed.named))
@@ -180,7 +169,7 @@ class Scorer:
         )
 
     def to_rerank(self, trace: RankingTrace) -> np.ndarray:
-        """Return the positions of the best candidates, whose tokens are to be compared."""
+        """Return the positions of the best candidates, for reranking by token vectors."""
         depth, size = self._fuse.rerank, len(trace.candidates.ids)
         if not depth or not self._fuse.tokens:
             return NONE
@@ -199,7 +188,7 @@ class Scorer:
             similarity: Their MaxSim scores, NaN for one without tokens, of the shape of ``best``.
 
         Returns:
-            The same trace where none has tokens.
+            The same trace if none has tokens.
         """
         if np.isnan(similarity).all():
             return trace

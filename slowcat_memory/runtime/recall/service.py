@@ -1,12 +1,13 @@
 """Recall for a conversation: gate, deadline, namespaces, union, abstention, block.
 
-Four threads take part. The event loop decides what a turn needs and waits for it, no longer than
-``deadline_ms``. The worker ``indexer.talk`` runs the pipeline, one recall after the other, behind
-the turns that are to be indexed before it; ``indexer.ahead`` does the same for recalls that are
-begun while the user still speaks (see ``prefetch``). Each leaves its results, step by step, in one
-``Progress`` per namespace. When the deadline passes first, ``indexer.late`` makes hits of what is
-there, for which the loop waits ``settle_ms`` more; if that is not enough either, because the store
-blocks, the turn gets the hits among the latest memories, which need no store, or none.
+Four threads take part. The event loop applies the gate to a turn and waits for its recall, no
+longer than ``deadline_ms``. The worker ``indexer.talk`` runs the pipeline, one recall after the
+other, behind the turns that are to be indexed before it; ``indexer.ahead`` does the same for
+recalls that are begun while the user still speaks (see ``prefetch``). Each stores its results, step
+by step, in one ``Progress`` per namespace. When the deadline passes first, ``indexer.late`` makes
+hits of the results so far, for which the loop waits ``settle_ms`` more; if that is not enough
+either, because the store blocks, the turn gets the hits among the latest memories, which need no
+store, or none.
 """
 
 import asyncio
@@ -48,12 +49,7 @@ class Retrieval:
         tokenizer: Tokenizer,
         options: RetrievalOptions,
     ) -> None:
-        """Connect the parts.
-
-        Args:
-            embedding: The model, in whatever state it is.
-            page_cache: Notified of each recall.
-        """
+        """Connect the components; ``page_cache`` is notified of each recall."""
         self._namespaces, self._indexer = namespaces, indexer
         self._metrics, self._page_cache = metrics, page_cache
         self._zone, self._tokenizer, self._options = zone, tokenizer, options
@@ -62,14 +58,12 @@ class Retrieval:
     # ------------------------------------------------------------------- entries
 
     async def recall(self, query: Query, prefetch: Prefetch | None = None) -> Recollection:
-        """Recall for a turn that waits: within the deadline, whatever is ready by then.
+        """Recall for a turn that waits; return what is ready by the deadline.
+
+        No hits for a turn that needs no memory. Does not suspend when all was recalled ahead.
 
         Args:
-            prefetch: What was recalled ahead for it, if anything; it is used up.
-
-        Returns:
-            The hits, and how far recall came; nothing for a turn that needs no memory. Does not
-            suspend when all was recalled ahead.
+            prefetch: Recalls made ahead for it; consumed.
 
         Raises:
             ConfigError: The scope's name is not valid.
@@ -91,10 +85,10 @@ class Retrieval:
         """Begin a recall ahead of the turn that may need it; neither blocks nor waits.
 
         Args:
-            query: The turn, as far as it was heard.
+            query: The turn so far.
 
         Returns:
-            The running recall; None where it needs no memory, or a scope is not loaded.
+            The running recall; None if it needs no memory, or a scope is not loaded.
         """
         need, scopes = need_of(query.text, self._options), self._readable(query)
         if not need.query or not scopes or any(name not in self._namespaces for name in scopes):
@@ -115,7 +109,7 @@ class Retrieval:
         return self.run(_gated(query, need))
 
     def search(self, query: Query) -> Recollection:
-        """Recall without gate or deadline, once all of the index is open; blocks."""
+        """Recall without gate or deadline, once the index is completely open; blocks."""
         self._indexer.release()
         scopes = self._readable(query)
         for scope in scopes:
@@ -130,17 +124,16 @@ class Retrieval:
         return self._run_each(query, [query.scope], [Progress()])
 
     def encode(self, query: Query) -> Encoded | None:
-        """Embed a query ahead of its recall, on the caller's thread.
+        """Embed a query ahead of its recall, for ``Query.vector``, on the caller's thread.
 
-        Returns:
-            For ``Query.vector``; None without a model, and for guests.
+        None without a model, and for guests.
         """
         if self._namespaces.is_guests(query.scope):
             return None
         return self._pipeline.encode(self._namespaces.get(query.scope), query)
 
     def pack(self, found: Recollection, now: datetime) -> Packed:
-        """Return the block for the LLM, in its budget; long memories are cut to what was asked."""
+        """Return the block for the LLM, in its budget; long memories are cut to the query."""
         return pack(
             found.hits,
             now,
@@ -175,7 +168,7 @@ class Retrieval:
     async def _in_time(self, query: Query, attempt: Attempt | None) -> Recollection:
         """Take over a recall that was begun ahead, or begin one, and wait for it.
 
-        A scope that is not loaded is loaded for the next turn, and left out of this one.
+        A scope that is not loaded is loaded for the next turn, and skipped in this one.
         """
         scopes = self._readable(query)
         loaded = [scope for scope in scopes if scope in self._namespaces]
@@ -207,7 +200,7 @@ class Retrieval:
         scopes: Sequence[str],
         progress: Sequence[Progress],
     ) -> Recollection:
-        """Wait for a recall until the deadline, then for what it has so far; then no more."""
+        """Wait for a recall until the deadline, then, a little more, for its results so far."""
         options = self._options.recall
         try:
             if await _ended_within(running, options.deadline_ms):
@@ -224,7 +217,7 @@ class Retrieval:
     def _settle(
         self, query: Query, scopes: Sequence[str], progress: Sequence[Progress]
     ) -> Recollection:
-        """Return what each scope has so far. On the thread ``late``: it may block at the store."""
+        """Return each scope's results so far. On the thread ``late``: the store may block."""
         found = [
             left.done or self._pipeline.settle(self._namespaces.get(scope), query, left)
             for scope, left in zip(scopes, progress, strict=True)
@@ -237,7 +230,7 @@ class Retrieval:
     # ------------------------------------------------------------------- recalls begun ahead
 
     def _stands(self, attempt: Attempt, query: Query, scopes: Sequence[str]) -> bool:
-        """Return whether a recall begun ahead asked the same of the same indexes."""
+        """Return whether a recall begun ahead is the same query on the same indexes."""
         now = [self._namespaces.get(scope) for scope in scopes]
         same = len(now) == len(attempt.namespaces)
         return (
@@ -247,7 +240,7 @@ class Retrieval:
         )
 
     def _with_vector_of(self, attempt: Attempt, query: Query) -> Query:
-        """Take over the vector of a recall that asked nearly the same, if it came that far.
+        """Take over the vector of a recall for nearly the same words, if it is ready.
 
         Embedding is most of a recall's work. The texts that are embedded (without names, with words
         of the dialogue) must share ``prefetch.overlap`` of their words, and the space be the same.
@@ -281,7 +274,6 @@ class Retrieval:
         *,
         ahead: bool = False,
     ) -> Recollection:
-        """Recall in one scope after the other, on the caller's thread."""
         found = []
         for scope, left in zip(scopes, progress, strict=True):
             try:
@@ -293,14 +285,13 @@ class Retrieval:
         return self._conclude(query, found)
 
     def _conclude(self, query: Query, found: Sequence[Recollection]) -> Recollection:
-        """Merge what the scopes found, and abstain where a question has no answer."""
         merged = found[0] if len(found) == 1 else self._union(query, found)
         if query.need is None:
             return merged
         return abstain(merged, query.need, self._options.recall.unknown_below)
 
     def _union(self, query: Query, found: Sequence[Recollection]) -> Recollection:
-        """Merge what scopes found; stage and trace are those of the first, the speaker's own."""
+        """Merge the scopes' results; stage and trace are those of the first, the speaker's own."""
         timings, words = dict[str, float](), dict[str, float]()
         for one in found:
             for lap, ms in one.timings.items():
@@ -319,7 +310,7 @@ class Retrieval:
 
 
 def need_of(text: str, options: RetrievalOptions) -> Need:
-    """Return what a turn needs; with the gate off, all of it is looked up."""
+    """Return what a turn needs; with the gate off, everything is searched."""
     need = judge(text, options.language)
     return need if options.gate.enabled else replace(need, query=text)
 
@@ -329,11 +320,11 @@ def _gated(query: Query, need: Need) -> Query:
 
 
 def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollection:
-    """Return what is put before the LLM: where a question has no answer, that there is none.
+    """Return the recollection for the LLM, which may state that a question has no answer.
 
-    The best of nothing would be taken for an answer: when a turn asks for a memory and nothing
+    The best of bad hits would be taken for an answer: when a turn asks for a memory and nothing
     answers, only pinned memories stay, and the block says that nothing is remembered. Without
-    evidence (recall did not come so far) it cannot be told, and all stays.
+    evidence (recall did not come so far), all stays.
 
     Args:
         unknown_below: Probability that anything answers, below which nothing does.
@@ -348,13 +339,13 @@ def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollecti
 
 
 async def _ended_within(future: "asyncio.Future[Recollection]", ms: float) -> bool:
-    """Wait for the end of what runs on another thread; it goes on when it takes longer."""
+    """Wait for a future of another thread; it continues after the timeout."""
     future.add_done_callback(_swallow)
     done, _ = await asyncio.wait({future}, timeout=ms / 1e3)
     return bool(done)
 
 
 def _swallow(future: "asyncio.Future[Any]") -> None:
-    """Read a late result's exception: asyncio complains about one that was never retrieved."""
+    """Retrieve a late result's exception: asyncio complains about unretrieved ones."""
     if not future.cancelled():
         future.exception()

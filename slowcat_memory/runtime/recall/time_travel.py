@@ -1,9 +1,9 @@
-"""The store as it was at a moment: to repeat a recall, or to work through the log again.
+"""The store as it was at a moment: to repeat a recall, or to replay the log.
 
-What was logged or recorded later is missing, and what was retired later is current. The store does
-not keep three things, which are as they are today: a memory's former text under the same id
-(pinning changes a memory so), its context note, and a draft vector that an exact one replaced.
-What was forgotten since is missing, too.
+What was logged or recorded later is missing, and what was retired later is current. Three things
+are not stored, and are as they are today: a memory's former text under the same id (pinning changes
+a memory so), its context note, and a draft vector that an exact one replaced. What was forgotten
+since is missing, too.
 """
 
 from collections.abc import Iterator
@@ -21,13 +21,11 @@ from slowcat_memory.store.rows.bookkeeping import fold_session
 
 
 class StoreThen:
-    """Reads like a ``Store`` of a moment, which moves on with ``advance``.
+    """Reads like a ``Store`` at a moment, which ``advance`` moves forward.
 
     Attributes:
-        path: The store's folder.
         readonly: Always False: ``apply`` writes to the store at once.
         upto: Log id of the last event that exists then.
-        now: The time then.
         sessions: The sessions then, by id, of the events passed to ``advance``.
     """
 
@@ -38,7 +36,6 @@ class StoreThen:
         self.sessions: dict[str, Session] = {}
 
     def advance(self, event: Event) -> None:
-        """Move on by one event of the log."""
         self.upto = event.id
         self.now = max(self.now, event.at)
         self.sessions[event.session] = fold_session(self.sessions.get(event.session), event)
@@ -48,13 +45,12 @@ class StoreThen:
 
     @contextmanager
     def snapshot(self) -> "Iterator[SnapshotThen]":
-        """Open a consistent view, valid until the block ends."""
         with self._store.snapshot() as snapshot:
             yield SnapshotThen(snapshot, self)
 
 
 def store_before(store: Store, turn: Turn) -> StoreThen:
-    """Return the store as it was before a turn, as far as a namespace reads it: no sessions."""
+    """Return the store as a namespace reads it before a turn: without sessions."""
     return StoreThen(store, turn.at, turn.id - 1)
 
 
@@ -114,8 +110,7 @@ class SnapshotThen:
         return [row for row in self._snapshot.ledger_tail(n) if row.turn <= self._then.upto]
 
     def _as_was(self, memory: Memory) -> Memory | None:
-        # A used icebreaker stays used at any time, so that working through the log again does not
-        # queue it again.
+        # A used icebreaker stays used at any time: replaying the log must not queue it again.
         if family(memory.kind) == ICEBREAKER and memory.retired_at:
             return memory
         recorded = memory.recorded_at or memory.valid_from

@@ -1,1 +1,1 @@
-"""What a session starts with: preamble, icebreaker."""
+"""The start of a session: preamble and icebreaker."""

@@ -1,4 +1,4 @@
-"""The context of a session for the system instruction: from the store, the same all through it."""
+"""The context of a session for the system instruction: from the store, constant during it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, tzinfo
@@ -25,11 +25,6 @@ class Heads:
         user_name: str,
         language: str = "english",
     ) -> None:
-        """Set the sources.
-
-        Args:
-            clock: Returns the time, aware.
-        """
         self._store, self._icebreakers, self._zone = store, icebreakers, zone
         self._clock, self._options, self._user_name = clock, options, user_name
         self._language = language
@@ -39,10 +34,10 @@ class Heads:
         """Render the context of the scope's next session, or of the present one.
 
         Args:
-            local: It stays on this machine; if not, local-only memories are left out.
+            local: It stays on this machine; if not, local-only memories are excluded.
 
         Returns:
-            A few lines, "" when there is nothing to say.
+            A few lines, "" if there is nothing to include.
         """
         with self._store.snapshot() as snapshot:
             sessions = snapshot.sessions(scope)
@@ -66,7 +61,7 @@ class Heads:
         return session_preamble(start, self._zone, self._options, self._language)
 
     def _moment(self, scope: str, sessions: Sequence[Session], talks: int) -> datetime:
-        """Return when the session begins, or when its context was first rendered, shortly before."""
+        """Return when the session begins, or its context was first rendered, shortly before."""
         going = [session.started for session in sessions if session.ended is None]
         begins = max(going) if going else self._clock()
         known, at = self._asked.get(scope, (-1, begins))
@@ -79,11 +74,8 @@ class Heads:
 def standing(memories: Iterable[Memory], moment: datetime, going: bool) -> list[Memory]:
     """Return the memories that were not superseded before a session began, in their order.
 
-    What idle work supersedes during the session stays until its end; what a user retires goes at
-    once.
-
-    Args:
-        going: It has not ended.
+    What idle work supersedes during the session stays until its end; what a user retires is removed
+    at once. ``going``: the session has not ended.
     """
     known = list(memories)
     newer = {(m.kind, m.recorded_at) for m in known if m.made or family(m.kind) == BLOCK}

@@ -1,9 +1,9 @@
 """The queue of icebreakers of each scope, in the store.
 
-Theory of operation. An application, or a job, pushes; the context of the next session takes one. It
-is retired, and the session that took it is recorded with it, in the same transaction and before its
-text is used: a crash may cost an icebreaker, and never repeats one. A session has no id before
-somebody speaks in it, so it is identified by the session that ended before it.
+An application, or a job, pushes; the context of the next session takes one. It is retired, and the
+session that took it is recorded with it, in the same transaction and before its text is used: a
+crash may lose an icebreaker, and never repeats one. A session has no id before somebody speaks in
+it, so it is identified by the session that ended before it.
 """
 
 import hashlib
@@ -42,9 +42,8 @@ class Taken(Struct, frozen=True):
     """Which session took which icebreaker.
 
     Attributes:
-        memory: The icebreaker's id, "" once that session is over: one that is resumed has had it.
+        memory: The icebreaker's id, "" once that session is over: a resumed one gets no second.
         after: The session that had ended last by then, "" for none.
-        at: When it was taken.
     """
 
     memory: str
@@ -63,12 +62,6 @@ class Icebreakers:
         options: IcebreakerOptions,
         user_name: str,
     ) -> None:
-        """Set the store and the rules.
-
-        Args:
-            clock: Returns the time, aware.
-            options: When one may be used.
-        """
         self._store, self._zone, self._clock = store, zone, clock
         self._options, self._user_name = options, user_name
         self._lock = threading.Lock()
@@ -85,13 +78,13 @@ class Icebreakers:
         """Add an icebreaker to the queue. Blocks until it is durable.
 
         Args:
-            text: The subject, for the LLM to say in its own words.
+            text: The subject; the LLM words it.
             priority: 0 to 1; the highest is used first.
             expires: When it is no longer worth saying; None for as configured.
-            quiet: Keep it during the quiet hours.
+            quiet: Hold it back during the quiet hours.
 
         Returns:
-            The memory; None when it is not taken: the same one was used or dropped, and has not
+            The memory; None when it is not queued: the same one was used or dropped, and has not
             expired since, or the queue is full of higher priorities.
 
         Raises:
@@ -148,7 +141,7 @@ class Icebreakers:
         )
 
     def waiting(self, scope: str) -> list[Memory]:
-        """Return the icebreakers in the queue, the one to be used first in front."""
+        """Return the queued icebreakers, the next one first."""
         with self._store.snapshot() as snapshot:
             return waiting(_all(snapshot, scope), self._clock())
 
@@ -171,8 +164,7 @@ class Icebreakers:
     def for_session(self, scope: str, sessions: Sequence[Session]) -> Memory | None:
         """Take the icebreaker of the next or present session; the same one at every call.
 
-        Returns:
-            None if none may be used.
+        None if none may be used.
         """
         now = self._clock()
         going = max((s.started for s in sessions if s.ended is None), default=None)
@@ -201,7 +193,7 @@ class Icebreakers:
         return chosen
 
     def _record(self, scope: str, taken: Taken, used: Iterable[Memory]) -> bool:
-        """Record what a session took, and retire what is used; return False if not durable."""
+        """Record a session's icebreaker, and retire it if used; return False if not durable."""
         note = msgspec.json.encode(taken).decode()
         cursor = Cursor(name=_cursor_name(scope), position=0, note=note)
         batch = WriteBatch(memories=_retired(used, taken.at), cursor=cursor)

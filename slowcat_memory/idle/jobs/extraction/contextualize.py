@@ -1,8 +1,8 @@
 """Descriptions of chunks: a context sentence, questions and notes for each, written by an LLM.
 
 ``core.extraction.descriptions`` has the prompt and the check of the reply. A description keeps the
-digest of what it was made from: the same words in the same place are never asked about twice, and a
-session that goes on costs only what is new in it.
+digest of its input, so that unchanged chunks are never described twice, and a continued session
+costs only its new turns.
 """
 
 from collections import Counter
@@ -53,8 +53,8 @@ from slowcat_memory.store import Snapshot
 NAME = "contextualize"
 ANSWER_TOKENS = 160  # for the description of one turn, its JSON included
 NOTES_TOKENS = 180  # for the notes on a long turn
-LEDGER_TURNS = 500  # of the ledger, to find out what is recalled often
-RANK, FRESH_RANK = 50, 40  # of tasks; sessions that are recalled often come in between
+LEDGER_TURNS = 500  # ledger rows read to find frequently recalled sessions
+RANK, FRESH_RANK = 50, 40  # of tasks; often recalled sessions rank in between
 
 
 class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,12 +80,10 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     @property
     def turns(self) -> int:
-        """Chunks per call, under the name that `SessionExtractor` reads."""
         return self.chunks
 
     @property
     def turn_chars(self) -> int:
-        """Characters of a chunk, under the name that `SessionExtractor` reads."""
         return self.chunk_chars
 
 
@@ -98,17 +96,16 @@ class Contextualize(SessionExtractor):
     Options: type[Struct] = ContextualizeOptions
 
     def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
-        """Describe everything again with another prompt, and after something was forgotten."""
+        """Describe everything again with another prompt, and after a forget."""
         return f"{self.version}.{snapshot.forget_epoch()}"
 
     def prompt_overhead(self, context: JobContext) -> int:
-        """Return the tokens of the system message."""
         return estimate_tokens(SYSTEM)
 
     def wanted(
         self, snapshot: Snapshot, turns: Sequence[Turn], new: range, context: JobContext
     ) -> list[int]:
-        """Return what is new in a session, and the neighbours whose description that changes."""
+        """Return the new turns of a session, and the neighbours whose description they change."""
         fresh = [place for place, turn in enumerate(turns) if turn.id in new]
         if not fresh:
             return []
@@ -126,7 +123,6 @@ class Contextualize(SessionExtractor):
         return made is None or made.digest != digest(self.version, turns, place, context.zone)
 
     def ranking(self, snapshot: Snapshot, context: JobContext) -> Rank:
-        """Rank fresh sessions first, then those that were recalled often."""
         recalled = Counter(
             (offer.scope or row.scope, offer.memory)
             for row in snapshot.ledger_tail(LEDGER_TURNS)
@@ -142,7 +138,7 @@ class Contextualize(SessionExtractor):
         return rank
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
-        """Ask for descriptions; what the reply leaves out is asked for once more, alone."""
+        """Request descriptions; what the reply omits is requested once more, alone."""
         assert context.llm is not None
         due, options = request.due, context.options
         long = sum(len(turn.text.split()) > LONG_WORDS for turn in due.values())
@@ -170,7 +166,7 @@ class Contextualize(SessionExtractor):
     def _batch(
         self, kept: CheckedReply, request: Request, made: Made, context: JobContext
     ) -> WriteBatch:
-        # Sources are all turns that the LLM saw: what it wrote must not outlive any of them.
+        # Sources are all turns that the LLM saw: its text must not outlive any of them.
         seen = request.seen
         sources, scope = tuple(turn.id for turn in seen), seen[0].scope
         places = {turn.id: place for place, turn in enumerate(request.session)}
@@ -197,7 +193,6 @@ class Contextualize(SessionExtractor):
 
 
 async def _with_vectors(batch: WriteBatch, due: dict[int, Turn], context: JobContext) -> WriteBatch:
-    """Add draft vectors of the chunks with their new contexts, and of the keys."""
     chunks = {chunk_id(turn.id): chunk(turn) for turn in due.values()}
     lines = [indexed_text(replace(chunks[one.memory], context=one.text)) for one in batch.contexts]
     texts = lines + [key.text for key in batch.keys]

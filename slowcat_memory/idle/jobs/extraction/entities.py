@@ -1,7 +1,7 @@
-"""The register of people and things: who is mentioned, and how they relate to one another.
+"""The register of entities: which ones are mentioned, and how they relate to one another.
 
-What a turn says is kept as its `TurnReading`; entities and relations are derived from the readings
-(see ``core.graph``). After something was forgotten they are derived again from what is left.
+Each turn's `TurnReading` is stored; entities and relations are derived from the readings
+(see ``core.graph``). After a forget they are derived again from the rest.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ from slowcat_memory.store import Snapshot
 NAME = "entities"
 REBUILD = "anew"  # key of the task that derives everything again
 RULED_TURNS = 64  # per step without an LLM
-ANSWER_TOKENS = 120  # for what is written about one turn, its JSON included
+ANSWER_TOKENS = 120  # of the reply for one turn, its JSON included
 
 
 class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,17 +76,16 @@ class Entities(SessionExtractor):
     shared_turns = 8
 
     def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
-        """Read everything again with another prompt, and when an LLM comes or goes."""
+        """Read everything again with another prompt, and when an LLM is added or removed."""
         return f"{self.version}.{'llm' if context.llm else 'rule'}"
 
     def epoch(self, snapshot: Snapshot) -> int:
-        """Return the forget epoch: when it changes, the register is derived again."""
         return snapshot.forget_epoch()
 
     def extra_tasks(
         self, before: Cursor | None, snapshot: Snapshot, context: JobContext
     ) -> Sequence[Task]:
-        """Return the tasks that derive everything again, after something was forgotten."""
+        """Return the tasks that derive everything again after a forget."""
         note = decode_note(before, SessionsCursor)
         if not note.version or note.epoch == snapshot.forget_epoch():
             return ()
@@ -97,27 +96,24 @@ class Entities(SessionExtractor):
         ]  # fmt: skip
 
     def prompt_overhead(self, context: JobContext) -> int:
-        """Return the tokens of the system message and of the reply."""
         options = context.options
         return estimate_tokens(system(options.types)) + ANSWER_TOKENS * options.turns
 
     def calls(
         self, turns: Sequence[Turn], wanted: Sequence[int], context: JobContext
     ) -> Iterator[tuple[Collection[int], list[int]]]:
-        """Without an LLM there is no prompt to fill: a step reads the turns it is asked about."""
+        """Without an LLM there is no prompt: a step reads only the turns it is asked about."""
         if context.llm is not None:
             return super().calls(turns, wanted, context)
         shares = groups(wanted, [range(len(turns))], RULED_TURNS)
         return ((places, places) for _, places in shares)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Read the turns of a task, or derive everything again; see ``idle.job.Job``."""
         if task.key == REBUILD:
             return _batch(context, task.scope, None)
         return await super().step(task, context)
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
-        """Ask the LLM who is mentioned and how they relate."""
         assert context.llm is not None
         due, seen, types = request.due, request.seen, context.options.types
         prompt = Prompt(
@@ -133,7 +129,6 @@ class Entities(SessionExtractor):
         return await self._write(request, read, answer.model, known, context)
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
-        """Read statements that need no LLM."""
         known = _known(request, context)
         types = _types_of(known)
         found = {id: read_by_rule(turn, context.zone, types) for id, turn in request.due.items()}
@@ -148,7 +143,6 @@ class Entities(SessionExtractor):
         known: Iterable[Memory],
         context: JobContext,
     ) -> WriteBatch:
-        """Resolve the names in each turn, and return what that changes of the register."""
         made = Made(job=NAME, version=self.version, model=model)
         scope, present = request.task.scope, (one for one in known if not one.retired_at)
         index = EntityIndex(scope, present, context.options)
@@ -172,7 +166,7 @@ def _types_of(known: Iterable[Memory]) -> dict[str, str]:
 async def _name_similarity(
     read: Mapping[int, TurnExtract], index: EntityIndex, context: JobContext
 ) -> Similarity | None:
-    """Embed the names that only a vector could match; None where there are none."""
+    """Return a similarity of the names that only a vector could match; None if there are none."""
     if not context.options.embedding or not context.space:
         return None
     names = dict[str, None]()
@@ -192,7 +186,6 @@ async def _name_similarity(
 
 
 def _batch(context: JobContext, scope: str, found: Sequence[TurnReading] | None) -> WriteBatch:
-    """Return what new readings change; all of it for None."""
     with context.snapshot() as snapshot:
         stored = stored_graph(snapshot, scope)
     now = context.now
@@ -204,7 +197,6 @@ def _batch(context: JobContext, scope: str, found: Sequence[TurnReading] | None)
 
 
 def stored_graph(snapshot: Snapshot, scope: str) -> StoredGraph:
-    """Read the register of a scope."""
     readings, entities, relations = (
         list(snapshot.memories(scope, f"{kind}/")) for kind in (READING, ENTITY, RELATION)
     )

@@ -1,7 +1,7 @@
-"""Facts from what users said: read by an LLM, or by rules where there is none.
+"""Facts from what users said: extracted by an LLM, or by rules without one.
 
 ``core.facts.prompt`` has the prompt and the check of the reply. The cursor holds two positions in
-the log: what the rules have read is read again when an LLM comes, whose facts replace theirs.
+the log: turns read by rules are read again once there is an LLM, whose facts replace theirs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ from slowcat_memory.store import Snapshot
 
 NAME, MERGE = "facts", "merge"
 ANSWER_TOKENS = 90  # for a fact
-KNOWN_TOKENS = 20  # for a known fact in the prompt
+KNOWN_TOKENS = 20  # per known fact in the prompt
 MERGE_RANK = 44
 
 
@@ -63,12 +63,9 @@ class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class FactsCursor(Struct, frozen=True, omit_defaults=True):
-    """The cursor's note, as JSON.
+    """The cursor's payload, as JSON: log ids read up to by rules or an LLM, and by an LLM.
 
-    Attributes:
-        version: Of the prompt and the rules: where it differs, everything is read again.
-        rules: How far rules, or an LLM, have read.
-        llm: How far an LLM has.
+    ``version`` is that of the prompt and the rules: if it differs, everything is read again.
     """
 
     version: int = 0
@@ -86,7 +83,7 @@ class Facts(SessionExtractor):
     rules_stand_in = True
 
     def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
-        """Read the cursor of whatever reads now: the LLM or the rules."""
+        """Return the position of the reader in use: the LLM or the rules."""
         positions = self._positions(cursor)
         return positions.rules if context.llm is None else positions.llm
 
@@ -105,11 +102,10 @@ class Facts(SessionExtractor):
         return note if note.version == self.version else FactsCursor()
 
     def prompt_overhead(self, context: JobContext) -> int:
-        """Return the tokens of the system message and of the known facts."""
         return estimate_tokens(SYSTEM) + KNOWN_TOKENS * context.options.known
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
-        """Ask the LLM, and replace what rules found in these turns by its facts."""
+        """Extract facts by the LLM; they replace those found by rules in these turns."""
         assert context.llm is not None
         due, seen = request.due, request.seen
         with context.snapshot() as snapshot:
@@ -144,13 +140,11 @@ class Facts(SessionExtractor):
 
 
 def _is_by_rule(fact: Memory) -> bool:
-    """Return whether a fact holds, and a rule found it."""
     ours = fact.made is not None and fact.made.job == NAME and not fact.made.model
     return ours and fact.retired_at is None and bool(fact.sources)
 
 
 def _nearest(facts: Iterable[Memory], due: Mapping[int, Turn], most: int) -> list[Memory]:
-    """Return the known facts that share the most words with the turns, the latest first."""
     said = set[str]().union(*(words_of(f"{t.speaker} {t.text}") for t in due.values()))
     scored = [
         (len(said & words_of(one.text).keys()), one.recorded_at or one.valid_from, one.id, one)
@@ -163,7 +157,7 @@ def _nearest(facts: Iterable[Memory], due: Mapping[int, Turn], most: int) -> lis
 
 
 def _memories(found: Iterable[ExtractedFact], made: Made, context: JobContext) -> list[Memory]:
-    """Return the facts that are new, or an LLM's after a rule's; local-only if a source is."""
+    """Return the new facts, or an LLM's after a rule's; local-only if a source is."""
     with context.snapshot() as snapshot:
         new = dict[str, Memory]()
         for fact in found:
@@ -196,7 +190,6 @@ def _replaced(
 async def _batch(
     new: Sequence[Memory], changed: Sequence[Memory], context: JobContext
 ) -> WriteBatch:
-    """Return facts with their keys, and the task that compares the new ones with the known ones."""
     written = (*new, *changed)
     keys = [key for one in written if (key := fact_key(one))]
     kept = {key.id for key in keys}
@@ -211,7 +204,7 @@ async def _batch(
 
 
 def _merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
-    """Return the task that compares new facts of one scope, at least one, with the known ones."""
+    """Return the task that compares new facts (at least one) of one scope with the known ones."""
     scope, ids = facts[0].scope, [one.id for one in facts]
     key = f"{ids[0].partition('/')[2]}+{len(ids)}"
     sources = tuple(sorted({source for one in facts for source in one.sources}))

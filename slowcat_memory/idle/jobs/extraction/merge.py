@@ -1,7 +1,7 @@
-"""Merging of facts: a new one joins a known fact that says the same, or supersedes an older one.
+"""Merges facts: a new one is merged into an equivalent known fact, or supersedes an older one.
 
-``core.facts.merging`` decides by bands of cosine. Where they leave a doubt, an LLM is asked about a
-few pairs at once; without one, shared words decide.
+``core.facts.merging`` decides by bands of cosine. Uncertain pairs are sent to an LLM, a few at a
+time; without one, shared words decide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,11 +30,11 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import may_see
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory, Task, WriteBatch
 
-ANSWER_TOKENS = 30  # for a pair
+ANSWER_TOKENS = 30  # per pair
 
 
 class Merge:
-    """The job; see ``idle.job.Job``. Its tasks come from the job that finds facts."""
+    """The job; see ``idle.job.Job``. Its tasks are made by `Facts`."""
 
     name = MERGE
     version = VERSION
@@ -43,15 +43,13 @@ class Merge:
     Options: type[Struct] = MergeOptions
 
     def __init__(self) -> None:
-        """Open the tokenizer whose words are compared."""
         self._tokenize = Tokenizer("english")
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Return nothing: `Facts` writes the tasks; see ``idle.job.Job``."""
+        """Return nothing: `Facts` writes the tasks."""
         return None
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Compare a few new facts with the known ones; see ``idle.job.Job``."""
         wanted = msgspec.json.decode(task.note, type=list[str])
         facts, vectors = _read(task.scope, context)
         state = _MergeState(facts, context)
@@ -77,7 +75,7 @@ class Merge:
     async def _decide(
         self, doubts: Sequence[Pair], context: JobContext
     ) -> list[tuple[Pair, Outcome]]:
-        """Let the LLM decide about the pairs that it may see; shared words decide the others."""
+        """Let the LLM decide about the pairs that it may see, and shared words about the others."""
         shown = [pair for pair in doubts if len(may_see((pair.older, pair.newer), context)) == 2]
         answered = await self._ask(shown, context) if shown and context.llm is not None else None
         rest = doubts if answered is None else [pair for pair in doubts if pair not in shown]
@@ -89,7 +87,6 @@ class Merge:
     async def _ask(
         self, doubts: Sequence[Pair], context: JobContext
     ) -> list[tuple[Pair, Outcome]] | None:
-        """Ask the LLM about pairs; None while its server is away."""
         assert context.llm is not None
         prompt = Prompt(
             job=MERGE,
@@ -108,7 +105,7 @@ class Merge:
 
 
 class _MergeState:
-    """The facts as this step has changed them, so that each decision sees those before it."""
+    """The facts as changed so far by this step, so that each decision sees earlier ones."""
 
     def __init__(self, facts: Sequence[Memory], context: JobContext) -> None:
         self.facts = {one.id: one for one in facts}
@@ -117,12 +114,12 @@ class _MergeState:
     def merge(self, pair: Pair, outcome: Outcome) -> None:
         older, newer = self.facts[pair.older.id], self.facts[pair.newer.id]
         if older.retired_at is not None or newer.retired_at is not None:
-            return  # one of them has been merged already
+            return  # one of them has already been merged
         for one in merging.merge(Pair(older, newer), outcome, self._context.now):
             self.facts[one.id] = self._changed[one.id] = one
 
     async def batch(self) -> WriteBatch:
-        """Return what has changed; the key of a fact with more sources depends on all of them."""
+        """Return the changes; the key of a fact with more sources depends on all of them."""
         changed = tuple(self._changed.values())
         keys = [key for one in changed if (key := fact_key(one))]
         drop = tuple((one.scope, key_id(one)) for one in changed if one.retired_at is not None)
@@ -131,7 +128,6 @@ class _MergeState:
 
 
 def _read(scope: str, context: JobContext) -> tuple[list[Memory], dict[str, np.ndarray]]:
-    """Return the facts that hold, and the vectors of their keys."""
     with context.snapshot() as snapshot:
         every = snapshot.memories(scope, f"{FACT}/")
         facts = [one for one in every if is_fact(one) and one.retired_at is None]

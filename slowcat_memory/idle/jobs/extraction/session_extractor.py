@@ -1,11 +1,11 @@
-"""The engine of the jobs that read sessions: descriptions, facts and entities.
+"""Base of the jobs that read sessions: descriptions, facts and entities.
 
-Theory of operation. `SessionExtractor.plan` reads on in the log from the job's cursor. A session
-that has ended, or rests, is divided into calls: spans of turns that fit a prompt, each with a few
-turns that the call asks about. Each call is a task, so it survives a restart. `step` reads the
-task's turns again, and hands them to the reader: the subclass, which has the prompt, the reply
-type, the check of the reply and what is written. A task that is too long for the LLM is split.
-Sessions that still go on stay in the cursor, with their first turn that was not planned for.
+`SessionExtractor.plan` reads the log from the job's cursor. A session that has ended, or is silent,
+is divided into calls: spans of turns that fit a prompt, each with a few turns that the call asks
+about. Each call is a task, so it survives a restart. `step` reads the task's turns again and passes
+them to the subclass, which has the prompt, the reply type, the check of the reply and the result. A
+task that is too long for the LLM is split. Sessions that continue stay in the cursor, with their
+first turn that was not planned for.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -26,34 +26,29 @@ from slowcat_memory.records import Cursor, Memory, Session, Task, Turn, WriteBat
 from slowcat_memory.store import Snapshot
 
 EVENTS_PER_PLAN = 1000  # of the log, which takes about 20 ms
-FRAME_TOKENS = 400  # of a prompt's words around the record, and of a server's around the prompt
+FRAME_TOKENS = 400  # of a prompt without the record, and of a server's template
 MIN_RECORD_TOKENS = 256  # whatever context size the LLM reports
-SESSION_REST = timedelta(seconds=300)  # of silence: then a session that has not ended is read
-LAST_ATTEMPT = 2  # of an LLM whose replies cannot be used; then the rules read
-RETRY_AFTER = timedelta(minutes=5)  # the LLM server was away, and rules have read meanwhile
+SESSION_REST = timedelta(seconds=300)  # a session that is silent this long counts as ended
+LAST_ATTEMPT = 2  # with unusable LLM replies; then rules are used
+RETRY_AFTER = timedelta(minutes=5)  # the LLM server was unreachable, and rules were used meanwhile
 
 S = TypeVar("S", bound=Struct)
 Rank = Callable[[Session, Sequence[int]], int]
 
 
 class Progress(Struct, frozen=True, omit_defaults=True):
-    """How far the log was read.
-
-    Attributes:
-        upto: Log id.
-        open: By id of a session that still went on, its first turn that was not planned for.
-    """
+    """The log id read up to, and by id of an open session, its first turn not planned for."""
 
     upto: int = 0
     open: dict[str, int] = {}
 
 
 class SessionsCursor(Struct, frozen=True, omit_defaults=True):
-    """The cursor's note, as JSON.
+    """The cursor's payload, as JSON.
 
     Attributes:
         version: Of the prompt and whatever else makes a job read everything again.
-        epoch: How often something had been forgotten; 0 where ``version`` holds it.
+        epoch: The forget epoch; 0 if ``version`` contains it.
         open: As in `Progress`.
     """
 
@@ -63,12 +58,9 @@ class SessionsCursor(Struct, frozen=True, omit_defaults=True):
 
 
 class Asked(Struct, frozen=True, omit_defaults=True):
-    """The task's note, as JSON.
+    """The task's payload, as JSON: the log ids asked about, and whether this is the last attempt.
 
-    Attributes:
-        turns: Log ids of the turns that are asked about; the task's sources are all turns that the
-            LLM sees.
-        again: This is the second attempt, and the last.
+    The task's sources are all turns that the LLM sees.
     """
 
     turns: list[int]
@@ -76,11 +68,9 @@ class Asked(Struct, frozen=True, omit_defaults=True):
 
 
 class Request(Struct, frozen=True):
-    """One call: what a reader is given.
+    """The input of one call.
 
     Attributes:
-        task: The task.
-        again: As in `Asked`.
         session: All visible turns of the session.
         seen: Those that the LLM sees.
         due: Those that it is asked about, by log id; at least one.
@@ -99,8 +89,8 @@ class Request(Struct, frozen=True):
 def visible_turns(snapshot: Snapshot, session: Session, context: JobContext) -> list[Turn]:
     """Return the turns of a session that the LLM may see, in order.
 
-    Left out are voice commands to the memory, turns that were taken out of recall, and local-only
-    turns when the LLM runs on another machine.
+    Excluded are voice commands, retired turns, and local-only turns when the LLM runs on another
+    machine.
     """
     events = snapshot.turns(session.scope, session.first_turn - 1, session.last_turn)
     turns = (turn for turn in events if turn.session == session.id and not turn.aside)
@@ -120,7 +110,7 @@ def may_see(memories: Sequence[Memory], context: JobContext) -> list[Memory]:
 
 
 def is_remote(context: JobContext) -> bool:
-    """Return whether there is an LLM, and it runs on another machine."""
+    """Return whether there is an LLM on another machine."""
     return context.llm is not None and bool(getattr(context.llm, "remote", True))
 
 
@@ -129,9 +119,8 @@ def read_log(
 ) -> tuple[int, dict[str, int]]:
     """Read the next `EVENTS_PER_PLAN` events of the log.
 
-    Returns:
-        The log id of the last one, and the first new turn by session; sessions of other scopes are
-        left out, those in ``open`` are kept.
+    Return the log id of the last one, and the first new turn by session; sessions of other scopes
+    are excluded, those in ``open`` are kept.
     """
     upto, first = after, dict(open)
     for event in islice(snapshot.events(after=after), EVENTS_PER_PLAN):
@@ -142,18 +131,16 @@ def read_log(
 
 
 def is_open(session: Session, context: JobContext) -> bool:
-    """Return whether a session neither ended nor was silent for `SESSION_REST`."""
+    """Return whether a session has neither ended nor been silent for `SESSION_REST`."""
     return session.ended is None and context.now - session.last < SESSION_REST
 
 
 def read_sessions(
     snapshot: Snapshot, progress: Progress, context: JobContext, *, wait: bool = True
 ) -> tuple[list[tuple[Session, int]], Progress]:
-    """Return the sessions with new turns, with the first of these, and the progress made.
+    """Return the sessions with new turns, each with its first new turn, and the progress made.
 
-    Args:
-        progress: As far as the log was read.
-        wait: Leave sessions that go on for later.
+    ``progress`` is how far the log was read; ``wait`` postpones open sessions.
     """
     upto, first = read_log(snapshot, progress.upto, progress.open, set(context.scopes()))
     found, open = list[tuple[Session, int]](), dict[str, int]()
@@ -168,7 +155,7 @@ def read_sessions(
     return found, Progress(upto, open)
 
 
-# ------------------------------------------------------------------- the engine
+# ------------------------------------------------------------------- the extractor
 
 
 class SessionExtractor:
@@ -180,8 +167,8 @@ class SessionExtractor:
     Attributes:
         shared_turns: How many turns two spans of a long session have in common.
         rank: Of its tasks.
-        rules_stand_in: Whether rules read while the LLM server is away, or where it replies nothing
-            that can be used.
+        rules_stand_in: Whether rules are used while the LLM server is unreachable, or its replies
+            are unusable.
     """
 
     name: str
@@ -193,24 +180,24 @@ class SessionExtractor:
     rank: ClassVar[int]
     rules_stand_in: ClassVar[bool] = False
 
-    # --------------------------------------------------- what a reader implements
+    # --------------------------------------------------- implemented by subclasses
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
-        """Ask the LLM, check its reply, and return what is to be written."""
+        """Ask the LLM, check its reply, and return what to write."""
         raise NotImplementedError
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
-        """Read without an LLM. Never called where ``needs`` is "llm" and no rules stand in."""
+        """Read without an LLM. Not called if ``needs`` is "llm" without ``rules_stand_in``."""
         raise NotImplementedError
 
     def prompt_overhead(self, context: JobContext) -> int:
-        """Return the tokens of the prompt without the record, `FRAME_TOKENS` aside."""
+        """Return the tokens of the prompt without the record and without `FRAME_TOKENS`."""
         raise NotImplementedError
 
     def wanted(
         self, snapshot: Snapshot, turns: Sequence[Turn], new: range, context: JobContext
     ) -> list[int]:
-        """Return the places of the turns to ask about: new user turns without small talk."""
+        """Return the positions of the turns to ask about: new user turns without small talk."""
         return [
             place
             for place, turn in enumerate(turns)
@@ -220,17 +207,17 @@ class SessionExtractor:
     def is_due(
         self, snapshot: Snapshot, turns: Sequence[Turn], place: int, context: JobContext
     ) -> bool:
-        """Return whether a turn of a task is still to be read when the task's step begins."""
+        """Return whether a turn of a task is still unread when the task's step begins."""
         return True
 
     def ranking(self, snapshot: Snapshot, context: JobContext) -> Rank:
-        """Return the function that ranks tasks; asked for once a plan."""
+        """Return the function that ranks tasks; called once per plan."""
         return lambda session, asked: self.rank
 
     def calls(
         self, turns: Sequence[Turn], wanted: Sequence[int], context: JobContext
     ) -> Iterator[tuple[Collection[int], list[int]]]:
-        """Yield the places of the turns that each call sees, and of those that it asks about."""
+        """Yield the positions of the turns that each call sees, and of those that it asks about."""
         options = context.options
         sizes = [estimate_tokens(line(turn, options.turn_chars)) + 1 for turn in turns]
         spans = list(windows(sizes, self._room(context), self.shared_turns))
@@ -239,13 +226,12 @@ class SessionExtractor:
     def extra_tasks(
         self, before: Cursor | None, snapshot: Snapshot, context: JobContext
     ) -> Sequence[Task]:
-        """Return tasks that are no calls about turns."""
+        """Return additional tasks that are no calls about turns."""
         return ()
 
     # --------------------------------------------------- the cursor
 
     def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
-        """Return what makes the job read everything again when it changes."""
         return str(self.version)
 
     def epoch(self, snapshot: Snapshot) -> int:
@@ -268,7 +254,6 @@ class SessionExtractor:
     # --------------------------------------------------- plan, step, split
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Return the calls that ended sessions need; see ``idle.job.Job``."""
         with context.snapshot() as snapshot:
             before = snapshot.cursor(self.name)
             sessions, progress = read_sessions(
@@ -280,7 +265,6 @@ class SessionExtractor:
         return None if cursor == before else Plan(tasks=tasks, cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Read the turns of one task; see ``idle.job.Job``."""
         request = self._request(task, context)
         if not request.due:
             return WriteBatch()
@@ -297,14 +281,12 @@ class SessionExtractor:
         except BadAnswerError:
             if not self.rules_stand_in or task.attempts < LAST_ATTEMPT:
                 raise
-            return await self.read_by_rule(request, context)  # in place of a dead letter
+            return await self.read_by_rule(request, context)  # instead of giving the task up
 
     def split(self, task: Task) -> tuple[Task, ...]:
-        """Divide a task that is too long for the LLM: half the questions, half the turns around.
+        """Split a task that is too long for the LLM: half the questions, half the turns around.
 
-        Returns:
-            Two tasks where it asks about several turns, else one; none when nothing can be left
-            out.
+        Returns two tasks if it asks about several turns, else one; none if it cannot be shortened.
         """
         asked = asked_of(task)
         half = len(asked.turns) // 2
@@ -348,7 +330,6 @@ class SessionExtractor:
                 )  # fmt: skip
 
     def _room(self, context: JobContext) -> int:
-        """Return the tokens that a record may take in a prompt."""
         reads = context.llm.prompt_tokens if context.llm else 0
         room = max(MIN_RECORD_TOKENS, reads - FRAME_TOKENS - self.prompt_overhead(context))
         return min(room, context.options.record_tokens or room)
@@ -371,12 +352,10 @@ class SessionExtractor:
         )
 
     def task_like(self, task: Task, asked: Asked, seen: Sequence[int]) -> Task:
-        """Return a task of the same session, with the same rank and time."""
         session = task.key.rpartition(":")[0]
         return self.task(task.scope, session, asked, seen, task.created, task.rank)
 
     def _nearer(self, task: Task, asked: Asked) -> Task:
-        """Halve what the LLM sees around what it is asked about."""
         middle = (asked.turns[0] + asked.turns[-1]) / 2
         near = sorted(task.sources, key=lambda id: abs(id - middle))
         near = near[: (len(task.sources) + 1) // 2]
@@ -390,7 +369,7 @@ def asked_of(task: Task) -> Asked:
 
 
 def decode_note(cursor: Cursor | None, type: type[S]) -> S:
-    """Decode a cursor's note; the default for none, and for one that another version wrote."""
+    """Decode a payload; the default if there is none, or another version wrote it."""
     try:
         return msgspec.json.decode(cursor.note, type=type) if cursor else type()
     except msgspec.MsgspecError:
@@ -398,5 +377,4 @@ def decode_note(cursor: Cursor | None, type: type[S]) -> S:
 
 
 def encode(value: object) -> str:
-    """Encode a note as JSON."""
     return msgspec.json.encode(value).decode()

@@ -1,1 +1,1 @@
-"""Jobs that learn from use: queries judged by an LLM, and what the user says of a reply."""
+"""Jobs that learn from use: queries judged by an LLM, and users' reactions to replies."""

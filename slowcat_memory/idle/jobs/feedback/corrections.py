@@ -1,6 +1,6 @@
-"""What the user says of a reply judges the memories recalled for it. No LLM.
+"""A user's reaction to a reply judges the memories recalled for it. No LLM.
 
-"No, I meant the dentist in Porto": the offered memories did not answer, except those that hold the
+"No, I meant the dentist in Porto": the offered memories did not answer, except those with the
 missing words; memories offered for the correction answer the first query, unless that reply is
 corrected in turn. "Yes, exactly": the memories that the reply used answer. See
 ``core.commands.reaction``.
@@ -22,7 +22,7 @@ from slowcat_memory.store import Snapshot
 
 SETTLED = timedelta(minutes=10)  # by then a correction has been answered, or corrected again
 MISSES, MEANT, LATER, CONFIRMED = -0.5, 0.5, 0.5, 0.25  # weight of a judgement
-USED_WORDS = 2  # of a memory and not of the query, in a reply that used it
+USED_WORDS = 2  # shared by a memory and a reply, and not in the query: the reply used the memory
 
 
 class CorrectionsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,7 +45,7 @@ class Corrections:
     Options: type[Struct] = CorrectionsOptions
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Find reactions to replies behind the cursor; see ``Job``."""
+        """Plan a task for each reaction behind the cursor."""
         scopes = frozenset(context.scopes())
         with context.snapshot() as snapshot:
             cursor = snapshot.cursor(self.name)
@@ -74,7 +74,6 @@ class Corrections:
         )
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Judge the memories offered before one reaction; see ``Job``."""
         options: CorrectionsOptions = context.options
         with context.snapshot() as snapshot:
             turn = snapshot.turn(int(task.key))
@@ -103,7 +102,7 @@ class Corrections:
 
 
 def query_before(snapshot: Snapshot, turn: Turn) -> tuple[Turn, Turn] | None:
-    """Return the query and the reply that a reaction is about; None if no reply precedes it."""
+    """Return the query and the reply that a reaction refers to; None if no reply precedes it."""
     reply = snapshot.turn(snapshot.turn_before(turn.scope, turn.session, turn.id))
     if reply is None or reply.role != "assistant" or reply.aside or not reply.reply_to:
         return None
@@ -114,7 +113,7 @@ def query_before(snapshot: Snapshot, turn: Turn) -> tuple[Turn, Turn] | None:
 
 
 def offers(snapshot: Snapshot, turn: Turn) -> list[Memory]:
-    """Return the memories put into the prompt for a turn that may be judged."""
+    """Return the judgeable memories put into the prompt for a turn."""
     entry = snapshot.ledger(turn.id)
     return (
         [memory for memory, offered in shared.candidates(snapshot, entry) if offered]
@@ -124,19 +123,18 @@ def offers(snapshot: Snapshot, turn: Turn) -> list[Memory]:
 
 
 def corrected(offered: Iterable[Memory], query: Turn, found: Reaction) -> dict[str, float]:
-    """Return judgements by id of what was offered for a query with a wrong answer."""
+    """Return judgements, by id, of memories offered for a query that was answered wrongly."""
     missing = words(found.instead) - words(query.text)
     return {m.id: MEANT if missing & words(m.text) else MISSES for m in offered}
 
 
 def confirmed(offered: Iterable[Memory], query: Turn, reply: Turn) -> dict[str, float]:
-    """Return judgements by id of the offered memories that a right reply used."""
+    """Return judgements, by id, of the offered memories that a correct reply used."""
     new = words(reply.text) - words(query.text)
     return {m.id: CONFIRMED for m in offered if len(new & words(m.text)) >= USED_WORDS}
 
 
 def corrected_again(snapshot: Snapshot, turn: Turn) -> bool:
-    """Return whether the reply to a correction was corrected too."""
     after = (t for t in snapshot.turns(turn.scope, after=turn.id) if t.session == turn.session)
     following = next((t for t in after if t.role == "user"), None)
     found = reaction(following.text) if following else None
@@ -144,5 +142,4 @@ def corrected_again(snapshot: Snapshot, turn: Turn) -> bool:
 
 
 def words(text: str) -> set[str]:
-    """Return a text's content words."""
     return set(fingerprint(text).split()) - EMPTY

@@ -1,8 +1,8 @@
 """An LLM judges which of the memories ranked for a query answer it.
 
-Queries return in other words: each judgement is kept as a key of the memory, with the query's
-text, and moves it up or down for similar queries (``core.ranking.priors``). A memory that was
-offered and does not answer is a hard negative; one that was left out and does not says nothing new.
+Queries recur in other words: each judgement is kept as a key of the memory, with the query's
+text, and changes its score for similar queries (``core.ranking.priors``). A memory that was offered
+and does not answer is a hard negative; for one that was rejected, this is no new information.
 """
 
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ from slowcat_memory.idle.jobs.feedback import shared
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 
-MOST = 12  # memories of a prompt; beyond them next to nothing answers
+MOST = 12  # memories of a prompt; lower-ranked ones rarely answer
 MOST_CHARS = 240  # of a memory, and of the query
 ANSWER_TOKENS = 300
 ANSWERS, HELPS, MISSES = 1.0, 0.5, -0.5  # weight of a judgement
@@ -65,7 +65,7 @@ class Rerank:
     Options: type[Struct] = RerankOptions
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Find queries behind the cursor for which memories were ranked; see ``Job``."""
+        """Plan a task for each query behind the cursor with ranked memories."""
         options: RerankOptions = context.options
         scopes = frozenset(context.scopes())
         with context.snapshot() as snapshot:
@@ -91,7 +91,6 @@ class Rerank:
         return Plan(tasks=tasks, cursor=Cursor(name=self.name, position=upto))
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Judge one query's memories; see ``Job``."""
         options: RerankOptions = context.options
         with context.snapshot() as snapshot:
             turn, entry = snapshot.turn(int(task.key)), snapshot.ledger(int(task.key))
@@ -110,7 +109,7 @@ class Rerank:
             if n in grades
         }
         if len(set(grades.values())) < 2:
-            judged = {}  # one grade for all says nothing
+            judged = {}  # one grade for all carries no information
         made = Made(job=self.name, version=self.version, model=answer.model)
         speakers = [memory.speaker for memory, _ in memories]
         return await shared.judgements(
@@ -119,11 +118,7 @@ class Rerank:
 
 
 def build_prompt(turn: Turn, memories: list[Memory], limit: int) -> tuple[Prompt, int]:
-    """Return the prompt, and how many of the memories fit into it.
-
-    Args:
-        memories: What was found for it, best first.
-    """
+    """Return the prompt, and how many of the memories (best first) fit into it."""
     said = f"{neutralise(turn.speaker)}: {_cut(turn.text)}"
     user = f"Said on {turn.at:%d %B %Y} by {said}\nFound:"
     left = limit - ANSWER_TOKENS - estimate_tokens(SYSTEM) - estimate_tokens(user)
@@ -148,7 +143,7 @@ def build_prompt(turn: Turn, memories: list[Memory], limit: int) -> tuple[Prompt
 
 
 def grades_of(value: Grades, lines: int) -> dict[int, int]:
-    """Return grades by line, checked; a line with two different grades has none.
+    """Return validated grades by line; a line with two different grades has none.
 
     Raises:
         BadAnswerError: It grades lines that do not exist, or less than half of them.
@@ -162,10 +157,9 @@ def grades_of(value: Grades, lines: int) -> dict[int, int]:
 
 
 def judgement(grade: int, offered: bool) -> float:
-    """Return the judgement for a grade (0 to 2): -1 to 1, 0 if it says nothing new.
+    """Return the judgement for a grade (0 to 2): -1 to 1, 0 if it adds nothing.
 
-    Args:
-        offered: Whether the memory was put into the prompt of the reply.
+    ``offered``: the memory was put into the prompt of the reply.
     """
     if grade:
         return ANSWERS if grade == 2 else HELPS

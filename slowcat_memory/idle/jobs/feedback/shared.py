@@ -1,4 +1,4 @@
-"""What the jobs that judge queries share: which turns are queries, what was recalled, and the keys."""
+"""Shared by the jobs that judge queries: queries, what was recalled, and the keys."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -14,18 +14,18 @@ from slowcat_memory.store import Snapshot
 
 JUDGED_QUERY = "asked"  # kind of the keys
 LOOKED_AT = 500  # turns that a plan reads at once: milliseconds
-# Memories left out for a reason that has nothing to do with the query.
+# Memories rejected for a reason unrelated to the query.
 NOT_JUDGED = frozenset(("heard", "duplicate", "over", "gone"))
 
 
 def turns_since(snapshot: Snapshot, after: int) -> tuple[list[Turn], int]:
-    """Return some turns behind a log id, in order, and the log id up to which they are all."""
+    """Return some turns behind a log id, in order, and the log id up to which they are complete."""
     turns = list(islice(snapshot.turns(after=after), LOOKED_AT))
     return turns, turns[-1].id if turns else after
 
 
 def is_query(turn: Turn) -> bool:
-    """Return whether a turn is a user's, and not addressed to the memory itself."""
+    """Return whether a turn is a user's, and no voice command."""
     return turn.role == "user" and not turn.aside and bool(turn.text)
 
 
@@ -43,12 +43,10 @@ def judgeable(snapshot: Snapshot, scope: str, id_: str) -> Memory | None:
 
 
 def candidates(snapshot: Snapshot, entry: LedgerEntry) -> Iterator[tuple[Memory, bool]]:
-    """Yield the memories ranked for a turn that may be judged, the offered ones first.
+    """Yield the judgeable memories ranked for a turn, and whether each was put into the prompt.
 
-    Memories of a namespace that several people share are left out: a key keeps one person's words.
-
-    Yields:
-        Each memory, and whether it was put into the LLM's prompt.
+    Offered ones come first. Memories of shared namespaces are excluded: a key keeps one person's
+    words.
     """
     own = [(offer.memory, True) for offer in entry.offers if offer.scope in ("", entry.scope)]
     rest = [(one.memory, False) for one in entry.left_out if one.reason not in NOT_JUDGED]
@@ -59,7 +57,7 @@ def candidates(snapshot: Snapshot, entry: LedgerEntry) -> Iterator[tuple[Memory,
 
 
 def is_private(snapshot: Snapshot, turn: Turn) -> bool:
-    """Return whether a turn's own words are hidden, or must not leave this machine."""
+    """Return whether a turn's own words are hidden or local-only."""
     return judgeable(snapshot, turn.scope, chunk_id(turn.id)) is None
 
 
@@ -72,15 +70,12 @@ async def judgements(
     kept: int,
     context: JobContext,
 ) -> WriteBatch:
-    """Return the keys that keep the judgements of a query.
+    """Return the keys that keep a query's judgements, their vectors, and the keys they displace.
 
     Args:
-        judged: Judgement by memory id, -1 to 1; 0 says nothing.
+        judged: Judgement by memory id, -1 to 1; 0 carries no information.
         speakers: Speakers of the memories: their names are no part of a query's vector.
         sources: Log ids of the turns that the judgement was made from.
-
-    Returns:
-        The keys, their vectors, and the keys that they displace.
     """
     weights = {id_: weight for id_, weight in judged.items() if weight}
     if not weights:

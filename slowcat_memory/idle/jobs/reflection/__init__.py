@@ -1,1 +1,1 @@
-"""Jobs that look back over sessions: episodes, open threads, the profile, the blocks."""
+"""Jobs that review past sessions: episodes, open threads, the profile, the blocks."""

@@ -1,9 +1,9 @@
 """Writes the blocks: the user, the agent's view of itself and of the two, and recent events.
 
 Planned at a session's end and every five minutes in namespaces that changed; runs after all other
-jobs, because it reads their results. An LLM writes the lines; without one they are taken from facts,
-summaries and salient sentences, and rewritten once there is an LLM. After an answer that could not
-be used, the LLM is asked again an hour later at the earliest.
+jobs, because it reads their results. An LLM writes the lines; without one they are taken from
+facts, summaries and salient sentences, and rewritten once there is an LLM. After an unusable
+answer, the LLM is asked again an hour later at the earliest.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME = "blocks"
-RANK = 90  # after what it is made of
+RANK = 90  # after its inputs
 LABELS = tuple(label for label in OWNERS if label != PROFILE)
 FAILED = f"{NAME}/failed"  # cursor: when the LLM's answer was last unusable, in Unix seconds
 RETRY_S = 3600.0  # each retry costs a prompt for each block
@@ -71,7 +71,7 @@ class Blocks:
     Options: type[Struct] = BlocksOptions
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Make a task for each block of each namespace that changed; see ``Job``."""
+        """Plan a task for each block of each namespace that changed."""
         options: BlocksOptions = context.options
         with context.snapshot() as snapshot:
             llm = "llm" if context.llm else ""
@@ -85,7 +85,6 @@ class Blocks:
         return Plan(tasks=tasks, cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Write one block; see ``Job``."""
         options: BlocksOptions = context.options
         label = task.key
         with context.snapshot() as snapshot:
@@ -106,7 +105,7 @@ class Blocks:
     async def _written(
         self, label: str, seen: BlockInput, before: Memory | None, task: Task, context: JobContext
     ) -> tuple[Memory | None, bool]:
-        """Return a block's next version, None if it stays; and whether the LLM failed."""
+        """Return a block's next version, None if it is unchanged; and whether the LLM failed."""
         options: BlocksOptions = context.options
         found = material(label, seen, context)
         of = digest(label, found, options.chars_of(label))
@@ -135,7 +134,7 @@ class Blocks:
 
 
 def material(label: str, seen: BlockInput, context: JobContext) -> list[SourcedLine]:
-    """Return the statements for a block, in order; without an LLM they are its lines."""
+    """Return the statements for a block, in order; without an LLM they become its lines."""
     options: BlocksOptions = context.options
     language = language_of(context.language)
     if label == HUMAN:
@@ -176,7 +175,7 @@ async def _asked(
     task: Task,
     context: JobContext,
 ) -> tuple[list[str], str] | None:
-    """Ask the LLM for lines; None if it is away, or its answer cannot be used."""
+    """Ask the LLM for lines; None if it is unreachable, or its answer unusable."""
     assert context.llm is not None
     chars = context.options.chars_of(label)
     there = before.text if before is not None and not before.local_only else ""
@@ -208,13 +207,11 @@ def _retry_mark(snapshot: Snapshot, context: JobContext) -> str:
 
 
 def _name(sessions: Sequence[SessionView]) -> str:
-    """Return the user's name in the latest session."""
     said = (turn.speaker for one in reversed(sessions) for turn in one.turns if turn.role == "user")
     return next(said, "User")
 
 
 def task_of(scope: str, label: str, now: datetime) -> Task:
-    """Return the task that writes a block, one of ``LABELS``."""
     return Task(
         id=f"{NAME}/{scope}/{label}",
         job=NAME,

@@ -1,4 +1,4 @@
-"""Keeps the moments of a conversation that stand out; see ``core.blocks.episodes``.
+"""Stores the salient moments of a conversation; see ``core.blocks.episodes``.
 
 One task for each window of new turns of a session, when it is full or the session has ended. The
 limits depend on the turns' own times only, so that a conversation always yields the same episodes.
@@ -49,11 +49,10 @@ class Episodes:
     Options: type[Struct] = EpisodesOptions
 
     def __init__(self) -> None:
-        """Create the tokenizer."""
         self._tokenize = Tokenizer()
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Make a task for each full window; see ``Job``."""
+        """Plan a task for each full window."""
         tasks, still = list[Task](), dict[str, int]()
         with context.snapshot() as snapshot:
             before = snapshot.cursor(NAME)
@@ -77,7 +76,7 @@ class Episodes:
         return None if cursor == before else Plan(tasks=tuple(tasks), cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Make or extend an episode from a window, if it stands out; see ``Job``."""
+        """Make or extend an episode from a window, if it is salient."""
         options: EpisodesOptions = context.options
         with context.snapshot() as snapshot:
             first = snapshot.turn(task.sources[0])
@@ -116,7 +115,6 @@ class Episodes:
         return had < options.per_day and rested and new >= options.novelty
 
     async def _text_of(self, window: Sequence[Turn], context: JobContext) -> tuple[str, Made]:
-        """Return the text for a window, by the LLM or by rule."""
         text, model = "", ""
         if context.llm is not None:
             seen = [SourcedLine(text=f"{t.speaker}: {t.text}", at=t.at) for t in window]
@@ -132,13 +130,12 @@ class Episodes:
                 text = episodes.kept(answer.value, ground(window, context.zone))
                 model = answer.model if text else ""
             except (BadAnswerError, EndpointError, PromptTooLongError):
-                pass  # the rule below does without
+                pass  # the rule below is used
         text = text or episodes.by_rule(window, self._tokenize)
         return text, Made(job=NAME, version=VERSION, model=model)
 
 
 def _known(found: list[Memory], first: Turn) -> list[Memory]:
-    """Return the episodes before a turn, the latest last."""
     earlier = [one for one in found if not one.retired_at and one.sources[0] < first.id]
     return sorted(earlier, key=lambda one: one.sources[0])
 

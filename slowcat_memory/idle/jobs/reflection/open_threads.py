@@ -1,7 +1,7 @@
 """Finds open threads that the agent may bring up, and words them in advance.
 
 See ``core.proactive.open_threads``. A source is brought up at most once: one that was used, or that
-the user dismissed, never returns. One that was passed over for another returns until it expires.
+the user dismissed, is not queued again. One that was displaced by another is, until it expires.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,8 +34,8 @@ from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
 
 NAME = "bring_up"
-RANK = 88  # after the facts that it is made of
-SESSIONS = 6  # read for open threads of which there is no fact
+RANK = 88  # after its input facts
+SESSIONS = 6  # searched for open threads without a fact
 ANSWER_TOKENS = 120
 
 
@@ -49,8 +49,8 @@ class BringUp:
     Options: type[Struct] = BringUpOptions
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Make a task for each namespace that changed; see ``Job``."""
-        today = context.now.astimezone(context.zone).date()  # some expire: look daily
+        """Plan a task for each namespace that changed."""
+        today = context.now.astimezone(context.zone).date()  # some expire: plan daily
         with context.snapshot() as snapshot:
             mark = f"{VERSION}.{snapshot.forget_epoch()} {today}"
             scopes = touched(snapshot, NAME, mark, context.scopes(), "icebreaker/")
@@ -60,7 +60,6 @@ class BringUp:
         return Plan(tasks=tuple(_task(scope, context) for scope in scopes), cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Fill a namespace's queue of icebreakers; see ``Job``."""
         options: BringUpOptions = context.options
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
@@ -81,7 +80,7 @@ class BringUp:
 def found(
     memories: Sequence[Memory], sessions: Sequence[SessionView], context: JobContext
 ) -> list[OpenThread]:
-    """Return open threads: those of facts, then those of turns from which no fact was made."""
+    """Return open threads: of facts, then of turns without facts."""
     given = (context.now, context.zone, context.options)
     drawn = {turn for m in memories if m.kind.startswith("fact/") for turn in m.sources}
     bare = [turn for one in sessions for turn in one.turns if turn.id not in drawn]
@@ -89,13 +88,12 @@ def found(
 
 
 def _new(id_: str, memories: Iterable[Memory]) -> bool:
-    """Return whether a source was never brought up, or was only passed over."""
+    """Return whether a source was never brought up, or only displaced."""
     before = next((memory for memory in memories if memory.id == id_), None)
     return before is None or (before.retired_at is not None and outcome_of(before) == PASSED)
 
 
 def _stale(memories: Sequence[Memory], still: set[str], context: JobContext) -> list[Memory]:
-    """Return waiting icebreakers whose fact no longer holds."""
     return [
         memory
         for memory in waiting(memories, context.now)
@@ -120,7 +118,7 @@ async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobCon
             text = kept(answer.value, ground_of([matter.said], (speaker, "Ask"), context.zone))
             model = answer.model if text else ""
         except (BadAnswerError, EndpointError, PromptTooLongError):
-            pass  # the template below does without
+            pass  # the template below is used
     return icebreaker(
         matter,
         text or phrase(matter, context.zone, language_of(context.language)),

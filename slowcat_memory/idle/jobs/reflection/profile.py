@@ -1,4 +1,4 @@
-"""Keeps the structured profile of the user; see ``core.blocks.profile``."""
+"""Maintains the structured profile of the user; see ``core.blocks.profile``."""
 
 import hashlib
 
@@ -33,7 +33,7 @@ from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
 
 NAME = "profile"
-RANK = 89  # after the facts that it is made of
+RANK = 89  # after its input facts
 MOST_STATEMENTS = 60
 ANSWER_TOKENS = 400
 
@@ -59,7 +59,7 @@ class Profile:
     Options: type[Struct] = ProfileOptions
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Make a task for each namespace that changed; see ``Job``."""
+        """Plan a task for each namespace that changed."""
         with context.snapshot() as snapshot:
             mark = f"{VERSION}.{snapshot.forget_epoch()}.{'llm' if context.llm else ''}"
             scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
@@ -69,7 +69,6 @@ class Profile:
         return Plan(tasks=tuple(_task(scope, context) for scope in scopes), cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Write a namespace's profile; see ``Job``."""
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
         before = current(memories, PROFILE)
@@ -85,7 +84,7 @@ class Profile:
                 return WriteBatch()
             fields, model = await _asked(fields, statements, user, context)
             if not model and before is not None and before.made and before.made.model:
-                return WriteBatch()  # the LLM's fields stay until it can be asked again
+                return WriteBatch()  # the LLM's fields stay until it is reachable again
         new = block(
             PROFILE,
             line(fields, language_of(context.language)),
@@ -103,7 +102,6 @@ class Profile:
 async def _asked(
     fields: dict[str, Field], statements: list[SourcedLine], user: str, context: JobContext
 ) -> tuple[dict[str, Field], str]:
-    """Return the fields with the LLM's proposals, and its name; "" if it failed."""
     assert context.llm is not None
     prompt = Prompt(
         job=NAME,
@@ -121,7 +119,6 @@ async def _asked(
 
 
 def _user(memories: list[Memory]) -> str:
-    """Return the user's name in the latest fact."""
     told = [m for m in memories if m.speaker and not m.retired_at and m.kind.startswith("fact/")]
     return max(told, key=lambda m: (m.valid_from, m.id)).speaker if told else "User"
 

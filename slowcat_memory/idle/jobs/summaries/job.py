@@ -1,7 +1,7 @@
-"""The summary jobs: one class, which makes the rows of `PURPOSES` that have its name.
+"""The summary jobs: one class, parameterised by the rows of `PURPOSES` with the job's name.
 
-A summary is made by the LLM, or by a rule for as long as there is none or its server is away; the
-task then waits, and the LLM's summary replaces the rule's.
+The LLM writes the summary, or a rule while there is none or its server is unreachable; the task
+then waits, and the LLM's summary replaces the rule's.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -55,30 +55,26 @@ from slowcat_memory.store import Snapshot
 
 PERSONA = "block/persona"
 TURN_CHARS = 800
-FRAME_TOKENS, MIN_RECORD_TOKENS = 200, 256  # around a record; and of one, whatever the LLM reads
-RETRY_AFTER = timedelta(minutes=10)  # the LLM server was away
-MAX_HALVINGS = 3  # of what the LLM reads of each turn
+FRAME_TOKENS, MIN_RECORD_TOKENS = 200, 256  # around a record; and its least size
+RETRY_AFTER = timedelta(minutes=10)  # the LLM server was unreachable
+MAX_HALVINGS = 3  # of the LLM's input per turn
 
 PlanJob = Callable[[str, JobContext], Plan | None]
 
 
 class SummaryNote(Struct, frozen=True, omit_defaults=True):
-    """The task's note, as JSON.
-
-    Attributes:
-        half: How often what the LLM reads was halved, because it was too long.
-    """
+    """The task's payload, as JSON: how often the LLM's input was halved because it was too long."""
 
     half: int = 0
 
 
 class SummariesCursor(Struct, frozen=True, omit_defaults=True):
-    """The note of a cursor, as JSON.
+    """The cursor's payload, as JSON.
 
     Attributes:
-        mark: Of the prompts, the forget epoch, and whether there is an LLM: where it differs,
-            everything is looked at again.
-        open: By session that went on, its first turn that was not planned for.
+        mark: Of the prompts, the forget epoch, and whether there is an LLM: if it differs,
+            everything is planned again.
+        open: By open session, its first turn that was not planned for.
     """
 
     mark: str = ""
@@ -86,11 +82,11 @@ class SummariesCursor(Struct, frozen=True, omit_defaults=True):
 
 
 class PeriodsCursor(Struct, frozen=True, omit_defaults=True):
-    """The note of the cursor for days and weeks, as JSON.
+    """The payload of the cursor for days and weeks, as JSON.
 
     Attributes:
         mark: As in `SummariesCursor`, and the time zone.
-        next: When the next period ends that has a session; None when none goes on.
+        next: When the next period with a session ends; None if there is none.
     """
 
     mark: str = ""
@@ -106,17 +102,15 @@ class SummaryJob:
     def __init__(
         self, name: str, trigger: Trigger, plan: PlanJob, options: type[Struct] = SummariesOptions
     ) -> None:
-        """Open a job over the rows of `PURPOSES` with its name."""
         self.name, self.trigger, self.Options = name, trigger, options
         self._plan = plan
         self._purposes = {key: row for key, row in PURPOSES.items() if row.job == name}
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Return the summaries that are due; see ``idle.job.Job``."""
         return self._plan(self.name, context)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Make one summary, or find the topics again; see ``idle.job.Job``."""
+        """Make one summary, or cluster the topics again."""
         if self.name == "topics" and task.key == GROUP_TOPICS:
             return await group_sessions(task.scope, context)
         kind = task.key.partition("/")[0]  # of a period: "day/2026-05-12"
@@ -124,7 +118,7 @@ class SummaryJob:
         return await _summarise(purpose, task, context)
 
     def split(self, task: Task) -> tuple[Task, ...]:
-        """Let the LLM read half as much of each turn; none once that does not help."""
+        """Halve the LLM's input per turn; none once that does not help."""
         note = _note_of(task)
         if note.half >= MAX_HALVINGS:
             return ()
@@ -140,7 +134,6 @@ def _mark(snapshot: Snapshot, context: JobContext) -> str:
 
 
 def _plan_sessions(job: str, context: JobContext) -> Plan | None:
-    """Look at the sessions in which something was said since the last plan."""
     purpose = next(row for row in PURPOSES.values() if row.job == job)
     assert purpose.due is not None
     with context.snapshot() as snapshot:
@@ -159,7 +152,7 @@ def _plan_sessions(job: str, context: JobContext) -> Plan | None:
 def _plan_periods(job: str, context: JobContext) -> Plan | None:
     """Compare days and weeks with their sessions.
 
-    The cursor says up to which change of the store that was done, and when the next period ends: a
+    The cursor holds the change number up to which that was done, and the end of the next period: a
     plan that finds nothing new reads two rows.
     """
     with context.snapshot() as snapshot:
@@ -182,7 +175,7 @@ def _plan_periods(job: str, context: JobContext) -> Plan | None:
 
 
 def _plan_topics(job: str, context: JobContext) -> Plan | None:
-    """Find all topics again after something was forgotten, or an LLM came."""
+    """Cluster all topics again after a forget, or with a new LLM."""
     with context.snapshot() as snapshot:
         before = snapshot.cursor(job)
         cursor = Cursor(name=job, position=0, note=_mark(snapshot, context))
@@ -222,12 +215,11 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
 def _batch(
     memories: Sequence[Memory], again: tuple[Task, ...], more: Iterable[Task] = ()
 ) -> WriteBatch:
-    """Return what a step writes; a task that is put again replaces the one that is done."""
     return WriteBatch(memories=tuple(memories), tasks=(*again, *more), retask=bool(again))
 
 
 def _persona(snapshot: Snapshot, scope: str) -> str:
-    """Return the latest persona of the agent that any LLM may see; "" for none."""
+    """Return the latest persona of the agent that is not local-only; "" for none."""
     every = snapshot.memories(scope, PERSONA)
     found = [m for m in every if m.retired_at is None and not m.local_only]
     return max(found, key=lambda m: m.recorded_at or m.valid_from).text if found else ""
@@ -241,14 +233,14 @@ async def _text(
     by_rule_stands: bool,
     context: JobContext,
 ) -> tuple[SummaryText | None, tuple[Task, ...]]:
-    """Summarise by the LLM, or by a rule for as long as that does not work.
+    """Summarise by the LLM, or by a rule as long as that does not work.
 
     Returns:
-        The text, None where the rule's summary stays; and the task again where the LLM is still to
-        be asked.
+        The text, None if the rule's summary stays; and the task again if the LLM is still to be
+        asked.
 
     Raises:
-        BadAnswerError: Nothing of the LLM's reply can be used, and a rule's summary stands.
+        BadAnswerError: The LLM's reply is unusable, and there is a rule's summary.
     """
     if context.llm is None:
         return (None if by_rule_stands else await _text_by_rule(found, context)), ()
@@ -312,5 +304,5 @@ SUMMARY_JOBS = {
         SummaryJob("topics", replace(_AFTER_SESSIONS, every_s=3600.0), _plan_topics, TopicsOptions),
     )
 }
-# Jobs whose options are the section [summaries]; any other job's section has its name.
+# Jobs that share the options section [summaries]; any other job's section has its name.
 SHARED_SECTION = tuple(name for name in SUMMARY_JOBS if name != "topics")

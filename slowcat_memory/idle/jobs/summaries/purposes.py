@@ -1,9 +1,9 @@
 """The six purposes of summaries, as a table: what each reads, when it is due, and what follows.
 
 Session, window (a part of a long session), meta (of windows), day, week and topic. A window is made
-from turns alone, so nothing is summarised twice. Sessions between which only the line broke count
-as one conversation, which belongs to the day on which it began. A summary that goes out of date is
-made again in place of the one before (see ``core.summaries.summary``).
+from turns alone, so nothing is summarised twice. Sessions separated only by a dropped connection
+count as one conversation, which belongs to the day on which it began. An outdated summary is
+replaced (see ``core.summaries.summary``).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,8 +41,8 @@ from slowcat_memory.records import Memory, Session, Task, Turn
 from slowcat_memory.store import Snapshot
 
 GROUP_TOPICS = "group"  # key of the task that clusters sessions
-MIN_PARTS = 2  # summaries that are worth a summary
-TOPIC_PARTS = 24  # the latest sessions of a topic that its summary is made from
+MIN_PARTS = 2  # fewer summaries get no summary of their own
+TOPIC_PARTS = 24  # the latest sessions of a topic used for its summary
 Domain = Literal["", "support", "sales", "interview", "voice"]
 WINDOW_TURNS: dict[Domain, int] = {"": 20, "support": 10, "sales": 20, "interview": 50, "voice": 5}
 
@@ -78,22 +78,19 @@ class SummariesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def rule(self) -> ExtractiveOptions:
-        """How a summary is made without an LLM."""
         return ExtractiveOptions(words=self.words, share=self.share)
 
     @property
     def window_turns(self) -> int:
-        """Turns per window."""
         return max(2, self.window or WINDOW_TURNS[self.domain])
 
 
 class SummaryInput(Struct, frozen=True):
-    """What a summary is to be made from.
+    """The input of a summary.
 
     Attributes:
-        subject: What it is about; None when nothing is left of that, and the summary goes.
-        turns: What the LLM reads: turns, or summaries in their form.
-        old: The summary that there is.
+        subject: Its subject; None if no sources are left, and the summary is removed.
+        turns: The LLM's input: turns, or summaries in their form.
     """
 
     subject: Subject | None
@@ -105,13 +102,9 @@ class SummaryPurpose(Struct, frozen=True, kw_only=True):
     """A row of the table.
 
     Attributes:
-        job: Name of the job that makes it.
-        kind: Of its memories.
-        prompt: What the LLM is asked for.
-        rank: Of its tasks.
-        read: Reads what a task is about; None when there is nothing to do.
-        due: Returns the tasks of a session; None for what is not made of one session.
-        wait: Whether ``due`` waits until the session has ended, or rests.
+        read: Returns the input of a task; None when there is nothing to do.
+        due: Returns the tasks of a session; None if it is not made from one session.
+        wait: Whether ``due`` waits until the session has ended, or is silent.
         follow_up: Returns the tasks that a new summary makes due.
         rules_apart: A summary by rule is made elsewhere; its tasks are for the LLM.
     """
@@ -158,7 +151,6 @@ def _session_due(snapshot: Snapshot, session: Session, context: JobContext) -> I
 
 
 def _after_session(made: Memory, task: Task, context: JobContext) -> Iterator[Task]:
-    """Yield the tasks of its day and week, if they are over, and of the topics."""
     for kind in period_kinds(context):
         period = period_of(kind, made.valid_from, context.zone)
         if period.end <= context.now:
@@ -242,7 +234,7 @@ def _metas_of_windows(
     turns: int,
     context: JobContext,
 ) -> Iterator[Task]:
-    """Yield the tasks for windows without a meta summary, and for stale meta summaries."""
+    """Yield the tasks for windows without a meta summary, and for outdated meta summaries."""
     options, by_id = context.options, {memory.id: memory for memory in windows}
     if turns < options.meta_turns:
         return
@@ -290,8 +282,7 @@ def by_period(
 ) -> dict[str, tuple[Period, list[Memory]]]:
     """Group session summaries by period, each conversation as a whole.
 
-    Returns:
-        Period and summaries, by the id of the period's summary.
+    Returns (period, summaries) by the id of the period's summary.
     """
     gap = timedelta(seconds=context.options.heal_s)
     found: dict[str, tuple[Period, list[Memory]]] = {}
@@ -305,7 +296,7 @@ def by_period(
 def periods_due(
     snapshot: Snapshot, scope: str, context: JobContext
 ) -> tuple[list[Task], list[datetime]]:
-    """Return the tasks of the periods that are over, and when those end that still go on."""
+    """Return the tasks of the periods that have ended, and the ends of the present ones."""
     tasks, ends = list[Task](), list[datetime]()
     sessions, llm = session_summaries(snapshot, scope), context.llm is not None
     for kind in period_kinds(context):
@@ -319,7 +310,7 @@ def periods_due(
             elif parts and is_stale(stored.get(id), digest, llm=llm):
                 tasks.append(period_task(scope, period))
         for id, memory in stored.items():
-            if id not in found:  # its sessions are gone, or belong to another period now
+            if id not in found:  # its sessions are gone, or now belong to another period
                 name = id.rpartition("/")[2]
                 tasks.append(
                     period_task(scope, Period(memory.valid_from, until(memory), name, kind))
@@ -328,7 +319,6 @@ def periods_due(
 
 
 def period_kinds(context: JobContext) -> list[PeriodKind]:
-    """Return the kinds of periods that are summarised."""
     wanted: tuple[tuple[PeriodKind, bool], ...] = (
         ("day", context.options.days),
         ("week", context.options.weeks),
@@ -337,7 +327,6 @@ def period_kinds(context: JobContext) -> list[PeriodKind]:
 
 
 def period_task(scope: str, period: Period) -> Task:
-    """Return the task of a day or week."""
     return PURPOSES[period.kind].task(scope, f"{period.kind}/{period.name}", period.end)
 
 
@@ -359,12 +348,10 @@ def _read_topic(snapshot: Snapshot, task: Task, context: JobContext) -> SummaryI
 
 
 def topic_subject(id: str, members: tuple[str, ...], parts: Sequence[Memory]) -> Subject:
-    """Return the subject of a topic's summary; its name follows from the summary's text."""
     return _subject_of_summaries(id, TOPIC, parts, until=max(map(until, parts)), covers=members)
 
 
 def group_task(scope: str, now: datetime) -> Task:
-    """Return the task that finds a scope's topics again."""
     task = PURPOSES["topic"].task(scope, GROUP_TOPICS, now)
     return replace(task, rank=task.rank - 1)  # before the summaries of the topics that it finds
 

@@ -1,8 +1,8 @@
-"""Topics that sessions come back to: incremental clusters of session summaries, with names.
+"""Recurring topics: incremental clusters of session summaries, with names.
 
-Grouping needs no LLM: it compares vectors, or words where there is no model. A topic gets a name
-and a summary by rule at once; with an LLM, its summary becomes due wherever it has changed.
-Sessions without a topic are looked at again with every new session, in the order of time.
+Grouping needs no LLM: it compares vectors, or words without a model. A topic gets a name and a
+summary by rule at once; with an LLM, its summary becomes due when the topic changed. Sessions
+without a topic are clustered again with every new session, in the order of time.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ from slowcat_memory.idle.jobs.summaries.purposes import (
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
 
 # Cosines of bags of words are smaller than those of sentences.
-WORDS_JOIN_AT, WORDS_MERGE_AT = 0.4, 0.6  # share of the options
+WORDS_JOIN_AT, WORDS_MERGE_AT = 0.4, 0.6  # fraction of the options' values
 
 
 class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,16 +59,14 @@ class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def cluster(self) -> ClusterOptions:
-        """The same for ``core.summaries.topics``."""
         return ClusterOptions(join_at=self.join_at, merge_at=self.merge_at, most=self.most)
 
 
 async def group_sessions(scope: str, context: JobContext) -> WriteBatch:
     """Add the sessions of a scope to its topics.
 
-    Returns:
-        New and changed topics with a summary by rule, the ones that are gone, and the tasks for the
-        summaries by an LLM.
+    The batch has new and changed topics with a summary by rule, removed topics, and the tasks for
+    the summaries by an LLM.
     """
     with context.snapshot() as snapshot:
         sessions = session_summaries(snapshot, scope)
@@ -144,6 +142,5 @@ def _summary_by_rule(subject: Subject, parts: Sequence[Memory], now: datetime) -
 
 
 def _id(topic: Topic) -> str:
-    """Return the id of a topic's summary, which follows from its first session."""
     digest = hashlib.blake2b(topic.members[0].encode(), digest_size=6).hexdigest()
     return f"{TOPIC}/{digest}"
