@@ -292,20 +292,10 @@ class Soak:
     def scores(self, question: str) -> tuple[list[str], np.ndarray]:
         """Score every memory in every view.
 
-        <<<<<<< HEAD
-                Not the answers: a sealed part and a tail propose their best apart from each other, so that
-                two indexes of the same memories may fuse others, of which the best is the scale (measured:
-                the ten best are the same, their scores differ by 0.005 at most). Scores by words are those
-                with the mean length of now: sealed documents keep the one of their sealing.
-        ||||||| 5474b7e
-                Not the answers: a sealed part and a tail propose their best apart from each other, so that
-                two indexes of the same memories may fuse others, of which the best is the scale (measured:
-                the ten best are the same, their scores differ by 0.005 at most).
-        =======
-                Scores, not answers: a sealed part and a tail propose their best separately, so that two
-                indexes of the same memories may fuse others, of which the best is the scale (measured: the
-                ten best are the same, their scores differ by 0.005 at most).
-        >>>>>>> p4
+        Scores, not answers: a sealed part and a tail propose their best separately, so that two
+        indexes of the same memories may fuse others, of which the best is the scale (measured: the
+        ten best are the same, their scores differ by 0.005 at most). Scores by words are those with
+        the mean length of now: sealed documents keep the one of their sealing.
         """
         namespace = self.engine.wiring.namespaces.get(SCOPE)
         namespace.wait_vectors()
