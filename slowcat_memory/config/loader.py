@@ -128,9 +128,6 @@ def read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} is not TOML: {error}") from error
 
 
-# ------------------------------------------------------------------- names to targets
-
-
 def _targets(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield (target, value) for every key of a file, including keys of earlier versions."""
     for section, value in values.items():
@@ -229,9 +226,6 @@ def _nearest(path: str, known: Any) -> str:
     )
 
 
-# ------------------------------------------------------------------- the environment
-
-
 def _overrides(environ: Mapping[str, str]) -> dict[str, Any]:
     known = {target: default for target, _, default in options()}
     values: dict[str, Any] = {}
@@ -249,9 +243,6 @@ def _overrides(environ: Mapping[str, str]) -> dict[str, Any]:
 
 def _items(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
-
-
-# ------------------------------------------------------------------- shapes and errors
 
 
 def _flat(values: Mapping[str, Any], path: str = "") -> dict[str, Any]:

@@ -31,9 +31,6 @@ _GRAPH = frozenset({READING, ENTITY, RELATION})  # looked up by name; recall fin
 _NOT_INDEXED = frozenset({BLOCK, ICEBREAKER, SUMMARY}) | _GRAPH
 
 
-# ------------------------------------------------------------------- chunks
-
-
 def chunk_id(turn: int) -> str:
     return f"{CHUNK}/{turn}"
 
@@ -66,9 +63,6 @@ def indexed_text(memory: Memory) -> str:
     return f"{memory.context}\n{line}" if memory.context else line
 
 
-# ------------------------------------------------------------------- kinds
-
-
 def family(kind: str) -> str:
     """Return the family of a kind: "block" for "block/persona"."""
     return kind.partition("/")[0]
@@ -91,9 +85,6 @@ def searchable(memory: Memory) -> bool:
     if family(memory.kind) == FACT:
         return memory.kind != QUARANTINED and memory.facets.get("why") != "same"
     return findable(memory)
-
-
-# ------------------------------------------------------------------- validity
 
 
 def holds(memory: Memory, now: datetime, asked: Sequence[Interval] = ()) -> bool:

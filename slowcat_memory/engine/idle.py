@@ -157,8 +157,6 @@ class IdleWork:
         finally:
             thread.stop()
 
-    # ------------------------------------------------------------------- inside
-
     def _make_thread(self, jobs: Sequence[str] | None = None) -> IdleThread:
         wanted = [job for job in self.jobs if jobs is None or job.name in jobs]
         opened = None if self._parts.llm else open_llm(self._llm)

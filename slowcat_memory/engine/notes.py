@@ -149,9 +149,6 @@ def _has_no_other_reason(one: Memory, snapshot: Snapshot, but: Memory) -> bool:
     return not any(chunk and chunk.local_only and chunk.id != but.id for chunk in chunks)
 
 
-# ------------------------------------------------------------------- blocks
-
-
 def edit_block(engine: "memory.Memory", scope: str, label: str, text: str) -> Memory | None:
     """Write a block by hand; jobs do not overwrite it from then on. None when it was removed.
 

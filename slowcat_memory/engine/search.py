@@ -185,9 +185,6 @@ def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollect
     return wiring.retrieval_of(options, wiring.namespaces_of(store), store).answer(query)
 
 
-# ------------------------------------------------------------------- the graph
-
-
 class Graph:
     """The entities of a namespace and their relations.
 

@@ -88,8 +88,6 @@ class FrameDispatcher:
         if not self._neighbours.assistant_aggregator:  # else its event brings the reply
             live.replies.log(frame.text)
 
-    # ---------------------------------------------------------------- the user aggregator
-
     async def _before_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
         live = self.live
         if live and live.interim and not live.turns.realtime:
@@ -121,8 +119,6 @@ class FrameDispatcher:
         added = injection.message_saying(aggregator.context.messages, message.content)
         if added is not None and not self._messages.is_handled(added):
             live.turns.log(added, message.content, "voice")
-
-    # ---------------------------------------------------------------- the assistant aggregator
 
     async def _on_summary(self, aggregator: LLMAssistantAggregator, *_: Any) -> None:
         self._guard.run(self._messages.mark_summary, aggregator.context.messages)

@@ -105,9 +105,6 @@ def rederive(
     return replace(changed, batch=batch, sessions=sessions, backup=backup)
 
 
-# ------------------------------------------------------------------- the copy
-
-
 @contextmanager
 def _copy(engine: MemoryEngine, backup: Path) -> Iterator[Store]:
     folder = engine.config.folder / REPLAYING
@@ -179,9 +176,6 @@ def _restarts(name: str, jobs: Sequence[str] | None) -> bool:
     return owner not in KEPT_CURSORS if jobs is None else owner in jobs
 
 
-# ------------------------------------------------------------------- the walk
-
-
 def _walk(
     engine: MemoryEngine,
     copy: Store,
@@ -228,9 +222,6 @@ def _edit(copy: Store, now: datetime) -> None:
         if m.made and not m.retired_at and (at := edits.get((m.scope, m.kind))) and at <= now
     ]
     copy.apply(REPLAY, WriteBatch(memories=tuple(over))).wait(None)
-
-
-# ------------------------------------------------------------------- the difference
 
 
 def _changed(before: Derived, after: Derived, kept: set[Subject]) -> Rederived:

@@ -85,9 +85,6 @@ class Imported(Struct, frozen=True):
     unproven: int = 0  # new facts without a turn in this log
 
 
-# ------------------------------------------------------------------- out
-
-
 def export_facts(snapshot: Snapshot, folder: Path, scopes: Iterable[str], zone: tzinfo) -> int:
     """Write facts to a folder, by days of ``zone``; its files of other days are kept.
 
@@ -171,9 +168,6 @@ def _write(path: Path, value: Any) -> None:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-# ------------------------------------------------------------------- in
 
 
 def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Imported:

@@ -144,9 +144,6 @@ def _role(row: Row) -> Role:
     raise ValueError(f'role {str(role)[:40]!r} is neither "user" nor "assistant"')
 
 
-# ------------------------------------------------------------------- conversations
-
-
 def _conversation(row: Row, number: int, report: Report) -> Transcript:
     name = label_of(row.get("conversation_id")) or f"line {number}"
     sessions = []

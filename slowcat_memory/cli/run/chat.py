@@ -138,8 +138,6 @@ class Chat:
         held, ms = count(len(packed.hits), "memory"), found.timings["wait"]
         return f"\n↳ {held} recalled in {ms:.1f} ms, /why"
 
-    # ---------------------------------------------------------------- commands
-
     def _why(self) -> None:
         if self._thread.recalled is None:
             self._out.print(Text("No recall yet.", "yellow"))

@@ -114,9 +114,6 @@ def drop(
     out().print("[green]✓[/] Dropped.")
 
 
-# ------------------------------------------------------------------- inside
-
-
 @contextmanager
 def _store(ctx: typer.Context, readonly: bool = True) -> "Iterator[Store]":
     """Open only the store: no index, no model, no idle work."""

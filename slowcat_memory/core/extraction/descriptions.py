@@ -82,9 +82,6 @@ class CheckedReply(Struct, frozen=True):
     dropped: int
 
 
-# ------------------------------------------------------------------- the prompt
-
-
 def build_prompt(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars: int) -> str:
     """Return the user message that asks about some turns of a conversation.
 
@@ -98,9 +95,6 @@ def build_prompt(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn
     """
     numbers = ", ".join(str(id) for id in asked)
     return f"{fenced(turns, zone, turn_chars)}\nWrite about the turns {numbers}."
-
-
-# ------------------------------------------------------------------- checking
 
 
 def check_reply(

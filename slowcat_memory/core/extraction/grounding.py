@@ -90,9 +90,6 @@ def strays(text: str, ground: Ground) -> list[str]:
     return found + _unknown(rest, ground)
 
 
-# ------------------------------------------------------------------- names
-
-
 def _unknown(text: str, ground: Ground) -> list[str]:
     """Return the ungrounded names; the long form of spoken initials (UK) is known."""
     names = list(_names(text))
@@ -133,9 +130,6 @@ def _known(name: str, ground: Ground) -> bool:
 
 def _bare(word: str) -> str:
     return _POSSESSIVE.sub("", word.lower())
-
-
-# ------------------------------------------------------------------- numbers and dates
 
 
 def _digits(number: str) -> str:
@@ -185,8 +179,6 @@ def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
     first, end = (moment.astimezone(zone) for moment in (interval.start, interval.end))
     return first.date(), (end - timedelta(seconds=1)).date()
 
-
-# ------------------------------------------------------------------- usable sentences
 
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
 _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)

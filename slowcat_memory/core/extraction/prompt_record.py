@@ -22,9 +22,6 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _PLEASANTRIES = EMPTY | words_of_any(lambda one: one.facts.pleasantries)
 
 
-# ------------------------------------------------------------------- choice of turns
-
-
 def digest(version: int, turns: Sequence[Turn], place: int, zone: tzinfo) -> str:
     """Return a hash (16 characters) of the prompt version, a turn, its neighbours and its day."""
     near = turns[max(0, place - BEFORE) : place + AFTER + 1]
@@ -83,9 +80,6 @@ def groups(
 def _neighbours(place: int, stretch: range) -> int:
     """Return how many of a turn's relevant neighbours are in a span."""
     return min(place - stretch.start, BEFORE) + min(stretch.stop - 1 - place, AFTER)
-
-
-# ------------------------------------------------------------------- format
 
 
 def fenced(turns: Sequence[Turn], zone: tzinfo, turn_chars: int) -> str:

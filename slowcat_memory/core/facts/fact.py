@@ -127,9 +127,6 @@ def type_of(fact: Memory) -> str:
     return fact.kind.partition("/")[2]
 
 
-# ------------------------------------------------------------------- life cycle
-
-
 def add_sources(fact: Memory, by: Memory) -> Memory:
     """Return a fact with the sources of an equal one added, and their count."""
     said = tuple(dict.fromkeys((*fact.sources, *by.sources)))
@@ -160,9 +157,6 @@ def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:
         )
         for one in found
     ]
-
-
-# ------------------------------------------------------------------- lasting or transient
 
 
 def why_transient(type_: str, content: str) -> Transient | None:

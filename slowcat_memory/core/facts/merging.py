@@ -104,9 +104,6 @@ class Matches(Struct, frozen=True):
     doubts: tuple[Pair, ...] = ()
 
 
-# ------------------------------------------------------------------- one fact against many
-
-
 def comparable(new: Memory, known: Iterable[Memory]) -> list[Memory]:
     """Return the current facts of the same speaker and trust as a new one."""
     return [
@@ -170,9 +167,6 @@ def _is_allowed(pair: Pair, outcome: Outcome) -> bool:
     """Return False if an uncertain fact would supersede a certain one."""
     doubtful = pair.newer.facets.get("confidence") == "low"
     return not (outcome == "update" and doubtful and pair.older.facets.get("confidence") != "low")
-
-
-# ------------------------------------------------------------------- one fact against another
 
 
 def compare(
@@ -243,9 +237,6 @@ def build_prompt(pairs: Sequence[Pair]) -> str:
         lines.append(f"{number}. older: {neutralise(pair.older.text)[:MAX_CHARS]}")
         lines.append(f"{number}. newer: {neutralise(pair.newer.text)[:MAX_CHARS]}")
     return "\n".join(lines)
-
-
-# ------------------------------------------------------------------- parts of a comparison
 
 
 def _compare_objects(new: Memory, old: Memory, predicate: str) -> Verdict:

@@ -95,9 +95,6 @@ class Checked(Struct, frozen=True):
     rejected: dict[str, int]
 
 
-# ------------------------------------------------------------------- the prompt
-
-
 def build_prompt(
     turns: Sequence[Turn],
     asked: Iterable[int],
@@ -122,9 +119,6 @@ def build_prompt(
             f"Write the facts of the turns {numbers}.",
         )
     )
-
-
-# ------------------------------------------------------------------- checking
 
 
 class _Record(Struct, frozen=True):
@@ -230,9 +224,6 @@ def _type(type_: str) -> str:
 
 def _tidy(text: str) -> str:
     return " ".join(clean(text)[0].split()).strip()
-
-
-# ------------------------------------------------------------------- without an LLM
 
 
 def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:

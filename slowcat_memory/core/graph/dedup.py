@@ -103,9 +103,6 @@ def _value(name: str, attributes: Mapping[str, str]) -> str:
     return _NOT_DIGITS.sub("", value)[-_LAST_DIGITS:] if name == "phone" else value
 
 
-# ------------------------------------------------------------------- by name
-
-
 def _by_name(one: Name, other: Name, kind: str, options: DedupOptions) -> Stage | None:
     if one.suffix != other.suffix and one.suffix and other.suffix:
         return None
@@ -165,9 +162,6 @@ def _misspelt(one: str, other: str, at: float) -> bool:
     return Levenshtein.normalized_similarity(one, other) >= at
 
 
-# ------------------------------------------------------------------- by vector
-
-
 def _by_vector(
     one: Candidate, other: Candidate, similar: Similarity | None, options: DedupOptions
 ) -> bool:
@@ -215,8 +209,6 @@ def _calls(new: Candidate, one: Candidate) -> bool:
     lone = 1 in (len(first.words), len(second.words)) and "of" not in (*first.words, *second.words)
     return lone and same_given(first.words[0], second.words[0])
 
-
-# ------------------------------------------------------------------- opposites
 
 _QUALITY_OF = {
     word: number

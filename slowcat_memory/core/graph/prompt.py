@@ -116,9 +116,6 @@ def tidy(text: str) -> str:
     return " ".join(clean(text)[0].split()).strip(" .,;:!?\"'“”")
 
 
-# ------------------------------------------------------------------- checking
-
-
 class _Record(Struct, frozen=True):
     turns: Sequence[Turn]
     ground: Ground

@@ -103,9 +103,6 @@ class Relation(Triple, frozen=True, kw_only=True):
         )
 
 
-# ------------------------------------------------------------------- queries
-
-
 def believed(relations: Iterable[Relation], known: datetime | None = None) -> list[Relation]:
     """Return the relations that are believed now, or were at ``known``, in order."""
     if known is None:
@@ -136,9 +133,6 @@ def history(relations: Iterable[Relation], subject: str, predicate: str = "") ->
         if one.subject == subject and predicate in ("", one.predicate)
     )
     return sorted(wanted, key=lambda one: (one.valid_from, one.recorded_at, one.id))
-
-
-# ------------------------------------------------------------------- assertions
 
 
 def assert_relation(

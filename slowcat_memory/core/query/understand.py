@@ -118,9 +118,6 @@ def _with_heard_names(text: str, heard: Sequence[MisheardWord]) -> str:
     return text
 
 
-# ------------------------------------------------------------------- follow-ups (English alone)
-
-
 def with_context(text: str, dialogue: Sequence[DialogueTurn], now: datetime) -> str:
     """Complete a follow-up with up to ``CONTEXT_WORDS`` words of the dialogue's last two turns.
 

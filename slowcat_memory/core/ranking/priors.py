@@ -126,8 +126,6 @@ def overlap(starts: Array, ends: Array, intervals: Sequence[Interval]) -> Array:
     return shared
 
 
-# ------------------------------------------------------------------- votes of judged queries
-
 # A judgement: a memory answers a query (above 0) or does not (below 0). A later query counts
 # the judgements of queries with a near vector, each weighted by how near the two are; the index
 # sums them by memory (the field "asked"). The sum counts as a prior of at most 1, weighted by

@@ -63,9 +63,6 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     level: Annotated[int, Meta(ge=1, le=19)] = 12
 
 
-# ------------------------------------------------------------------- hot to warm
-
-
 class Row(Struct, frozen=True):
     """An event in its own row; ``size`` in bytes."""
 
@@ -94,9 +91,6 @@ def share(
     blocks += [ids for session, (ids, _) in open_.items() if session not in unfinished]
     waiting = [n for session, (ids, _) in open_.items() if session in unfinished for n in ids]
     return sorted(blocks), sorted(waiting)
-
-
-# ------------------------------------------------------------------- warm to cold
 
 
 class Aging(Struct, frozen=True, kw_only=True):

@@ -224,9 +224,6 @@ def _entities(turns: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(form for form, _ in ranked[:MOST_ENTITIES])
 
 
-# ------------------------------------------------------------------- checking
-
-
 def _within(held: Sequence[str], words: int) -> str:
     """Join sentences up to a number of words; the first alone is cut to fit."""
     kept_, room = list[str](), words

@@ -111,8 +111,6 @@ def _smallest(topics: Sequence[Topic]) -> int:
     return min(range(len(topics)), key=lambda n: (len(topics[n].members), -n))
 
 
-# ------------------------------------------------------------------- without an embedding model
-
 DIM = 512  # of hashed bags of words
 
 

@@ -228,8 +228,6 @@ def fold(value: str) -> str:
     return " ".join(value.casefold().split()).strip(" .,;!?\"'")
 
 
-# ------------------------------------------------------------------- words of a question
-
 ASKING = frozenset((*QUESTION_WORDS.split("|"), *AUXILIARIES.split("|"), "tell", "remind"))
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")

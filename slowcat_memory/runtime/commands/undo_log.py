@@ -32,8 +32,6 @@ class UndoLog:
         self._lock = threading.RLock()
         self._last_id: int | None = None
 
-    # ---------------------------------------------------------------- changes
-
     def add_memory(
         self, kind: str, memory: Memory, turn: int, instead: Iterable[str] = ()
     ) -> CommandEntry:
@@ -120,8 +118,6 @@ class UndoLog:
             made = self._retired(present.scope, present.made, now)
             return self._apply([*in_order, *made], replace(present, state="undone", due=None))
 
-    # ---------------------------------------------------------------- erasing
-
     @contextmanager
     def due(self) -> Iterator[dict[int, list[Forget]]]:
         """Yield the forget orders that are due, by command id.
@@ -134,8 +130,6 @@ class UndoLog:
             with self._store.snapshot() as snapshot:
                 due = {e.id: _erasures(e, snapshot) for e in snapshot.commands() if _is_due(e, now)}
             yield due
-
-    # ---------------------------------------------------------------- details
 
     def _entry(
         self,

@@ -121,9 +121,6 @@ def decode_event(body: bytes) -> Event:
     return codec.decode_body(Event, body)  # type: ignore[arg-type]
 
 
-# ------------------------------------------------------------------- pack
-
-
 def join_events(events: Sequence[tuple[int, bytes]]) -> bytes:
     """Return the bytes to pack: an index, then the events one after the other.
 
@@ -179,9 +176,6 @@ def make_row(
     made = msgspec.structs.replace(head, codec=codec, dictionary=dictionary, unpacked=unpacked)
     front = _pack(made)
     return envelope.seal(key, _SIZE.pack(len(front)) + front + packed)
-
-
-# ------------------------------------------------------------------- unpack
 
 
 class BlockParts(NamedTuple):

@@ -105,9 +105,6 @@ def backup_name(now: datetime) -> str:
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
 
 
-# ------------------------------------------------------------------- backups
-
-
 def back_up(env: Environment, to: Path, now: datetime) -> Path:
     """Make a backup: a compact copy that a canary has read before it gets its name.
 
@@ -176,9 +173,6 @@ def _check_backup(env: Environment, draft: Path, epoch: int) -> None:
 def _epoch(env: Environment) -> int:
     with env.reading() as (txn, handles):
         return int(Transaction(txn, handles).meta(EPOCH, 0))
-
-
-# ------------------------------------------------------------------- erasing
 
 
 def erase_due(env: Environment) -> bool:

@@ -94,9 +94,6 @@ def _remove_leftovers(path: Path) -> None:
         shutil.rmtree(path / workshop, ignore_errors=True)
 
 
-# ------------------------------------------------------------------- recovery
-
-
 def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     """Replace a damaged store in one rename, losing as little as possible.
 
@@ -148,9 +145,6 @@ def _use_backup(backup: Path, workshop: Path) -> None:
         shutil.copyfileobj(source, out)
         out.flush()
         os.fsync(out.fileno())
-
-
-# ------------------------------------------------------------------- salvage
 
 
 def _salvage(

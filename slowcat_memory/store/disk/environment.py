@@ -171,8 +171,6 @@ class Environment:
             raise StoreClosedError("the store is closed")
         return self._env
 
-    # ------------------------------------------------------------------- transactions
-
     @contextmanager
     def reading(self) -> Iterator[tuple[Txn, Handles]]:
         """Open a read transaction; it and the tables' handles are valid until the block ends.
@@ -211,8 +209,6 @@ class Environment:
         """Let the system drop the file's pages from memory; they are loaded again when read."""
         with self.reading():  # so that the map stays at its address
             give_back(self.path / DATA)
-
-    # ------------------------------------------------------------------- with the gate closed
 
     def grow(self) -> None:
         """Double the map; from the writer thread, outside a transaction.
@@ -266,9 +262,6 @@ def _inode(path: Path) -> int:
         return path.stat().st_ino
     except FileNotFoundError:
         return 0
-
-
-# ------------------------------------------------------------------- errors
 
 
 def _open_error(path: Path, error: lmdb.Error) -> StoreError:
