@@ -2,7 +2,6 @@
 
 import ast
 import asyncio
-import importlib.util
 import os
 import subprocess
 import sys
@@ -12,15 +11,12 @@ import pytest
 
 import slowcat_memory
 from slowcat_memory.testing.server import ScriptedServer
+from tests.support.sources import members, source_of, tree
 from tests.support.voice_pipeline import run
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 BOTS = [path for path in EXAMPLES if path.stem.endswith("_bot")]
-
-
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
 def imported(path: Path, package: str) -> list[tuple[str, str]]:
@@ -34,15 +30,6 @@ def imported(path: Path, package: str) -> list[tuple[str, str]]:
     ]
 
 
-def source_of(module: str) -> Path:
-    """Find a module's file without importing it: its extras may not be installed."""
-    package, *rest = module.split(".")
-    root = importlib.util.find_spec(package)
-    assert root and root.submodule_search_locations
-    path = Path(root.submodule_search_locations[0], *rest)
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-
-
 def names_in(path: Path) -> set[str]:
     """What a module defines, or imports for others."""
     names: set[str] = set()
@@ -54,21 +41,6 @@ def names_in(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             names |= {alias.asname or alias.name for alias in node.names}
     return names
-
-
-def members(cls: str, path: Path) -> set[str]:
-    """The members and constructor arguments of a class, its bases in the same file included."""
-    found: set[str] = set()
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.ClassDef) and node.name == cls:
-            for item in node.body:
-                if isinstance(item, ast.Assign):
-                    found |= {t.id for t in item.targets if isinstance(t, ast.Name)}
-                if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
-                    found.add(item.target.id)
-                if isinstance(item, ast.FunctionDef) and item.name == "__init__":
-                    found |= {arg.arg for arg in item.args.kwonlyargs + item.args.args}
-    return found
 
 
 def test_examples_there_are_examples_and_the_readme_lists_them():

@@ -1,6 +1,5 @@
 """Forgotten is forgotten: whatever was made of a turn, in whichever file, and nothing comes back."""
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,27 +8,8 @@ import pytest
 from slowcat_memory.records import Forget, LedgerEntry, Offer
 from slowcat_memory.store.disk import folder
 from slowcat_memory.testing import ScriptedLLM
+from tests.support.layers import ELSE, LAYERS, SECRET, TOLD, layers
 from tests.support.parroting_llm import Mind, parrot
-
-SECRET = "Zqxsecret7"
-TOLD = (
-    (f"I have an appointment with my dentist {SECRET} on 28 May.",
-     f"I suggest that you write {SECRET} on a card."),
-    (f"I still have to call {SECRET} about the contract, I am anxious.",
-     f"You could call {SECRET} tomorrow."),
-    (f"My sister {SECRET} lives in Porto.", "Porto is near."),
-    ("My dog Max likes the beach in Lisbon.", f"Lisbon is nice, as {SECRET} would say."),
-)  # fmt: skip
-ELSE = (
-    "My brother Ben lives in Berlin and works at Siemens.",
-    "I work as a nurse at Mercy hospital.",
-    "I bought a red bicycle and a green lamp.",
-    "It rains a lot here in November.",
-)
-LAYERS = {
-    *("block", "context", "entity", "episode", "fact", "icebreaker", "key", "reading", "relation"),
-    *(f"summary/{tier}" for tier in ("session", "window", "meta", "day", "week", "topic")),
-}
 
 
 @pytest.fixture
@@ -37,18 +17,6 @@ def mind(tmp_path: Path) -> Iterator[Mind]:
     made = Mind(tmp_path / "store", ScriptedLLM(parrot))
     yield made
     made.close()
-
-
-def layers(mind: Mind, word: str = SECRET) -> Counter[str]:
-    """Count the records that hold a word, by what they are."""
-    found = Counter[str]()
-    with mind.engine.store.snapshot() as snapshot:
-        for memory in snapshot.memories("anna"):
-            kind = memory.kind if memory.kind.startswith("summary") else memory.kind.split("/")[0]
-            found[kind] += word.casefold() in repr(memory).casefold()
-        found["context"] = sum(word in one.text for one in snapshot.contexts("anna"))
-        found["key"] = sum(word in one.text for one in snapshot.keys("anna"))
-    return +found
 
 
 def files(path: Path, word: str = SECRET) -> list[str]:

@@ -15,8 +15,8 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.engine_handle import Overrides
 from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.transfer import import_file
+from tests.support.sources import members, source_of
 from tests.support.stores import configured
-from tests.test_examples import members, source_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "from-mem0.md").read_text()

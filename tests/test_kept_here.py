@@ -13,10 +13,19 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.idle.scheduler import results
-from slowcat_memory.records import LedgerEntry, Memory, Offer, WriteBatch
+from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.testing import ScriptedLLM
+from tests.support.asking_jobs import ASKING, ledger
+from tests.support.layers import ELSE, LAYERS, SECRET, TOLD, layers
 from tests.support.parroting_llm import Mind, Remote, parrot
-from tests.test_forget_everything import ELSE, LAYERS, SECRET, TOLD, layers
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[Mind]:
+    made = Mind(tmp_path / "store")
+    yield made
+    made.close()
+
 
 ASK = (
     f"What about {SECRET}?",
@@ -25,13 +34,6 @@ ASK = (
     "Whom do I have to call about the contract?",
 )
 MADE = LAYERS - {"context", "key"}  # which are found by, and never offered
-
-
-@pytest.fixture
-def mind(tmp_path: Path) -> Iterator[Mind]:
-    made = Mind(tmp_path / "store")
-    yield made
-    made.close()
 
 
 def talk(mind: Mind, *, local: bool = True) -> list[int]:
@@ -110,24 +112,6 @@ def test_kept_here_a_rule_that_is_left_out_is_seen(
 
 
 # ------------------------------------------------------------------- prompts
-
-ASKING = {
-    *("contextualize", "facts", "merge", "entities", "session_summary", "window_summary"),
-    *("meta_summary", "rollups", "topics", "blocks", "profile", "bring_up", "episodes", "rerank"),
-}
-
-
-def ledger(mind: Mind) -> None:
-    """Let recall have weighed all that there is for every question."""
-    with mind.engine.store.snapshot() as snapshot:
-        turns = list(snapshot.turns("anna"))
-    every = [Offer(memory=chunk_id(turn.id), score=0.5, probability=0.5) for turn in turns]
-    for turn in turns:
-        offers = tuple(one for one in every if one.memory != chunk_id(turn.id))
-        mind.engine.store.write_ledger(
-            LedgerEntry(turn=turn.id, scope="anna", session=turn.session, at=turn.at,
-                        offers=offers[:12])
-        )  # fmt: skip
 
 
 def prompts_of(mind: Mind, llm: ScriptedLLM) -> dict[str, str]:

@@ -16,10 +16,10 @@ from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.testing import ScriptedLLM
-from tests.idle.test_job_faults import QUICK, UNSEEN
+from tests.support.asking_jobs import ASKING, ledger
 from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
+from tests.support.job_faults import QUICK, UNSEEN
 from tests.support.parroting_llm import Mind, parrot, think
-from tests.test_kept_here import ASKING, ledger
 
 SAID = (
     ("I have an appointment with my dentist Ruth on 28 May.", "I suggest that you write it down."),

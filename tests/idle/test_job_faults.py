@@ -21,10 +21,9 @@ from slowcat_memory.records import SessionEdge
 from tests.support.described_chunks import reply
 from tests.support.faulty_llm_server import FAULTS, Fault, FaultServer
 from tests.support.idle_doubles import Rig
+from tests.support.job_faults import QUICK, UNSEEN
 from tests.support.judged_queries import SAID, Talk, grading
 
-QUICK = {"first_token_s": 0.1, "between_tokens_s": 0.1, "total_s": 0.3, "connect_s": 0.3}
-UNSEEN = "silent truncation"  # of a prompt that is too short to tell: it was read all the same
 GRADES = grading(dentist=2)
 JOBS = {"contextualize": Contextualize, "rerank": Rerank}
 

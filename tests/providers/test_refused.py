@@ -9,9 +9,9 @@ from aiohttp import web
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.providers import Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.openai import OpenAILLM
-from tests.providers.llm.test_openai import GOOD, PROMPT, Note
 from tests.support import faulty_llm_server as llm_faults
 from tests.support.faulty_llm_server import Fault, FaultServer, Scene
+from tests.support.llm_prompts import GOOD, PROMPT, Note
 
 POISON = "the words that this server cannot bear"
 

@@ -6,7 +6,7 @@ import pytest
 from slowcat_memory.core.ranking.priors import RankOptions, surplus, votes
 from slowcat_memory.index.files.document import Pointer
 from slowcat_memory.index.vectors.key_view import KeyView
-from tests.core.ranking.test_priors import ranked
+from tests.support.ranked import ranked
 
 CHANCE = np.random.default_rng(3)
 NONE = np.zeros(40, bool)

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 from loguru import logger
-from msgspec import Struct
 
 from slowcat_memory.errors import (
     BadAnswerError,
@@ -18,18 +17,11 @@ from slowcat_memory.errors import (
     EndpointRefusedError,
     PromptTooLongError,
 )
-from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
+from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.providers.llm.openai import OpenAILLM
 from slowcat_memory.providers.llm.server_info import classify, seconds_to_wait
 from tests.support.faulty_llm_server import FaultServer
-
-
-class Note(Struct, frozen=True, forbid_unknown_fields=True):
-    note: str
-
-
-GOOD = '{"note": "Max is a dog."}'
-PROMPT = Prompt(job="notes", version=1, system="Note it.", user="Anna has a dog called Max.")
+from tests.support.llm_prompts import GOOD, PROMPT, Note
 
 
 def talk(
