@@ -22,6 +22,7 @@ from slowcat_memory.config.legacy import MOVED, REMOVED
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import JobOptions
+from slowcat_memory.idle.registry import check_jobs
 
 PREFIX, SEPARATOR = "SLOWCAT_", "__"
 KNOWN_LANGUAGES = {language.name for language in LANGUAGES}
@@ -76,7 +77,10 @@ def build(values: Mapping[str, Any], environ: Mapping[str, str] | None = None) -
         raise ConfigError(
             f"preset: unknown value {preset!r}", hint=f"Choose one of {', '.join(PRESETS)}"
         )
-    return build_options(_nested(PRESETS[preset] | targets | overrides))
+    config = build_options(_nested(PRESETS[preset] | targets | overrides))
+    if config.idle.jobs:
+        check_jobs(config.idle.jobs)
+    return config
 
 
 def build_options(sections: Mapping[str, Any]) -> Config:

@@ -115,6 +115,7 @@ def test_load_names_a_misspelt_key_and_the_nearest_one(
         ),
         ('[expert]\n"recall.floor" = 7', "recall.floor: Expected `float` <= 1.0", "It is 0 to 1"),
         ("[jobs.facts]\nevery_s = -1", "jobs.facts.every_s: Expected `float` >= 1.0", ""),
+        ("[jobs.fact]\nevery_s = 1", "jobs.fact: there is no such job", "Did you mean facts?"),
         ("[jobs.facts]\nevery = 1", "jobs.facts.every: no such key", "every_s"),
         ("[expert.fuse]\ndens = 1", "expert.fuse.dens: no such option", "fuse.dense"),
         ("expert = 3", "expert.: no such option", ""),

@@ -26,4 +26,5 @@ def test_jobs_crash_a_kill_loses_no_task_and_does_none_twice():
 
 
 def test_jobs_crash_control_a_result_and_its_end_apart_are_found_out():
-    assert harness("--kills", "12", "--control")["half"] > 0
+    # A kill falls between the two by chance; 48 kills that all miss it are a law that sees nothing.
+    assert any(harness("--kills", "12", "--control")["half"] > 0 for _ in range(4))
