@@ -10,6 +10,7 @@ import difflib
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def build_options(sections: Mapping[str, Any]) -> Config:
     Raises:
         ConfigError: An unknown field or a wrong value, with its path.
     """
-    known = {target for target, *_ in options()} | {"preset"}
+    known = _known().keys() | {"preset"}
     filled = {section: value for section, value in sections.items() if value != {}}
     for path in _flat(filled):
         if path not in known and not path.startswith(f"{JOBS}."):
@@ -132,6 +133,12 @@ def read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} is not TOML: {error}") from error
 
 
+@cache
+def _known() -> dict[str, tuple[Any, Any]]:
+    """Return the type and default of every option; listing them reads type hints, about a millisecond."""
+    return {target: (kind, default) for target, kind, default in options()}
+
+
 def _targets(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield (target, value) for every key of a file, including keys of earlier versions."""
     for section, value in values.items():
@@ -147,13 +154,13 @@ def _targets(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_section(name: str) -> bool:
-    places = [*BY_PATH, *(target for target, *_ in options()), *MOVED, *REMOVED]
+    places = [*BY_PATH, *_known(), *MOVED, *REMOVED]
     return any(place.startswith(f"{name}.") for place in places)
 
 
 def _target(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Resolve one key: a knob, one of an earlier version (with a warning), or an error."""
-    known = {target for target, *_ in options()}
+    known = _known()
     if path in SECTIONS:
         raise ConfigError(f"{path}: expected a table, got {value!r}", hint=f"Write [{path}]")
     if path in BY_PATH:
@@ -209,7 +216,7 @@ def _job_targets(table: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _expert_targets(table: Any) -> Iterator[tuple[str, Any]]:
-    known = {target for target, *_ in options()}
+    known = _known()
     for path, value in _flat(table if isinstance(table, Mapping) else {"": table}).items():
         if path in REMOVED:
             logger.warning(f"{path} was removed and is ignored: {REMOVED[path]}")
@@ -231,7 +238,7 @@ def _nearest(path: str, known: Any) -> str:
 
 
 def _overrides(environ: Mapping[str, str]) -> dict[str, Any]:
-    known = {target: default for target, _, default in options()}
+    known = _known()
     values: dict[str, Any] = {}
     for name, text in environ.items():
         if not name.startswith(PREFIX) or name in FOREIGN:
@@ -239,7 +246,9 @@ def _overrides(environ: Mapping[str, str]) -> dict[str, Any]:
         path = name.removeprefix(PREFIX).lower().replace(SEPARATOR, ".")
         try:
             for target, _ in _targets(_nested({path: text})):
-                values[target] = _items(text) if isinstance(known.get(target), tuple) else text
+                values[target] = (
+                    _items(text) if isinstance(known.get(target, (None, None))[1], tuple) else text
+                )
         except ConfigError as error:
             logger.warning(f"{name} sets no knob and is ignored. {error.hint}")
     return values
@@ -272,11 +281,11 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 def _error_of(error: msgspec.ValidationError) -> ConfigError:
     what, _, where = str(error).partition(" - at `$")
     target = where.strip(".`")
-    kinds = {name: kind for name, kind, _ in options()}
+    known = _known()
     path = (
         BY_TARGET[target].path
         if target in BY_TARGET
         else target.replace(f"{JOBS}.", f"{JOB_TABLE}.", 1)
     )
-    allowed = limits(kinds[target]) if target in kinds else ""
+    allowed = limits(known[target][0]) if target in known else ""
     return ConfigError(f"{path or 'config'}: {what}", hint=f"It is {allowed}" if allowed else "")
