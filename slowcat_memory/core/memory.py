@@ -31,6 +31,11 @@ _GRAPH = frozenset({READING, ENTITY, RELATION})  # looked up by name; recall fin
 _NOT_INDEXED = frozenset({BLOCK, ICEBREAKER, SUMMARY}) | _GRAPH
 
 
+def session_in(session: str, scope: str) -> str:
+    """Return the id of a session whose own id belongs to another scope's."""
+    return f"{session}@{scope}"
+
+
 def chunk_id(turn: int) -> str:
     return f"{CHUNK}/{turn}"
 

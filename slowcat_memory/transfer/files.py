@@ -2,7 +2,6 @@
 
 import codecs
 import gzip
-import hashlib
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,19 +86,6 @@ def lines(bytes_: IO[bytes], report: Report) -> Iterator[Line]:
         report(fault(number + 1, f"the compressed file is truncated here ({error})"))
 
 
-def fingerprint(path: Path) -> str:
-    """Return a file's SHA-256 in hexadecimal.
-
-    Raises:
-        TranscriptError: It cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise TranscriptError(f"cannot read {path}: {error.strerror or error}") from error
-
-
 JSON_NAMES = (".jsonl", ".ndjson", ".json")
 
 
@@ -107,13 +93,14 @@ def _ignore(error: TranscriptError) -> None:
     pass
 
 
-def read(path: Path, on_error: Report = _ignore) -> Iterator[Transcript]:
+def read(path: Path, on_error: Report = _ignore, *, scoped: bool = True) -> Iterator[Transcript]:
     """Read a file of transcripts, also .gz and .zst; see ``transfer.jsonl`` and ``plain_text``.
 
     Yields conversations; every session has a start, if necessary the file's modification time.
 
     Args:
         on_error: Called with an error for each unreadable line; the rest is read.
+        scoped: Whether a line's own scope must be a valid name, as it will be used.
 
     Raises:
         TranscriptError: The file cannot be read at all.
@@ -126,7 +113,7 @@ def read(path: Path, on_error: Report = _ignore) -> Iterator[Transcript]:
         first = next((line for line in numbered if line[1].strip()), None)
         every = chain([first] if first else [], numbered)
         if _is_json(path, first):
-            for transcript in jsonl.transcripts(every, name, on_error):
+            for transcript in jsonl.transcripts(every, name, on_error, scoped=scoped):
                 yield _dated(transcript, changed)
         elif (transcript := plain_text.transcript(every, name, on_error)).sessions:
             yield _dated(transcript, changed)

@@ -1,10 +1,11 @@
 """Imports a whole file in steps that can be interrupted: one transaction per session.
 
-A cursor for each file, conversation and scope counts the sessions done; it is updated in the
-transaction that logs the session.
+A session that cannot be stored is reported, and the others are imported.
 """
 
+import hashlib
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,12 +13,12 @@ from msgspec import Struct, field
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.records import Cursor
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.transfer import files, ingest
 from slowcat_memory.transfer.transcript import Note, Report, Transcript, TranscriptSession
 
 BY_CONVERSATION = "{conversation}"
+SCOPE_CHARS, DIGEST_CHARS = 64, 8
 _NOT_IN_SCOPES = re.compile(r"[^a-z0-9_-]+")
 
 
@@ -37,6 +38,7 @@ class Imported(Struct):
     notes: int = 0
     known_turns: int = 0
     scopes: set[str] = field(default_factory=set)
+    names: dict[str, str] = field(default_factory=dict)  # by conversation, if it names its scope
     conversations: int = 0
 
 
@@ -59,30 +61,31 @@ def import_file(
     Args:
         scope: The namespace; "{conversation}" in it is replaced by each conversation's name. ""
             means the scope a line was exported from, else the configured one.
-        again: Ignore the cursor, which imports wholly forgotten sessions again.
-        on_error: Called with an error for each unreadable line.
+        again: Also import what was imported before and forgotten since.
+        on_error: Called with an error for each unreadable line, and each session that cannot be
+            stored.
         progress: Called after each session. If it raises, the sessions done are kept.
 
     Raises:
         TranscriptError: The file cannot be read, or has no such conversation.
         StoreError: The store cannot be written.
     """
-    digest = files.fingerprint(path)
-    found = list(files.read(path, on_error))
-    chosen = [(n, t) for n, t in enumerate(found) if _is_chosen(t, conversations)]
+    found = list(files.read(path, on_error, scoped=not scope))
+    chosen = [one for one in found if _is_chosen(one, conversations)]
     if conversations and not chosen:
         raise TranscriptError(f"{path} has no such conversation", hint=f"It has: {_names(found)}.")
     done = Imported(conversations=len(chosen))
-    total, walked = sum(t.turns for _, t in chosen), Step(0, 0, 0)
-    for number, transcript in chosen:
+    total, walked = sum(one.turns for one in chosen), Step(0, 0, 0)
+    for transcript in chosen:
         target = check_scope(target_scope(scope, transcript, engine.config.memory.user_id))
         done.scopes.add(target)
-        name = f"import/{digest[:16]}/{target}/{number}"
-        for cursor, session in _steps(engine, transcript, name, path.name, again):
-            if cursor is not None:
-                _log(engine, target, session, cursor, done)
-            else:
-                done.known_turns += len(session.utterances)
+        if BY_CONVERSATION in scope:
+            done.names[transcript.conversation] = target
+        for session in transcript.sessions:
+            try:
+                _log(engine, target, session, again, done)
+            except ValueError as error:
+                on_error(TranscriptError(f"session {session.id}: {error}"))
             turns = walked.turns + len(session.utterances)
             walked = Step(walked.sessions + 1, turns, total)
             progress(walked)
@@ -92,8 +95,24 @@ def import_file(
 
 def target_scope(scope: str, transcript: Transcript, default: str) -> str:
     """Return the scope of a conversation; ``scope`` as in ``import_file``."""
-    name = _NOT_IN_SCOPES.sub("-", transcript.conversation.casefold())[:64]
-    return scope.replace(BY_CONVERSATION, name) or transcript.scope or default
+    if BY_CONVERSATION not in scope:
+        return scope or transcript.scope or default
+    room = SCOPE_CHARS - len(scope.replace(BY_CONVERSATION, ""))
+    return scope.replace(BY_CONVERSATION, scope_name(transcript.conversation, max(room, 1)))
+
+
+def scope_name(name: str, limit: int = SCOPE_CHARS) -> str:
+    """Return a scope's name for a conversation's.
+
+    "Anna Lee" and "anna-lee" are one name; any other two differ: a name that needs more than small
+    letters and hyphens ends in a digest of it ("Анна" becomes "u-69f8e0d9").
+    """
+    plain = unicodedata.normalize("NFC", name).lower().replace(" ", "-")
+    if len(plain) <= limit and re.fullmatch(r"[a-z0-9_-]+", plain):
+        return plain
+    digest = hashlib.blake2b(plain.encode(), digest_size=DIGEST_CHARS // 2).hexdigest()
+    slug = _NOT_IN_SCOPES.sub("-", plain).strip("-")[: max(0, limit - DIGEST_CHARS - 1)]
+    return f"{slug or 'u'}-{digest}"
 
 
 def _is_chosen(transcript: Transcript, conversations: Sequence[str]) -> bool:
@@ -105,31 +124,12 @@ def _names(transcripts: Sequence[Transcript]) -> str:
     return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
-def _steps(
-    engine: MemoryEngine, transcript: Transcript, name: str, file: str, again: bool
-) -> list[tuple[Cursor | None, TranscriptSession]]:
-    """Pair each session with the cursor that marks it done; None when it is done already."""
-    with engine.snapshot() as snapshot:
-        cursor = snapshot.cursor(name)
-    start = cursor.position if cursor and not again else 0
-    return [
-        (Cursor(name=name, position=at, note=file) if at > start else None, session)
-        for at, session in enumerate(transcript.sessions, start=1)
-    ]
-
-
 def _log(
-    engine: MemoryEngine, scope: str, session: TranscriptSession, cursor: Cursor, done: Imported
+    engine: MemoryEngine, scope: str, session: TranscriptSession, again: bool, done: Imported
 ) -> None:
     """Log one session and wait for the disk, so that at most one is pending."""
-    acks = ingest.ingest(engine, scope, session, cursor=cursor)
-    if acks:
-        acks[-1].wait()
-        done.sessions += 1
-    for memory_id in ingest.pins(session, acks):
-        engine.mark(scope, memory_id, pinned=True)
-    for memory_id in ingest.local_only(session, acks):
-        engine.mark(scope, memory_id, local_only=True)
+    acks = ingest.ingest(engine, scope, session, again=again)
+    done.sessions += bool(acks)
     turns = max(0, len(acks) - 2)  # without the session's start and end
     done.turns += turns
     done.known_turns += len(session.utterances) - turns

@@ -1,18 +1,13 @@
-"""Writes a transcript's session to the log, once.
+"""Writes a transcript's session to the log, once (see ``session_match``)."""
 
-A session has the same id in the log each time its file is read, so importing a file again continues
-where it stopped. Turns forgotten in the middle stay forgotten.
-"""
-
-import hashlib
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Cursor, Event, Session, SessionEdge, Turn, WriteBatch
-from slowcat_memory.store import Ack, Snapshot
+from slowcat_memory.records import Event, SessionEdge, Turn, WriteBatch
+from slowcat_memory.store import Ack
+from slowcat_memory.transfer import session_match
 from slowcat_memory.transfer.transcript import PACE, TranscriptSession, Utterance
 
 REASON = "import"
@@ -23,83 +18,79 @@ def ingest(
     scope: str,
     session: TranscriptSession,
     *,
-    cursor: Cursor | None = None,
     zone: tzinfo | None = None,
+    again: bool = False,
 ) -> list[Ack]:
-    """Log a session in one transaction: its start, its turns, its end. Does not wait for the disk.
+    """Log what is new of a session in one transaction, and mark its turns. Waits for the disk.
 
     A transcript's turns keep their ids in ``Turn.origin``; an agent's turn replies to the user's
     turn before it. Returns an ack for each event, none when all turns are in the log already.
 
     Args:
         zone: Of times without a zone; None for the engine's.
+        again: As in ``session_match.find``.
 
     Raises:
         StoreError: The store cannot be written.
+        ValueError: A turn is too large for the store.
     """
-    id_ = log_id(scope, session)
     with engine.snapshot() as snapshot:
-        row = snapshot.session(id_)
-        new = _new(snapshot, row, session) if row else range(len(session.utterances))
-    events = list(_events(engine, scope, id_, session, new, row, zone or engine.zone))
+        match = session_match.find(snapshot, scope, session, again=again)
+    marks = any(said.pinned or said.local_only for said in session.utterances)
+    events = list(_events(engine, scope, session, match, zone or engine.zone))
+    acks: list[Ack] = []
     if events:
-        return engine.append_all(events, cursor)
-    if cursor is not None:
-        engine.apply(REASON, WriteBatch(cursor=cursor))
-    return []
+        acks = engine.append_all(events, session_match.done(match, session, marked=not marks))
+        acks[-1].wait()
+    if marks and (events or match.unmarked):
+        _mark(engine, scope, session, match, [ack.id for ack in acks[1:-1]])
+    return acks
 
 
-def log_id(scope: str, session: TranscriptSession) -> str:
-    """Return a session's id in the log.
+def _mark(
+    engine: MemoryEngine,
+    scope: str,
+    session: TranscriptSession,
+    match: session_match.Match,
+    turns: list[int],
+) -> None:
+    """Pin and keep local what the transcript says; a kill before the end has it done again.
 
-    Its own id if it was exported from this scope, else a hash of scope, name and first turn.
+    ``turns`` are the log ids of the new ones.
     """
-    if session.scope == scope:
-        return session.id
-    first = session.utterances[0] if session.utterances else None
-    words = [scope, session.id, first and [first.speaker, first.text, str(first.at)]]
-    return f"import-{hashlib.blake2b(json.dumps(words).encode(), digest_size=6).hexdigest()}"
-
-
-def _new(snapshot: Snapshot, row: Session, session: TranscriptSession) -> range:
-    """Return the positions after the last turn in the log."""
-    last, every = snapshot.turn(row.last_turn), len(session.utterances)
-    known = [i for i, said in enumerate(session.utterances) if last and _same(said, last, session)]
-    return range(known[-1] + 1 if known else every, every)
-
-
-def _same(said: Utterance, turn: Turn, session: TranscriptSession) -> bool:
-    """Return whether an utterance is this turn.
-
-    An exported utterance is identified by the turn's id if it comes from this store, else by its
-    origin.
-    """
-    if not session.scope:
-        return said.origin == turn.origin
-    return said.origin in (str(turn.id), turn.origin) and said.text == turn.text
+    logged = dict(zip(match.new, turns, strict=True)) if turns else {}
+    if match.unmarked:
+        with engine.snapshot() as snapshot:
+            logged = session_match.in_log(snapshot, match, session) | logged
+    for place, turn in logged.items():
+        said = session.utterances[place]
+        if said.local_only or said.pinned:
+            local, pinned = said.local_only or None, said.pinned or None
+            engine.mark(scope, chunk_id(turn), local_only=local, pinned=pinned)
+    cursor = session_match.done(match, session, marked=True)
+    engine.apply(REASON, WriteBatch(cursor=cursor))
 
 
 def _events(
     engine: MemoryEngine,
     scope: str,
-    id_: str,
     session: TranscriptSession,
-    new: Sequence[int],
-    row: Session | None,
+    match: session_match.Match,
     zone: tzinfo,
 ) -> Iterator[Event]:
+    new, id_ = match.new, match.id
     if not new:
         return
     names = {"user": engine.config.memory.user_name, "assistant": engine.config.memory.agent_name}
     times = moments(session, zone)
-    kind = "resume" if row else "start"
+    kind = "resume" if match.row else "start"
     yield SessionEdge(session=id_, scope=scope, kind=kind, at=times[new[0]], reason=REASON)  # type: ignore[arg-type]
     asked: int | None = None
-    for i in new:
+    for number, i in enumerate(new):
         said = session.utterances[i]
         if said.role == "user":
-            asked = i
-        back = 0 if asked is None else asked - i  # see ``Store.append_all``
+            asked = number
+        back = 0 if asked is None else asked - number  # see ``Store.append_all``
         yield _turn(said, id_, scope, names[said.role], times[i], back)
     yield SessionEdge(session=id_, scope=scope, kind="end", at=times[-1], reason=REASON)
 
@@ -139,17 +130,3 @@ def moments(session: TranscriptSession, zone: tzinfo) -> list[datetime]:
 
 def utc(at: datetime, zone: tzinfo) -> datetime:
     return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
-
-
-def pins(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
-    """Return the ids of the memories pinned in the transcript; ``acks`` come from ``ingest``."""
-    return _chunks({said.origin for said in session.utterances if said.pinned}, acks)
-
-
-def local_only(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
-    return _chunks({said.origin for said in session.utterances if said.local_only}, acks)
-
-
-def _chunks(origins: set[str], acks: Sequence[Ack]) -> list[str]:
-    turns = (ack.event for ack in acks if isinstance(ack.event, Turn))
-    return [chunk_id(turn.id) for turn in turns if turn.origin in origins]

@@ -22,7 +22,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Role
+from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.transfer.transcript import (
     AGENTS,
     Line,
@@ -39,16 +41,21 @@ from slowcat_memory.transfer.transcript import (
     time_of,
 )
 
+MOST_TOOLS = 100
+MOST_CUT = 2**53  # the largest integer that every JSON reader keeps
 PEOPLE = frozenset({"user", "human"})
 Row = dict[str, Any]
 
 
-def transcripts(lines: Iterable[Line], name: str, report: Report) -> Iterator[Transcript]:
+def transcripts(
+    lines: Iterable[Line], name: str, report: Report, *, scoped: bool = True
+) -> Iterator[Transcript]:
     """Read JSON lines: yield whole conversations in order, then single turns by exporting scope.
 
     Args:
         name: The conversation's name for single turns.
         report: Called with an error for each unreadable line.
+        scoped: Whether a line's "scope" must be a valid name.
     """
     loose: dict[str, tuple[SessionGrouper, list[Note]]] = {}
     for number, text in lines:
@@ -60,8 +67,10 @@ def transcripts(lines: Iterable[Line], name: str, report: Report) -> Iterator[Tr
                 yield _conversation(row, number, report)
             else:
                 scope = label_of(row.get("scope"))
+                if scoped and scope:
+                    check_scope(scope)
                 _add_row(row, number, *loose.setdefault(scope, (SessionGrouper(scope), [])))
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, ConfigError) as error:
             report(fault(number, error))
     for scope, (gathering, notes) in loose.items():
         if (sessions := gathering.sessions()) or notes:
@@ -110,14 +119,19 @@ def _utterance(row: Row, role: Role, origin: str, id_key: str = "id") -> Utteran
         role=role,
         at=time_of(row.get("at")),
         origin=label_of(row.get(id_key)) or origin,
-        cut=cut + (already if isinstance(already, int) and already > 0 else 0),
+        cut=cut + _count(already),
         channel="voice" if row.get("channel") == "voice" else "text",
         interrupted=row.get("interrupted") is True,
         aside=row.get("aside") is True,
-        tools=tuple(name_of(tool) for tool in tools) if isinstance(tools, list) else (),
+        tools=tuple(map(name_of, tools[:MOST_TOOLS])) if isinstance(tools, list) else (),
         pinned=row.get("pinned") is True,
         local_only=row.get("local_only") is True,
     )
+
+
+def _count(value: object) -> int:
+    """Return a number of characters that a record can hold, 0 for anything else."""
+    return min(value, MOST_CUT) if isinstance(value, int) and value > 0 else 0
 
 
 def _text(row: Row, key: str) -> tuple[str, int]:
@@ -165,7 +179,11 @@ def _session(row: Any, default_id: str, number: int, report: Report) -> Transcri
             utterances.append(_turn(turn, f"{name}:{place}"))
         except ValueError as error:
             report(fault(number, f"session {name}, turn {place}: {error}"))
-    started = time_of(row.get("started_at"))
+    started = None
+    try:
+        started = time_of(row.get("started_at"))
+    except ValueError as error:
+        report(fault(number, f"session {name}: {error}"))
     return TranscriptSession(id=name, started=started, utterances=tuple(utterances))
 
 

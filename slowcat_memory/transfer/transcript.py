@@ -6,10 +6,12 @@ where the file says so, or after an hour without a turn.
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import count
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.core.text.normalize import KEEP_CHARS, clean
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Channel, Role
 
@@ -21,6 +23,7 @@ Report = Callable[[TranscriptError], None]
 """Called with an error for each unreadable part of a transcript; the rest is read."""
 
 NAME_CHARS, LABEL_CHARS = 64, 200
+YEARS = 1900, 2200  # of a turn
 AGENTS = frozenset({"assistant", "agent", "bot", "ai", "model"})
 
 
@@ -48,6 +51,7 @@ class TranscriptSession(Struct, frozen=True, kw_only=True):
     started: datetime | None  # naive without a time zone
     utterances: tuple[Utterance, ...]
     scope: str = ""  # the scope it was exported from; "" unless ``export`` wrote it
+    numbered: bool = False  # whether its id is its number alone
 
 
 class Note(Struct, frozen=True, kw_only=True):
@@ -98,8 +102,8 @@ def time_of(raw: object) -> datetime | None:
         at = datetime.fromisoformat(raw.strip() if isinstance(raw, str) else "")
     except ValueError:
         raise ValueError(f"{str(raw)[:40]!r} is not a time such as 2024-05-12T18:30") from None
-    if not 1 < at.year < 9999:  # a conversion to UTC could leave the calendar
-        raise ValueError(f"the year {at.year} is out of range")
+    if not YEARS[0] <= at.year <= YEARS[1]:
+        raise ValueError(f"the year {at.year} is not between {YEARS[0]} and {YEARS[1]}")
     return at
 
 
@@ -115,15 +119,19 @@ class SessionGrouper:
         self._scope = scope
         self._turns: dict[str, list[Utterance]] = {}
         self._started: dict[str, datetime | None] = {}
+        self._numbered = set[str]()
         self._open = ""
         self._last: datetime | None = None
 
     def begin(self, label: str = "", started: datetime | None = None) -> None:
         """Begin a session; without a ``label`` it is numbered."""
-        number = len(self._turns) + 1
-        self._open = label or str(number)
-        if label in self._turns:  # two sessions under one heading
-            self._open = f"{label} ({number})"
+        numbers = count(len(self._turns) + 1)
+        if not label or label in self._turns:  # two sessions under one heading
+            names = (f"{label} ({number})" if label else str(number) for number in numbers)
+            self._open = next(name for name in names if name not in self._turns)
+            self._numbered |= set() if label else {self._open}
+        else:
+            self._open = label
         self._turns[self._open], self._started[self._open] = [], started
         self._last = started
 
@@ -150,13 +158,9 @@ class SessionGrouper:
         if not turns:
             return False
         last = turns[-1]
-        turns[-1] = Utterance(
-            speaker=last.speaker,
-            text=f"{last.text}\n{more}".strip(),
-            role=last.role,
-            at=last.at,
-            origin=last.origin,
-        )
+        text = f"{last.text}\n{more}".strip()
+        cut = last.cut + max(0, len(text) - KEEP_CHARS)
+        turns[-1] = replace(last, text=text[:KEEP_CHARS], cut=cut)
         return True
 
     def sessions(self) -> tuple[TranscriptSession, ...]:
@@ -167,6 +171,7 @@ class SessionGrouper:
                 started=self._started.get(label),
                 utterances=tuple(turns),
                 scope=self._scope,
+                numbered=label in self._numbered,
             )
             for label, turns in self._turns.items()
             if turns

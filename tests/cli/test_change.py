@@ -38,7 +38,7 @@ def test_change_import_names_unreadable_lines_and_takes_the_rest(sm) -> None:
     rows = ['{"text": "fine"}', "nonsense", '{"text": ""}', '{"text": "fine too"}']
     (sm.folder / "chat.jsonl").write_text("\n".join(rows))
     result = sm("import", "chat.jsonl")
-    assert result.exit_code == 0 and "2 turns" in result.stdout
+    assert result.exit_code == 1 and "2 turns" in result.stdout
     assert "chat.jsonl: 2 parts could not be read:" in result.stderr
     assert "line 2: not JSON" in result.stderr and "line 3: the text is empty" in result.stderr
 
@@ -52,6 +52,7 @@ def test_change_import_lists_only_the_first_unreadable_lines(sm) -> None:
 def test_change_import_of_nothing_readable_fails(sm) -> None:
     (sm.folder / "bad.jsonl").write_text("x\n")
     assert "No turn could be read." in sm.fails("import", "bad.jsonl")
+    assert not sm.store.exists()
 
 
 def test_change_import_of_what_is_no_transcript_makes_no_store(sm) -> None:
@@ -70,7 +71,9 @@ def test_change_one_bad_file_does_not_stop_the_others(sm) -> None:
 
 def test_change_import_for_a_script(sm) -> None:
     (sm.folder / "chat.txt").write_text("noname\nAnna: hello\n")
-    told = sm.json("import", "chat.txt", "--scope", "anna")
+    result = sm("import", "chat.txt", "--scope", "anna", "--json")
+    told = json.loads(result.stdout)
+    assert result.exit_code == 1
     assert told["scopes"] == ["anna"] and told["vectors"] is False
     [file] = told["files"]
     assert (file["turns"], file["sessions"], len(file["unreadable"])) == (1, 1, 1)

@@ -11,7 +11,7 @@ from typing import IO, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.output import count, err
+from slowcat_memory.cli.shared.output import count, err, printable
 from slowcat_memory.cli.shared.settings import Scope, settings
 
 
@@ -65,7 +65,7 @@ def export(
         with engine.snapshot() as snapshot:
             if summaries:
                 for text in transfer.export_summaries(snapshot, only, guest):
-                    sink.write(f"{text}\n\n".encode())
+                    sink.write(f"{printable(text)}\n\n".encode())
                     lines += text.count("\n") + 2
             for line in () if summaries else transfer.export(snapshot, only, but=guest):
                 sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")

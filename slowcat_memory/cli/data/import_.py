@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from slowcat_memory.cli.data.tidy import tidy_scopes
 from slowcat_memory.cli.shared.output import (
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.transfer import Imported, Step
 
+HINT = "`slowcat-memory import --help` shows how."
 SHOWN = 10  # unreadable lines that are listed for each file
 
 
@@ -71,8 +73,8 @@ def import_(
     [dim]Anna: My dog is called Max.[/]
 
     Files written by [bold]export[/] and evaluation sets (conversations.jsonl.gz) work too.
-    Unreadable lines are reported and skipped. Nothing is imported twice: import a file again when it
-    has grown, or after an interruption.
+    Unreadable lines are named and left out, and the exit status is then 1. Nothing is imported twice:
+    import a file again when it has grown, or after an interruption.
 
     Example: [bold]slowcat-memory import chats.jsonl --scope anna[/]
     """
@@ -82,20 +84,31 @@ def import_(
         return _facts(ctx, facts, scope, as_json)
     paths = paths or []
     begun = time.monotonic()
-    _refuse_all_unreadable(paths)
-    with settings(ctx).engine() as engine:
+    chosen = settings(ctx)
+    _refuse_all_unreadable(paths, whole=not (chosen.config.folder / "data.mdb").exists())
+    with chosen.engine() as engine:
         told = [_one(engine, path, scope, conversation or [], again, as_json) for path in paths]
         scopes = sorted(set().union(*(entry["scopes"] for entry in told)))
         trouble = _tidy(engine, scopes, as_json) if embed else ""
         searchable = engine.embedding.state in ("ready", "endpoint") and not trouble
     if as_json:
-        return print_json({"files": told, "scopes": scopes, "vectors": searchable and embed})
-    keys = ("turns", "sessions", "known_turns", "notes")
-    total = {key: sum(entry[key] for entry in told) for key in keys}
-    _summary(total, scopes, time.monotonic() - begun)
-    if any(entry["unreadable"] and not entry["read"] for entry in told):
+        print_json({"files": told, "scopes": scopes, "vectors": searchable and embed})
+    else:
+        keys = ("turns", "sessions", "known_turns", "notes")
+        total = {key: sum(entry[key] for entry in told) for key in keys}
+        _print_renamed(told)
+        _summary(total, scopes, time.monotonic() - begun)
+    if any(entry["unreadable"] for entry in told):
         raise typer.Exit(1)
-    return None
+
+
+def _print_renamed(told: list[dict[str, Any]]) -> None:
+    """Show the scopes of conversations whose names could not name one."""
+    renamed = {name: scope for entry in told for name, scope in entry["renamed"].items()}
+    for name, scope in list(renamed.items())[:SHOWN]:
+        out().print(Text(f"{name} → scope {scope}"))
+    if len(renamed) > SHOWN:
+        out().print(f"and {len(renamed) - SHOWN} more conversations")
 
 
 def _facts(ctx: typer.Context, folder: Path, scope: str, as_json: bool) -> None:
@@ -116,21 +129,28 @@ def _facts(ctx: typer.Context, folder: Path, scope: str, as_json: bool) -> None:
     return None
 
 
-def _refuse_all_unreadable(paths: list[Path]) -> None:
-    """Raise when none of the files can be read, before a store is created."""
+def _refuse_all_unreadable(paths: list[Path], *, whole: bool) -> None:
+    """Raise when none of the files can be read, before a store is created.
+
+    ``whole`` reads them until the first turn or note; else they are only opened.
+    """
     from slowcat_memory.transfer import files
 
-    refused = []
+    unreadable: list[TranscriptError] = []
     for path in paths:
+        faults: list[TranscriptError] = []
         try:
             with files.opened(path):
                 pass
+            if not whole or next(files.read(path, faults.append), None) is not None:
+                return
+            unreadable.append(TranscriptError("No turn could be read.", hint=HINT))
         except TranscriptError as error:
-            refused.append(error)
-    if len(refused) == len(paths):
-        for other in refused[:-1]:
-            warn(str(other))
-        raise refused[-1]
+            unreadable.append(error)
+        _print_faults(path, faults)
+    for other in unreadable[:-1]:
+        warn(str(other))
+    raise unreadable[-1]
 
 
 def _one(
@@ -177,6 +197,9 @@ def _plain(path: Path, done: "Imported", faults: list[TranscriptError]) -> dict[
         "conversations": done.conversations,
         "read": done.turns + done.known_turns + done.notes,
         "scopes": sorted(done.scopes),
+        "renamed": {
+            name: scope for name, scope in done.names.items() if not scope.endswith(name.lower())
+        },
         "unreadable": [fault.message for fault in faults],
     }
 
@@ -212,9 +235,7 @@ def _summary(total: dict[str, int], scopes: list[str], seconds: float) -> None:
     if not new and known:
         out().print(f"Nothing new: all {count(known, 'turn')} are already in {where}.")
     elif not new and not notes:
-        err().print(
-            "[red]No turn could be read.[/] [bold]slowcat-memory import --help[/] shows how."
-        )
+        err().print(f"[red]No turn could be read.[/] {HINT}")
     elif new:
         before = f"; {known:,} were already there" if known else ""
         out().print(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.output import print_json, warn
+from slowcat_memory.cli.shared.output import print_json, printable, warn
 from slowcat_memory.cli.shared.settings import Scope, nothing_in, settings
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def hotwords(
             return warn(_why_none(engine, where))
     if format is Format.json:
         return print_json(found)
-    print(_prompt(found) if format is Format.whisper else "\n".join(one.word for one in found))
+    words = _prompt(found) if format is Format.whisper else "\n".join(one.word for one in found)
+    print(printable(words))
     return None
 
 

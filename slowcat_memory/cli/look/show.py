@@ -86,7 +86,7 @@ def _turns(turns: "list[Turn]", zone: "tzinfo", as_json: bool) -> None:
 
 
 def _one(snapshot: "Snapshot", scope: str, what: str, zone: "tzinfo", as_json: bool) -> None:
-    if not what.isdecimal() and (session := find_session(snapshot, what)):
+    if not what.isdecimal() and (session := find_session(snapshot, what, scope)):
         turns = [t for t in snapshot.turns(session.scope) if t.session == session.id]
         return _turns(turns, zone, as_json)
     memory = find_memory(snapshot, scope, memory_id(what))

@@ -1,16 +1,18 @@
 """Output of the commands: results on stdout; warnings, progress and errors on stderr.
 
-Stored text may contain anything, so it is never read as rich markup.
+Stored text may contain anything, so it is never read as rich markup, and no control character in it
+reaches a terminal.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, tzinfo
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -22,6 +24,7 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -29,12 +32,35 @@ LEFT_OUT = "…"
 TIMES = frozenset({"when", "began", "last"})  # headings
 
 
+# C0 without tab and newline, DEL, C1, bidi overrides, tag characters: they move a cursor or hide text
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+)
+
+
+class SafeConsole(Console):
+    """A console that writes no control character of a text; its own styles stay."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Render as rich does, without the control characters of any text."""
+        for segment in super().render(renderable, options):
+            safe = segment.control or not _CONTROLS.search(segment.text)
+            yield segment if safe else Segment(printable(segment.text), segment.style)
+
+
+def printable(text: str) -> str:
+    """Return a text without characters that control a terminal."""
+    return _CONTROLS.sub("", text)
+
+
 def out() -> Console:
-    return Console(highlight=False)
+    return SafeConsole(highlight=False)
 
 
 def err() -> Console:
-    return Console(stderr=True, highlight=False)
+    return SafeConsole(stderr=True, highlight=False)
 
 
 def say(line: str = "") -> None:
@@ -49,7 +75,8 @@ def print_json(value: Any) -> None:
     import msgspec
 
     plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
-    print(json.dumps(plain, ensure_ascii=False, indent=2))
+    text = json.dumps(plain, ensure_ascii=False, indent=2)
+    print(_CONTROLS.sub(lambda match: json.dumps(match[0])[1:-1], text))
 
 
 def table(*columns: str, title: str = "") -> Table:

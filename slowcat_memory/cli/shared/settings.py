@@ -151,12 +151,20 @@ def memory_id(text: str) -> str:
     return chunk_id(int(text)) if text.isdecimal() else text
 
 
-def find_session(snapshot: "Snapshot", name: str) -> "Session | None":
-    """Return the session whose id starts with ``name``; None if there is none or several."""
-    if session := snapshot.session(name):
-        return session
-    found = [session for session in snapshot.sessions() if session.id.startswith(name)]
-    return found[0] if len(found) == 1 else None
+def find_session(snapshot: "Snapshot", name: str, scope: str = "") -> "Session | None":
+    """Return the session whose id starts with ``name``; None if there is none or several.
+
+    One of ``scope`` comes first.
+    """
+    from slowcat_memory.core.memory import session_in
+
+    rows = [row for row in snapshot.sessions() if row.id.startswith(name)]
+    mine = [row for row in rows if row.scope == scope]
+    for found in (mine, rows):
+        exact = [row for row in found if row.id in (name, session_in(name, row.scope))]
+        if len(exact or found) == 1:
+            return (exact or found)[0]
+    return None
 
 
 def nothing_in(engine: "MemoryEngine", scope: str) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError, StoreTooNewError
 from slowcat_memory.store.blocks.reader import last_id
-from slowcat_memory.store.care import canary_process, copy, recover
+from slowcat_memory.store.care import backup_check, canary_process, copy, recover
 from slowcat_memory.store.care.copy import backup_name, copy_out
 from slowcat_memory.store.disk import folder
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes
@@ -173,7 +173,7 @@ def _open(path: Path, options: StoreOptions) -> Environment:
 def _next_id(env: Environment) -> int:
     with env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
-        return max(int(tx.meta(NEXT_ID, 1)), last_id(tx.cursor) + 1)
+        return max(backup_check.next_id(tx), last_id(tx.cursor) + 1)
 
 
 def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:

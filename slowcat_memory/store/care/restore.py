@@ -25,7 +25,7 @@ from slowcat_memory.core.memory import turn_of
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks.reader import EVENTS
-from slowcat_memory.store.care import canary_process, copy, open
+from slowcat_memory.store.care import backup_check, canary_process, copy, open
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment, map_bytes
 from slowcat_memory.store.disk.folder import DATA, REPLACED, RESTORING, create, sync_dir
@@ -89,7 +89,8 @@ def restore(
     _check(backup, path)
     opened = open.to_write(path, options, now)
     try:
-        return _Restoration(opened.env, options, now(), on_step).run(backup, keep, foreign)
+        with backup_check.errors_of(str(backup)):
+            return _Restoration(opened.env, options, now(), on_step).run(backup, keep, foreign)
     finally:
         shutil.rmtree(path / RESTORING, ignore_errors=True)
         opened.env.close()
@@ -122,6 +123,7 @@ class _Restoration:
         self._copy(backup)
         made = Environment(self._workshop, map_size=self._map_size)
         try:
+            backup_check.check(made, str(backup))
             open.bring_up_to_date(made, self._now)
             related = _created(made) == _created(self._env)
             if not (related or foreign or _is_empty(self._env)):
@@ -219,7 +221,7 @@ def _is_empty(env: Environment) -> bool:
 def _counters(env: Environment) -> tuple[int, int]:
     with env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
-        return tx.meta(NEXT_ID, 1), tx.meta(EPOCH, 0)
+        return backup_check.next_id(tx), tx.meta(EPOCH, 0)
 
 
 def _events(env: Environment) -> int:

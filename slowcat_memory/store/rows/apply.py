@@ -21,7 +21,6 @@ from slowcat_memory.records import (
     Event,
     Key,
     Memory,
-    Session,
     TokenVectors,
     Vector,
     WriteBatch,
@@ -47,12 +46,12 @@ def append_events(events: Sequence[Event], cursor: Cursor | None, tx: Transactio
     Raises:
         ValueError: A key cannot be made, or a record is too large.
     """
-    for event in events:
+    for given in events:
+        event, before = bookkeeping.in_own_session(given, tx)
         tx.write_record("log", keys.id_key(event.id), event)
         scoped = keys.scoped_id_key(event.scope, event.id)
         tx.put("log_by_scope", scoped, codec.seal(scoped))
         session = keys.name_key(event.session)
-        before = tx.read(Session, "sessions", session)
         after = bookkeeping.fold_session(before, event)
         tx.write_record("sessions", session, after)
         bookkeeping.track_unended(before, after, event.session, tx)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.memory import session_in
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
     Cursor,
@@ -24,6 +25,19 @@ from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.subjects import any_forgotten, names_forgotten
 
 LATEST = 2**64 - 1
+
+
+def in_own_session(event: Event, tx: Transaction) -> tuple[Event, Session | None]:
+    """Return an event in a session of its own scope, and the session's row before it.
+
+    A session belongs to one scope. In another one the same id gets the scope's name, so that two
+    people's sessions of one name stay apart in every table.
+    """
+    row = tx.read(Session, "sessions", keys.name_key(event.session))
+    if row is None or row.scope == event.scope:
+        return event, row
+    event = replace(event, session=session_in(event.session, event.scope))
+    return event, tx.read(Session, "sessions", keys.name_key(event.session))
 
 
 def fold_session(row: Session | None, event: Event) -> Session:

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import chunk_id, turn_of
+from slowcat_memory.core.memory import chunk_id, session_in, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     CommandEntry,
@@ -141,9 +141,13 @@ class _Selector:
     def has_turn(self, turn: Turn) -> bool:
         return (
             (not self._by_ids or turn.id in self._turns)
-            and self.request.session in ("", turn.session)
+            and self._has_session(turn)
             and self._matches(turn.scope, turn.speaker, turn.at)
         )
+
+    def _has_session(self, turn: Turn) -> bool:
+        named = self.request.session
+        return not named or turn.session in (named, session_in(named, turn.scope))
 
     def has_memory(self, memory: Memory) -> bool:
         """Return whether a memory is covered by name or, without sources, as a turn would be."""
@@ -223,8 +227,12 @@ def _select_sessions(by_session: dict[str, list[Event]], gone: Deletion) -> None
             scope, named = selector.request.scope, selector.request.session
             touched |= {
                 session
-                for session in ([named] if named else by_session)
-                if any(scope in ("", event.scope) for event in by_session.get(session, ()))
+                for session, events in by_session.items()
+                if any(
+                    scope in ("", event.scope)
+                    and (not named or session in (named, session_in(named, event.scope)))
+                    for event in events
+                )
             }
     for session in touched:
         kept = [event for event in by_session[session] if event.id not in gone.turns]

@@ -1,0 +1,167 @@
+"""Finds what of a transcript's session is in the log already.
+
+A session is known by its scope, its name and its first utterance, never by the ids of its
+utterances: a chat program may begin them anew. Beside the log, a cursor for each imported session
+keeps how many utterances were imported and a hash over them. So a file that has grown continues
+exactly after them, and what was forgotten stays forgotten. A session without a cursor, or whose
+file was edited, is compared with the log itself.
+"""
+
+import hashlib
+import json
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from msgspec import Struct
+
+from slowcat_memory.records import Cursor, Session, Turn
+from slowcat_memory.store import Snapshot
+from slowcat_memory.transfer.transcript import TranscriptSession, Utterance
+
+ID_BYTES = 200  # longest id that is taken over from a file; table keys hold at most 511
+_UNMARKED = "unmarked "  # begins a cursor's note until pins and local-only marks are written
+
+
+class Match(Struct, frozen=True, kw_only=True):
+    """A session of a transcript and its counterpart in the log.
+
+    Attributes:
+        id: Its id in the log.
+        row: Its row, None if nothing of it is in the log.
+        new: The positions of the utterances to import.
+        unmarked: Whether an earlier import was stopped before it marked its turns.
+    """
+
+    id: str
+    row: Session | None
+    new: Sequence[int]
+    unmarked: bool = False
+
+
+def find(
+    snapshot: Snapshot, scope: str, session: TranscriptSession, *, again: bool = False
+) -> Match:
+    """Find the session in the log.
+
+    Args:
+        again: Also import utterances that were imported before and are not in the log: forgotten.
+    """
+    free = ""
+    for id, usable, is_last in _candidates(scope, session):
+        row, cursor = snapshot.session(id), None if again else snapshot.cursor(_cursor_name(id))
+        if row is None and cursor is None:
+            free = free or (id if usable else "")
+            if is_last:
+                break
+        elif row is None or row.scope == scope:
+            new = _new(snapshot, row, cursor, session)
+            if new is not None:
+                unmarked = cursor is not None and cursor.note.startswith(_UNMARKED)
+                return Match(id=id, row=row, new=new, unmarked=unmarked)
+    return Match(id=free, row=None, new=range(len(session.utterances)))
+
+
+def done(match: Match, session: TranscriptSession, *, marked: bool) -> Cursor:
+    """Return the cursor that says that all utterances of the session are imported."""
+    note = _digest(session.utterances)
+    return Cursor(
+        name=_cursor_name(match.id),
+        position=len(session.utterances),
+        note=note if marked else _UNMARKED + note,
+    )
+
+
+def in_log(snapshot: Snapshot, match: Match, session: TranscriptSession) -> dict[int, int]:
+    """Return the log id of each utterance that is in the log, by its position."""
+    row = snapshot.session(match.id)
+    return {} if row is None else _aligned(_logged(snapshot, row), session.utterances)
+
+
+def _candidates(scope: str, session: TranscriptSession) -> Iterator[tuple[str, bool, bool]]:
+    """Yield the ids that the session may have in the log.
+
+    Its own id if it was exported from this scope, then hashes of scope, name and first utterance;
+    a number tells sessions apart that begin alike. The number of an unnamed session with dates is
+    no part of its name: sessions may be added before it.
+
+    Yields:
+        The id, whether it may be given now, and whether no other follows once it is free.
+    """
+    if session.scope == scope and len(session.id.encode()) <= ID_BYTES:
+        yield session.id, True, False
+    first = session.utterances[0] if session.utterances else None
+    begin = first and [first.speaker, first.text, str(first.at)]
+    name = session.id
+    if session.numbered and first is not None and first.at is not None:
+        yield f"import-{_hash([scope, name, begin], 6)}", False, False  # of earlier versions
+        name = ""
+    yield f"import-{_hash([scope, name, begin], 6)}", True, True
+    for number in count(2):
+        yield f"import-{_hash([scope, name, begin, number], 6)}", True, True
+
+
+def _new(
+    snapshot: Snapshot, row: Session | None, cursor: Cursor | None, session: TranscriptSession
+) -> Sequence[int] | None:
+    """Return the positions to import; None if this is another session that begins alike."""
+    said, every = session.utterances, len(session.utterances)
+    if cursor is not None:
+        if cursor.note.removeprefix(_UNMARKED) == _digest(said[: cursor.position]):
+            return range(cursor.position, every)
+        if row is None and every < cursor.position:  # an older copy of a forgotten session
+            return ()
+    if row is None:
+        return None
+    logged = _logged(snapshot, row)
+    found = _aligned(logged, said)
+    forgotten = _forgotten(row, logged, cursor)
+    if not found or len(found) < min(len(logged), every - forgotten) / (1 if forgotten else 2):
+        return None
+    if not forgotten:
+        return [place for place in range(every) if place not in found]
+    if cursor is not None and every <= cursor.position:
+        return ()
+    return range(max(found) + 1, every)
+
+
+def _forgotten(row: Session, logged: Sequence[Turn], cursor: Cursor | None) -> int:
+    """Return how many turns of a session are gone; an import numbers its turns without gaps."""
+    if cursor is not None:
+        return max(0, cursor.position - len(logged))
+    return row.last_turn - row.first_turn + 1 - len(logged)
+
+
+def _logged(snapshot: Snapshot, row: Session) -> list[Turn]:
+    if not row.first_turn:
+        return []
+    turns = snapshot.turns(row.scope, after=row.first_turn - 1, upto=row.last_turn)
+    return [turn for turn in turns if turn.session == row.id]
+
+
+def _aligned(logged: Sequence[Turn], said: Sequence[Utterance]) -> dict[int, int]:
+    """Pair the session's turns with utterances, in order: positions to log ids."""
+    places = defaultdict[tuple[str, str], list[int]](list)
+    for place, one in enumerate(said):
+        places[one.role, one.text].append(place)
+    found, least = dict[int, int](), 0
+    for turn in logged:
+        alike = places[turn.role, turn.text]
+        for place in alike[bisect_left(alike, least) :]:
+            if said[place].speaker in ("", turn.speaker):
+                found[place], least = turn.id, place + 1
+                break
+    return found
+
+
+def _cursor_name(id: str) -> str:
+    return f"import/{_hash(id, 16)}"  # an id may contain words
+
+
+def _digest(said: Sequence[Utterance]) -> str:
+    return _hash([[one.role, one.speaker, one.text, str(one.at)] for one in said], 16)
+
+
+def _hash(value: object, size: int) -> str:
+    return hashlib.blake2b(json.dumps(value).encode(), digest_size=size).hexdigest()

@@ -1,0 +1,205 @@
+"""Checks that import loses, doubles, leaks and revives nothing, over random transcripts.
+
+A trip: a random file (people who share session names and small talk, names in other scripts, bad
+lines between) is imported by a process that is killed at random moments, until one comes to its
+end; the file grows, with ids that begin anew, and is imported again; a speaker is forgotten, and
+the file, grown once more, is imported again; the log is exported and imported into a new memory.
+After each step the log of every scope must hold exactly what it should.
+
+Controls, which the law must catch: ``name`` knows a session by its name alone, ``forgotten``
+imports what was forgotten.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from slowcat_memory import transfer
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Forget
+from slowcat_memory.store import Snapshot
+from slowcat_memory.testing import memory_config
+from slowcat_memory.transfer import session_match
+from tests.harness.children import Child
+
+SCOPES = ("anna", "ben", "cleo")
+SPEAKERS = ("Anna", "Ben", "Анна", "李雷")
+SMALL_TALK = ("ok", "Hello", "Good morning.", "Thank you.")
+BAD = (
+    "nonsense",
+    '{"text": ""}',
+    '{"scope": "../../x", "text": "out"}',
+    '{"text": "x", "at": "9998-12-31T23:00-14:00"}',
+    '{"note": 3}',
+    '{"text": "y", "role": "table"}',
+    "[1, 2]",
+)
+
+Log = dict[str, Counter[str]]  # texts by scope
+
+
+class Author:
+    """Writes a transcript that grows, and knows what of it should be in the log."""
+
+    def __init__(self, path: Path, random_: random.Random) -> None:
+        self.path, self._random = path, random_
+        self._ids: dict[tuple[str, str], int] = defaultdict(int)
+        self._said = 0
+        self.rows: list[dict[str, Any]] = []
+        self.path.write_text("")
+
+    def grow(self, n: int) -> None:
+        """Add turns to old and new sessions; each session's ids begin anew."""
+        self._ids.clear()
+        with self.path.open("a", encoding="utf-8") as file:
+            for _ in range(n):
+                if self._random.random() < 0.1:
+                    file.write(self._random.choice(BAD) + "\n")
+                row = self._row()
+                self.rows.append(row)
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+    def _row(self) -> dict[str, Any]:
+        scope, session = self._random.choice(SCOPES), str(self._random.randint(1, 4))
+        self._ids[scope, session] += 1
+        self._said += 1
+        small = self._random.random() < 0.3
+        row = {
+            "scope": scope,
+            "session": session,
+            "id": str(self._ids[scope, session]),
+            "speaker": self._random.choice(SPEAKERS),
+            "text": self._random.choice(SMALL_TALK) if small else f"Sentence {self._said}.",
+        }
+        if self._random.random() < 0.5:
+            row["at"] = f"2024-05-{self._random.randint(1, 28):02}T18:30:00+00:00"
+        return row
+
+    def expected(self, forgotten: dict[str, int]) -> Log:
+        """Return the texts by scope, without a speaker's rows before a position."""
+        found: Log = defaultdict(Counter)
+        for place, row in enumerate(self.rows):
+            if place >= forgotten.get(row["speaker"], 0):
+                found[row["scope"]][row["text"]] += 1
+        return found
+
+
+def play(folder: Path, seed: int, *, kills: bool = True) -> list[str]:
+    """Make one trip; return what was wrong, by step."""
+    random_ = random.Random(seed)
+    author, wrong = Author(folder / "chat.jsonl", random_), list[str]()
+    author.grow(random_.randint(5, 40))
+    for _ in range(random_.randint(0, 2) if kills else 0):
+        child = Child(lambda into: _work(folder / "memory", author.path))
+        child.kill_after(random_.uniform(0.05, 0.6))
+        child.finish()
+    with _engine(folder / "memory") as engine:
+        wrong += _import(engine, author, {}, "import")
+        author.grow(random_.randint(1, 20))
+        wrong += _import(engine, author, {}, "grown")
+        wrong += _import(engine, author, {}, "again")
+        gone = {random_.choice(SPEAKERS): len(author.rows)}
+        engine.forget(Forget(speaker=next(iter(gone))))
+        wrong += _import(engine, author, gone, "forgotten")
+        author.grow(random_.randint(1, 20))
+        wrong += _import(engine, author, gone, "forgotten and grown")
+        with engine.snapshot() as snapshot:
+            exported = [json.dumps(row) for row in transfer.export(snapshot)]
+    author.path.with_name("export.jsonl").write_text("\n".join(exported))
+    with _engine(folder / "other") as engine:
+        author.path = author.path.with_name("export.jsonl")
+        for step in ("exported", "exported twice"):
+            wrong += _import(engine, author, gone, step)
+    return wrong
+
+
+def _work(store: Path, file: Path) -> None:
+    with _engine(store) as engine:
+        transfer.import_file(engine, file, on_error=lambda error: None)
+
+
+@contextmanager
+def _engine(store: Path) -> Iterator[MemoryEngine]:
+    engine = MemoryEngine(memory_config(store))
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def _import(
+    engine: MemoryEngine, author: Author, forgotten: dict[str, int], step: str
+) -> list[str]:
+    transfer.import_file(engine, author.path, on_error=lambda error: None)
+    with engine.snapshot() as snapshot:
+        found = {scope: Counter(t.text for t in snapshot.turns(scope)) for scope in SCOPES}
+        sessions = {row.id: row.scope for row in snapshot.sessions()}
+        strays = sum(sessions.get(t.session) != t.scope for t in snapshot.turns())
+    expected = author.expected(forgotten)
+    lost = sum(((expected[s] - found[s]).total() for s in SCOPES), 0)
+    more = sum(((found[s] - expected[s]).total() for s in SCOPES), 0)
+    faults = {"lost": lost, "doubled, leaked or undead": more, "in another's session": strays}
+    return [f"{step}: {n} {what}" for what, n in faults.items() if n]
+
+
+@contextmanager
+def broken(control: str) -> Iterator[None]:
+    """Plant a fault."""
+    find = session_match.find
+
+    def by_name(snapshot: Snapshot, scope: str, session: Any, **how: Any) -> session_match.Match:
+        row = snapshot.session(session.id)
+        every = range(len(session.utterances))
+        return session_match.Match(id=session.id, row=row, new=() if row else every)
+
+    def forgetful(snapshot: Snapshot, scope: str, session: Any, **how: Any) -> session_match.Match:
+        match = find(snapshot, scope, session)
+        there = session_match.in_log(snapshot, match, session)
+        new = [place for place in range(len(session.utterances)) if place not in there]
+        return session_match.Match(id=match.id, row=match.row, new=new)
+
+    planted = {"name": by_name, "forgotten": forgetful}[control]
+    with patch.object(session_match, "find", planted):
+        yield
+
+
+def run(transcripts: int, seed: int, control: str = "", kills: bool = True) -> list[str]:
+    """Make trips; return what was wrong, with the trip's seed."""
+    found = []
+    for number in range(transcripts):
+        folder = Path(tempfile.mkdtemp(prefix="import-trip-"))
+        try:
+            if control:
+                with broken(control):
+                    wrong = play(folder, seed * 100_000 + number, kills=kills)
+            else:
+                wrong = play(folder, seed * 100_000 + number, kills=kills)
+        finally:
+            shutil.rmtree(folder)
+        found += [f"trip {seed * 100_000 + number}: {one}" for one in wrong]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--transcripts", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--control", choices=("name", "forgotten"), default="")
+    given = parser.parse_args()
+    wrong = run(given.transcripts, given.seed, given.control)
+    for line in wrong[:20]:
+        print(line)
+    print(f"{given.transcripts} transcripts, seed {given.seed}: {len(wrong)} faults")
+    raise SystemExit(bool(wrong) != bool(given.control))
+
+
+if __name__ == "__main__":
+    main()
