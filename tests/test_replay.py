@@ -135,7 +135,7 @@ BAD_LINES = [
     ('{"text": "\\u0000\\u202e"}', "the text is empty"),
     ('{"text": "x", "role": "system"}', 'role \'system\' is neither "user" nor "assistant"'),
     ('{"text": "x", "at": "tomorrow"}', "'tomorrow' is not a time"),
-    ('{"text": "x", "at": "0001-01-01"}', "the year 1 is not between 1900 and 2200"),
+    ('{"text": "x", "at": "0001-01-01"}', "the year 1 is not between 1900 and 3000"),
     ('{"text": "x", "at": 12}', "'12' is not a time"),
     ('{"note": "x", "importance": 7}', '"importance" is not a number'),
     ('{"sessions": 3}', '"sessions" is not a list'),

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,6 +76,10 @@ class FactFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     facts: tuple[FactRow, ...]
 
 
+class _RawFile(Struct, frozen=True, kw_only=True):
+    facts: list[Any]
+
+
 class Imported(Struct, frozen=True):
     """The result of an import, in numbers of facts."""
 
@@ -83,6 +87,7 @@ class Imported(Struct, frozen=True):
     known: int = 0  # facts that existed already
     refused: int = 0  # rows that are not valid facts or read like an instruction
     unproven: int = 0  # new facts without a turn in this log
+    faults: tuple[str, ...] = ()  # files and rows that could not be read, each with the reason
 
 
 def export_facts(snapshot: Snapshot, folder: Path, scopes: Iterable[str], zone: tzinfo) -> int:
@@ -176,30 +181,51 @@ def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Impor
     Args:
         scope: Their new scope; "" keeps each fact's own.
 
+    Files and rows that cannot be read are left out, and named in the result.
+
     Raises:
-        TranscriptError: A file does not contain facts.
-        ConfigError: The scope's name is invalid, or is the guests'.
+        TranscriptError: There are no fact files.
+        ConfigError: ``scope`` is no valid name, or is the guests'.
     """
     files = sorted(path for path in folder.glob("*.json") if _DAY.fullmatch(path.name))
     if not files:
         raise TranscriptError(f"{folder} contains no fact files (YYYY-MM-DD.json)")
-    rows = [row for path in files for row in _read(path)]
     if scope:
-        rows = [replace(row, scope=scope) for row in rows]
+        _check_keeps_facts(engine, scope)
+    faults = list[str]()
+    rows = [row for path in files for row in _read(path, scope, faults)]
     done = Imported()
     for name in dict.fromkeys(row.scope for row in rows):
-        check_scope(name)
-        if name == guest_scope(engine.config.people):
-            raise ConfigError(f"{name!r} is the guests' scope, which keeps no facts")
-        done = _import(engine, name, [row for row in rows if row.scope == name], done)
-    return done
+        try:
+            _check_keeps_facts(engine, name)
+        except ConfigError as error:
+            faults.append(str(error))
+        else:
+            done = _import(engine, name, [row for row in rows if row.scope == name], done)
+    return replace(done, faults=tuple(faults))
 
 
-def _read(path: Path) -> Sequence[FactRow]:
+def _check_keeps_facts(engine: "MemoryEngine", scope: str) -> None:
+    if check_scope(scope) == guest_scope(engine.config.people):
+        raise ConfigError(f"{scope!r} is the guests' scope, which keeps no facts")
+
+
+def _read(path: Path, scope: str, faults: list[str]) -> list[FactRow]:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=FactFile).facts
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise TranscriptError(f"{path} is not a fact file: {error}") from None
+        raw = msgspec.json.decode(path.read_bytes(), type=_RawFile).facts
+    except (msgspec.MsgspecError, UnicodeDecodeError, OSError, RecursionError) as error:
+        faults.append(f"{path.name} is not a fact file: {error}")
+        return []
+    rows, bad = list[FactRow](), list[str]()
+    for number, one in enumerate(raw, start=1):
+        try:
+            row = msgspec.convert(one, FactRow)
+            rows.append(replace(row, scope=scope) if scope else row)
+        except msgspec.ValidationError as error:
+            bad.append(f"fact {number}: {error}")
+    what = path.name if rows else f"{path.name} is not a fact file"
+    faults += [f"{what}: {one}" for one in bad]
+    return rows
 
 
 def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Imported) -> Imported:

@@ -15,7 +15,9 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from slowcat_memory.core.memory import session_in
 from slowcat_memory.records import Cursor, Session, Turn
 from slowcat_memory.store import Snapshot
 from slowcat_memory.transfer.transcript import TranscriptSession, Utterance
@@ -29,12 +31,14 @@ class Match(Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: Its id in the log.
+        cursor: The name of its cursor.
         row: Its row, None if nothing of it is in the log.
         new: The positions of the utterances to import.
         unmarked: Whether an earlier import was stopped before it marked its turns.
     """
 
     id: str
+    cursor: str
     row: Session | None
     new: Sequence[int]
     unmarked: bool = False
@@ -48,26 +52,37 @@ def find(
     Args:
         again: Also import utterances that were imported before and are not in the log: forgotten.
     """
-    free = ""
-    for id, usable, is_last in _candidates(scope, session):
-        row, cursor = snapshot.session(id), None if again else snapshot.cursor(_cursor_name(id))
+    free = Match(id="", cursor="", row=None, new=range(len(session.utterances)))
+    for name, usable, is_last in _candidates(scope, session):
+        id, row = _in_scope(snapshot, scope, name)
+        known = _cursor_name(scope, name)
+        cursor = None if again else snapshot.cursor(known)
         if row is None and cursor is None:
-            free = free or (id if usable else "")
+            if usable and not free.id:
+                free = replace(free, id=id, cursor=known)
             if is_last:
                 break
-        elif row is None or row.scope == scope:
-            new = _new(snapshot, row, cursor, session)
-            if new is not None:
-                unmarked = cursor is not None and cursor.note.startswith(_UNMARKED)
-                return Match(id=id, row=row, new=new, unmarked=unmarked)
-    return Match(id=free, row=None, new=range(len(session.utterances)))
+        elif (new := _new(snapshot, row, cursor, session)) is not None:
+            unmarked = cursor is not None and cursor.note.startswith(_UNMARKED)
+            return Match(id=id, cursor=known, row=row, new=new, unmarked=unmarked)
+    return free
+
+
+def _in_scope(snapshot: Snapshot, scope: str, name: str) -> tuple[str, Session | None]:
+    """Return the id and the row of a scope's session: its name, or one beside another scope's."""
+    first = snapshot.session(name)
+    beside = session_in(name, scope)
+    if first is not None and first.scope == scope:
+        return name, first
+    row = snapshot.session(beside)
+    return (name if first is None and row is None else beside), row
 
 
 def done(match: Match, session: TranscriptSession, *, marked: bool) -> Cursor:
     """Return the cursor that says that all utterances of the session are imported."""
     note = _digest(session.utterances)
     return Cursor(
-        name=_cursor_name(match.id),
+        name=match.cursor,
         position=len(session.utterances),
         note=note if marked else _UNMARKED + note,
     )
@@ -155,8 +170,8 @@ def _aligned(logged: Sequence[Turn], said: Sequence[Utterance]) -> dict[int, int
     return found
 
 
-def _cursor_name(id: str) -> str:
-    return f"import/{_hash(id, 16)}"  # an id may contain words
+def _cursor_name(scope: str, id: str) -> str:
+    return f"import/{_hash([scope, id], 16)}"  # an id may contain words
 
 
 def _digest(said: Sequence[Utterance]) -> str:

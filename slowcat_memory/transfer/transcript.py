@@ -23,7 +23,7 @@ Report = Callable[[TranscriptError], None]
 """Called with an error for each unreadable part of a transcript; the rest is read."""
 
 NAME_CHARS, LABEL_CHARS = 64, 200
-YEARS = 1900, 2200  # of a turn
+YEARS = 1900, 3000  # of a turn
 AGENTS = frozenset({"assistant", "agent", "bot", "ai", "model"})
 
 

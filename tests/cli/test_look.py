@@ -1,5 +1,7 @@
 """search, show, stats, why: what is in a memory, without changing it."""
 
+import re
+
 import pytest
 
 from slowcat_memory.core.render.memory_block import Packed
@@ -7,6 +9,7 @@ from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import memory_config
+from tests.harness.samples import turn
 
 
 @pytest.fixture
@@ -133,3 +136,16 @@ def test_look_why_without_a_recall(filled) -> None:
 def test_look_times_are_in_the_configured_zone(filled) -> None:
     filled.config.write_text(filled.config.read_text().replace("UTC", "Asia/Tokyo"))
     assert "2024-05-13 03:30" in filled.ok("show", "2")
+
+
+def test_look_control_characters_of_a_text_never_reach_the_terminal(sm) -> None:
+    from slowcat_memory.store import Store
+
+    evil = "my \x1b]0;title\x07\x1b[31mred\x1b[0m \x9b2J\u202edog\x7f"
+    with Store.open(sm.store) as store:  # the log keeps what a restored backup held
+        store.append(turn(1, text=evil, scope="user", session="\x1b[2Ja")).wait()
+    for command in (["show"], ["show", "--last", "3"], ["show", "1"], ["search", "dog"]):
+        for more in ([], ["--json"]):
+            result = sm(*command, *more)
+            assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", result.output), command
+    assert "dog" in sm.ok("show", "1")

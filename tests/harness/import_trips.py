@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from msgspec.structs import replace
+
 from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget
@@ -158,13 +160,15 @@ def broken(control: str) -> Iterator[None]:
     def by_name(snapshot: Snapshot, scope: str, session: Any, **how: Any) -> session_match.Match:
         row = snapshot.session(session.id)
         every = range(len(session.utterances))
-        return session_match.Match(id=session.id, row=row, new=() if row else every)
+        return session_match.Match(
+            id=session.id, cursor="import/x", row=row, new=() if row else every
+        )
 
     def forgetful(snapshot: Snapshot, scope: str, session: Any, **how: Any) -> session_match.Match:
         match = find(snapshot, scope, session)
         there = session_match.in_log(snapshot, match, session)
         new = [place for place in range(len(session.utterances)) if place not in there]
-        return session_match.Match(id=match.id, row=match.row, new=new)
+        return replace(match, new=new)
 
     planted = {"name": by_name, "forgotten": forgetful}[control]
     with patch.object(session_match, "find", planted):

@@ -24,6 +24,7 @@ from slowcat_memory.errors import ProviderError, TranscriptError
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.transfer import Imported, Step
+    from slowcat_memory.transfer.fact_files import Imported as ImportedFacts
 
 HINT = "`slowcat-memory import --help` shows how."
 SHOWN = 10  # unreadable lines that are listed for each file
@@ -117,7 +118,14 @@ def _facts(ctx: typer.Context, folder: Path, scope: str, as_json: bool) -> None:
     with settings(ctx).engine(words_only=True) as engine:
         done = import_facts(engine, folder, scope)
     if as_json:
-        return print_json(done)
+        print_json(done)
+    else:
+        _print_facts(done)
+    if done.faults:
+        raise typer.Exit(1)
+
+
+def _print_facts(done: "ImportedFacts") -> None:
     known = f", {done.known:,} already known" if done.known else ""
     out().print(f"[green]✓[/] {count(done.facts, 'fact')}{known}")
     if done.unproven:
@@ -126,7 +134,10 @@ def _facts(ctx: typer.Context, folder: Path, scope: str, as_json: bool) -> None:
         warn(
             f"{count(done.refused, 'fact')} left out: they read like instructions or contain links."
         )
-    return None
+    for fault in done.faults[:SHOWN]:
+        warn(fault)
+    if len(done.faults) > SHOWN:
+        warn(f"and {len(done.faults) - SHOWN} more")
 
 
 def _refuse_all_unreadable(paths: list[Path], *, whole: bool) -> None:
