@@ -51,7 +51,8 @@ class Replies:
     async def _announce(self, user_turn: Turn | None, ack: Ack) -> None:
         try:
             await asyncio.wrap_future(ack.future)
-        except StoreError as error:
-            await self._guard.call("on_memory_trouble", error)
-        else:
-            await self._guard.call("on_exchange_stored", user_turn, ack.event)
+        except StoreError:  # reported as a trouble of the memory, once for all turns
+            return
+        asked = ack.logged(user_turn) if user_turn else None
+        said = ack.logged(ack.event) if isinstance(ack.event, Turn) else ack.event
+        await self._guard.call("on_exchange_stored", asked, said)
