@@ -36,7 +36,8 @@ from slowcat_memory.records import Event
 from slowcat_memory.store import Ack, check_writable
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between tries to open the store
-CLOSE_S = 2.0
+SLOW_S = 20.0  # how long the first try may take before that is reported
+CLOSE_S, LAST_TRY_S = 2.0, 10.0  # how long closing waits for a try; with words that wait
 BATCH = 256  # events handed to the engine at a time
 
 
@@ -80,18 +81,34 @@ class EngineLifecycle:
     # ---------------------------------------------------------------- life
 
     def start(self, wait_s: float) -> None:
-        """Begin to open the engine, and wait for the first try, ``wait_s`` seconds at most."""
+        """Begin to open the engine, and wait for the first try, ``wait_s`` seconds at most.
+
+        A try that takes longer than ``SLOW_S`` (a huge store is checked, or a file system hangs) is
+        reported as a trouble.
+        """
         with self._lock:
             if self._thread is None and not self._closing.is_set():
                 self._thread = threading.Thread(
                     target=self._run, name="slowcat-reopen", daemon=True
                 )
                 self._thread.start()
-        if not self._tried.wait(wait_s):
+        self._tried.wait(wait_s)
+
+    def _run(self) -> None:
+        slow = threading.Timer(SLOW_S, self._report_slow)
+        slow.daemon = True
+        slow.start()
+        try:
+            self._try_until_ready()
+        finally:
+            slow.cancel()
+
+    def _report_slow(self) -> None:
+        if not self._tried.is_set():
             folder = self._config.folder
             self._availability.fail(StoreError(f"{folder} is still being opened", hint=KEPT))
 
-    def _run(self) -> None:
+    def _try_until_ready(self) -> None:
         pause = FIRST_PAUSE_S
         while not self.attempt() and not self._closing.wait(pause):
             pause = min(2 * pause, LONGEST_PAUSE_S)
@@ -118,7 +135,8 @@ class EngineLifecycle:
         except BaseException:
             engine.release()
             raise
-        self._availability.recover()
+        if engine.availability.trouble is None:
+            self._availability.recover()
         _report_damage(engine, self._availability)
 
     def _is_pointless(self) -> bool:
@@ -143,12 +161,10 @@ class EngineLifecycle:
     def close(self) -> None:
         """Save what waits if that can be done now, and release the engine; idempotent. Blocks."""
         self._closing.set()
-        if self._thread is not None:
-            self._thread.join(CLOSE_S)
-        if self._trying.acquire(timeout=CLOSE_S):  # else a try hangs in the file system
-            self._trying.release()
-            if self.engine is None and len(self.backlog):
-                self.attempt()
+        if self._thread is not None:  # which may be in the middle of a recovery
+            self._thread.join(LAST_TRY_S if len(self.backlog) else CLOSE_S)
+        if self.engine is None and len(self.backlog) and not self._trying.locked():
+            self.attempt()
         self._close_reader()
         if lost := self.backlog.abandon(StoreClosedError("the memory was closed before this")):
             why = self._availability.trouble

@@ -18,13 +18,14 @@ from msgspec.structs import replace
 from slowcat_memory.config import Config, time_zone
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine.availability import Availability, trouble_of
+from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.backlog import ProvisionalAck
 from slowcat_memory.engine.engine import MemoryEngine
 from slowcat_memory.engine.lifecycle import EngineLifecycle, unavailable
 from slowcat_memory.engine.memory import MaintenanceTask
 from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.engine.turns import RecallArguments
+from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.forecast import Forecast
 from slowcat_memory.metrics import Metrics
@@ -45,8 +46,6 @@ from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.store import Ack, OpenReport, Snapshot
-
-START_S = 5.0  # how long a pipeline's start waits for the store
 
 _shared: "dict[Path, tuple[SupervisedMemory, int]]" = {}
 _shared_lock = threading.Lock()
@@ -113,7 +112,7 @@ class SupervisedMemory:
                 _shared.pop(key, None)
         self._life.close()
 
-    def start(self, wait_s: float = START_S) -> None:
+    def start(self, wait_s: float) -> None:
         """Begin to open the store, and wait for the first try, ``wait_s`` seconds at most."""
         self._life.start(wait_s)
 
@@ -144,10 +143,20 @@ class SupervisedMemory:
     def _prepare(self, engine: MemoryEngine) -> None:
         """Load the scopes; what cannot be loaded costs recall, not the memory."""
         for scope in tuple(self._scopes):
-            try:
-                engine.prepare(scope)
-            except Exception as error:
-                self.availability.report(trouble_of(error, self.config.folder))
+            self._prepare_scope(engine, scope)
+
+    def _prepare_scope(self, engine: MemoryEngine, scope: str) -> None:
+        try:
+            engine.prepare(scope)
+        except StoreClosedError:  # a reader gives way to the engine, which prepares it too
+            return
+        except Exception as error:
+            why = error.message if isinstance(error, SlowcatError) else type(error).__name__
+            trouble = StoreError(
+                f"the memories of {scope} cannot be recalled: {why}",
+                hint="What is said is still kept; slowcat-memory doctor says what is wrong",
+            )
+            self.availability.report(trouble)
 
     def _reading(self) -> MemoryEngine:
         engine = self._life.engine or self._life.reader
@@ -257,10 +266,7 @@ class SupervisedMemory:
     def prepare(self, scope: str) -> None:
         self._scopes[scope] = None
         if engine := self._life.engine or self._life.reader:
-            try:
-                engine.prepare(scope)
-            except Exception as error:
-                self.availability.report(trouble_of(error, self.config.folder))
+            self._prepare_scope(engine, scope)
 
     def set_activity(self, name: str, busy: bool) -> None:
         with self._target_lock:

@@ -49,7 +49,7 @@ class LiveConversation:
             llm=lambda: "local" if deps.locality.local else "remote",
         )
         self.log = _open_log(deps)
-        self.replies = Replies(self.log, deps.guard)
+        self.replies = Replies(self.log, deps.guard, deps.engine.availability)
         users, wanted = deps.neighbours.user_aggregator, deps.config.prefetch.enabled
         self.interim = InterimTranscripts(deps, users, self.log) if users and wanted else None
         prefetch = self.interim.prefetch if self.interim else None

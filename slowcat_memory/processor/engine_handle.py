@@ -19,6 +19,7 @@ from slowcat_memory.idle.events import MemoryEvent
 
 MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
 AVAILABILITY_EVENTS = ("on_memory_trouble", "on_memory_back")
+START_S = 5.0  # how long a pipeline's start waits for the store
 _FLUSH_S = 2.0
 _FIELDS = {  # the section and key that each override sets
     "path": ("memory", "path"),
@@ -109,7 +110,7 @@ class EngineHandle:
             return self._given
         if self._opened is None:
             self._opened = SupervisedMemory.acquire(self._config)
-        await asyncio.to_thread(self._opened.start)
+        await asyncio.to_thread(self._opened.start, START_S)
         return self._opened
 
     async def close(self) -> None:
