@@ -8,7 +8,13 @@ from typing import NamedTuple
 
 from loguru import logger
 
-from slowcat_memory.errors import SlowcatError, StoreError, StoreFullError, StoreUnsafeError
+from slowcat_memory.errors import (
+    SlowcatError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreUnsafeError,
+)
 
 OnTrouble = Callable[[SlowcatError], object]
 OnBack = Callable[[], object]
@@ -99,6 +105,8 @@ def _call(callback: Callable[..., object], *arguments: object) -> None:
 
 def trouble_of(error: Exception, folder: Path) -> SlowcatError:
     """Return the error of ours that says why a store cannot be opened, and what to do."""
+    if isinstance(error, StoreBusyError):
+        return StoreBusyError(error.message, hint=f"End that process. {KEPT}", pid=error.pid)
     if isinstance(error, SlowcatError):
         return error
     if not isinstance(error, OSError):

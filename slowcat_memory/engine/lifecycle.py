@@ -180,7 +180,7 @@ class EngineLifecycle:
             with self._lock:
                 if self.engine is None:
                     return self._keep(event)
-        return self.engine.append(event, draft=draft)
+        return self.engine.append(self.backlog.logged_event(event), draft=draft)
 
     def _keep(self, event: Event) -> Ack:
         ack = self.backlog.add(event)

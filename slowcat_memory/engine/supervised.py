@@ -187,7 +187,7 @@ class SupervisedMemory:
         backlog = self._life.backlog
         if not backlog and self._life.engine is not None:
             return self._life.engine.append(event, draft=draft)
-        ack = self._life.append(backlog.logged_event(event), draft=draft)
+        ack = self._life.append(event, draft=draft)
         if self._life.reader is not None:
             _soon(self._index_waiting)
         if isinstance(ack, ProvisionalAck):
