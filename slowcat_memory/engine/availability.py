@@ -1,6 +1,7 @@
 """Whether a memory can be read and saved, and who is notified when that changes."""
 
 import errno
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +108,8 @@ def trouble_of(error: Exception, folder: Path) -> SlowcatError:
     """Return the error of ours that says why a store cannot be opened, and what to do."""
     if isinstance(error, StoreBusyError):
         return StoreBusyError(error.message, hint=f"End that process. {KEPT}", pid=error.pid)
+    if isinstance(error, StoreUnsafeError):
+        return _unsafe(error, folder)
     if isinstance(error, SlowcatError):
         return error
     if not isinstance(error, OSError):
@@ -114,9 +117,7 @@ def trouble_of(error: Exception, folder: Path) -> SlowcatError:
     if error.errno in _FULL:
         return StoreFullError(f"the disk of {folder} is full", hint=f"Make room. {KEPT}")
     if error.errno == errno.EROFS:
-        return StoreUnsafeError(
-            f"the disk of {folder} is read-only", hint=f"Make it writable. {KEPT}"
-        )
+        return _read_only(folder)
     if error.errno in _FORBIDDEN:
         return StoreUnsafeError(
             f"{folder} is not writable: {error.strerror}",
@@ -124,3 +125,25 @@ def trouble_of(error: Exception, folder: Path) -> SlowcatError:
         )
     reason = error.strerror or type(error).__name__
     return StoreError(f"{folder} cannot be opened: {reason}", hint=f"Is its disk there? {KEPT}")
+
+
+def _unsafe(error: StoreUnsafeError, folder: Path) -> StoreError:
+    if folder.is_symlink() and not folder.exists():
+        return StoreUnsafeError(
+            f"{folder} leads to {folder.readlink()}, which does not exist",
+            hint=f"Is its disk mounted? {KEPT}",
+        )
+    if _is_read_only(folder):
+        return _read_only(folder)
+    return StoreUnsafeError(error.message, hint=f"{error.hint.rstrip('.')}. {KEPT}")
+
+
+def _read_only(folder: Path) -> StoreError:
+    return StoreUnsafeError(f"the disk of {folder} is read-only", hint=f"Make it writable. {KEPT}")
+
+
+def _is_read_only(folder: Path) -> bool:
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False

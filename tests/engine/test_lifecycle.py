@@ -101,6 +101,9 @@ def test_lifecycle_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
         memory = opened()
         heard = Heard(memory)
         talk(memory, "the violin is in the attic", "the boat is blue")
+        if not new:
+            assert found(memory, "dog")[0] == "My dog is called Max"
+            assert "the violin is in the attic" in found(memory, "violin")
         assert not memory._life.attempt() and memory.engine is None
         (trouble,) = heard.events
         assert (
