@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from slowcat_memory.config import Config
+from slowcat_memory.config import Config, check_ranges
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.availability import Availability, OnTrouble
@@ -105,9 +105,10 @@ class MemoryEngine:
 
         Raises:
             StoreError: The store cannot be opened.
-            ConfigError: The time zone or the language does not exist.
+            ConfigError: A value is out of range, or the time zone or the language does not exist.
             OSError: The disk refuses.
         """
+        check_ranges(config)
         self.availability = Availability()
         if on_trouble is not None:
             self.availability.subscribe(on_trouble, lambda: None)

@@ -14,7 +14,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import Memory, MemoryEngine
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.supervised import SupervisedMemory
-from slowcat_memory.errors import ConfigError, SlowcatError
+from slowcat_memory.errors import SlowcatError
 from slowcat_memory.idle.events import MemoryEvent
 
 MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
@@ -72,7 +72,7 @@ def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]
         config: A configuration, the path of a config.toml, or None for the default one.
 
     Raises:
-        ConfigError: The configuration is wrong, or a size is negative.
+        ConfigError: The configuration is wrong, or a value is out of range.
     """
     if not isinstance(config, Config):
         config = configuration.load(Path(config).expanduser() if config else None)
@@ -81,11 +81,9 @@ def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]
         value = overrides.get(name)
         if value is None:
             continue
-        if isinstance(value, int) and value < 0:
-            raise ConfigError(f"{name} is negative", hint="0 is the least")
         old = sections.get(section, getattr(config, section))
         sections[section] = replace(old, **{field: str(value) if name == "path" else value})
-    return replace(config, **sections)
+    return configuration.check_ranges(replace(config, **sections))
 
 
 class EngineHandle:

@@ -42,15 +42,15 @@ class StoreOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """
 
     durability: Durability = "full"
-    ledger_keep: Annotated[int, Meta(ge=0)] = 1000
-    runs_keep: Annotated[int, Meta(ge=0)] = 1000
-    backups_keep: Annotated[int, Meta(ge=1)] = 7
-    min_free_mb: Annotated[int, Meta(ge=0)] = 200
+    ledger_keep: Annotated[int, Meta(ge=0, le=1_000_000)] = 1000
+    runs_keep: Annotated[int, Meta(ge=0, le=1_000_000)] = 1000
+    backups_keep: Annotated[int, Meta(ge=1, le=10_000)] = 7
+    min_free_mb: Annotated[int, Meta(ge=0, le=1 << 24)] = 200
     allow_unsafe_fs: bool = False
 
     map_size_gib: Annotated[float, Meta(gt=0.0, le=1024.0)] = 8.0
-    queue_limit: Annotated[int, Meta(ge=1)] = 10_000
-    batch_limit: Annotated[int, Meta(ge=1)] = 256
+    queue_limit: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
+    batch_limit: Annotated[int, Meta(ge=1, le=100_000)] = 256
 
 
 class OpenReport(Struct, frozen=True, kw_only=True):

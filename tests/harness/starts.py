@@ -196,11 +196,12 @@ def judge(
     before: list[tuple[str, str, str]],
     said: list[tuple[str, str, str]],
 ) -> list[str]:
-    expected, counted = [*before, *said], Counter(there)
+    expected = [*before, *said]
+    wanted, found = (Counter(row[:2] for row in rows) for rows in (expected, there))
     broken = []
-    if Counter(expected) - counted:
+    if wanted - found:
         broken.append("lost")
-    if counted - Counter(expected):
+    if found - wanted:
         broken.append("doubled")
     if not broken and there != expected:
         broken.append("out of order")
