@@ -13,7 +13,7 @@ from slowcat_memory.config.config import (
     tokenizer,
 )
 from slowcat_memory.config.knobs import KNOBS, Knob, options
-from slowcat_memory.config.loader import build, build_options, load
+from slowcat_memory.config.loader import build, build_options, check_ranges, load
 
 __all__ = [
     "KNOBS",
@@ -24,6 +24,7 @@ __all__ = [
     "build",
     "build_options",
     "check_names",
+    "check_ranges",
     "load",
     "options",
     "time_zone",

@@ -99,8 +99,8 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     language: str = "english"
     hot_cache_size: Annotated[int, Meta(ge=1, le=100_000)] = HOT.size or 1
     embedding_cache_size: Annotated[int, Meta(ge=0, le=1_000_000)] = 500
-    mapped_mb: Annotated[int, Meta(ge=0)] = 256
-    mapped_after_s: Annotated[float, Meta(ge=0)] = 20.0
+    mapped_mb: Annotated[int, Meta(ge=0, le=1 << 24)] = 256
+    mapped_after_s: Annotated[float, Meta(ge=0, le=86_400)] = 20.0
 
 
 class LLMOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

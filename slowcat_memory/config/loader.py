@@ -101,6 +101,19 @@ def build_options(sections: Mapping[str, Any]) -> Config:
         raise _error_of(error) from error
 
 
+def check_ranges(config: Config) -> Config:
+    """Return a configuration unchanged: a struct built in code is not checked when it is built.
+
+    Raises:
+        ConfigError: A value is out of range or of the wrong type; names its path.
+    """
+    try:
+        msgspec.convert(msgspec.to_builtins(config), Config)
+    except msgspec.ValidationError as error:
+        raise _error_of(error) from error
+    return config
+
+
 def origin(target: str, values: Mapping[str, Any], environ: Mapping[str, str]) -> str:
     """Return where an option's value comes from: "environment", "file", "preset" or "default"."""
     if target in (overrides := _overrides(environ)):

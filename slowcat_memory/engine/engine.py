@@ -13,9 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from slowcat_memory.config import Config
+from slowcat_memory.config import Config, check_ranges
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.engine.availability import Availability, OnTrouble
 from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.memory import MaintenanceTask
@@ -35,6 +36,7 @@ from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.events import OnMemory
 from slowcat_memory.idle.forecast import Forecast
+from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import LLM, EmbedderReport, QueryEmbedder
 from slowcat_memory.records import (
     CommandEntry,
@@ -57,8 +59,17 @@ from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.store import Ack, OpenReport, Snapshot
 
-_shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
-_shared_lock = threading.Lock()
+
+class _Shared:
+    """The engine of one store, and how many use it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()  # held while it opens or closes
+        self.engine: MemoryEngine | None = None
+        self.users = 0
+
+
+_shared: dict[Path, _Shared] = {}
 
 
 class MemoryEngine:
@@ -73,10 +84,11 @@ class MemoryEngine:
         config: Config,
         *,
         readonly: bool = False,
-        on_trouble: Callable[[StoreError], None] | None = None,
+        on_trouble: OnTrouble | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         embedder: QueryEmbedder | None = None,
         llm: LLM | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         """Open the store, and the embedder if its model is present.
 
@@ -84,20 +96,39 @@ class MemoryEngine:
 
         Args:
             readonly: Only read, beside a process that writes.
-            on_trouble: Called once with the reason when the store cannot save.
+            on_trouble: Called once with the reason when the store cannot save; see also
+                ``availability``.
             clock: Returns the current time, timezone-aware.
             embedder: For queries and documents, instead of the configured model.
             llm: For idle work, instead of the configured one.
+            metrics: Counters to continue; None for new ones.
 
         Raises:
             StoreError: The store cannot be opened.
-            ConfigError: The time zone does not exist, or a server's URL is malformed.
-            EndpointRefusedError: A server is not on this machine, and that is not allowed.
+            ConfigError: A value is out of range, or the time zone or the language does not exist.
+            OSError: The disk refuses.
         """
+        check_ranges(config)
+        self.availability = Availability()
+        if on_trouble is not None:
+            self.availability.subscribe(on_trouble, lambda: None)
         wiring = self.wiring = EngineWiring(
-            config, readonly=readonly, on_trouble=on_trouble, clock=clock, embedder=embedder
+            config,
+            readonly=readonly,
+            availability=self.availability,
+            clock=clock,
+            embedder=embedder,
+            metrics=metrics,
         )
-        self.config, self.readonly, self.clock = config, readonly, clock
+        try:
+            self._wire(wiring, llm)
+        except BaseException:
+            wiring.close()  # or this process would keep the store from every later try
+            raise
+
+    def _wire(self, wiring: EngineWiring, llm: LLM | None) -> None:
+        config = self.config = wiring.config
+        self.readonly, self.clock = wiring.readonly, wiring.clock
         self.zone, self.metrics, self.store = wiring.zone, wiring.metrics, wiring.store
         self.eraser = Eraser(wiring)
         self.upkeep = Upkeep(wiring, self.eraser)
@@ -119,7 +150,7 @@ class MemoryEngine:
             config.memory.language,
             partial(self.notes.keep_local, on=True),
         )
-        if not readonly:
+        if not self.readonly:
             self._start()
 
     def _start(self) -> None:
@@ -158,37 +189,44 @@ class MemoryEngine:
 
     @classmethod
     def acquire(
-        cls, config: Config, on_trouble: Callable[[StoreError], None] | None = None
+        cls,
+        config: Config,
+        on_trouble: OnTrouble | None = None,
+        *,
+        metrics: Metrics | None = None,
     ) -> "MemoryEngine":
         """Return the engine of a store, shared by the processors of this process.
 
         Args:
             config: Only that of the first caller counts.
             on_trouble: As in the constructor; only that of the first caller counts.
+            metrics: As in the constructor; only those of the first caller count.
 
         Returns:
             The engine; call ``release`` on it when done.
 
         Raises:
             StoreError: The store cannot be opened.
+            OSError: The disk refuses.
         """
-        key = config.folder.absolute()
-        with _shared_lock:
-            engine, users = _shared.get(key, (None, 0))
-            engine = engine or cls(config, on_trouble=on_trouble)
-            _shared[key] = (engine, users + 1)
-            return engine
+        shared = _shared.setdefault(config.folder.absolute(), _Shared())
+        with shared.lock:
+            if shared.engine is None:
+                shared.engine = cls(config, on_trouble=on_trouble, metrics=metrics)
+            shared.users += 1
+            return shared.engine
 
     def release(self) -> None:
-        key = self.config.folder.absolute()
-        with _shared_lock:
-            engine, users = _shared.get(key, (self, 1))
-            if engine is self:
-                if users > 1:
-                    _shared[key] = (engine, users - 1)
-                    return
-                _shared.pop(key, None)
-        self.close()
+        shared = _shared.get(self.config.folder.absolute())
+        if shared is None:
+            return self.close()
+        with shared.lock:
+            if shared.engine is not self:
+                return self.close()
+            shared.users -= 1
+            if not shared.users:
+                shared.engine = None
+                self.close()
 
     def close(self) -> None:
         """Save pending writes and close. Takes a few seconds at most; may be called twice."""

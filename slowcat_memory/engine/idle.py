@@ -16,6 +16,7 @@ from msgspec.structs import asdict, replace
 
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
+from slowcat_memory.errors import SlowcatError
 from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.events import MemoryEvent, OnMemory
 from slowcat_memory.idle.forecast import Forecast, forecast
@@ -28,6 +29,7 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.thread import IdleThread
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
+from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.store import Store
 
@@ -74,13 +76,17 @@ class IdleWork:
         self._steps_at_pause = 0
 
     def start(self) -> None:
-        """Start the thread, which works whenever the gate is open. Logs if there is no LLM.
+        """Start the thread, which works whenever the gate is open; without an LLM, by rules.
 
-        Raises:
-            ConfigError: The URL of the LLM's server is malformed.
-            EndpointRefusedError: It is not on this machine, and that is not allowed.
+        An LLM that cannot be used costs what it would have written, and one warning.
         """
-        self._thread = self._make_thread()
+        try:
+            opened = None if self._parts.llm else open_llm(self._llm)
+        except Exception as error:  # a refused or malformed URL, or what its client raises
+            opened = None
+            why = error if isinstance(error, SlowcatError) else type(error).__name__
+            logger.warning(f"memory: idle work goes on without an LLM ([idle_llm] url): {why}")
+        self._thread = self._make_thread(opened)
         self._thread.start()
 
     def stop(self) -> None:
@@ -145,21 +151,25 @@ class IdleWork:
 
         Raises:
             KeyError: There is no such job.
+            ConfigError: The URL of the LLM's server is malformed.
+            EndpointRefusedError: It is not on this machine, and that is not allowed.
         """
         if jobs is not None and (unknown := set(jobs) - {job.name for job in self.jobs}):
             raise KeyError(f"there is no idle job {', '.join(sorted(unknown))}")
         if self._thread is not None:
             return self._wait(self._thread.drain(jobs, patience_s), jobs, progress)
-        thread = self._make_thread(jobs)  # start planning what is due before draining
+        opened = None if self._parts.llm else open_llm(self._llm)
+        thread = self._make_thread(opened, jobs)  # start planning what is due before draining
         thread.start()
         try:
             return self._wait(thread.drain(jobs, patience_s), jobs, progress)
         finally:
             thread.stop()
 
-    def _make_thread(self, jobs: Sequence[str] | None = None) -> IdleThread:
+    def _make_thread(
+        self, opened: CircuitBreakerLLM | None, jobs: Sequence[str] | None = None
+    ) -> IdleThread:
         wanted = [job for job in self.jobs if jobs is None or job.name in jobs]
-        opened = None if self._parts.llm else open_llm(self._llm)
         parts = replace(self._parts, llm=self._parts.llm or opened)
 
         def make_loop() -> IdleLoop:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, Unpack
 from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.engine.turns import RecallArguments
 from slowcat_memory.idle.events import OnMemory
@@ -59,8 +60,10 @@ class Memory(Protocol):
 
     Attributes:
         clock: Returns the current time, timezone-aware.
+        availability: Reports that the memory cannot be opened or saved, and that it can be again.
     """
 
+    availability: Availability
     config: Config
     zone: tzinfo
     clock: Callable[[], datetime]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from slowcat_memory.config import Config, time_zone, tokenizer
-from slowcat_memory.errors import StoreError
+from slowcat_memory.engine.availability import Availability
 from slowcat_memory.index.files.arrays import release_pages
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
@@ -33,25 +33,34 @@ class EngineWiring:
         config: Config,
         *,
         readonly: bool = False,
-        on_trouble: Callable[[StoreError], None] | None = None,
+        availability: Availability,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         embedder: QueryEmbedder | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self.config, self.readonly, self.clock = config, readonly, clock
-        self.metrics = Metrics()
-        self.zone = time_zone(config)
+        self.metrics = metrics or Metrics()
+        self.zone, self.tokenizer = time_zone(config), tokenizer(config)
         self.guest_scope = guest_scope(config.people)
-        self.embedding = Embedding(
-            config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
-        )
         self.store = Store.open(
             config.folder,
             readonly=readonly,
             options=config.store,
-            on_trouble=on_trouble,
+            on_trouble=availability.fail,
+            on_back=availability.recover,
             metrics=self.metrics,
         )
-        self.tokenizer = tokenizer(config)
+        try:
+            self._connect(embedder)
+        except BaseException:
+            self.store.close()  # or this process would keep it from every later try
+            raise
+
+    def _connect(self, embedder: QueryEmbedder | None) -> None:
+        config, clock = self.config, self.clock
+        self.embedding = Embedding(
+            config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
+        )
         self.namespaces = self.namespaces_of(self.store)
         self.vectors = DocumentVectors(self.embedding, self.namespaces, self.store)
         self.indexer = Indexer(self.namespaces, self.vectors, self.metrics)

@@ -9,7 +9,9 @@ from loguru import logger
 from pipecat.frames.frames import Frame
 
 from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.engine import Memory
 from slowcat_memory.engine.search import latest_session
+from slowcat_memory.errors import StoreError
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.context_messages import remove_forgotten
@@ -17,6 +19,7 @@ from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.interim import InterimTranscripts
 from slowcat_memory.processor.reply import Replies
 from slowcat_memory.processor.turn import Turns
+from slowcat_memory.records import Session
 from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
@@ -46,7 +49,7 @@ class LiveConversation:
             llm=lambda: "local" if deps.locality.local else "remote",
         )
         self.log = _open_log(deps)
-        self.replies = Replies(self.log, deps.guard)
+        self.replies = Replies(self.log, deps.guard, deps.engine.availability)
         users, wanted = deps.neighbours.user_aggregator, deps.config.prefetch.enabled
         self.interim = InterimTranscripts(deps, users, self.log) if users and wanted else None
         prefetch = self.interim.prefetch if self.interim else None
@@ -118,17 +121,23 @@ class LiveConversation:
 def _open_log(deps: ConversationDeps) -> Conversation:
     engine, memory = deps.engine, deps.config.memory
     scopes = filter(None, (*deps.audience.people, deps.audience.guest))
-    with engine.snapshot() as snapshot:
-        trackers = [
-            SessionTracker(
-                scope, _session_id, deps.config.sessions, latest_session(snapshot, scope)
-            )
-            for scope in scopes
-        ]
+    trackers = [
+        SessionTracker(scope, _session_id, deps.config.sessions, _previous(engine, scope))
+        for scope in scopes
+    ]
     names = Names(memory.user_name, memory.agent_name, deps.speaker_names)
     return Conversation(
         deps.audience, trackers, engine.append, names, deps.off_record, engine.clock
     )
+
+
+def _previous(engine: Memory, scope: str) -> Session | None:
+    """Return a scope's latest session, which may be resumed; None while the store is not there."""
+    try:
+        with engine.snapshot() as snapshot:
+            return latest_session(snapshot, scope)
+    except StoreError:
+        return None
 
 
 def _session_id(now: datetime) -> str:

@@ -14,7 +14,7 @@ from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import LLMService
 
 from slowcat_memory.config import Config
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine import Memory
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.locality import Locality
@@ -43,12 +43,12 @@ class Neighbours(Struct, frozen=True):
 
 
 class ConversationDeps(Struct, frozen=True, kw_only=True):
-    """Dependencies that the parts of one conversation share; complete once the memory is open.
+    """Dependencies that the parts of one conversation share; complete once the memory is there.
 
     ``config`` is the processor's, which may differ from the engine's.
     """
 
-    engine: MemoryEngine
+    engine: Memory
     config: Config
     audience: Audience
     speaker_names: Mapping[str, str]

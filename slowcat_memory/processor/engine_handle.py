@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -10,11 +11,15 @@ from msgspec.structs import replace
 
 from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import ConfigError, StoreError
+from slowcat_memory.engine import Memory, MemoryEngine
+from slowcat_memory.engine.availability import Availability
+from slowcat_memory.engine.supervised import SupervisedMemory
+from slowcat_memory.errors import SlowcatError
 from slowcat_memory.idle.events import MemoryEvent
 
 MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
+AVAILABILITY_EVENTS = ("on_memory_trouble", "on_memory_back")
+START_S = 5.0  # how long a pipeline's start waits for the store
 _FLUSH_S = 2.0
 _FIELDS = {  # the section and key that each override sets
     "path": ("memory", "path"),
@@ -67,7 +72,7 @@ def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]
         config: A configuration, the path of a config.toml, or None for the default one.
 
     Raises:
-        ConfigError: The configuration is wrong, or a size is negative.
+        ConfigError: The configuration is wrong, or a value is out of range.
     """
     if not isinstance(config, Config):
         config = configuration.load(Path(config).expanduser() if config else None)
@@ -76,58 +81,66 @@ def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]
         value = overrides.get(name)
         if value is None:
             continue
-        if isinstance(value, int) and value < 0:
-            raise ConfigError(f"{name} is negative", hint="0 is the least")
         old = sections.get(section, getattr(config, section))
         sections[section] = replace(old, **{field: str(value) if name == "path" else value})
-    return replace(config, **sections)
+    return configuration.check_ranges(replace(config, **sections))
 
 
 class EngineHandle:
-    """Opens an engine when it is first needed, and closes it only if it opened it.
+    """The memory of a processor: one that an application shares, or one that is opened here."""
 
-    ``engine`` is None before it is open, and if it could not be opened.
-    """
+    def __init__(self, config: Config, engine: MemoryEngine | None) -> None:
+        """Store the arguments; nothing is opened yet."""
+        self._config, self._given = config, engine
+        self._opened: SupervisedMemory | None = None
 
-    def __init__(
-        self, config: Config, engine: MemoryEngine | None, on_trouble: Callable[[StoreError], None]
-    ) -> None:
-        """Store the arguments; nothing is opened yet.
+    @property
+    def engine(self) -> MemoryEngine | None:
+        """The engine; None before it is open, and while its store cannot be opened."""
+        return self._given or (self._opened.engine if self._opened else None)
 
-        ``on_trouble`` is called on the event loop when an engine opened here cannot save.
+    async def open(self) -> MemoryEngine | SupervisedMemory:
+        """Return the memory. One that is opened here never fails: it waits for its store.
+
+        Waits for the store for a few seconds at most.
         """
-        self.engine = engine
-        self._config, self._shared, self._on_trouble = config, engine is not None, on_trouble
-
-    async def open(self) -> MemoryEngine:
-        """Return the engine, opening it if necessary.
-
-        Raises:
-            SlowcatError: The store or its files cannot be used.
-        """
-        if self.engine is None:
-            loop = asyncio.get_running_loop()
-
-            def on_trouble(error: StoreError) -> None:
-                loop.call_soon_threadsafe(self._on_trouble, error)
-
-            self.engine = await asyncio.to_thread(MemoryEngine.acquire, self._config, on_trouble)
-        return self.engine
+        if self._given is not None:
+            return self._given
+        if self._opened is None:
+            self._opened = SupervisedMemory.acquire(self._config)
+        await asyncio.to_thread(self._opened.start, START_S)
+        return self._opened
 
     async def close(self) -> None:
-        """Save, and release the engine if it was opened here.
+        """Save, and release the memory if it was opened here.
 
         Raises:
             SlowcatError: It was not saved.
         """
-        if self.engine and self._shared:
-            await asyncio.to_thread(self.engine.flush, _FLUSH_S)
-        elif self.engine:
-            await asyncio.to_thread(self.engine.release)
+        if self._given is not None:
+            await asyncio.to_thread(self._given.flush, _FLUSH_S)
+        elif self._opened is not None:
+            opened, self._opened = self._opened, None
+            await asyncio.to_thread(opened.release)
+
+
+def forward_availability(
+    availability: Availability,
+    on_trouble: Callable[[SlowcatError], None],
+    on_back: Callable[[], None],
+) -> Callable[[], None]:
+    """Call back on the conversation's event loop, which is the caller's; return what ends it."""
+    loop = asyncio.get_running_loop()
+
+    def on_loop(callback: Callable[..., None], *arguments: object) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(callback, *arguments)
+
+    return availability.subscribe(partial(on_loop, on_trouble), partial(on_loop, on_back))
 
 
 def forward_memory_events(
-    engine: MemoryEngine, scopes: Collection[str], notify: Callable[[str, MemoryEvent], None]
+    engine: Memory, scopes: Collection[str], notify: Callable[[str, MemoryEvent], None]
 ) -> Callable[[], None]:
     """Notify the application of memories that idle work creates, updates or retires.
 

@@ -19,16 +19,18 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor, F
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import instruction
-from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import SlowcatError, StoreError
+from slowcat_memory.engine import Memory, MemoryEngine
+from slowcat_memory.errors import SlowcatError
 from slowcat_memory.processor.activity import observe
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
 from slowcat_memory.processor.deps import ConversationDeps, Neighbours, find_neighbours
 from slowcat_memory.processor.engine_handle import (
+    AVAILABILITY_EVENTS,
     MEMORY_EVENTS,
     EngineHandle,
     Overrides,
+    forward_availability,
     forward_memory_events,
     frame_processor_arguments,
     load_config,
@@ -38,7 +40,7 @@ from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.locality import Locality, base_url, locate, same_server
 from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.processor.warming import Warming, rewarm_after_idle
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.injection import Visible
@@ -65,7 +67,10 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     - on_command(processor, command, outcome): a voice command was executed, or refused.
     - on_memory_created, on_memory_updated, on_memory_retired(processor, event): idle work made,
       changed or superseded a memory. The event has its id, kind, scope and job, and no text.
-    - on_memory_trouble(processor, error): memory cannot work, or cannot save; the agent continues.
+    - on_memory_trouble(processor, error): memory cannot be opened or saved, or what was damaged
+      was moved aside. ``str(error)`` is a sentence with a remedy. The agent goes on, and what is
+      said is kept until it can be saved.
+    - on_memory_back(processor): that is over; everything that waited is being saved.
 
     Example::
 
@@ -112,7 +117,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         super().__init__(**frame_processor_arguments(overrides))
         self._config = load_config(engine.config if engine else config, overrides)
         self._scope = check_scope(user_id or self._config.memory.user_id)
-        self._engine_handle = EngineHandle(self._config, engine, self._report_unsaved)
+        self._engine_handle = EngineHandle(self._config, engine)
         self._aggregators, self._neighbours = aggregators, Neighbours()
         self._audience = Audience(self._config.people, self._scope, speakers)
         self._speaker_names = {**(speakers or {}), **(speaker_names or {})}
@@ -129,7 +134,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._live: LiveConversation | None = None  # while the memory is open
         self._silence_task: asyncio.Task | None = None
         self._subscriptions: list[Callable[[], None]] = []  # each ends one
-        for event in ("on_memory_trouble", "on_record_changed", *MEMORY_EVENTS):
+        for event in (*AVAILABILITY_EVENTS, "on_record_changed", *MEMORY_EVENTS):
             self._register_event_handler(event)
         for event in ("on_memory_recalled", "on_exchange_stored", "on_command"):
             self._register_event_handler(event, sync=True)  # in tasks of ours: see ``Guard``
@@ -157,7 +162,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     @property
     def engine(self) -> MemoryEngine | None:
-        """The engine; None before the pipeline starts, and if the store could not be opened."""
+        """The engine; None before the pipeline starts, and while the store cannot be opened."""
         return self._engine_handle.engine
 
     def can_generate_metrics(self) -> bool:
@@ -195,7 +200,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         priority: float = 0.5,
         expires: datetime | None = None,
         quiet: bool = True,
-    ) -> Memory | None:
+    ) -> MemoryRecord | None:
         """Queue something for the agent to bring up once, in a later ``session_context``.
 
         Args:
@@ -271,7 +276,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     # ---------------------------------------------------------------- life
 
     async def setup(self, setup: FrameProcessorSetup) -> None:  # type: ignore[override]
-        """Open the memory and find the aggregators; without a store, the agent runs without it."""
+        """Open the memory and find the aggregators; the agent does not wait for a store."""
         await super().setup(setup)
         self._neighbours = find_neighbours(self, self._aggregators)
         self._dispatcher = FrameDispatcher(
@@ -281,7 +286,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._neighbours.llm.append_system_instruction(self._instruction)
         try:
             live = await self._begin()
-        except Exception as error:  # the agent must start without a memory
+        except Exception as error:  # of an engine that was given: the agent must start without
             logger.error(f"{self}: this agent runs without a memory: {error}")
             await self._call_event_handler("on_memory_trouble", error)
             return
@@ -292,6 +297,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def _begin(self) -> LiveConversation:
         engine = await self._engine_handle.open()
         self._guard.metrics = engine.metrics
+        self._subscriptions.append(
+            forward_availability(engine.availability, self._report_trouble, self._report_back)
+        )
         for scope in self._audience.recallable:
             await asyncio.to_thread(engine.prepare, scope)
         self._locality = await asyncio.to_thread(locate, self._neighbours.llm, self._llm_is_local)
@@ -313,7 +321,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         await self._subscribe(engine)
         return live
 
-    async def _subscribe(self, engine: MemoryEngine) -> None:
+    async def _subscribe(self, engine: Memory) -> None:
         url, other = base_url(self._neighbours.llm), engine.config.thinking.url
         if await asyncio.to_thread(same_server, url, other):
             rewarm = partial(self.rewarm, again=True)
@@ -347,9 +355,13 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._dispatcher.live = None
         await self._guard.join(_LAST_EVENTS_S)
 
-    def _report_unsaved(self, error: StoreError) -> None:
-        logger.error(f"{self}: turns wait to be saved: {error}")
+    def _report_trouble(self, error: SlowcatError) -> None:
+        logger.error(f"{self}: {error}")
         self._guard.notify("on_memory_trouble", error)
+
+    def _report_back(self) -> None:
+        logger.info(f"{self}: the memory is back")
+        self._guard.notify("on_memory_back")
 
     def _on_record_changed(self, off: bool) -> None:
         engine = self._engine_handle.engine

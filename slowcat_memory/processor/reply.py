@@ -2,6 +2,7 @@
 
 import asyncio
 
+from slowcat_memory.engine.availability import Availability
 from slowcat_memory.errors import StoreError
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.records import Turn
@@ -12,8 +13,11 @@ from slowcat_memory.store import Ack
 class Replies:
     """Tracks one pending reply at a time. Use it on the event loop."""
 
-    def __init__(self, conversation: Conversation, guard: Guard) -> None:
+    def __init__(
+        self, conversation: Conversation, guard: Guard, availability: Availability
+    ) -> None:
         self._conversation, self._guard = conversation, guard
+        self._availability = availability
         self._done = asyncio.Event()
         self._done.set()
         self._interrupted = False
@@ -52,6 +56,9 @@ class Replies:
         try:
             await asyncio.wrap_future(ack.future)
         except StoreError as error:
-            await self._guard.call("on_memory_trouble", error)
-        else:
-            await self._guard.call("on_exchange_stored", user_turn, ack.event)
+            if self._availability.trouble is None:  # else it is reported, once for all turns
+                await self._guard.call("on_memory_trouble", error)
+            return
+        asked = ack.logged(user_turn) if user_turn else None
+        said = ack.logged(ack.event) if isinstance(ack.event, Turn) else ack.event
+        await self._guard.call("on_exchange_stored", asked, said)

@@ -5,11 +5,12 @@ To find a record by its content, see ``index``.
 """
 
 from slowcat_memory.store.care.health import BadIndex, Health
+from slowcat_memory.store.care.probe import check_writable
 from slowcat_memory.store.care.restore import Restored, restore
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.store import Store
-from slowcat_memory.store.writer.write_queue import Ack
+from slowcat_memory.store.writer.write_queue import Ack, new_future
 
 __all__ = [
     "Ack",
@@ -20,5 +21,7 @@ __all__ = [
     "Snapshot",
     "Store",
     "StoreOptions",
+    "check_writable",
+    "new_future",
     "restore",
 ]

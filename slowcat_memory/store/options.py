@@ -37,20 +37,20 @@ class StoreOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         map_size_gib: Address space to reserve, in GiB. The file grows as needed; growing the map
             beyond this makes readers wait for a moment. 32-bit machines take 512 MiB at most.
         queue_limit: How many events may wait to be saved; beyond it derived work is shed, then
-            events are refused.
+            the oldest events are dropped and counted.
         batch_limit: How many of them share one transaction.
     """
 
     durability: Durability = "full"
-    ledger_keep: Annotated[int, Meta(ge=0)] = 1000
-    runs_keep: Annotated[int, Meta(ge=0)] = 1000
-    backups_keep: Annotated[int, Meta(ge=1)] = 7
-    min_free_mb: Annotated[int, Meta(ge=0)] = 200
+    ledger_keep: Annotated[int, Meta(ge=0, le=1_000_000)] = 1000
+    runs_keep: Annotated[int, Meta(ge=0, le=1_000_000)] = 1000
+    backups_keep: Annotated[int, Meta(ge=1, le=10_000)] = 7
+    min_free_mb: Annotated[int, Meta(ge=0, le=1 << 24)] = 200
     allow_unsafe_fs: bool = False
 
     map_size_gib: Annotated[float, Meta(gt=0.0, le=1024.0)] = 8.0
-    queue_limit: Annotated[int, Meta(ge=1)] = 10_000
-    batch_limit: Annotated[int, Meta(ge=1)] = 256
+    queue_limit: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
+    batch_limit: Annotated[int, Meta(ge=1, le=100_000)] = 256
 
 
 class OpenReport(Struct, frozen=True, kw_only=True):

@@ -71,6 +71,7 @@ class Store:
         opened: "opening.Opened",
         options: StoreOptions,
         on_trouble: OnTrouble,
+        on_back: Callable[[], None],
         now: Callable[[], datetime],
         metrics: Metrics,
     ) -> None:
@@ -91,7 +92,7 @@ class Store:
         self._tier_mover = TierMover(self._env, self._write_derived, self._cache)
         self._writer: Writer | None = None
         if not self.readonly:
-            self._writer = Writer(self._env, self._queue, options, on_trouble, metrics)
+            self._writer = Writer(self._env, self._queue, options, on_trouble, on_back, metrics)
         locks.register(self)
 
     @classmethod
@@ -102,6 +103,7 @@ class Store:
         readonly: bool = False,
         options: StoreOptions = StoreOptions(),
         on_trouble: OnTrouble | None = None,
+        on_back: Callable[[], None] | None = None,
         now: Callable[[], datetime] = utc_now,
         metrics: Metrics | None = None,
     ) -> "Store":
@@ -112,6 +114,7 @@ class Store:
         Args:
             readonly: Creates nothing, and works beside a writer.
             on_trouble: Called on the writer thread, once each time that the disk begins to refuse.
+            on_back: Called on it, once the disk accepts again.
 
         Raises:
             StoreBusyError: Another process has it open for writing.
@@ -121,7 +124,14 @@ class Store:
         """
         prepare = opening.to_read if readonly else opening.to_write
         opened = prepare(Path(path).absolute(), options, now)
-        return cls(opened, options, on_trouble or (lambda error: None), now, metrics or Metrics())
+        return cls(
+            opened,
+            options,
+            on_trouble or (lambda error: None),
+            on_back or (lambda: None),
+            now,
+            metrics or Metrics(),
+        )
 
     # ------------------------------------------------------------------- write
 

@@ -10,10 +10,11 @@ import pytest
 from loguru import logger
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import ConfigError, StoreError
+from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.forecast import Forecast
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.processors import logged
 
 WAIT_S = 10.0
 Open = Callable[..., MemoryEngine]
@@ -114,10 +115,24 @@ def test_idle_without_an_llm_the_log_says_once_how_to_have_one(opened: Open) -> 
     assert engine.search("Lisbon", "anna").hits
 
 
-def test_idle_a_url_that_is_none_is_told_at_once(opened: Open) -> None:
-    with pytest.raises(ConfigError):
-        opened(thinking={"url": "not a url"})
-    assert thinking() == []
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("not a url", "not an http URL"),
+        ("http://203.0.113.7/v1", "is not this machine"),
+        ("http://127.0.0.1:notaport/v1", "not a URL"),
+        ("http://no-such-host.invalid/v1", ""),
+    ],
+)
+def test_idle_a_url_that_cannot_be_used_costs_the_llm_and_no_memory(
+    opened: Open, url: str, why: str
+) -> None:
+    with logged("WARNING") as lines:
+        engine = opened(thinking={"url": url})
+        say(engine, 5)
+        engine.drain()
+    assert engine.search("Lisbon", "anna").hits
+    assert sum("without an LLM" in line and why in line for line in lines) == bool(why)
 
 
 def test_idle_progress_is_told(opened: Open) -> None:

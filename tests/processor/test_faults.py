@@ -13,7 +13,14 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.core.text.normalize import KEEP_CHARS
-from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreFullError
+from slowcat_memory.errors import (
+    StoreBusyError,
+    StoreClosedError,
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+)
+from slowcat_memory.processor import engine_handle
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Ack, Store
@@ -170,9 +177,7 @@ def test_faults_processor_engine_that_is_closed_leaves_the_agent_without_memory(
     assert isinstance(troubles[0], StoreClosedError | RuntimeError)
 
 
-def test_faults_processor_index_that_cannot_load_leaves_the_agent_without_memory(
-    config, monkeypatch
-):
+def test_faults_processor_index_that_cannot_load_costs_recall_and_no_word(config, monkeypatch):
     def load(*_):
         raise MemoryError
 
@@ -180,21 +185,24 @@ def test_faults_processor_index_that_cannot_load_leaves_the_agent_without_memory
     troubles = Troubles()
     processor = troubles.of(memory(config))
     down, up = through(processor, LLMContextFrame(LLMContext(messages=[user("hello")])))
-    assert len(down) == 1 and not up and isinstance(troubles[0], MemoryError)
+    assert len(down) == 1
+    assert "memories of user cannot be recalled: MemoryError" in str(troubles[0])
     monkeypatch.undo()
-    with engine_of(config):  # it was let go
-        pass
+    assert ("User", "hello") in said(config)
 
 
-def test_faults_processor_damaged_store_starts_anew_and_the_agent_remembers(config):
+def test_faults_processor_damaged_store_starts_anew_and_the_agent_remembers(config, monkeypatch):
+    monkeypatch.setattr(engine_handle, "START_S", 60.0)
     remember(config, MAX)
     (data,) = config.folder.rglob("data.mdb")
     data.write_bytes(b"damaged" * 4096)
     troubles = Troubles()
     processor = troubles.of(memory(config))
     down, _ = through(processor, LLMContextFrame(LLMContext(messages=[user("hello")])))
-    assert len(down) == 1 and not troubles
+    assert len(down) == 1
     assert ("User", "hello") in said(config)
+    (aside,) = troubles
+    assert isinstance(aside, StoreDamagedError) and str(config.folder / "corrupt-") in str(aside)
 
 
 def test_faults_processor_whole_pipeline_answers_without_a_memory(config):

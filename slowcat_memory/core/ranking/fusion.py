@@ -70,7 +70,7 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     session: Weight = 0.18
     rerank: Annotated[int, Meta(ge=0, le=1000)] = 20
     smoothing: Share = 0.3
-    smooth_below_words: Annotated[float, Meta(ge=0)] = 40.0
+    smooth_below_words: Annotated[float, Meta(ge=0, le=1_000_000)] = 40.0
     duplicate: Annotated[float, Meta(ge=0, le=2)] = 0.8
 
     def weights(self, keyed: float = 0.0) -> dict[str, float]:

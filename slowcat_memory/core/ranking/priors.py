@@ -34,7 +34,7 @@ class RankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     importance: Bonus = 0.10
     recency: Bonus = 0.12
-    half_life_days: Annotated[float, Meta(ge=0)] = 30.0
+    half_life_days: Annotated[float, Meta(ge=0, le=36_500)] = 30.0
     pinned: Bonus = 0.20
     named: Bonus = 0.40
     when: Bonus = 0.24

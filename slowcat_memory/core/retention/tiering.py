@@ -57,8 +57,8 @@ class TierOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         level: Level of zstd, 1 to 19; 19 takes six times as long as 12 and saves 3 percent more.
     """
 
-    warm: Annotated[int, Meta(ge=0)] = WARM.size or 0
-    block_exchanges: Annotated[int, Meta(ge=1)] = COLD.exchanges
+    warm: Annotated[int, Meta(ge=0, le=1_000_000_000)] = WARM.size or 0
+    block_exchanges: Annotated[int, Meta(ge=1, le=10_000)] = COLD.exchanges
     block_bytes: Annotated[int, Meta(ge=1, le=1 << 20)] = 8192
     level: Annotated[int, Meta(ge=1, le=19)] = 12
 

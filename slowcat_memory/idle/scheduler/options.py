@@ -36,7 +36,7 @@ class IdleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     lost_s: Annotated[float, Meta(ge=1, le=3600)] = 60.0
     from_hour: Annotated[int, Meta(ge=0, le=23)] = 0
     to_hour: Annotated[int, Meta(ge=0, le=24)] = 0
-    tokens_per_hour: Annotated[int, Meta(ge=0)] = 0
+    tokens_per_hour: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
     on_battery: bool = False
     rest_s: Annotated[float, Meta(gt=0, le=3600)] = 2.0
     step_s: Annotated[float, Meta(gt=0, le=86_400)] = 300.0

@@ -49,9 +49,9 @@ class CommandOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """
 
     enabled: bool = True
-    undo_s: Annotated[float, Meta(ge=0)] = 300.0
-    wait_s: Annotated[float, Meta(gt=0)] = 1.0
-    tell: Annotated[int, Meta(ge=1)] = 5
+    undo_s: Annotated[float, Meta(ge=0, le=2_592_000)] = 300.0
+    wait_s: Annotated[float, Meta(gt=0, le=60)] = 1.0
+    tell: Annotated[int, Meta(ge=1, le=100)] = 5
 
 
 class CommandContext(Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ class PeopleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     scopes: Literal["one", "each"] = "one"
     household: str = ""
     guest: str = "guest"
-    guest_hours: Annotated[float, Meta(ge=0)] = 24.0
+    guest_hours: Annotated[float, Meta(ge=0, le=87_600)] = 24.0
     strip_on_change: bool = True
 
 

@@ -35,8 +35,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             resumes.
     """
 
-    silence_s: Annotated[float, Meta(gt=0)] = 300.0
-    resume_grace_s: Annotated[float, Meta(ge=0)] = 300.0
+    silence_s: Annotated[float, Meta(gt=0, le=86_400)] = 300.0
+    resume_grace_s: Annotated[float, Meta(ge=0, le=86_400)] = 300.0
 
 
 class SessionTracker:

@@ -13,6 +13,7 @@ import numpy as np
 from loguru import logger
 
 from slowcat_memory import providers
+from slowcat_memory.errors import SlowcatError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import (
     DocumentEmbedder,
@@ -87,9 +88,7 @@ class Embedding:
     ) -> None:
         """Open the model if it is available, or use ``given`` for everything.
 
-        Raises:
-            ConfigError: The endpoint is configured wrongly.
-            EndpointRefusedError: The endpoint is not on this machine.
+        A model or an endpoint that cannot be used costs the vectors, and one warning.
         """
         self._options, self._cache_size, self._clock = options, cache_size, clock
         self._metrics, self._given = metrics, given
@@ -121,13 +120,30 @@ class Embedding:
                 state="ready", source=embedder.name, key=embedder.key, dim=embedder.dim
             )
         else:
-            embedder, self.report = providers.open_query_embedder(self._options)
+            embedder, self.report = self._open_configured()
         if embedder is not None:
             self.embedder = embedder
             encode = self._encoder(embedder)
             self._cached = functools.lru_cache(self._cache_size)(encode)
             self.query = GuardedEmbed(self._cached, self._clock, self._failed)
             self.passing = GuardedEmbed(encode, self._clock, self._failed)
+
+    def _open_configured(self) -> tuple[QueryEmbedder | None, EmbedderReport]:
+        try:
+            embedder, report = providers.open_query_embedder(self._options)
+        except Exception as error:  # of a URL, a model's files, or a library that reads them
+            known = isinstance(error, SlowcatError)
+            what = error.message if isinstance(error, SlowcatError) else type(error).__name__
+            hint = error.hint if isinstance(error, SlowcatError) else ""
+            embedder = None
+            report = EmbedderReport(
+                state="missing",
+                source=what if known else f"{self._options.model} cannot be opened: {what}",
+                hint=hint or "slowcat-memory doctor says what is wrong",
+            )
+        if report.state == "missing":
+            logger.warning(f"memory: search is by words alone: {report.source}. {report.hint}")
+        return embedder, report
 
     def _encoder(self, embedder: QueryEmbedder) -> Callable[[str], Encoded]:
         if self.token_key:

@@ -29,7 +29,7 @@ MOST_VISIBLE = 50
 
 
 Stage = Literal["full", "lexical", "tail", "none", "skipped"]
-Milliseconds = Annotated[float, Meta(ge=0)]
+Milliseconds = Annotated[float, Meta(ge=0, le=3_600_000)]
 Probability = Annotated[float, Meta(ge=0, le=1)]
 
 

@@ -28,8 +28,10 @@ POLL_S = 0.01  # between two tries for the folder's lock
 class WriterLock:
     """The right to write to a store, held by at most one process."""
 
-    def __init__(self, path: Path, now: datetime) -> None:
+    def __init__(self, path: Path, now: datetime | None) -> None:
         """Acquire it without waiting; the file then names this process, program and time.
+
+        ``now`` None leaves the file as it is: the lock is only tried.
 
         Raises:
             StoreBusyError: Another writer has it; names its process.
@@ -38,10 +40,14 @@ class WriterLock:
         self._fd: int | None = os.open(path / WRITER, flags, 0o600)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if now is not None:
+                self._sign(self._fd, now)
         except BlockingIOError:
-            os.close(self._fd)
+            self.release()
             raise _busy(path) from None
-        self._sign(self._fd, now)
+        except BaseException:  # a full disk: this process must not keep the lock
+            self.release()
+            raise
 
     def _sign(self, fd: int, now: datetime) -> None:
         holder = {"pid": os.getpid(), "program": sys.argv[0], "since": now.isoformat()}
@@ -125,8 +131,10 @@ def mark_running(path: Path, now: datetime) -> None:
         fd = create(path / RUNNING)
     except FileExistsError:
         return
-    os.write(fd, now.isoformat().encode())
-    os.close(fd)
+    try:
+        os.write(fd, now.isoformat().encode())
+    finally:
+        os.close(fd)
     sync_dir(path)
 
 

@@ -1,7 +1,8 @@
 """The bounded, ordered queue of writes to be saved, and their receipts.
 
 The voice path queues its events here: they are numbered and queued under one short lock, with no
-I/O and no encoding. When the queue is full, derived writes are shed before events are refused.
+I/O and no encoding. When the queue is full, derived writes are shed first; then what is said live
+replaces the oldest event, and bulk writes are refused.
 """
 
 import threading
@@ -73,6 +74,10 @@ class Ack:
         """The event's position in the log, 0 for other writes."""
         return self.event.id if self.event else 0
 
+    def logged(self, turn: Turn) -> Turn:
+        """Return a turn that was accepted before, with its id in the log."""
+        return turn
+
     def done(self) -> bool:
         return self.future.done()
 
@@ -132,7 +137,7 @@ class WriteQueue:
         self._waiting = 0
         self._derived = 0
         self._closed = False
-        self.shed = 0
+        self.shed = self.dropped = 0  # derived writes, and events, that made room
 
     # ------------------------------------------------------------------- callers' side
 
@@ -142,15 +147,16 @@ class WriteQueue:
         """Number events, in order, and queue them as one write; the receipts share one future.
 
         A negative ``reply_to`` counts back from the turn within this call. ``change`` makes the
-        write of the numbered events. ``quiet`` lets the writer sleep until ``wake_writer``, or
-        until anything else is queued.
+        write of the numbered events. ``quiet`` is for what is said live: the writer sleeps until
+        ``wake_writer``, or until anything else is queued, and when the queue is full the oldest
+        event makes room.
 
         Raises:
-            StoreFullError: Too many events wait, and nothing derived could be shed.
+            StoreFullError: Too many events wait, and nothing could make room.
             StoreClosedError: The store is closed.
         """
         with self._changed:
-            self._admit_event()
+            self._admit_event(live=quiet)
             first = self._next_id
             numbered = tuple(_numbered(event, first + i) for i, event in enumerate(events))
             self._next_id += len(numbered)
@@ -180,10 +186,12 @@ class WriteQueue:
             return False
         return True
 
-    def _admit_event(self) -> None:
+    def _admit_event(self, *, live: bool) -> None:
         self._check_open()
         while self._waiting >= self._limit and self._derived:
             self._shed_one()
+        if live and self._waiting >= self._limit:
+            self._drop_oldest()
         if self._waiting >= self._limit:
             raise _full(self._waiting)
 
@@ -200,6 +208,15 @@ class WriteQueue:
         self._derived -= 1
         self.shed += 1
         item.future.set_exception(_full(self._waiting))
+
+    def _drop_oldest(self) -> None:
+        """Drop the oldest event that was said live. Its future's callbacks run with the lock held."""
+        oldest = next((item for item in self._queue if _is_live(item)), None)
+        if oldest is not None:
+            self._queue.remove(oldest)
+            self._waiting -= oldest.weight
+            self.dropped += 1
+            oldest.future.set_exception(_full(self._waiting))
 
     def _push(self, item: Item, *, quiet: bool = False) -> None:
         self._queue.append(item)
@@ -284,13 +301,17 @@ class WriteQueue:
             self._changed.notify_all()
 
     def abandon(self, error: StoreError) -> int:
-        """Fail all queued items with an error; return how many events were lost."""
+        """Fail all queued items; return how many events are lost, those dropped before included."""
         with self._changed:
             items, self._queue = list(self._queue), deque()
             self._waiting = self._derived = 0
         for item in items:
             item.future.set_exception(error)
-        return sum(item.weight for item in items if not item.derived)
+        return self.dropped + sum(item.weight for item in items if not item.derived)
+
+
+def _is_live(item: Item) -> bool:
+    return isinstance(item, Write) and not item.derived and item.weight == 1
 
 
 def _nothing(tx: Transaction) -> None:

@@ -23,7 +23,7 @@ from slowcat_memory.store.writer.write_queue import Call, Item, Write, WriteQueu
 
 T = TypeVar("T")
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0  # between retries while the disk refuses
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between retries while the disk refuses
 READER_CHECK_EVERY_S = 3600.0
 
 
@@ -36,16 +36,18 @@ class Writer:
         queue: WriteQueue,
         options: StoreOptions,
         on_trouble: Callable[[StoreError], None],
+        on_back: Callable[[], None],
         metrics: Metrics,
     ) -> None:
         """Start the thread; nothing else may write to ``env``.
 
-        ``on_trouble`` is called on it, once each time that the disk begins to refuse.
+        ``on_trouble`` is called on it, once each time that the disk begins to refuse, ``on_back``
+        once it accepts again.
         """
         self._env = env
         self._queue = queue
         self._options = options
-        self._on_trouble = on_trouble
+        self._on_trouble, self._on_back = on_trouble, on_back
         self._metrics = metrics
         self._pause = 0.0
         self._next_reader_check = time.monotonic() + READER_CHECK_EVERY_S
@@ -110,8 +112,8 @@ class Writer:
         except (lmdb.Error, StoreError) as error:
             self._retry_later(batch, error)
         else:
-            self._pause = 0.0
             self._settle(batch, failed)
+            self._end_trouble()
 
     def _commit(self, batch: list[Write]) -> dict[int, Exception]:
         """Write a batch in one transaction; return the errors of failed writes by position."""
@@ -188,6 +190,16 @@ class Writer:
             self._on_trouble(error)
         except Exception:
             logger.exception("on_trouble failed")
+
+    def _end_trouble(self) -> None:
+        if not self._pause:
+            return
+        self._pause = 0.0
+        logger.info("the store can save again")
+        try:
+            self._on_back()
+        except Exception:
+            logger.exception("on_back failed")
 
 
 def closed_error() -> StoreClosedError:
