@@ -5,8 +5,8 @@ imported on first use: child processes need none of them, and the command line n
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # not from typing: with ``python -m`` that might be the working directory's
 if TYPE_CHECKING:
     from slowcat_memory.config import Config, load
     from slowcat_memory.engine import MemoryEngine
@@ -40,7 +40,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -8,6 +8,10 @@ import sys
 
 
 def main() -> None:
+    """Run the command; nothing in the working directory is imported."""
+    from slowcat_memory.child_process import import_path
+
+    sys.path[:] = import_path()
     from slowcat_memory.cli.app import app
 
     app(sys.argv[1:], prog_name="slowcat-memory")

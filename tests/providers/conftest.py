@@ -1,5 +1,4 @@
 import importlib.util
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,8 +66,6 @@ def sentence(options: EmbedderOptions) -> Iterator[SentenceEmbedder]:
 
 
 @pytest.fixture
-def fake_child(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The module that plays the document child; the model's name says how."""
-    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
-    monkeypatch.setenv("PYTHONPATH", path)
-    return "tests.support.fake_document_child"
+def fake_child() -> str:
+    """The program that plays the document child; the model's name selects its behaviour."""
+    return str(Path(__file__).parents[1] / "support" / "fake_document_child.py")

@@ -32,7 +32,7 @@ def tokens(texts: list[str]) -> list[np.ndarray]:
 
 def main(way: str) -> None:
     replies = become_child()
-    print("a library prints")
+    print("a library prints", flush=True)
     os.system("echo a library of C prints")
     if way == "dies-at-start":
         sys.exit("no room for the weights")

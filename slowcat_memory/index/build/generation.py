@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import uuid
@@ -22,6 +21,7 @@ from typing import IO, TypeVar
 
 import msgspec
 
+from slowcat_memory.child_process import python_command
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.vectors.sealed_vectors import VECTORS
 from slowcat_memory.records import IndexFile, Manifest
@@ -62,7 +62,7 @@ class Build:
                 folder.mkdir(mode=0o700, exist_ok=True)
             temporary.mkdir(mode=0o700)
             with tempfile.TemporaryFile() as errors:
-                self._run(["-m", module, str(temporary), *arguments], errors)
+                self._run(module, [str(temporary), *arguments], errors)
             outcome = msgspec.msgpack.decode((temporary / OUTCOME).read_bytes(), type=kind)
             generation = uuid.uuid4().hex
             os.rename(temporary / BUILT, root / generation)
@@ -73,12 +73,12 @@ class Build:
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
-    def _run(self, command: Sequence[str], errors: IO[bytes]) -> None:
+    def _run(self, module: str, arguments: Sequence[str], errors: IO[bytes]) -> None:
         with self._lock:
             if self._stopped:
                 raise _failed("it was stopped")
             self._child = child = subprocess.Popen(
-                [sys.executable, *command],
+                python_command(module, *arguments),
                 stdin=subprocess.PIPE,  # never written to; it closes when this process ends
                 stdout=subprocess.DEVNULL,
                 stderr=errors,

@@ -3,11 +3,11 @@
 import signal
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 from loguru import logger
 
+from slowcat_memory.child_process import python_command
 from slowcat_memory.errors import StoreTooNewError
 from slowcat_memory.store.disk import canary
 
@@ -43,12 +43,9 @@ def run_canary(*args: str, seconds: float) -> bool | None:
 
     Returns True when all is well, False on damage, None when it could not run.
     """
-    if not sys.executable or getattr(sys, "frozen", False):
-        return None
-    command = [sys.executable, "-I", canary.__file__, *args]
     try:
         done = subprocess.run(
-            command,
+            python_command(canary.__file__, *args),
             timeout=seconds,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -1,5 +1,3 @@
-import os
-import sys
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -171,15 +169,13 @@ def test_generation_a_sweep_leaves_what_is_in_use(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
-    """Writes a program for a child process; returns its module's name."""
-    folder = tmp_path / "programs"
-    folder.mkdir()
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *sys.path]))
+def child(tmp_path: Path) -> Callable[[str], str]:
+    """Writes a program for a child process; returns its path."""
+    path = tmp_path / "program.py"
 
     def write(program: str) -> str:
-        (folder / "program.py").write_text(program)
-        return "program"
+        path.write_text(program)
+        return str(path)
 
     return write
 

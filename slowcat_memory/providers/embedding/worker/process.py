@@ -16,21 +16,17 @@ then each ``Request`` has one reply, ``Vectors`` or a ``Fault``.
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
+from slowcat_memory.child_process import python_command
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
 
 NICENESS = 10  # a child gets about a tenth of a contended core
 
-_ROOT = Path(__file__).resolve().parents[4]  # the folder that holds slowcat_memory
-_START = (
-    "import runpy, sys; sys.path.append({root!r}); runpy.run_module({module!r}, {{}}, '__main__')"
-)
 _STDERR_TAIL = 2000  # bytes
 
 
@@ -38,12 +34,10 @@ def spawn(module: str, *args: str, stderr: IO[Any], stdin: int) -> subprocess.Po
     """Start a module of this package as a child process; its standard output is a pipe.
 
     The child has its own process group, so that Ctrl-C in a terminal reaches only the parent (not
-    its own session: Linux may apply niceness within a session only). It does not import from the
-    working directory.
+    its own session: Linux may apply niceness within a session only).
     """
-    start = _START.format(root=str(_ROOT), module=module)
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", start, *args],
+        python_command(module, *args),
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=stderr,
