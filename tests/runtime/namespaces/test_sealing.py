@@ -1,7 +1,5 @@
 import hashlib
 import json
-import os
-import sys
 import threading
 from pathlib import Path
 
@@ -27,12 +25,11 @@ from tests.support.namespace_scene import (
 @pytest.fixture
 def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """The child runs something before its own program."""
-    folder = tmp_path / "programs"
-    folder.mkdir()
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *sys.path]))
-    program = f"{request.param}\nfrom slowcat_memory.runtime.namespaces.sealing import main\nmain()"
-    (folder / "program.py").write_text(program)
-    monkeypatch.setattr(sealing, "CHILD", "program")
+    path = tmp_path / "program.py"
+    path.write_text(
+        f"{request.param}\nfrom slowcat_memory.runtime.namespaces.sealing import main\nmain()"
+    )
+    monkeypatch.setattr(sealing, "CHILD", str(path))
 
 
 SMALL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"

@@ -191,7 +191,7 @@ embedder.encode(["a"])
 print(embedder._process.pid, flush=True)
 time.sleep(60)
 """
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, os.environ["PYTHONPATH"]])}
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     parent = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=env
     )
