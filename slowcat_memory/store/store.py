@@ -102,6 +102,11 @@ class Store:
         """
         return self._env.path
 
+    @property
+    def folder_id(self) -> tuple[int, int]:
+        """Device and inode of its folder."""
+        return self._env.folder.id
+
     @classmethod
     def open(
         cls,
