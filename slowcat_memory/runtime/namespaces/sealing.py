@@ -139,9 +139,7 @@ class LiveIndex:
     def _reseal(self) -> None:
         if not self._store.flush(FLUSH_S):
             raise IndexDamagedError("the index is not rebuilt while turns wait to be saved")
-        order = replace(
-            self._order, store=str(self._store.path), folder=self._store.folder_id
-        )
+        order = replace(self._order, store=str(self._store.path), folder=self._store.folder_id)
         manifest = seal(self._build, self._root, order)
         try:
             self._swap(manifest)

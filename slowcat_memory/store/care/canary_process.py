@@ -15,6 +15,7 @@ from slowcat_memory.child_process import python_command
 from slowcat_memory.errors import StoreError, StoreFullError, StoreTooNewError
 from slowcat_memory.store.care import page_check, salvage
 from slowcat_memory.store.disk import canary
+from slowcat_memory.store.disk.folder import DATA
 from slowcat_memory.store.disk.page_reader import PageReader
 
 FATAL_SIGNALS = {signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
@@ -32,7 +33,21 @@ def is_whole(file: Path) -> bool:
     """
     if not file.stat().st_size:
         return False
-    code = _run(canary.__file__, "check", str(file), seconds=_patience(file))
+    return _judge("check", file, file)
+
+
+def reads_whole(folder: Path) -> bool:
+    """Return whether every record is whole of a store that another process may be writing.
+
+    Raises:
+        StoreTooNewError: A newer version of this package wrote it.
+        OSError: It cannot be opened.
+    """
+    return _judge("read", folder, folder / DATA)
+
+
+def _judge(command: str, target: Path, file: Path) -> bool:
+    code = _run(canary.__file__, command, str(target), seconds=_patience(file))
     if code is None or code not in (canary.WHOLE, canary.DAMAGED, canary.NEWER, *FATAL_SIGNALS):
         logger.warning("no other process could check {}; its pages are read instead", file)
         code = page_check.check(file)

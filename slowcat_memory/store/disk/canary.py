@@ -5,7 +5,8 @@ doubtful file itself. To start fast, the script imports only ``envelope``, the f
 
 Usage::
 
-    python canary.py check FILE        exit 0: every record is whole
+    python canary.py check FILE        exit 0: every record is whole; no writer has the file
+    python canary.py read FOLDER       the same beside a writer
 """
 
 import errno
@@ -63,6 +64,19 @@ def check(file: str) -> int:
     """
     env = _open(file)
     handles = _handles(env)
+    code = _read(env, handles)
+    if code == WHOLE and handles:
+        _try_write(env, handles["meta"])
+    return code
+
+
+def read(folder: str) -> int:
+    """Read every record and compare the row counts, beside a writer; return the exit code."""
+    env = lmdb.open(folder, readonly=True, max_dbs=MAX_TABLES, lib_version=0)
+    return _read(env, _handles(env))
+
+
+def _read(env: lmdb.Environment, handles: "dict[str, lmdb._Database]") -> int:
     if not handles:
         return WHOLE  # not even the tables were made
     with env.begin() as txn:
@@ -76,10 +90,7 @@ def check(file: str) -> int:
     if counts is None or None in rows.values():
         return DAMAGED
     expected = json.loads(counts[HEADER.size :])
-    if any(rows.get(name) != count for name, count in expected.items()):
-        return DAMAGED
-    _try_write(env, handles["meta"])
-    return WHOLE
+    return DAMAGED if any(rows.get(name) != count for name, count in expected.items()) else WHOLE
 
 
 def _handles(env: lmdb.Environment) -> "dict[str, lmdb._Database]":
@@ -105,9 +116,9 @@ def _try_write(env: lmdb.Environment, meta: "lmdb._Database") -> None:
 
 
 def main(args: list[str]) -> int:
-    _, file = args
+    command, path = args
     try:
-        return check(file)
+        return check(path) if command == "check" else read(path)
     except MemoryError:
         return UNKNOWN
     except lmdb.Error as error:

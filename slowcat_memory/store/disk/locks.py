@@ -153,6 +153,12 @@ def unmark_running(path: Path) -> None:
     (path / RUNNING).unlink(missing_ok=True)
 
 
+def distrust(path: Path) -> None:
+    """Have the next open check the data file, although it was closed cleanly."""
+    with suppress(OSError):
+        (path / CLOSED).unlink(missing_ok=True)
+
+
 def is_as_closed(path: Path) -> bool:
     """Return whether the data file was closed cleanly and not written since."""
     try:
