@@ -29,7 +29,7 @@ import lmdb
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.store.care.row_kinds import Known, identify
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.envelope import MAX_TABLES, intact
+from slowcat_memory.store.disk.envelope import MAX_TABLES, intact, trim_to_record
 from slowcat_memory.store.disk.page_reader import (
     FREE,
     UNSEEN,
@@ -52,6 +52,7 @@ SALVAGED = (
 WITHOUT_PROOF = ("log", "warm", "cold", "dictionaries", "memories", "cursors", "commands")
 NUMBERED = ("log", "places", "warm", "cold", "dictionaries", "ledger", "commands", "runs")
 COUNTERS = (EPOCH, NEXT_ID, LAST_CHANGE, LAST_RUN)
+MOST_TRIES = 20_000  # of a key for a large value without one; about half a millisecond each
 BATCH = 2000  # rows in one transaction
 DONE, FULL, REFUSED = 0, 3, 4  # exit codes; 1 is Python's own
 
@@ -104,6 +105,7 @@ class _Salvage:
         if self._broken or not self._pages.free_known:
             self._copy_unreached()
         self._choose_meta()
+        self._copy_large_values()
         self._copy_earlier_turns()
         self._drop_forgotten()
 
@@ -213,6 +215,39 @@ class _Salvage:
             and (known.record.id in self._live or known.record.id >= first_new)
         ]
         self._put("log", [row for row in found if not self._is_there("places", row[0])])
+
+    def _copy_large_values(self) -> None:
+        """Copy large records whose leaf is lost: what an index names tells their keys.
+
+        Only turns and blocks; each is proven by its checksum under the key that is missed.
+        """
+        missed = self._missed()
+        tries = MOST_TRIES
+        for value, least in self._pages.large_values() if missed else ():
+            for key, found in list(missed.items()):
+                tries -= 1
+                if tries > 0 and (record := trim_to_record(key, value, least)):
+                    known = identify(key, record)
+                    if known and known.table in found:
+                        self._put(known.table, [(key, record)])
+                        del missed[key]
+                        break
+
+    def _missed(self) -> dict[bytes, tuple[str, ...]]:
+        """Return the keys of turns and blocks that an index names and that are not there."""
+        with self._out.begin() as txn:
+
+            def has(table: str, key: bytes) -> bool:
+                return txn.get(key, db=self._tables[table]) is not None
+
+            ids = map(keys.id_key, self._live)
+            missed = {key: ("log",) for key in ids if not (has("log", key) or has("places", key))}
+            places = [identify(*row) for row in txn.cursor(self._tables["places"])]
+            blocks = {keys.id_key(one.record) for one in places if one and one.table == "places"}
+            lost = {key for key in blocks if not (has("warm", key) or has("cold", key))}
+        return {key: (*missed.get(key, ()), "warm", "cold") for key in lost} | {
+            key: tables for key, tables in missed.items() if key not in lost
+        }
 
     def _is_there(self, table: str, key: bytes) -> bool:
         with self._out.begin() as txn:

@@ -178,6 +178,18 @@ class PageReader:
         value = self._bytes(number * self.page_size + PAGE_HEADER, size)
         return value if len(value) == size else None
 
+    def run_length(self, page: bytes) -> int:
+        """Return the number of overflow pages that the first one of them declares."""
+        _, _, _, low, high = _HEADER.unpack_from(page)
+        count = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
+        return min(max(count, 1), MAX_VALUE // self.page_size)
+
+    def run(self, number: int, count: int) -> tuple[bytes, int]:
+        """Return the content of overflow pages, and the least length of a value that needs them."""
+        size = count * self.page_size - PAGE_HEADER
+        value = self._bytes(number * self.page_size + PAGE_HEADER, size)
+        return value, max(size - self.page_size, 0)
+
     def overflow_runs(self, page: bytes) -> Iterator[range]:
         """Yield the overflow pages of each large value of a leaf."""
         for at in self._offsets(page):
@@ -260,6 +272,21 @@ class PageMap:
                 page = self._reader.page(number)
                 if self._reader.flags(page, number) == LEAF:
                     yield number, page
+
+    def large_values(self) -> Iterator[tuple[bytes, int]]:
+        """Yield the content of overflow pages that are not reached, and its least length in bytes.
+
+        Its real length is in the lost leaf; the rest of the last page is not part of it.
+        """
+        number = 2
+        while number < len(self._states):
+            run = 1
+            if self._states[number] == UNSEEN:
+                page = self._reader.page(number)
+                if self._reader.flags(page, number) == OVERFLOW:
+                    run = self._reader.run_length(page)
+                    yield self._reader.run(number, run)
+            number += run
 
 
 def _page_numbers(value: bytes) -> list[int]:
