@@ -236,6 +236,7 @@ def test_salvage_a_voice_command_that_hides_something_is_kept(store: Store, path
 def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store: Store, path: Path) -> None:
     for n in range(1, 401):
         store.append(turn(n))  # long, and not to be compressed well
+    store.flush()
     while not store.age("anna", hot=50, options=TierOptions(warm=100)).done:
         pass
     store.flush()
