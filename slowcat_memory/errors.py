@@ -10,6 +10,7 @@
     │   ├── StoreUnsafeError     its folder: not writable, another user's, a network file system
     │   ├── StoreTooNewError     written by a newer version
     │   ├── StoreDamagedError    does not read back what was written
+    │   ├── StoreGoneError       its folder or file was deleted or replaced while it was open
     │   ├── StoreFullError       no space: disk full, or too much waits to be written
     │   └── StoreClosedError     used after close, or after fork
     ├── IndexDamagedError        an index file; it is rebuilt from the log
@@ -68,6 +69,10 @@ class StoreTooNewError(StoreError):
 
 class StoreDamagedError(StoreError):
     """The store does not read back what was written."""
+
+
+class StoreGoneError(StoreError):
+    """The store's folder or file was deleted, or replaced by another one, while it was open."""
 
 
 class StoreFullError(StoreError):

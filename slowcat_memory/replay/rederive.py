@@ -107,7 +107,7 @@ def rederive(
 
 @contextmanager
 def _copy(engine: MemoryEngine, backup: Path) -> Iterator[Store]:
-    folder = engine.config.folder / REPLAYING
+    folder = engine.store.path / REPLAYING
     shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
     folder.mkdir(mode=0o700)
     try:

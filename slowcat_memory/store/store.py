@@ -36,6 +36,7 @@ from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk import locks
+from slowcat_memory.store.disk.environment import read_error
 from slowcat_memory.store.disk.folder import FreeSpace
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.transaction import Transaction, transact
@@ -61,7 +62,6 @@ class Store:
     events wait to be saved; a derived write also when the disk is nearly full.
 
     Attributes:
-        path: Its folder.
         opened: The report of opening it.
         quarantined: (table, key) of records that did not read back as written.
     """
@@ -75,7 +75,6 @@ class Store:
         now: Callable[[], datetime],
         metrics: Metrics,
     ) -> None:
-        self.path = opened.env.path
         self.readonly = opened.env.readonly
         self.opened: OpenReport = opened.report
         self.quarantined: set[tuple[str, bytes]] = set()
@@ -85,7 +84,7 @@ class Store:
         self._options = options
         self._now = now
         self._metrics = metrics
-        self._free_space = FreeSpace(self.path, options.min_free_mb)
+        self._free_space = FreeSpace(opened.env.folder.fd, options.min_free_mb)
         self._closed = False
         self._queue = WriteQueue(options.queue_limit, opened.next_id)
         self._cache = BlockCache()
@@ -94,6 +93,20 @@ class Store:
         if not self.readonly:
             self._writer = Writer(self._env, self._queue, options, on_trouble, on_back, metrics)
         locks.register(self)
+
+    @property
+    def path(self) -> Path:
+        """Where its folder is now: it may be moved while the store is open.
+
+        Raises:
+            StoreGoneError: It was deleted, or cannot be found.
+        """
+        return self._env.path
+
+    @property
+    def folder_id(self) -> tuple[int, int]:
+        """Device and inode of its folder."""
+        return self._env.folder.id
 
     @classmethod
     def open(
@@ -182,6 +195,7 @@ class Store:
 
     def _write_derived(self, change: Change) -> Ack:
         """Queue a write that can wait until the disk has room."""
+        self._checked_writer()
         if self._free_space.scarce():
             raise StoreFullError("the disk is nearly full", hint="Make room on the disk.")
         return self._write(change)
@@ -247,7 +261,7 @@ class Store:
             with self._env.reading() as (txn, handles):
                 yield Snapshot(txn, handles, self._quarantine, self._cache)
         except lmdb.Error as error:
-            raise StoreError(f"cannot read {self.path}: {error}") from error
+            raise read_error(self._env.folder.last_path, error) from error
 
     def _quarantine(self, table: str, key: bytes) -> None:
         self._metrics.count("store_quarantined")
@@ -354,10 +368,16 @@ class Store:
         if lost:
             logger.error("{} events were not saved before the store was closed", lost)
         if ended:  # else the writer still hangs in a flush: it keeps file and lock
-            self._env.close()
-            if self._lock is not None:
+            self._end()
+
+    def _end(self) -> None:
+        """Release the file, and mark it as closed cleanly if it is still in its folder."""
+        in_place = self._env.is_in_place()
+        self._env.close()
+        if self._lock is not None:
+            if in_place:
                 mark_stopped(self.path)
-                self._lock.release()
+            self._lock.release()
 
     def close_after_fork(self) -> None:
         """Mark the store as closed in a forked child, without touching the parent's resources."""
@@ -373,11 +393,13 @@ class Store:
 
     def _check_open(self) -> None:
         if self._closed or self._pid != os.getpid():
-            message = f"the store at {self.path} is closed, or was opened before a fork"
+            message = (
+                f"the store at {self._env.folder.last_path} is closed, or was opened before a fork"
+            )
             raise StoreClosedError(message, hint="Open it in this process.")
 
     def _checked_writer(self) -> Writer:
         self._check_open()
         if self._writer is None:
-            raise StoreError(f"{self.path} is open for reading only")
+            raise StoreError(f"{self._env.folder.last_path} is open for reading only")
         return self._writer

@@ -98,7 +98,7 @@ def store(health: "Health") -> Iterator[Finding]:
             what="store",
             state="note",
             found=f"files of damaged or replaced stores: {listed([path.name for path in health.aside], 3)}",
-            hint="They contain conversations; delete them when you no longer need them",
+            hint="They contain conversations; --delete-damaged deletes those of damaged stores",
         )
     if health.backup is None:
         yield Finding(what="backup", state="note", found="none yet", hint="slowcat-memory backup")

@@ -1,5 +1,6 @@
 """``slowcat-memory doctor``: find what is wrong with a memory, and repair what is safe."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +18,7 @@ from slowcat_memory.cli.setup.checks import (
     store,
     vectors,
 )
-from slowcat_memory.cli.shared.output import count, out, print_json, row, table, warn
+from slowcat_memory.cli.shared.output import count, out, print_json, row, size, table, warn
 from slowcat_memory.cli.shared.settings import AsJson, Settings, settings
 from slowcat_memory.errors import SlowcatError, StoreDamagedError, StoreError
 
@@ -32,17 +33,26 @@ def doctor(
     repair: Annotated[
         bool, typer.Option("--repair", help="Repair what can be repaired without loss.")
     ] = False,
+    delete_damaged: Annotated[
+        bool,
+        typer.Option("--delete-damaged", help="Delete the files of damaged stores, for good."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check the store, its indexes, the models, the LLM server, idle work, disk and permissions.
 
     Works while an agent is running; stop it before --repair. The exit code is 1 when something is
     wrong. A repair rebuilds derived data and narrows permissions. Only an unreadable store is
-    replaced, by what can be recovered from it; its files are moved aside, never deleted.
+    replaced, by what can be recovered from it; its files are moved aside, and only
+    --delete-damaged deletes them.
 
     Example: [bold]slowcat-memory doctor --repair[/]
     """
     known = settings(ctx)
+    if delete_damaged:
+        _delete_damaged(known.config.folder, yes, as_json)
+        return
     findings = examine(known)
     if repair and any(finding.repair for finding in findings):
         _repair(known, findings)
@@ -62,8 +72,11 @@ def examine(known: Settings) -> list[Finding]:
     if not config.folder.is_dir():
         hint = "Run `slowcat-memory init`, or start your bot"
         return [Finding(what="store", state="note", found=f"none at {config.folder}", hint=hint)]
+    from slowcat_memory.store.care.health import check_file
+
     findings = [permissions(config.folder)]
     try:
+        check_file(config.folder)
         with known.engine(readonly=True) as engine:
             findings += _inside(engine)
     except StoreDamagedError as error:
@@ -92,13 +105,37 @@ def _damaged(error: SlowcatError) -> Finding:
         what="store",
         state="wrong",
         found=error.message,
-        hint="slowcat-memory doctor --repair recovers what can be read",
+        hint=error.hint or "slowcat-memory doctor --repair recovers what can be read",
         repair=lambda _: None,  # opening it for writing has already recovered it
     )
 
 
 def _closed(error: SlowcatError) -> Finding:
     return Finding(what="store", state="wrong", found=error.message, hint=error.hint or "")
+
+
+def _delete_damaged(folder: Path, yes: bool, as_json: bool) -> None:
+    """List the damaged stores that were moved aside, and delete them once that is confirmed."""
+    from slowcat_memory.store.care import damaged
+
+    copies = damaged.damaged_copies(folder)
+    if not copies:
+        print_json([]) if as_json else out().print("There are no files of damaged stores.")
+        return
+    if not as_json:
+        for copy in copies:
+            held = f"{damaged.count_turns(copy):,} turns in rows of their own can be read"
+            out().print(f"{copy.folder.name}: {size(copy.bytes)}; {held}")
+    if not yes:
+        typer.confirm("Delete these files? They cannot be brought back.", abort=True, err=True)
+    try:
+        gone = damaged.delete_damaged(folder)
+    except OSError as error:
+        raise StoreError(f"{error.filename} cannot be deleted: {error.strerror}") from error
+    if as_json:
+        print_json(gone)
+    else:
+        out().print(f"[green]✓[/] Deleted {count(len(gone), 'folder')}.")
 
 
 def _repair(known: Settings, findings: list[Finding]) -> None:

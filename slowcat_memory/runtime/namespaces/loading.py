@@ -53,9 +53,14 @@ class IndexLoader:
         space: Space,
         reading: Reading,
     ) -> None:
-        self._scope, self._store, self._root = scope, store, root
+        self._scope, self._store, self._place = scope, store, root
         self._tokenizer, self._options = tokenizer, options
         self._space, self._reading = space, reading
+
+    @property
+    def _root(self) -> Path:
+        """Where the index is now: the store's folder may be moved while it is open."""
+        return self._store.path / self._place
 
     def open(self, folder: Path | None = None, *, vectors: bool = False) -> Searcher:
         return Searcher(self._tokenizer, self._options, self._space.dim, folder, vectors)

@@ -197,7 +197,7 @@ class Namespaces:
         return Namespace(
             scope,
             self._store,
-            self._root(scope),
+            index_root(Path(), scope),
             self._tokenizer,
             self._options,
             self._space(),

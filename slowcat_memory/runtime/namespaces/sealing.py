@@ -45,6 +45,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
     Attributes:
         store: The store's folder.
+        folder: Its device and inode; (0, 0) for any.
         embedder: Key of the vector space in use, "" for none.
         zone: Time zone of time expressions, "" for this machine's.
         language: Of time expressions and, unless the options name a stemmer, of the stemmer.
@@ -57,6 +58,7 @@ class Order(Struct, frozen=True, kw_only=True):
     zone: str
     language: str
     options: IndexOptions
+    folder: tuple[int, int] = (0, 0)
 
 
 class LiveIndex:
@@ -69,8 +71,11 @@ class LiveIndex:
     def __init__(
         self, loaded: Loaded, loader: IndexLoader, store: Store, root: Path, order: Order
     ) -> None:
-        """Start with a loaded index; its sealed vectors are opened in the background."""
-        self._loader, self._store, self._root, self._order = loader, store, root, order
+        """Start with a loaded index; its sealed vectors are opened in the background.
+
+        ``root`` is the index's folder, in the store's folder if it is relative.
+        """
+        self._loader, self._store, self._place, self._order = loader, store, root, order
         self.lock = threading.RLock()
         self.searcher, self.damaged = loaded.searcher, loaded.damaged
         self._journal: list[Change] | None = None  # only while a sealed index is built
@@ -86,6 +91,11 @@ class LiveIndex:
                 name="slowcat-open",
                 daemon=True,
             ).start()
+
+    @property
+    def _root(self) -> Path:
+        """Where the index is now: the store's folder may be moved while it is open."""
+        return self._store.path / self._place
 
     def _attach_vectors(self, searcher: Searcher, manifest: Manifest) -> None:
         try:
@@ -129,7 +139,8 @@ class LiveIndex:
     def _reseal(self) -> None:
         if not self._store.flush(FLUSH_S):
             raise IndexDamagedError("the index is not rebuilt while turns wait to be saved")
-        manifest = seal(self._build, self._root, self._order)
+        order = replace(self._order, store=str(self._store.path), folder=self._store.folder_id)
+        manifest = seal(self._build, self._root, order)
         try:
             self._swap(manifest)
             self._store.publish(manifest).wait(FLUSH_S)
@@ -181,6 +192,8 @@ def _build(folder: Path, order: Order) -> None:
         Store.open(Path(order.store), readonly=True, options=opening) as store,
         store.snapshot() as snapshot,
     ):
+        if order.folder not in ((0, 0), store.folder_id):
+            raise IndexDamagedError("another store is at the path of this one")
         upto, changes, epoch = snapshot.last_id(), snapshot.last_change(), snapshot.forget_epoch()
         for one in all_documents(snapshot, order.scope, reading):
             builder.add(one)

@@ -1,71 +1,100 @@
-"""Runs the canary in a process of its own, and interprets its exit."""
+"""Judges and salvages data files that may be damaged, in processes that damage may kill.
+
+LMDB reads fastest, so a canary process opens the file with it. Where no canary can run (an embedded
+interpreter, no memory for another process) the file's pages are read here instead, without LMDB:
+slower, and as safe. A file is never taken for whole because nothing could read it.
+"""
 
 import signal
-import struct
 import subprocess
 from pathlib import Path
 
 from loguru import logger
 
 from slowcat_memory.child_process import python_command
-from slowcat_memory.errors import StoreTooNewError
+from slowcat_memory.errors import StoreError, StoreFullError, StoreTooNewError
+from slowcat_memory.store.care import page_check, salvage
 from slowcat_memory.store.disk import canary
+from slowcat_memory.store.disk.folder import DATA
+from slowcat_memory.store.disk.page_reader import PageReader
 
 FATAL_SIGNALS = {signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
 BASE_SECONDS, SECONDS_PER_BYTE = 60.0, 1 / (5 << 20)  # 0.23 s per 78 MiB measured, so 70 x slack
-
-# A meta page, after 16 bytes of page header, for native 64-bit stores: magic, version, address, map
-# size, two trees of 48 bytes (the first begins with the page size), last page, txn.
-_META = struct.Struct("=IIQQ I44x 48x QQ")
-_META_AT, _MAGIC = 16, 0xBEEFC0DE
 
 
 def is_whole(file: Path) -> bool:
     """Return whether every record of a data file that no writer has open is whole.
 
-    False when it is empty, or when the canary found damage or died of it. True as well when no
-    canary can run (an embedded interpreter), because there is no evidence of damage then.
+    False when it is empty, or when the canary found damage or died of it.
 
     Raises:
         StoreTooNewError: A newer version of this package wrote it.
+        OSError: It cannot be opened.
     """
     if not file.stat().st_size:
         return False
-    seconds = BASE_SECONDS + file.stat().st_size * SECONDS_PER_BYTE
-    verdict = run_canary("check", str(file), seconds=seconds)
-    if verdict is None:
-        logger.warning("no canary could check {}", file)
-    return verdict is not False
+    return _judge("check", file, file)
 
 
-def run_canary(*args: str, seconds: float) -> bool | None:
-    """Run the canary for at most ``seconds``.
+def reads_whole(folder: Path) -> bool:
+    """Return whether every record is whole of a store that another process may be writing.
 
-    Returns True when all is well, False on damage, None when it could not run.
+    Raises:
+        StoreTooNewError: A newer version of this package wrote it.
+        OSError: It cannot be opened.
     """
+    return _judge("read", folder, folder / DATA)
+
+
+def _judge(command: str, target: Path, file: Path) -> bool:
+    code = _run(canary.__file__, command, str(target), seconds=_patience(file))
+    if code is None or code not in (canary.WHOLE, canary.DAMAGED, canary.NEWER, *FATAL_SIGNALS):
+        logger.warning("no other process could check {}; its pages are read instead", file)
+        code = page_check.check(file)
+    if code == canary.NEWER:
+        raise StoreTooNewError(
+            "a newer version wrote this store", hint="Install the newer slowcat-memory again."
+        )
+    return code == canary.WHOLE
+
+
+def copy_whole_rows(file: Path, into: Path, map_size: int) -> None:
+    """Copy every whole record of a damaged file into a new store in the folder ``into``.
+
+    Raises:
+        StoreFullError: The disk has no room for the copy.
+        StoreError: The disk refuses otherwise.
+    """
+    args = (str(file), str(into), str(map_size))
+    code = _run(salvage.__name__, *args, seconds=_patience(file))
+    if code == salvage.DONE:
+        return
+    if code != salvage.FULL:
+        logger.warning("no other process could salvage {}; it is read here instead", file)
+        code = salvage.main(list(args))
+    if code == salvage.FULL:
+        raise StoreFullError("a damaged store cannot be salvaged", hint="Make room on the disk.")
+    if code != salvage.DONE:
+        raise StoreError(f"{file} cannot be salvaged", hint="Is its disk failing?")
+
+
+def _patience(file: Path) -> float:
+    return BASE_SECONDS + file.stat().st_size * SECONDS_PER_BYTE
+
+
+def _run(program: str, *args: str, seconds: float) -> int | None:
+    """Return a child's exit code, or the signal that killed it; None when it did not run or end."""
     try:
         done = subprocess.run(
-            python_command(canary.__file__, *args),
+            python_command(program, *args),
             timeout=seconds,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-    except subprocess.TimeoutExpired:
-        return False  # a damaged tree can have cycles
-    except OSError:
+    except (subprocess.TimeoutExpired, OSError):  # a damaged tree can have cycles
         return None
-    return _verdict(done.returncode)
-
-
-def _verdict(code: int) -> bool | None:
-    if code == canary.NEWER:
-        raise StoreTooNewError(
-            "a newer version wrote this store", hint="Install the newer slowcat-memory again."
-        )
-    if code == canary.WHOLE:
-        return True
-    return False if code == canary.DAMAGED or -code in FATAL_SIGNALS else None
+    return abs(done.returncode)
 
 
 def looks_cut(file: Path) -> bool:
@@ -73,21 +102,7 @@ def looks_cut(file: Path) -> bool:
 
     Healthy stores sometimes fail this, so it only decides whether to run the canary.
     """
-    with file.open("rb") as data:
-        head = data.read(1 << 17)
-    size = file.stat().st_size
-    page = _page_size(head)
-    metas = [_meta(head, at) for at in (0, page)]
-    return any(meta is None or (meta[5] + 1) * page > size for meta in metas)
-
-
-def _page_size(head: bytes) -> int:
-    meta = _meta(head, 0)
-    return min(meta[4], 1 << 16) if meta else 4096
-
-
-def _meta(head: bytes, at: int) -> tuple[int, ...] | None:
-    if len(head) < at + _META_AT + _META.size:
-        return None
-    meta = _META.unpack_from(head, at + _META_AT)
-    return meta if meta[0] == _MAGIC else None
+    with PageReader(file) as reader:
+        return len(reader.metas) < 2 or any(
+            meta.last_page >= reader.size // reader.page_size for meta in reader.metas
+        )

@@ -21,7 +21,6 @@ from slowcat_memory.store.disk.envelope import MAX_TABLES
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     BACKUPS,
-    CORRUPT,
     FRESH,
     LAST_BACKUP,
     REPLACED,
@@ -247,7 +246,7 @@ def _check_copy(env: Environment, fresh: Path) -> None:
 
 
 def _remove_older_copies(path: Path, sparing: str) -> None:
-    former = (*path.glob(f"{CORRUPT}*"), *path.glob(f"{REPLACED}*"))
+    former = path.glob(f"{REPLACED}*")  # not CORRUPT: see ``care.damaged``
     unfinished = (path / name for name in (REPLAYING, RESTORING, SALVAGING) if name != sparing)
     for folder in (path / BACKUPS, *former, *unfinished):
         shutil.rmtree(folder, ignore_errors=True)

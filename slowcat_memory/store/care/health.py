@@ -14,12 +14,13 @@ from msgspec import Struct
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Manifest
+from slowcat_memory.store.care import canary_process
 from slowcat_memory.store.care.copy import last_backup
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import intact
-from slowcat_memory.store.disk.environment import Environment
+from slowcat_memory.store.disk.environment import Environment, our_errors
 from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, DATA, MB, REPLACED, RUNNING
-from slowcat_memory.store.disk.locks import alive, holder
+from slowcat_memory.store.disk.locks import alive, distrust, holder
 from slowcat_memory.store.disk.tables import ERASE_DUE, SCHEMA
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.subjects import embedders, exists
@@ -80,6 +81,31 @@ class Health(Struct, frozen=True, kw_only=True):
     def bloated(self) -> bool:
         """Whether the file is more than twice its used size; ``Store.shrink`` frees the rest."""
         return self.file_bytes > 2 * self.live_bytes + MB
+
+
+def check_file(path: Path) -> None:
+    """Check every record of a store in another process, before anything of it is read here.
+
+    A damaged tree can kill its reader. Works beside a writer.
+
+    Raises:
+        StoreDamagedError: It is damaged.
+        StoreError: It cannot be checked.
+    """
+    with our_errors(path):
+        if not (path / DATA).is_file():
+            return
+        running = (path / RUNNING).exists() and alive(holder(path)[0])
+        if running and canary_process.reads_whole(path):
+            return
+        if not running and canary_process.is_whole(path / DATA):
+            return
+        if not running:
+            distrust(path)
+    raise StoreDamagedError(
+        f"the store at {path} is damaged",
+        hint=f"Process {holder(path)[0]} has it open: stop it first." if running else "",
+    )
 
 
 def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> Health:

@@ -19,9 +19,16 @@ from slowcat_memory.store.blocks.reader import last_id
 from slowcat_memory.store.care import backup_check, canary_process, copy, recover
 from slowcat_memory.store.care.copy import backup_name, copy_out
 from slowcat_memory.store.disk import folder
-from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes
+from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
 from slowcat_memory.store.disk.folder import BACKUPS, DATA, RUNNING, sync_dir
-from slowcat_memory.store.disk.locks import WriterLock, alive, holder, mark_running, mark_stopped
+from slowcat_memory.store.disk.locks import (
+    WriterLock,
+    alive,
+    holder,
+    is_as_closed,
+    mark_running,
+    unmark_running,
+)
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID, SCHEMA, SCHEMA_VERSION
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
@@ -120,19 +127,21 @@ class Opened:
 
 def to_write(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
     """Open a folder for writing; raises the errors of ``Store.open``."""
-    folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
-    with ExitStack() as undo:
+    with our_errors(path), ExitStack() as undo:
+        folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
         lock = WriterLock(path, now())
         undo.callback(lock.release)
         report = recover.examine(path, now, map_bytes(options.map_size_gib))
         if not report.unclean_stop:
-            undo.callback(mark_stopped, path)
+            undo.callback(unmark_running, path)
         mark_running(path, now())
         env, report = _environment(path, options, now, report)
+        undo.callback(env.close)
         folder.sync_dir(path)  # LMDB flushes its files, not their names
+        copy.erase_if_due(env)
+        opened = Opened(env, lock, report, _next_id(env))
         undo.pop_all()
-    copy.erase_if_due(env)
-    return Opened(env, lock, report, _next_id(env))
+    return opened
 
 
 def _environment(
@@ -183,9 +192,10 @@ def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> O
     Raises the errors of ``Store.open``.
     """
     folder.require(path)
-    folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
-    _check_unclean_stop(path)
-    env = Environment(path, map_size=map_bytes(options.map_size_gib), readonly=True)
+    with our_errors(path):
+        folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
+        _check_file(path)
+        env = Environment(path, map_size=map_bytes(options.map_size_gib), readonly=True)
     try:
         check_schema(schema_version(env), path)
     except BaseException:
@@ -194,10 +204,11 @@ def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> O
     return Opened(env, None, OpenReport(), 0)
 
 
-def _check_unclean_stop(path: Path) -> None:
-    """Run the canary first if the last writer died: reading a damaged file may be fatal."""
-    pid, _ = holder(path)
-    if (path / RUNNING).exists() and not alive(pid) and not canary_process.is_whole(path / DATA):
+def _check_file(path: Path) -> None:
+    """Run the canary first unless a writer has the file, or left it: a damaged one may be fatal."""
+    running = (path / RUNNING).exists() and alive(holder(path)[0])
+    if not (running or is_as_closed(path) or canary_process.is_whole(path / DATA)):
         raise StoreDamagedError(
-            f"the store at {path} is damaged", hint="Open it for writing once: that salvages it."
+            f"the store at {path} is damaged",
+            hint="Open it for writing, or run `slowcat-memory doctor --repair`: that salvages it.",
         )

@@ -1,7 +1,7 @@
 """Recovers a damaged store: check it, move it aside, salvage what can be read.
 
-Voice must run: a working store is in the folder afterwards in any case. Nothing is deleted; a
-damaged file is moved to ``corrupt-<utc>/``, for later inspection.
+Voice must run: a working store is in the folder afterwards, unless the disk refuses to write it.
+Nothing is deleted; a damaged file is moved to ``corrupt-<utc>/``, and stays there.
 
 Salvaging makes the log and the blocks consistent again, so that each event is in exactly one place.
 A row of ``places`` that was not salvaged is made again from the block of the event; a block is
@@ -11,7 +11,9 @@ split into rows when one of its events also has a row of its own, or was forgott
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 from loguru import logger
@@ -33,6 +35,7 @@ from slowcat_memory.store.blocks.reader import (
 )
 from slowcat_memory.store.blocks.removal import unpack_block
 from slowcat_memory.store.care import canary_process, copy
+from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
@@ -49,6 +52,7 @@ from slowcat_memory.store.disk.folder import (
     create,
     sync_dir,
 )
+from slowcat_memory.store.disk.locks import is_as_closed
 from slowcat_memory.store.disk.tables import (
     CREATED,
     EMBEDDERS,
@@ -56,18 +60,13 @@ from slowcat_memory.store.disk.tables import (
     NEXT_ID,
     SCHEMA,
     SCHEMA_VERSION,
+    UNENDED,
 )
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport
 from slowcat_memory.store.rows.bookkeeping import fold_session
 from slowcat_memory.store.writer.tier_view import CURSOR
 
-SALVAGED = (
-    *("log", "places", "warm", "cold", "dictionaries"),
-    *("memories", "meta", "tombstones", "cursors", "ledger", "vectors", "commands"),
-    *("contexts", "keys", "tasks", "runs"),
-)
-SALVAGE_SECONDS = 600.0  # for one run of the canary
 SPANS_LOGGED = 20
 
 
@@ -78,12 +77,23 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     """
     _remove_leftovers(path)
     data = path / DATA
-    report = OpenReport(created=not data.exists(), unclean_stop=(path / RUNNING).exists())
-    if report.created or not (report.unclean_stop or canary_process.looks_cut(data)):
+    unclean = (path / RUNNING).exists()
+    if unclean and not data.exists():
+        _take_back(path)
+    report = OpenReport(created=not data.exists(), unclean_stop=unclean)
+    if report.created or (is_as_closed(path) and not canary_process.looks_cut(data)):
         return report
     if canary_process.is_whole(data):
         return report
     return replace(recover(path, now(), map_size), unclean_stop=report.unclean_stop)
+
+
+def _take_back(path: Path) -> None:
+    """Undo a move of a damaged file that a kill interrupted, where files cannot be linked."""
+    for copy_of_it in sorted(damaged_folders(path), reverse=True)[:1]:
+        if (copy_of_it / DATA).is_file():
+            os.replace(copy_of_it / DATA, path / DATA)
+            sync_dir(path)
 
 
 def _remove_leftovers(path: Path) -> None:
@@ -122,15 +132,25 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
 
 def _move_aside(path: Path, now: datetime) -> Path:
     """Link the damaged file into a folder of its own; the rename that follows unlinks it here."""
-    aside = path / f"{CORRUPT}{copy.backup_name(now)}"
-    aside.mkdir(mode=0o700)
+    aside = _new_folder(path, f"{CORRUPT}{copy.backup_name(now)}")
     try:
         os.link(path / DATA, aside / DATA)
     except OSError:  # a file system without links
         os.replace(path / DATA, aside / DATA)
     sync_dir(aside)
+    sync_dir(path)  # before the rename: its only other name is in the new folder
     (path / LOCK).unlink(missing_ok=True)
     return aside
+
+
+def _new_folder(path: Path, name: str) -> Path:
+    """Make a folder that did not exist: a clock may give the same time twice."""
+    for number in count():
+        folder = path / (f"{name}.{number}" if number else name)
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+            return folder
+    raise AssertionError("unreachable")
 
 
 def _newest_good_backup(path: Path) -> Path | None:
@@ -151,22 +171,13 @@ def _salvage(
     data: Path, workshop: Path, map_size: int, now: datetime
 ) -> tuple[int, tuple[int, ...]]:
     """Make a store of the readable rows; return its number of events, and the known lost ids."""
-    if not _copy_whole_rows(data, ",".join(SALVAGED), "next", workshop):
-        for table in SALVAGED:  # each from both ends, up to the unreadable pages
-            if not _copy_whole_rows(data, table, "next", workshop):
-                _copy_whole_rows(data, table, "prev", workshop)
+    canary_process.copy_whole_rows(data, workshop, map_size)
     env = Environment(workshop, map_size=map_size)
     transact(env, repair_blocks)
     events, lost = transact(env, lambda tx: _rebuild(tx, now))
     env.env.sync(True)
     env.close()
     return events, lost
-
-
-def _copy_whole_rows(data: Path, tables: str, way: str, workshop: Path) -> bool:
-    """Let the canary copy rows; return whether it reached the end of every table."""
-    args = ("salvage", str(data), tables, way, str(workshop))
-    return bool(canary_process.run_canary(*args, seconds=SALVAGE_SECONDS))
 
 
 def repair_blocks(tx: Transaction) -> None:
@@ -214,6 +225,7 @@ def _rebuild(tx: Transaction, now: datetime) -> tuple[int, tuple[int, ...]]:
     """Derive the rows that are not salvaged from those that are."""
     last = events = 0
     lost = []
+    sessions: dict[bytes, Session] = {}
     reader = BlockReader(tx.get, BlockCache())
     for key in event_keys(tx.cursor):
         try:
@@ -230,9 +242,10 @@ def _rebuild(tx: Transaction, now: datetime) -> tuple[int, tuple[int, ...]]:
         scoped = keys.scoped_id_key(event.scope, event.id)
         tx.put("log_by_scope", scoped, codec.seal(scoped))
         session = keys.name_key(event.session)
-        tx.write_record(
-            "sessions", session, fold_session(tx.read(Session, "sessions", session), event)
-        )
+        sessions[session] = fold_session(sessions.get(session), event)
+    for session, row in sessions.items():
+        tx.write_record("sessions", session, row)
+    tx.set_meta(UNENDED, [row.id for row in sessions.values() if row.ended is None])
     _rebuild_meta(tx, max([last, *lost]), now)
     return events, tuple(lost)
 

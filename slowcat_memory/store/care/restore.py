@@ -93,8 +93,10 @@ def restore(
             return _Restoration(opened.env, options, now(), on_step).run(backup, keep, foreign)
     finally:
         shutil.rmtree(path / RESTORING, ignore_errors=True)
+        in_place = opened.env.is_in_place()
         opened.env.close()
-        mark_stopped(path)
+        if in_place:
+            mark_stopped(opened.env.path)
         if opened.lock is not None:
             opened.lock.release()
 
@@ -203,6 +205,7 @@ class _Restoration:
         except OSError:  # a file system without links
             copy.copy_out(self._env, aside / DATA)
         sync_dir(aside)
+        sync_dir(self._env.path)  # before the swap: its only other name is in the new folder
         return aside
 
 

@@ -5,8 +5,8 @@ doubtful file itself. To start fast, the script imports only ``envelope``, the f
 
 Usage::
 
-    python -I canary.py check FILE                       exit 0: every record is whole
-    python -I canary.py salvage FILE TABLES WAY INTO     copies what is whole; WAY: next or prev
+    python canary.py check FILE        exit 0: every record is whole; no writer has the file
+    python canary.py read FOLDER       the same beside a writer
 """
 
 import errno
@@ -64,6 +64,19 @@ def check(file: str) -> int:
     """
     env = _open(file)
     handles = _handles(env)
+    code = _read(env, handles)
+    if code == WHOLE and handles:
+        _try_write(env, handles["meta"])
+    return code
+
+
+def read(folder: str) -> int:
+    """Read every record and compare the row counts, beside a writer; return the exit code."""
+    env = lmdb.open(folder, readonly=True, max_dbs=MAX_TABLES, lib_version=0)
+    return _read(env, _handles(env))
+
+
+def _read(env: lmdb.Environment, handles: "dict[str, lmdb._Database]") -> int:
     if not handles:
         return WHOLE  # not even the tables were made
     with env.begin() as txn:
@@ -77,10 +90,7 @@ def check(file: str) -> int:
     if counts is None or None in rows.values():
         return DAMAGED
     expected = json.loads(counts[HEADER.size :])
-    if any(rows.get(name) != count for name, count in expected.items()):
-        return DAMAGED
-    _try_write(env, handles["meta"])
-    return WHOLE
+    return DAMAGED if any(rows.get(name) != count for name, count in expected.items()) else WHOLE
 
 
 def _handles(env: lmdb.Environment) -> "dict[str, lmdb._Database]":
@@ -105,39 +115,10 @@ def _try_write(env: lmdb.Environment, meta: "lmdb._Database") -> None:
     txn.abort()
 
 
-def salvage(file: str, tables: str, way: str, into: str) -> int:
-    """Copy the whole records of tables into the store's folder ``into``; skip damaged ones.
-
-    ``way`` is "next" from the first key on, "prev" from the last key back. Returns the exit code:
-    whole when it reached the end of every table. It may also die by a signal at an unreadable page;
-    the rows copied until then stay.
-    """
-    source = _open(file)
-    target = _target(into, source.info()["map_size"])
-    for name in tables.split(","):
-        source_db = source.open_db(name.encode(), create=False)
-        target_db = target.open_db(name.encode())
-        with source.begin() as txn:
-            cursor = txn.cursor(source_db)
-            for key, value in cursor.iternext() if way == "next" else cursor.iterprev():
-                if intact(key, value):
-                    # One transaction each: the next row may kill this process.
-                    with target.begin(write=True) as out:
-                        out.put(key, value, db=target_db)
-    return WHOLE
-
-
-def _target(into: str, map_size: int) -> lmdb.Environment:
-    """Open the store to copy into, without flushes: the caller flushes it once, at the end."""
-    return lmdb.open(
-        into, max_dbs=MAX_TABLES, map_size=map_size, sync=False, mode=0o600, lib_version=0
-    )
-
-
 def main(args: list[str]) -> int:
-    command, *rest = args
+    command, path = args
     try:
-        return check(*rest) if command == "check" else salvage(*rest)
+        return check(path) if command == "check" else read(path)
     except MemoryError:
         return UNKNOWN
     except lmdb.Error as error:

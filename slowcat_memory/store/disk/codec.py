@@ -138,4 +138,8 @@ def encode_meta(key: bytes, value: Any) -> bytes:
 
 
 def decode_meta(key: bytes, value: bytes) -> Any:
-    return msgspec.json.decode(unseal(key, value))
+    """Return the plain values in an envelope."""
+    try:
+        return msgspec.json.decode(unseal(key, value))
+    except msgspec.MsgspecError as error:
+        raise StoreDamagedError("a row of the table meta is not JSON") from error

@@ -27,3 +27,19 @@ def intact(key: bytes, value: bytes) -> bool:
     if version != VERSION or codec not in (RAW, LZ4) or flags:
         return False
     return bool(zlib.crc32(memoryview(value)[HEADER.size :], zlib.crc32(key)) == crc)
+
+
+def trim_to_record(key: bytes, value: bytes, least: int) -> bytes | None:
+    """Return the envelope under a key that a value of unknown length begins with.
+
+    It is at least ``least`` bytes long. None when there is none.
+    """
+    if len(value) < HEADER.size:
+        return None
+    crc = HEADER.unpack_from(value)[3]
+    end = max(least, HEADER.size)
+    found = zlib.crc32(memoryview(value)[HEADER.size : end], zlib.crc32(key))
+    while found != crc and end < len(value):
+        found = zlib.crc32(value[end : end + 1], found)
+        end += 1
+    return value[:end] if intact(key, value[:end]) else None

@@ -7,13 +7,14 @@ has the number of the last transaction, which a compacted copy restarts, and an 
 mapped by a reading process) would make readers use the empty meta page.
 """
 
+import errno
 import fcntl
 import os
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,11 +26,14 @@ from slowcat_memory.errors import (
     StoreDamagedError,
     StoreError,
     StoreFullError,
+    StoreGoneError,
+    StoreUnsafeError,
 )
 from slowcat_memory.pages import give_back
 from slowcat_memory.store.disk.canary import is_file_damage
 from slowcat_memory.store.disk.envelope import MAX_TABLES
-from slowcat_memory.store.disk.folder import DATA, LOCK, sync_dir
+from slowcat_memory.store.disk.folder import DATA, LOCK, allocate_lock, is_allocated
+from slowcat_memory.store.disk.known_folder import KnownFolder
 from slowcat_memory.store.disk.locks import folder_lock
 from slowcat_memory.store.disk.tables import NAMES
 
@@ -41,10 +45,13 @@ MAP_BYTES_32_BIT = 512 << 20  # contiguous address space that a 32-bit process c
 GROW_TIMEOUT_S = 10.0  # how long growing the map waits for readers
 CLOSE_TIMEOUT_S = 2.0
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # The record is at fault, not the disk: a retry changes nothing.
 POISON = (lmdb.BadValsizeError, lmdb.TxnFullError, lmdb.KeyExistsError, lmdb.PageFullError)
 # The environment is unusable until it is reopened.
 BROKEN = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError, lmdb.InvalidError)
+
+_open_here: set[tuple[int, int]] = set()  # folders whose lock file LMDB has open in this process
 
 
 def map_bytes(gib: float) -> int:
@@ -118,7 +125,8 @@ class Environment:
             StoreDamagedError: The file is not a store.
             StoreError: LMDB cannot open it, for another reason.
         """
-        self.path = path
+        with our_errors(path):
+            self.folder = KnownFolder(path)
         self.readonly = readonly
         self._map_size = map_size
         self._metasync = metasync
@@ -126,19 +134,36 @@ class Environment:
         self._shut = False
         self._env: lmdb.Environment | None = None
         self._files: tuple[int, int] = (0, 0)
+        self._data_fd, self._least_size = -1, 0
         self.handles: Handles = {}
-        with folder_lock(path, fcntl.LOCK_SH):
-            self._open()
+        try:
+            with folder_lock(self.folder, fcntl.LOCK_SH):
+                self._open()
+        except BaseException:
+            self._close()
+            self.folder.close()
+            raise
+
+    @property
+    def path(self) -> Path:
+        """Where its folder is now.
+
+        Raises:
+            StoreGoneError: The folder was deleted, or cannot be found.
+        """
+        return self.folder.path
 
     def _open(self) -> None:
         self._files = self._inodes()
-        try:
+        path = self.path
+        with our_errors(path):
+            locked = self._prepare_lock(path)
             self._env = lmdb.open(
-                str(self.path),
+                str(path),
                 map_size=self._map_size,
                 readonly=self.readonly,
                 create=not self.readonly,
-                lock=not self.readonly or (self.path / LOCK).exists(),
+                lock=locked,
                 metasync=self._metasync,
                 max_dbs=MAX_TABLES,
                 max_readers=MAX_READERS,
@@ -146,11 +171,34 @@ class Environment:
                 lib_version=0,
             )
             self.handles = self._open_tables(self._env)
-        except lmdb.Error as error:
-            raise _open_error(self.path, error) from error
+            self._watch(path)
+
+    def _prepare_lock(self, path: Path) -> bool:
+        """Make sure that LMDB's lock file can be mapped safely; return whether to use one."""
+        if self.folder.id in _open_here:
+            raise StoreBusyError(
+                f"{path} is already open in this process",
+                hint="Share the open store.",
+                pid=os.getpid(),
+            )
+        if self.readonly and not (path / LOCK).exists():
+            return False
         if not self.readonly:
-            self._files = self._inodes()
-            self._env.reader_check()
+            allocate_lock(path)
+        elif not is_allocated(path / LOCK):
+            with suppress(PermissionError), _on_writable_disk():
+                allocate_lock(path)
+        return True
+
+    def _watch(self, path: Path) -> None:
+        """Remember the opened file, to notice when it is replaced or cut."""
+        _open_here.add(self.folder.id)
+        self._data_fd = os.open(path / DATA, os.O_RDONLY | os.O_CLOEXEC)
+        found = os.fstat(self._data_fd)
+        self._least_size = found.st_size
+        if not self.readonly:
+            self._files = found.st_ino, self.folder.inode_of(LOCK)
+            self.env.reader_check()
 
     def _open_tables(self, env: lmdb.Environment) -> Handles:
         if self.readonly:
@@ -162,7 +210,37 @@ class Environment:
             return {name: env.open_db(name.encode(), txn=txn) for name in NAMES}
 
     def _inodes(self) -> tuple[int, int]:
-        return _inode(self.path / DATA), _inode(self.path / LOCK)
+        return self.folder.inode_of(DATA), self.folder.inode_of(LOCK)
+
+    def check_in_place(self) -> None:
+        """Check that the open file is still the one in the folder: else a write would be lost.
+
+        Raises:
+            StoreGoneError: It, or the folder, was deleted or replaced.
+        """
+        if self.folder.inode_of(DATA) != self._files[0]:
+            raise StoreGoneError(
+                f"{self.folder.last_path / DATA} was deleted or replaced while it was open",
+                hint="Put it back, or start the agent again.",
+            )
+        self._check_size()
+
+    def is_in_place(self) -> bool:
+        """Return whether the folder is known and has the open file; False when it is closed."""
+        try:
+            self.path  # noqa: B018  # it raises
+            self.check_in_place()
+        except (StoreError, OSError):
+            return False
+        return True
+
+    def _check_size(self) -> None:
+        """Check that the file was not cut: reading what is missing would kill the process."""
+        if os.fstat(self._data_fd).st_size < self._least_size:
+            raise StoreDamagedError(
+                f"{self.folder.last_path / DATA} was cut while it was open",
+                hint="Start the agent again: that recovers what can be read.",
+            )
 
     @property
     def env(self) -> lmdb.Environment:
@@ -184,12 +262,16 @@ class Environment:
             txn = self._begin_read()
             try:
                 yield txn, self.handles
+            except lmdb.Error as error:
+                raise read_error(self.folder.last_path, error) from error
             finally:
                 txn.abort()
 
     def _begin_read(self) -> Txn:
+        env = self.env
+        self._check_size()
         try:
-            return self.env.begin()
+            return env.begin()
         except lmdb.MapResizedError:
             self.env.set_mapsize(0)
         except lmdb.Error:
@@ -197,13 +279,15 @@ class Environment:
         try:
             return self.env.begin()
         except lmdb.Error as error:
-            raise StoreError(f"cannot read {self.path}: {error}") from error
+            raise read_error(self.folder.last_path, error) from error
 
     def begin_write(self) -> Txn:
         """Begin the one write transaction; from the writer thread only."""
         if self._env is None and not self._shut:
             self._open()  # an earlier swap could not open it
-        return self.env.begin(write=True)
+        env = self.env
+        self.check_in_place()
+        return env.begin(write=True)
 
     def release_pages(self) -> None:
         """Let the system drop the file's pages from memory; they are loaded again when read."""
@@ -229,46 +313,89 @@ class Environment:
         with self._gate.closed(timeout) as empty:
             if not empty:
                 return False
-            with folder_lock(self.path, fcntl.LOCK_EX):
+            self.check_in_place()
+            with folder_lock(self.folder, fcntl.LOCK_EX):
                 self._close()
                 try:
-                    os.replace(fresh, self.path / DATA)
-                    (self.path / LOCK).unlink(missing_ok=True)
-                    sync_dir(self.path)
+                    os.replace(fresh, DATA, dst_dir_fd=self.folder.fd)
+                    with suppress(FileNotFoundError):
+                        os.unlink(LOCK, dir_fd=self.folder.fd)
+                    os.fsync(self.folder.fd)
                 finally:
                     self._open()
         return True
 
     def reopen(self) -> None:
         """Reopen the folder's file: another process swapped it, or LMDB reported a fatal error."""
-        with self._gate.closed(GROW_TIMEOUT_S), folder_lock(self.path, fcntl.LOCK_SH):
+        with self._gate.closed(GROW_TIMEOUT_S), folder_lock(self.folder, fcntl.LOCK_SH):
             self._close()
             self._open()
 
     def _close(self) -> None:
+        if self._data_fd >= 0:
+            os.close(self._data_fd)
+            self._data_fd = -1
         if self._env is not None:
             self._env.close()
             self._env, self.handles = None, {}
+            _open_here.discard(self.folder.id)
 
     def close(self) -> None:
         """Close it; idempotent. Readers that are inside lose their transaction."""
         self._shut = True
         with self._gate.closed(CLOSE_TIMEOUT_S):
             self._close()
+        self.folder.close()
 
 
-def _inode(path: Path) -> int:
+@contextmanager
+def _on_writable_disk() -> Iterator[None]:
+    """Ignore that a disk is read-only: there LMDB reads without a lock file."""
     try:
-        return path.stat().st_ino
-    except FileNotFoundError:
-        return 0
+        yield
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
 
 
-def _open_error(path: Path, error: lmdb.Error) -> StoreError:
+@contextmanager
+def our_errors(path: Path) -> Iterator[None]:
+    """Raise every error of LMDB and of the disk as the matching ``StoreError``."""
+    try:
+        yield
+    except (lmdb.Error, OSError) as error:
+        raise _open_error(path, error) from error
+
+
+def _open_error(path: Path, error: lmdb.Error | OSError) -> StoreError:
+    if isinstance(error, OSError):
+        return disk_error(path, error)
     message = f"cannot open {path}: {error}"
     if "already open" in str(error):
         return StoreBusyError(message, hint="Share the open store.", pid=os.getpid())
+    if error.code in FULL:
+        return disk_error(path, OSError(error.code, os.strerror(error.code)))
     return StoreDamagedError(message) if is_file_damage(error) else StoreError(message)
+
+
+def disk_error(path: Path, error: OSError) -> StoreError:
+    """Return the ``StoreError`` for what the disk or the system refused."""
+    message = f"{error.filename or path}: {error.strerror or error}"
+    if error.errno in FULL:
+        return StoreFullError(f"the disk is full at {message}", hint="Make room on the disk.")
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return StoreUnsafeError(f"cannot write {message}", hint="Make it writable.")
+    if error.errno == errno.EIO:
+        return StoreError(f"the disk fails at {message}", hint="Replace it; restore a backup.")
+    return StoreError(f"the disk refuses {message}")
+
+
+def read_error(path: Path, error: lmdb.Error) -> StoreError:
+    """Return the ``StoreError`` for what LMDB could not read."""
+    message = f"cannot read {path}: {error}"
+    if isinstance(error, BROKEN):
+        return StoreDamagedError(message, hint="`slowcat-memory doctor --repair` recovers it.")
+    return StoreError(message)
 
 
 def as_store_error(error: Exception) -> StoreError:
@@ -279,4 +406,6 @@ def as_store_error(error: Exception) -> StoreError:
         return StoreDamagedError(f"the store fails: {error}", hint="Start the agent again.")
     if isinstance(error, lmdb.Error):
         return StoreFullError(f"the disk refuses: {error}", hint="Make room on the disk.")
+    if isinstance(error, OSError):
+        return disk_error(Path(), error)
     return StoreError(f"this cannot be saved: {error}")

@@ -10,6 +10,7 @@ import re
 import shutil
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from slowcat_memory.errors import StoreError, StoreUnsafeError
@@ -19,13 +20,16 @@ LOCK = "lock.mdb"
 FRESH = "new.mdb"  # a compacted copy that is about to replace DATA
 WRITER = "writer.lock"
 RUNNING = "running"  # exists while a writer has the store open
+CLOSED = "closed"  # size and time of DATA when it was closed cleanly
 BACKUPS = "backups"
 LAST_BACKUP = "last-backup"  # time and path of the latest backup
 RESTORING = "restore.tmp"  # where a backup is prepared
 SALVAGING = "salvage.tmp"  # where the replacement of a damaged store is made
 REPLAYING = "replay"  # a copy in which derived records are made again
 REPLACED = "replaced-"  # + UTC time: the file of a store that a backup replaced
-CORRUPT = "corrupt-"  # + UTC time: files of a damaged store
+CORRUPT = "corrupt-"  # + UTC time: files of a damaged store; only an explicit command deletes them
+
+LOCK_BYTES = 1 << 16  # LMDB's reader table for twice the readers that we allow
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "virtiofs"})
 MOUNTS = Path("/proc/self/mountinfo")
@@ -148,6 +152,41 @@ def sync_dir(path: Path) -> None:
         os.close(fd)
 
 
+def allocate_lock(path: Path) -> None:
+    """Make LMDB's lock file with all its bytes on the disk.
+
+    LMDB maps the file and writes into the map: a byte that a full disk cannot provide would kill
+    the process by SIGBUS. The file must not be open in this process: closing it here would release
+    LMDB's locks.
+
+    Raises:
+        OSError: The disk has no room for it, or refuses otherwise.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(path / LOCK, flags, 0o600)
+    try:
+        os.fchmod(fd, 0o600)
+        size = os.fstat(fd).st_size
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(fd, 0, max(size, LOCK_BYTES))
+        elif size < LOCK_BYTES:
+            _write_all(fd, bytes(LOCK_BYTES - size), size)
+    finally:
+        os.close(fd)
+
+
+def _write_all(fd: int, data: bytes, at: int) -> None:
+    while data:
+        written = os.pwrite(fd, data, at)
+        data, at = data[written:], at + written
+
+
+def is_allocated(file: Path) -> bool:
+    """Return whether every byte of a file is on the disk; False for a file with holes."""
+    found = file.stat()
+    return found.st_blocks * 512 >= found.st_size
+
+
 def require(path: Path) -> None:
     if not (path / DATA).is_file():
         raise StoreError(f"no store at {path}", hint="Start the agent once, or check the path.")
@@ -156,9 +195,9 @@ def require(path: Path) -> None:
 class FreeSpace:
     """Free space of a folder's disk, read at most every few seconds."""
 
-    def __init__(self, path: Path, min_free_mb: int) -> None:
-        """Watch a folder; less than ``min_free_mb`` megabytes is scarce."""
-        self._path = path
+    def __init__(self, fd: int, min_free_mb: int) -> None:
+        """Watch an open folder; less than ``min_free_mb`` megabytes is scarce."""
+        self._fd = fd
         self._min_free = min_free_mb * MB
         self._check_at = 0.0
         self._scarce = False
@@ -168,5 +207,6 @@ class FreeSpace:
         now = time.monotonic()
         if now >= self._check_at:
             self._check_at = now + CHECK_FREE_EVERY_S
-            self._scarce = shutil.disk_usage(self._path).free < self._min_free
+            with suppress(OSError):  # closed, or its disk is gone
+                self._scarce = shutil.disk_usage(self._fd).free < self._min_free
         return self._scarce

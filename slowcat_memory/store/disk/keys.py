@@ -8,6 +8,8 @@ a key raises ``ValueError`` when a part is empty or contains a NUL, or when the 
 import struct
 from hashlib import blake2b
 
+from slowcat_memory.errors import StoreDamagedError
+
 MAX_KEY = 511  # bytes, LMDB's limit
 HASH = 8  # bytes of an embedder's hash
 
@@ -20,7 +22,11 @@ def id_key(position: int) -> bytes:
 
 
 def id_of(key: bytes) -> int:
-    return int(_U64.unpack(key[-8:])[0])
+    """Return the number that a key ends with; raises ``StoreDamagedError`` for a shorter one."""
+    try:
+        return int(_U64.unpack(key[-8:])[0])
+    except struct.error as error:
+        raise StoreDamagedError("a key without its number") from error
 
 
 def name_key(name: str) -> bytes:
@@ -42,8 +48,12 @@ def scoped_id_key(scope: str, position: int) -> bytes:
 
 
 def split_scope(key: bytes) -> tuple[str, bytes]:
+    """Return the scope and the rest of a key; raises ``StoreDamagedError`` if it is no text."""
     scope, _, rest = key.partition(b"\0")
-    return scope.decode(), rest
+    try:
+        return scope.decode(), rest
+    except UnicodeDecodeError as error:
+        raise StoreDamagedError("a key without its scope") from error
 
 
 def embedder_hash(embedder: str) -> bytes:
@@ -82,6 +92,11 @@ def epoch_mark(scope: str, memory: str) -> bytes:
     The id may contain words, so only a hash of it is stored.
     """
     return b"g" + blake2b(scoped_key(scope, memory), digest_size=2 * HASH).digest()
+
+
+def is_epoch_mark(key: bytes) -> bool:
+    """Return whether a row of ``tombstones`` has the shape of an epoch mark's."""
+    return key[:1] == b"g" and len(key) == 1 + 2 * HASH
 
 
 def _part(name: str) -> bytes:

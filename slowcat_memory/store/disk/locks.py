@@ -14,13 +14,14 @@ import sys
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from slowcat_memory.errors import StoreBusyError
-from slowcat_memory.store.disk.folder import RUNNING, WRITER, create, sync_dir
+from slowcat_memory.store.disk.folder import CLOSED, DATA, RUNNING, WRITER, create, sync_dir
+from slowcat_memory.store.disk.known_folder import KnownFolder
 
 POLL_S = 0.01  # between two tries for the folder's lock
 
@@ -97,7 +98,7 @@ def alive(pid: int) -> bool:
 
 
 @contextmanager
-def folder_lock(path: Path, how: int, timeout: float = 5.0) -> Iterator[None]:
+def folder_lock(folder: KnownFolder, how: int, timeout: float = 5.0) -> Iterator[None]:
     """Lock the folder itself while the data file is opened (shared) or swapped (exclusive).
 
     A reader that opens the new data file with the old lock file, or the old one with the new lock
@@ -106,9 +107,10 @@ def folder_lock(path: Path, how: int, timeout: float = 5.0) -> Iterator[None]:
     Raises:
         StoreBusyError: Another process kept it for too long.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    # A descriptor of its own: it holds the lock until it is closed.
+    fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder.fd)
     try:
-        _lock_within(fd, how, timeout, path)
+        _lock_within(fd, how, timeout, folder.last_path)
         yield
     finally:
         os.close(fd)
@@ -127,6 +129,7 @@ def _lock_within(fd: int, how: int, timeout: float, path: Path) -> None:
 
 def mark_running(path: Path, now: datetime) -> None:
     """Create the file that shows that a writer has the store open."""
+    (path / CLOSED).unlink(missing_ok=True)
     try:
         fd = create(path / RUNNING)
     except FileExistsError:
@@ -139,8 +142,42 @@ def mark_running(path: Path, now: datetime) -> None:
 
 
 def mark_stopped(path: Path) -> None:
-    """Remove that file: the store was closed cleanly."""
+    """Mark the store as closed cleanly: no writer has it, and its file is as it was left.
+
+    The file gets a time that no later write can give it by chance, also where the system's clock
+    ticks slowly.
+    """
+    with suppress(OSError):  # without the mark, the next start checks the file
+        found = (path / DATA).stat()
+        os.utime(path / DATA, ns=(found.st_atime_ns, found.st_mtime_ns + 1))
+        (path / CLOSED).unlink(missing_ok=True)
+        with os.fdopen(create(path / CLOSED), "w") as mark:
+            mark.write(_fingerprint(path))
+    unmark_running(path)
+
+
+def unmark_running(path: Path) -> None:
+    """Remove the running mark alone, so that the next start checks the file."""
     (path / RUNNING).unlink(missing_ok=True)
+
+
+def distrust(path: Path) -> None:
+    """Have the next open check the data file, although it was closed cleanly."""
+    with suppress(OSError):
+        (path / CLOSED).unlink(missing_ok=True)
+
+
+def is_as_closed(path: Path) -> bool:
+    """Return whether the data file was closed cleanly and not written since."""
+    try:
+        return not (path / RUNNING).exists() and (path / CLOSED).read_text() == _fingerprint(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _fingerprint(path: Path) -> str:
+    found = (path / DATA).stat()
+    return f"{found.st_size} {found.st_mtime_ns}"
 
 
 class OpenStore(Protocol):

@@ -155,6 +155,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 result = change(tx)
                 if not tx.empty():
                     tx.write()
+            env.check_in_place()  # the file may have been replaced meanwhile
             return result
         except lmdb.MapFullError:
             env.grow()

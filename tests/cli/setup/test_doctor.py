@@ -1,12 +1,13 @@
 """``doctor`` and ``reindex``: what is wrong is told, and what can be made again is."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Task, WriteBatch
+from slowcat_memory.records import Forget, Task, WriteBatch
 from slowcat_memory.testing import memory_config
 
 
@@ -98,3 +99,65 @@ def test_doctor_the_index_is_made_anew(kept: Any) -> None:
 
 def _index_file(store: Path) -> Path:
     return next(path for path in sorted((store / "index").rglob("*")) if path.is_file())
+
+
+# ------------------------------------------------------------------- damage after a clean stop
+
+
+@pytest.fixture
+def scribbled(kept: Any) -> Any:
+    """A store that was closed cleanly; then every page but the first two was overwritten."""
+    data = kept.store / "data.mdb"
+    body = data.read_bytes()
+    data.write_bytes(body[:8192] + b"\xa5" * (len(body) - 8192))
+    return kept
+
+
+def test_doctor_a_damaged_tree_is_a_sentence_and_not_a_traceback(scribbled: Any) -> None:
+    result = scribbled("doctor")
+    assert result.exit_code == 1
+    assert "is damaged" in " ".join(result.stdout.split())
+    assert found(scribbled, code=1)["store"]["repairable"]
+    assert not list(scribbled.store.glob("corrupt-*")), "it only looks"
+
+
+def test_doctor_a_damaged_tree_is_repaired_and_its_files_are_kept(scribbled: Any) -> None:
+    result = scribbled("doctor", "--repair")
+    assert "The store was damaged" in result.stderr
+    assert found(scribbled)["store"]["state"] != "wrong"
+    (aside,) = scribbled.store.glob("corrupt-*")
+    assert (aside / "data.mdb").read_bytes()[8192:].strip(b"\xa5") == b""
+
+
+def test_doctor_damage_with_an_unchanged_time_is_found_too(kept: Any) -> None:
+    data = kept.store / "data.mdb"
+    before = data.stat()
+    body = data.read_bytes()
+    data.write_bytes(body[:8192] + b"\xa5" * (len(body) - 8192))
+    os.utime(data, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert found(kept, code=1)["store"]["state"] == "wrong"
+    kept("doctor", "--repair")
+    assert list(kept.store.glob("corrupt-*"))
+
+
+def test_doctor_every_command_on_a_damaged_store_ends_with_a_sentence(scribbled: Any) -> None:
+    for command in (("show",), ("search", "tea"), ("stats",), ("export",)):
+        result = scribbled(*command)
+        assert result.exception is None or isinstance(result.exception, SystemExit), command
+        assert "damaged" in result.stderr, command
+
+
+def test_doctor_only_an_explicit_command_deletes_damaged_files(scribbled: Any) -> None:
+    scribbled("doctor", "--repair")
+    (aside,) = scribbled.store.glob("corrupt-*")
+    engine = MemoryEngine(memory_config(scribbled.store))
+    engine.remember("Zqx is a secret.", "anna")
+    engine.forget(Forget(scope="anna", everything=True))
+    engine.close()
+    assert aside.exists()
+    assert scribbled("doctor", "--delete-damaged", stdin="n\n").exit_code == 1
+    assert aside.exists()
+    said = scribbled.ok("doctor", "--delete-damaged", "--yes")
+    assert aside.name in said and "turns" in said
+    assert not aside.exists()
+    assert "no files" in scribbled.ok("doctor", "--delete-damaged")

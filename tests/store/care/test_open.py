@@ -17,6 +17,7 @@ from slowcat_memory.records import Forget, Vector, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import canary_process
 from slowcat_memory.store.care import open as opening
+from slowcat_memory.store.care.damaged import damaged_copies, delete_damaged
 from slowcat_memory.store.disk import canary, codec, keys
 from slowcat_memory.store.disk import tables as schema
 from slowcat_memory.store.disk.environment import Environment
@@ -138,7 +139,10 @@ def test_open_recover_a_damaged_store_is_moved_aside_and_what_reads_is_carried_o
         assert store.opened.moved_aside is None
         assert len(events(store)) == after
         store.forget(Forget(turns=(1,)))
-        assert not aside.exists(), "it holds what is forgotten"
+        assert (aside / "data.mdb").read_bytes() == spoilt, "only an explicit command deletes it"
+        assert [one.folder for one in damaged_copies(killed)] == [aside]
+        assert delete_damaged(killed)[0].bytes == len(spoilt)
+        assert not aside.exists()
 
 
 def spoil(data: Path, way: str) -> None:

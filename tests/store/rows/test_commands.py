@@ -1,12 +1,12 @@
 """The table of orders: written with what they change, cleaned by forgetting, there after a migration."""
 
-import lmdb
 import pytest
 
 from slowcat_memory.records import CommandEntry, Forget, Turn, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, memory, turn
+from tests.support.older_stores import drop_tables
 
 
 def entry(id: int, **fields: object) -> CommandEntry:
@@ -68,9 +68,7 @@ def test_commands_a_store_of_schema_2_is_taken_over(open_store, path):
     store.append(turn(1)).wait()
     store._writer.call(lambda: transact(store._env, lambda e: e.set_meta("schema", 2)))
     store.close()
-    with lmdb.open(str(path), max_dbs=32, map_size=1 << 26, lib_version=0) as env:
-        with env.begin(write=True) as txn:
-            txn.drop(env.open_db(b"commands", txn=txn))
+    drop_tables(path, "commands")
     with Store.open(path, readonly=True) as older:
         assert commands(older) == []
     store = open_store()

@@ -5,6 +5,7 @@ from slowcat_memory.records import LedgerEntry, Offer, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, edge, memory, turn
+from tests.support.older_stores import drop_tables
 from tests.support.tiered_stores import TIERS, age, check_places, events, every_block, rows, say
 
 
@@ -143,16 +144,11 @@ def test_tier_mover_appending_goes_on_while_it_works(store):
 
 
 def test_tier_mover_an_older_store_opens_and_ages(open_store, path):
-    import lmdb
-
     store = open_store()
     said = say(store, 100)
     store._writer.call(lambda: transact(store._env, lambda e: e.set_meta("schema", 1)))
     store.close()
-    with lmdb.open(str(path), max_dbs=32, map_size=1 << 26, lib_version=0) as env:
-        with env.begin(write=True) as txn:
-            for table in ("places", "warm", "cold", "dictionaries"):
-                txn.drop(env.open_db(table.encode(), txn=txn))
+    drop_tables(path, "places", "warm", "cold", "dictionaries")
     with Store.open(path, readonly=True) as older:
         assert events(older) == said
         with older.snapshot() as snapshot:

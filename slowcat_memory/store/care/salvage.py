@@ -1,0 +1,332 @@
+"""Copies every whole record of a damaged data file, as a program in a process of its own.
+
+Usage::
+
+    python -m slowcat_memory.store.care.salvage FILE INTO MAP_SIZE
+
+Where a record comes from decides whether it is true:
+
+1. The trees: what they reach is what the store held.
+2. Leaves that no tree reaches and that are not free belong to a tree whose pages above them are
+   damaged. They are live, too; their records say which table they are of.
+3. Free pages hold earlier versions. Of these only a turn is taken, and only if an index of the log
+   still has its number: then it is not forgotten, and its own page is the damaged one. If a meta
+   page is lost, so may be the last transaction: turns with numbers that were not given before it
+   are taken as well.
+
+If the list of free pages is damaged, 2 and 3 cannot be told apart. Then what could be forgotten is
+compared with every tombstone in the file, and what can be made again is left out.
+"""
+
+import errno
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import lmdb
+
+from slowcat_memory.core.memory import turn_of
+from slowcat_memory.store.care.row_kinds import Known, identify
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.envelope import MAX_TABLES, intact, trim_to_record
+from slowcat_memory.store.disk.page_reader import (
+    FREE,
+    UNSEEN,
+    Meta,
+    PageMap,
+    PageReader,
+    Row,
+    Tree,
+    tables,
+)
+from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, LAST_CHANGE, LAST_RUN, NEXT_ID
+
+# Rows of the other tables are made again from these.
+SALVAGED = (
+    *("log", "places", "warm", "cold", "dictionaries"),
+    *("memories", "meta", "tombstones", "cursors", "ledger", "vectors", "commands"),
+    *("contexts", "keys", "tasks", "runs"),
+)
+# Taken from pages of which it is not known whether they are free.
+WITHOUT_PROOF = ("log", "warm", "cold", "dictionaries", "memories", "cursors", "commands")
+NUMBERED = ("log", "places", "warm", "cold", "dictionaries", "ledger", "commands", "runs")
+COUNTERS = (EPOCH, NEXT_ID, LAST_CHANGE, LAST_RUN)
+MOST_TRIES = 20_000  # of a key for a large value without one; about half a millisecond each
+BATCH = 2000  # rows in one transaction
+DONE, FULL, REFUSED = 0, 3, 4  # exit codes; 1 is Python's own
+
+
+def salvage(file: Path, into: Path, map_size: int) -> None:
+    """Copy what is whole into a new store in the folder ``into``.
+
+    ``map_size`` is in bytes of address space.
+
+    Raises:
+        OSError: The file cannot be opened.
+        lmdb.Error: The disk refuses the copy.
+    """
+    with PageReader(file) as reader, _target(into, max(map_size, 4 * reader.size)) as out:
+        _Salvage(reader, out).run()
+        out.sync(True)
+
+
+def _target(into: Path, map_size: int) -> lmdb.Environment:
+    """Open the store to copy into: without flushes until the end, and without a lock file."""
+    return lmdb.open(
+        str(into),
+        max_dbs=MAX_TABLES,
+        map_size=map_size,
+        sync=False,
+        lock=False,
+        mode=0o600,
+        lib_version=0,
+    )
+
+
+class _Salvage:
+    """One file's rows on their way into a new store."""
+
+    def __init__(self, reader: PageReader, out: lmdb.Environment) -> None:
+        self._reader = reader
+        self._out = out
+        self._tables = {name: out.open_db(name.encode()) for name in SALVAGED}
+        self._pages = PageMap(reader)
+        self._live: set[int] = set()  # ids of events that an index of the log has
+        self._broken: set[str] = set(SALVAGED)  # tables that may lack rows
+        self._metas: list[dict[bytes, bytes]] = []  # versions of the table ``meta``
+
+    def run(self) -> None:
+        for meta in self._reader.metas[:1]:
+            self._pages.read_free_tree(meta)
+            self._copy_trees(meta)
+        if self._forgetting_unsure():
+            self._copy_tombstones()
+        if self._broken or not self._pages.free_known:
+            self._copy_unreached()
+        self._choose_meta()
+        self._copy_large_values()
+        self._copy_earlier_turns()
+        self._drop_forgotten()
+
+    def _forgetting_unsure(self) -> bool:
+        """Return whether tombstones may be missing, or the last transaction as a whole."""
+        return (
+            "tombstones" in self._broken
+            or len(self._reader.metas) < 2
+            or not self._pages.free_known
+        )
+
+    # ------------------------------------------------------------------- the trees
+
+    def _copy_trees(self, meta: Meta) -> None:
+        found, whole = tables(self._reader, self._pages, meta)
+        reached = self._copy_tree_rows(found)
+        # A table that an older store lacks is not missing.
+        self._broken = set(SALVAGED) - reached if not whole else set(found) - reached
+
+    def _copy_tree_rows(self, found: dict[str, Tree]) -> set[str]:
+        """Copy the rows of every table; return the tables that were read completely."""
+        complete = set()
+        for name, tree in found.items():
+            walk = self._pages.walk(tree)
+            sound = self._copy(name, walk)
+            if walk.whole and sound:
+                complete.add(name)
+        return complete
+
+    def _copy(self, table: str, rows: Iterable[Row]) -> bool:
+        """Write the whole rows of a table; return whether all were whole."""
+        sound = True
+        rows = iter(rows)
+        while batch := list(islice(rows, BATCH)):
+            kept = [row for row in batch if intact(*row) and _is_key_of(table, row[0])]
+            sound &= len(kept) == len(batch)
+            self._remember(table, kept)
+            if table in self._tables:
+                self._put(table, kept)
+        return sound
+
+    def _remember(self, table: str, rows: list[Row]) -> None:
+        if table in ("log_by_scope", "places"):
+            self._live.update(keys.id_of(key) for key, _ in rows)
+        elif table == "meta":
+            self._metas.append(dict(rows))
+
+    def _put(self, table: str, rows: Iterable[Row]) -> None:
+        with self._out.begin(write=True) as txn:
+            txn.cursor(self._tables[table]).putmulti(rows, overwrite=False)
+
+    # ------------------------------------------------------------------- beyond the trees
+
+    def _rows(self, state: int) -> Iterator[tuple[Row, Known]]:
+        """Yield the rows of the leaves in a state, with the table that each belongs to."""
+        for _, page in self._pages.leaves(state):
+            nodes, _ = self._reader.leaf(page)
+            for node in nodes:
+                if node.value is not None and (known := identify(node.key, node.value)):
+                    yield (node.key, node.value), known
+
+    def _copy_unreached(self) -> None:
+        """Copy the rows of leaves that no tree reaches."""
+        sure = self._pages.free_known
+        rows: dict[str, list[Row]] = {name: [] for name in SALVAGED}
+        for row, known in self._rows(UNSEEN):
+            if known.table == "log_by_scope" and sure:
+                self._live.add(known.record)
+            elif known.table in self._broken and (sure or self._may_live(row, known)):
+                rows[known.table].append(row)
+        if sure:
+            self._live.update(keys.id_of(key) for key, _ in rows["places"])
+        self._metas += self._meta_leaves(UNSEEN)
+        rows["meta"].clear()
+        for table, found in rows.items():
+            self._put(table, found)
+
+    def _may_live(self, row: Row, known: Known) -> bool:
+        """Return whether a row of a page that may be free can be taken for true."""
+        if known.table == "tombstones":
+            return True
+        if known.table not in WITHOUT_PROOF:
+            return False
+        with self._out.begin() as txn:
+            forgotten = self._tables["tombstones"]
+            marks = [keys.turn_tombstone(n) for n in _turns_of(row[0], known)]
+            if known.table == "memories":
+                scope, id = known.record.scope, known.record.id
+                marks += [keys.memory_tombstone(scope, id), keys.epoch_mark(scope, id)]
+            return not any(txn.get(mark, db=forgotten) is not None for mark in marks)
+
+    def _copy_tombstones(self) -> None:
+        """Copy the tombstones of every version: what was forgotten once stays forgotten."""
+        for state in (UNSEEN, FREE):
+            found = [row for row, known in self._rows(state) if known.table == "tombstones"]
+            self._put("tombstones", found)
+
+    def _copy_earlier_turns(self) -> None:
+        """Copy turns of free pages if they are provably live, and their own page is not there."""
+        first_new = sys.maxsize
+        if len(self._reader.metas) < 2:
+            first_new = self._meta_number(NEXT_ID)
+        found = [
+            row
+            for row, known in self._rows(FREE)
+            if known.table == "log"
+            and (known.record.id in self._live or known.record.id >= first_new)
+        ]
+        self._put("log", [row for row in found if not self._is_there("places", row[0])])
+
+    def _copy_large_values(self) -> None:
+        """Copy large records whose leaf is lost: what an index names tells their keys.
+
+        Only turns and blocks; each is proven by its checksum under the key that is missed.
+        """
+        missed = self._missed()
+        tries = MOST_TRIES
+        for value, least in self._pages.large_values() if missed else ():
+            for key, found in list(missed.items()):
+                tries -= 1
+                if tries > 0 and (record := trim_to_record(key, value, least)):
+                    known = identify(key, record)
+                    if known and known.table in found:
+                        self._put(known.table, [(key, record)])
+                        del missed[key]
+                        break
+
+    def _missed(self) -> dict[bytes, tuple[str, ...]]:
+        """Return the keys of turns and blocks that an index names and that are not there."""
+        with self._out.begin() as txn:
+
+            def has(table: str, key: bytes) -> bool:
+                return txn.get(key, db=self._tables[table]) is not None
+
+            ids = map(keys.id_key, self._live)
+            missed = {key: ("log",) for key in ids if not (has("log", key) or has("places", key))}
+            places = [identify(*row) for row in txn.cursor(self._tables["places"])]
+            blocks = {keys.id_key(one.record) for one in places if one and one.table == "places"}
+            lost = {key for key in blocks if not (has("warm", key) or has("cold", key))}
+        return {key: (*missed.get(key, ()), "warm", "cold") for key in lost} | {
+            key: tables for key, tables in missed.items() if key not in lost
+        }
+
+    def _is_there(self, table: str, key: bytes) -> bool:
+        with self._out.begin() as txn:
+            return txn.get(key, db=self._tables[table]) is not None
+
+    def _drop_forgotten(self) -> None:
+        """Delete the rows of turns that have a tombstone."""
+        with self._out.begin(write=True) as txn:
+            marks = txn.cursor(self._tables["tombstones"]).iternext(values=False)
+            for mark in [key for key in marks if keys.is_turn_tombstone(key)]:
+                for table in ("log", "places"):
+                    txn.delete(mark[1:], db=self._tables[table])
+
+    # ------------------------------------------------------------------- meta
+
+    def _meta_leaves(self, state: int) -> list[dict[bytes, bytes]]:
+        found = []
+        for _, page in self._pages.leaves(state):
+            nodes, _ = self._reader.leaf(page)
+            rows = {node.key: node.value for node in nodes if node.value is not None}
+            known = [identify(key, value) for key, value in rows.items()]
+            if any(known) and all(one is None or one.table == "meta" for one in known):
+                found.append({k: v for k, v in rows.items() if intact(k, v)})
+        return found
+
+    def _choose_meta(self) -> None:
+        """Complete the table ``meta`` by its newest version outside of the trees."""
+        if "meta" not in self._broken:
+            return
+        if not self._metas:
+            self._metas += self._meta_leaves(FREE)
+        for version in sorted(self._metas, key=_age, reverse=True)[:1]:
+            self._put("meta", version.items())
+
+    def _meta_number(self, name: str) -> int:
+        with self._out.begin() as txn:
+            key = keys.name_key(name)
+            value = txn.get(key, db=self._tables["meta"])
+        return sys.maxsize if value is None else int(codec.decode_meta(key, value))
+
+
+def _is_key_of(table: str, key: bytes) -> bool:
+    return table not in NUMBERED or len(key) == 8
+
+
+def _turns_of(key: bytes, known: Known) -> tuple[int, ...]:
+    """Return the turns that a row holds or was made from."""
+    if known.table == "log":
+        return (keys.id_of(key),)
+    if known.table == "memories":
+        turn = turn_of(known.record.id)
+        return (*known.record.sources, turn) if turn else known.record.sources
+    return ()
+
+
+def _age(version: dict[bytes, bytes]) -> tuple[int, ...]:
+    """Return what sorts versions of ``meta`` by time.
+
+    Of two versions after the same forget, the one whose erasure is done is the later one.
+    """
+    rows = {name: _value(version, name) for name in (*COUNTERS, ERASE_DUE)}
+    return (*(int(rows[name] or 0) for name in COUNTERS), not rows[ERASE_DUE])
+
+
+def _value(version: dict[bytes, bytes], name: str) -> object:
+    key = keys.name_key(name)
+    return codec.decode_meta(key, version[key]) if key in version else None
+
+
+def main(args: list[str]) -> int:
+    """Salvage; return an exit code."""
+    file, into, map_size = args
+    try:
+        salvage(Path(file), Path(into), int(map_size))
+    except (lmdb.Error, OSError) as error:
+        full = isinstance(error, lmdb.DiskError) or getattr(error, "errno", 0) == errno.ENOSPC
+        return FULL if full else REFUSED
+    return DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,349 @@
+"""Reads a data file's pages without LMDB: no damage can kill its reader.
+
+LMDB trusts its file, so a zeroed page aborts the process and a cut file ends it by SIGBUS. Here
+bytes are read, never mapped, and every number in them is checked before it is used. Whether a
+record is whole is decided by its envelope. Layout of LMDB 0.9 on this machine (data format 1)::
+
+    page      number | pad u16 | flags u16 | lower u16, upper u16 (or u32 pages of an overflow)
+    lower     the end of an array of u16 offsets, one for each node
+    node      size u32 | flags u16 | key size u16 | key | value, or the number of an overflow page
+    branch    the size and flags of a node are the number of its child
+    meta      magic u32 | version u32 | address | map size | free tree | main tree | last page | txn
+    tree      pad u32 | flags u16 | depth u16 | branch, leaf, overflow pages | entries | root
+
+The main tree has a node for each table: its name, and its tree. A page that a transaction frees is
+listed in the free tree, so a page that is neither listed there nor reachable belongs to a tree whose
+pages above it are damaged.
+"""
+
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from slowcat_memory.store.disk.envelope import MAX_TABLES
+
+WORD = struct.Struct("Q" if sys.maxsize > 1 << 32 else "I")
+PAGE_HEADER = WORD.size + 8
+_HEADER = struct.Struct(f"={WORD.format}HHHH")
+_NODE = struct.Struct("<HHHH" if sys.byteorder == "little" else ">HHHH")
+_TREE = struct.Struct(f"=IHH{5 * WORD.format}")
+_META = struct.Struct(f"=II{2 * WORD.format}")
+_META_END = struct.Struct(f"={2 * WORD.format}")
+
+BRANCH, LEAF, OVERFLOW, META = 1, 2, 4, 8
+BIG, SUBTREE = 1, 2  # flags of a node: its value is on overflow pages; it is a tree
+MAGIC = 0xBEEFC0DE
+NO_PAGE = (1 << (8 * WORD.size)) - 1
+PAGE_SIZES = tuple(1 << bits for bits in range(9, 17))
+MAX_VALUE = 16 << 20  # bytes; the largest record is a quarter of it
+
+Row: TypeAlias = tuple[bytes, bytes]
+"""Key and envelope of a table's row; not checked yet."""
+
+UNSEEN, REACHED, FREE = 0, 1, 2  # states of a page
+
+
+class Tree(NamedTuple):
+    """A tree's root page and how many rows it declares."""
+
+    root: int
+    entries: int
+
+
+class Meta(NamedTuple):
+    """One of the two meta pages."""
+
+    txn: int
+    last_page: int
+    free: Tree
+    main: Tree
+
+
+class Node(NamedTuple):
+    """A node of a leaf: ``value`` is None when its overflow pages are missing."""
+
+    key: bytes
+    value: bytes | None
+    is_tree: bool
+
+
+class DamagedPage(Exception):
+    """A page is not what the pages above it say."""
+
+
+class PageReader:
+    """The pages of one data file."""
+
+    def __init__(self, file: Path) -> None:
+        """Open it.
+
+        Raises:
+            OSError: It cannot be opened.
+        """
+        self._data = file.open("rb", buffering=0)
+        self.size = self._data.seek(0, 2)
+        self.page_size, self.metas = self._find_metas()
+        self.pages = -(-self.size // self.page_size)  # the last one may be cut
+
+    def close(self) -> None:
+        self._data.close()
+
+    def __enter__(self) -> "PageReader":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _find_metas(self) -> tuple[int, tuple[Meta, ...]]:
+        """Return the page size, and the readable meta pages, the newest first."""
+        first = self._meta(0, 0)
+        for size in (first[0],) if first else PAGE_SIZES:
+            metas = [found[1] for found in (first, self._meta(size, size)) if found]
+            if metas:
+                return size, tuple(sorted(metas, reverse=True))
+        return 4096, ()
+
+    def _meta(self, at: int, expected: int) -> tuple[int, Meta] | None:
+        """Return page size and content of the meta page at an offset, None for another page."""
+        body = self._bytes(at, PAGE_HEADER + 8 * WORD.size + 2 * _TREE.size)
+        wanted = PAGE_HEADER + _META.size + 2 * _TREE.size + _META_END.size
+        if len(body) < wanted or not _HEADER.unpack_from(body)[2] & META:
+            return None
+        magic, version, _, _ = _META.unpack_from(body, PAGE_HEADER)
+        at_trees = PAGE_HEADER + _META.size
+        free = _TREE.unpack_from(body, at_trees)
+        main = _TREE.unpack_from(body, at_trees + _TREE.size)
+        last_page, txn = _META_END.unpack_from(body, at_trees + 2 * _TREE.size)
+        size = free[0]  # the first tree's pad has the page size
+        if magic != MAGIC or version != 1 or size not in PAGE_SIZES or expected not in (0, size):
+            return None
+        return size, Meta(txn, last_page, Tree(free[7], free[6]), Tree(main[7], main[6]))
+
+    def _bytes(self, at: int, size: int) -> bytes:
+        """Read up to ``size`` bytes; fewer at the end, or where the disk cannot read."""
+        try:
+            self._data.seek(at)
+            return self._data.read(size)
+        except (OSError, OverflowError):
+            return b""
+
+    def page(self, number: int) -> bytes:
+        return self._bytes(number * self.page_size, self.page_size)
+
+    def flags(self, page: bytes, number: int) -> int:
+        """Return a page's kind: its flags, 0 when its header is not that of this page."""
+        if len(page) < PAGE_HEADER:
+            return 0
+        own, _, flags, _, _ = _HEADER.unpack_from(page)
+        return int(flags) & ~0x10 if own == number else 0  # a page may keep its mark "dirty"
+
+    def leaf(self, page: bytes) -> tuple[list[Node], bool]:
+        """Return the nodes of a leaf that can be read, and whether these are all."""
+        nodes, whole = [], True
+        for at in self._offsets(page):
+            node = self._leaf_node(page, at)
+            if node is None or node.value is None:
+                whole = False
+            if node is not None:
+                nodes.append(node)
+        return nodes, whole and bool(nodes)
+
+    def _offsets(self, page: bytes) -> list[int]:
+        lower = _HEADER.unpack_from(page)[3]
+        count = (min(lower, len(page)) - PAGE_HEADER) // 2
+        return list(struct.unpack_from(f"={max(count, 0)}H", page, PAGE_HEADER))
+
+    def _leaf_node(self, page: bytes, at: int) -> Node | None:
+        if not PAGE_HEADER <= at <= len(page) - _NODE.size:
+            return None
+        low, high, flags, key_size = _NODE.unpack_from(page, at)
+        size = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
+        start = at + _NODE.size + key_size
+        if start > len(page) or size > MAX_VALUE:
+            return None
+        key = page[at + _NODE.size : start]
+        if flags & BIG:
+            return Node(key, self._big_value(page, start, size), False)
+        value = page[start : start + size]
+        return Node(key, value if len(value) == size else None, bool(flags & SUBTREE))
+
+    def _big_value(self, page: bytes, at: int, size: int) -> bytes | None:
+        if at + WORD.size > len(page):
+            return None
+        (number,) = WORD.unpack_from(page, at)
+        if number >= self.pages:
+            return None
+        value = self._bytes(number * self.page_size + PAGE_HEADER, size)
+        return value if len(value) == size else None
+
+    def run_length(self, page: bytes) -> int:
+        """Return the number of overflow pages that the first one of them declares."""
+        _, _, _, low, high = _HEADER.unpack_from(page)
+        count = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
+        return min(max(count, 1), MAX_VALUE // self.page_size)
+
+    def run(self, number: int, count: int) -> tuple[bytes, int]:
+        """Return the content of overflow pages, and the least length of a value that needs them."""
+        size = count * self.page_size - PAGE_HEADER
+        value = self._bytes(number * self.page_size + PAGE_HEADER, size)
+        return value, max(size - self.page_size, 0)
+
+    def overflow_runs(self, page: bytes) -> Iterator[range]:
+        """Yield the overflow pages of each large value of a leaf."""
+        for at in self._offsets(page):
+            if not PAGE_HEADER <= at <= len(page) - _NODE.size:
+                continue
+            low, high, flags, key_size = _NODE.unpack_from(page, at)
+            size = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
+            start = at + _NODE.size + key_size
+            if flags & BIG and size <= MAX_VALUE and start + WORD.size <= len(page):
+                (number,) = WORD.unpack_from(page, start)
+                count = (PAGE_HEADER + size - 1) // self.page_size + 1
+                yield range(min(number, self.pages), min(number + count, self.pages))
+
+    def branch(self, page: bytes) -> tuple[list[tuple[bytes, int]], bool]:
+        """Return the first key and the number of each child, and whether these are all."""
+        children, whole = [], True
+        for at in self._offsets(page):
+            if not PAGE_HEADER <= at <= len(page) - _NODE.size:
+                whole = False
+                continue
+            low, high, top, key_size = _NODE.unpack_from(page, at)
+            number = (low | high << 16) if sys.byteorder == "little" else (high | low << 16)
+            if WORD.size == 8:
+                number |= top << 32
+            key = page[at + _NODE.size : at + _NODE.size + key_size]
+            children.append((key, number))
+        return children, whole and len(children) > 1
+
+
+def as_tree(value: bytes) -> Tree | None:
+    """Return the tree that a node of the main tree describes."""
+    if len(value) != _TREE.size:
+        return None
+    found = _TREE.unpack(value)
+    return Tree(found[7], found[6])
+
+
+class PageMap:
+    """Which pages a walk has reached, and which are free."""
+
+    def __init__(self, reader: PageReader) -> None:
+        self._reader = reader
+        self._states = bytearray(reader.pages)
+        self._states[: min(2, reader.pages)] = bytes([REACHED]) * min(2, reader.pages)
+        self.free_known = False
+
+    def walk(self, tree: Tree) -> "Walk":
+        return Walk(self._reader, self, tree)
+
+    def take(self, number: int) -> bool:
+        """Mark a page as reached; False when it does not exist or was reached before."""
+        if number >= len(self._states) or self._states[number] == REACHED:
+            return False
+        self._states[number] = REACHED
+        return True
+
+    def take_run(self, pages: range) -> None:
+        self._states[pages.start : pages.stop] = bytes([REACHED]) * len(pages)
+
+    def read_free_tree(self, meta: Meta) -> None:
+        """Mark the pages that a meta page's free tree lists; ``free_known`` if it is whole."""
+        walk = self.walk(meta.free)
+        for _, value in walk:
+            for number in _page_numbers(value):
+                if number < len(self._states) and self._states[number] == UNSEEN:
+                    self._states[number] = FREE
+        self.free_known = walk.whole
+        beyond = range(meta.last_page + 1, len(self._states))  # of a transaction that never ended
+        if walk.whole and beyond:
+            self._states[beyond.start : beyond.stop] = bytes([FREE]) * len(beyond)
+
+    def leaves(self, state: int) -> Iterator[tuple[int, bytes]]:
+        """Yield number and content of the leaves in a state, from the last page back.
+
+        New pages come from the end of a file that grows: of two versions of a row the later one is
+        more often the newer.
+        """
+        for number in range(len(self._states) - 1, 1, -1):
+            if self._states[number] == state:
+                page = self._reader.page(number)
+                if self._reader.flags(page, number) == LEAF:
+                    yield number, page
+
+    def large_values(self) -> Iterator[tuple[bytes, int]]:
+        """Yield the content of overflow pages that are not reached, and its least length in bytes.
+
+        Its real length is in the lost leaf; the rest of the last page is not part of it.
+        """
+        number = 2
+        while number < len(self._states):
+            run = 1
+            if self._states[number] == UNSEEN:
+                page = self._reader.page(number)
+                if self._reader.flags(page, number) == OVERFLOW:
+                    run = self._reader.run_length(page)
+                    yield self._reader.run(number, run)
+            number += run
+
+
+def _page_numbers(value: bytes) -> list[int]:
+    """Return the pages that a row of the free tree lists: a count, then the numbers."""
+    words = len(value) // WORD.size
+    found = struct.unpack_from(f"={words}{WORD.format}", value)
+    return list(found[1 : 1 + found[0]]) if found else []
+
+
+class Walk:
+    """Iterates over the rows of a tree that can be reached; ``whole`` once all were."""
+
+    def __init__(self, reader: PageReader, pages: PageMap, tree: Tree) -> None:
+        self._reader, self._pages, self._tree = reader, pages, tree
+        self.whole = False
+
+    def __iter__(self) -> Iterator[Row]:
+        for key, value, is_tree in self.nodes():
+            if value is not None and not is_tree:
+                yield key, value
+
+    def nodes(self) -> Iterator[Node]:
+        """Yield the nodes of the leaves, also those whose value is missing."""
+        self.whole = True
+        if self._tree.root == NO_PAGE:
+            self.whole = self._tree.entries == 0
+            return
+        count = 0
+        waiting = [self._tree.root]
+        while waiting:
+            number = waiting.pop()
+            page = self._reader.page(number) if self._pages.take(number) else b""
+            kind = self._reader.flags(page, number)
+            if kind == BRANCH:
+                children, whole = self._reader.branch(page)
+                waiting += [child for _, child in reversed(children)]
+            elif kind == LEAF:
+                nodes, whole = self._reader.leaf(page)
+                for run in self._reader.overflow_runs(page):
+                    self._pages.take_run(run)
+                count += len(nodes)
+                yield from nodes
+            else:
+                whole = False
+            self.whole &= whole
+        self.whole &= count == self._tree.entries
+
+
+def tables(reader: PageReader, pages: PageMap, meta: Meta) -> tuple[dict[str, Tree], bool]:
+    """Return the tables of the main tree by name, and whether these are all."""
+    walk = pages.walk(meta.main)
+    found = {}
+    for key, value, is_tree in walk.nodes():
+        tree = as_tree(value) if value is not None and is_tree else None
+        name = key.decode("utf-8", "replace")
+        if tree is not None and len(found) < MAX_TABLES:
+            found[name] = tree
+        else:
+            walk.whole = False
+    return found, walk.whole

@@ -1,0 +1,340 @@
+"""What is salvaged from a damaged file: everything whole, and nothing forgotten."""
+
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.core.retention.tiering import TierOptions
+from slowcat_memory.errors import StoreFullError
+from slowcat_memory.records import CommandEntry, Forget, Memory, WriteBatch
+from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store.care import canary_process, page_check, salvage
+from slowcat_memory.store.disk import canary, keys
+from slowcat_memory.store.disk.page_reader import (
+    FREE,
+    LEAF,
+    REACHED,
+    UNSEEN,
+    PageMap,
+    PageReader,
+    tables,
+)
+from tests.harness import samples
+from tests.harness.damage import WAYS, damage
+from tests.harness.samples import memory, turn
+
+SMALL = StoreOptions(map_size_gib=1 / 16)
+PAGE = 4096
+TURNS = 1300  # 23 of them are in one page
+WORDS = "we went to the lake again and Anna said that the water was cold".split()
+
+
+def text(n: int) -> str:
+    rng = random.Random(n)
+    return f"{samples.token(n)} {' '.join(rng.choices(WORDS, k=rng.randrange(4, 20)))}"
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store as a kill leaves it: turns in many transactions, notes, and some forgotten turns."""
+    path = tmp_path_factory.mktemp("kept") / "store"
+    store = Store.open(path, options=SMALL)
+    for n in range(1, TURNS + 1):
+        store.append(turn(n, text=text(n)))
+        if n % 50 == 0:
+            store.flush()
+            store.apply("j", WriteBatch(memories=(memory(f"note/{n}", text=f"note {n}"),)))
+    store.forget(Forget(turns=(500,)), erase=False)
+    store.flush()
+    shutil.copytree(path, path.with_name("killed"))
+    store.close()
+    return path.with_name("killed")
+
+
+@pytest.fixture
+def copy(kept: Path, tmp_path: Path) -> Iterator[Path]:
+    shutil.copytree(kept, tmp_path / "copy")
+    yield tmp_path / "copy"
+
+
+def rows(data: Path, into: Path) -> dict[str, int]:
+    """Salvage a file; return how many rows each table got."""
+    shutil.rmtree(into, ignore_errors=True)
+    into.mkdir()
+    salvage.salvage(data, into, 1 << 26)
+    with PageReader(into / "data.mdb") as reader:
+        found, _ = tables(reader, PageMap(reader), reader.metas[0])
+    return {name: tree.entries for name, tree in found.items()}
+
+
+def zero(data: Path, *pages: int) -> None:
+    with data.open("r+b") as file:
+        for page in pages:
+            file.seek(page * PAGE)
+            file.write(bytes(PAGE))
+
+
+def root_of(data: Path, table: str) -> int:
+    with PageReader(data) as reader:
+        if table == "main":
+            return reader.metas[0].main.root
+        if table == "free":
+            return reader.metas[0].free.root
+        return tables(reader, PageMap(reader), reader.metas[0])[0][table].root
+
+
+def here(store: Store) -> dict[int, str]:
+    with store.snapshot() as snapshot:
+        return {one.id: one.text for one in snapshot.turns()}
+
+
+# ------------------------------------------------------------------- single pages
+
+
+@pytest.mark.parametrize("table", ["log", "log_by_scope", "memories", "main", "free", "meta"])
+def test_salvage_a_zeroed_root_costs_no_turn(copy: Path, table: str) -> None:
+    zero(copy / "data.mdb", root_of(copy / "data.mdb", table))
+    with Store.open(copy, options=SMALL) as store:
+        assert set(here(store)) == {*range(1, TURNS + 1)} - {500}
+        assert all(said == text(n) for n, said in here(store).items())
+        assert store.append(turn(0)).id == TURNS + 1
+        with store.snapshot() as snapshot:
+            assert snapshot.session("s1").turns == TURNS - 1
+
+
+@pytest.mark.parametrize("page", [0, 1])
+def test_salvage_a_zeroed_meta_page_costs_no_turn(copy: Path, page: int) -> None:
+    zero(copy / "data.mdb", page)
+    with Store.open(copy, options=SMALL) as store:
+        assert set(here(store)) == {*range(1, TURNS + 1)} - {500}
+
+
+def test_salvage_no_single_zeroed_page_costs_two_percent_of_the_turns(
+    kept: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data.mdb"
+    whole = (kept / "data.mdb").read_bytes()
+    lost = {}
+    for page in range(len(whole) // PAGE):
+        data.write_bytes(whole)
+        zero(data, page)
+        lost[page] = TURNS - 1 - rows(data, tmp_path / "into")["log"]
+    assert max(lost.values()) <= 0.02 * TURNS, lost
+    assert min(lost.values()) == 0, "nothing forgotten comes back"
+
+
+def test_salvage_without_its_roots_it_costs_every_turn_control(kept: Path, tmp_path: Path) -> None:
+    """The yield above is not the file's: reading what the trees reach loses everything."""
+    data = tmp_path / "data.mdb"
+    shutil.copy(kept / "data.mdb", data)
+    zero(data, root_of(data, "log"))
+    with PageReader(data) as reader:
+        pages = PageMap(reader)
+        found, _ = tables(reader, pages, reader.metas[0])
+        assert list(pages.walk(found["log"])) == []
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75, 0.95])
+def test_salvage_a_cut_file_gives_every_whole_page(
+    copy: Path, tmp_path: Path, share: float
+) -> None:
+    data = copy / "data.mdb"
+    whole = data.read_bytes()
+    size = int(len(whole) * share)
+    data.write_bytes(whole[:size])
+    there = turns_in_leaves(copy / "data.mdb", upto=size // PAGE) if size else set()
+    assert there
+    with Store.open(copy, options=SMALL) as store:
+        assert set(here(store)) >= there - {500}
+        assert 500 not in here(store)
+
+
+def turns_in_leaves(data: Path, upto: int) -> set[int]:
+    """Return the turns whose records are nodes of the leaves before a page."""
+    found = set()
+    with PageReader(data) as reader:
+        for number in range(upto):
+            page = reader.page(number)
+            if reader.flags(page, number) == LEAF:
+                for key, value, _ in reader.leaf(page)[0]:
+                    if len(key) == 8 and value is not None and b"tok" in value:
+                        found.add(keys.id_of(key))
+    return found
+
+
+# ------------------------------------------------------------------- what is forgotten
+
+
+def test_salvage_what_was_forgotten_and_not_erased_yet_stays_forgotten(
+    kept: Path, tmp_path: Path
+) -> None:
+    token = samples.token(500).encode()
+    whole = (kept / "data.mdb").read_bytes()
+    assert token in whole, "the text is in a free page"
+    data, into = tmp_path / "data.mdb", tmp_path / "into"
+    rng = random.Random(7)
+    for _ in range(40):
+        data.write_bytes(whole)
+        pages = rng.sample(range(2, len(whole) // PAGE), 3)
+        if root_of(data, "tombstones") in pages:
+            continue
+        zero(data, *pages)
+        rows(data, into)
+        assert token not in (into / "data.mdb").read_bytes(), pages
+
+
+def test_salvage_turns_that_were_forgotten_and_erased_are_nowhere(store: Store, path: Path) -> None:
+    for n in range(1, 200):
+        store.append(turn(n))
+    store.forget(Forget(turns=(100,)))
+    store.append(turn(200)).wait(5)
+    killed = path.with_name("killed")
+    shutil.copytree(path, killed)
+    zero(killed / "data.mdb", root_of(killed / "data.mdb", "log"))
+    with Store.open(killed, options=SMALL) as again:
+        assert set(here(again)) == {*range(1, 201)} - {100}
+
+
+def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(
+    store: Store, path: Path
+) -> None:
+    made = tuple(memory(f"note/{n}", text=f"first {n} {'x' * 60}") for n in range(200))
+    store.apply("j", WriteBatch(memories=made)).wait(5)
+    later = tuple(memory(f"note/{n}", text=f"second {n} {'y' * 60}") for n in range(200))
+    store.apply("j", WriteBatch(memories=later)).wait(5)
+    store.apply("j", WriteBatch(drop=(("anna", "note/7"),))).wait(5)
+    killed = path.with_name("killed")
+    shutil.copytree(path, killed)
+    zero(killed / "data.mdb", root_of(killed / "data.mdb", "memories"))
+    with Store.open(killed, options=SMALL) as again, again.snapshot() as snapshot:
+        found: list[Memory] = list(snapshot.memories("anna"))
+    assert len(found) == 199
+    assert all(one.text.startswith("second") for one in found)
+
+
+def test_salvage_a_voice_command_that_hides_something_is_kept(store: Store, path: Path) -> None:
+    for n in range(1, 60):
+        store.append(turn(n))
+        entry = CommandEntry(
+            id=n, scope="anna", kind="forget", at=samples.at(n), turns=(n,), due=samples.at(99)
+        )
+        store.apply("j", WriteBatch(command=entry)).wait(5)
+    killed = path.with_name("killed")
+    shutil.copytree(path, killed)
+    zero(killed / "data.mdb", root_of(killed / "data.mdb", "main"))
+    with Store.open(killed, options=SMALL) as again, again.snapshot() as snapshot:
+        assert [entry.id for entry in snapshot.commands()] == [*range(59, 0, -1)]
+
+
+# ------------------------------------------------------------------- blocks
+
+
+def test_salvage_blocks_whose_leaf_is_lost_are_found_again(store: Store, path: Path) -> None:
+    for n in range(1, 401):
+        store.append(turn(n))  # long, and not to be compressed well
+    store.flush()
+    while not store.age("anna", hot=50, options=TierOptions(warm=100)).done:
+        pass
+    store.flush()
+    killed = path.with_name("killed")
+    shutil.copytree(path, killed)
+    data = killed / "data.mdb"
+    with PageReader(data) as reader:
+        pages = PageMap(reader)
+        found, _ = tables(reader, pages, reader.metas[0])
+        assert [*pages.walk(found["warm"]), *pages.walk(found["cold"])]
+        leaves = dict(pages.leaves(REACHED))
+        large = [n for n, page in leaves.items() if list(reader.overflow_runs(page))]
+    assert large, "the blocks of these are on pages of their own"
+    zero(data, large[0])
+    with Store.open(killed, options=SMALL) as again:
+        assert set(here(again)) == {*range(1, 401)}
+
+
+# ------------------------------------------------------------------- the reader and the judge
+
+
+def test_salvage_no_damage_stops_the_reader(kept: Path, tmp_path: Path) -> None:
+    data, rng = tmp_path / "data.mdb", random.Random(3)
+    for number in range(30):
+        shutil.copy(kept / "data.mdb", data)
+        for _ in range(rng.randrange(1, 9)):
+            with suppress(ValueError):  # cut to nothing
+                damage(data, WAYS[rng.randrange(3)], rng)
+        page_check.check(data)
+        with PageReader(data) as reader:
+            pages = PageMap(reader)
+            for state in (UNSEEN, FREE):
+                for _, page in pages.leaves(state):
+                    reader.leaf(page)
+                    list(reader.overflow_runs(page))
+        if number % 5 == 0:
+            rows(data, tmp_path / "into")
+
+
+def test_salvage_without_another_process_damage_is_still_found(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", "")
+    assert canary_process.is_whole(copy / "data.mdb")
+    zero(copy / "data.mdb", root_of(copy / "data.mdb", "log"))
+    assert not canary_process.is_whole(copy / "data.mdb")
+    with Store.open(copy, options=SMALL) as store:
+        assert store.opened.trouble
+        assert len(here(store)) == TURNS - 1
+
+
+def test_salvage_both_judges_agree(kept: Path, tmp_path: Path) -> None:
+    whole = (kept / "data.mdb").read_bytes()
+    data, rng = tmp_path / "data.mdb", random.Random(11)
+    assert page_check.check(kept / "data.mdb") == canary.WHOLE
+    for page in rng.sample(range(len(whole) // PAGE), 12):
+        data.write_bytes(whole)
+        zero(data, page)
+        assert (page_check.check(data) == canary.WHOLE) == canary_process.is_whole(data), page
+
+
+def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = copy / "data.mdb"
+    zero(data, root_of(data, "log"))
+    before = data.read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr(canary_process, "_run", _full_at_salvage(canary_process._run))
+        with pytest.raises(StoreFullError):
+            Store.open(copy, options=SMALL)
+    assert data.read_bytes() == before
+    assert not list(copy.glob("corrupt-*"))
+    with Store.open(copy, options=SMALL) as store:
+        assert len(here(store)) == TURNS - 1
+
+
+def _full_at_salvage(run):
+    def instead(program: str, *args: str, seconds: float) -> int | None:
+        if program == salvage.__name__:
+            return salvage.FULL
+        return run(program, *args, seconds=seconds)
+
+    return instead
+
+
+def test_salvage_two_damaged_stores_at_the_same_moment_are_both_kept(copy: Path) -> None:
+    data = copy / "data.mdb"
+    for _ in range(2):
+        zero(data, root_of(data, "log"))
+        (copy / "running").touch(mode=0o600)
+        Store.open(copy, options=SMALL, now=lambda: samples.at()).close()
+    assert len(list(copy.glob("corrupt-*"))) == 2
+
+
+def test_salvage_a_page_says_which_it_is(kept: Path) -> None:
+    with PageReader(kept / "data.mdb") as reader:
+        root = tables(reader, PageMap(reader), reader.metas[0])[0]["memories"].root
+        page = reader.page(root)
+        assert reader.flags(page, root) == LEAF
+        assert reader.flags(page, root + 1) == 0
