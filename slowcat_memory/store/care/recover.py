@@ -33,6 +33,7 @@ from slowcat_memory.store.blocks.reader import (
 )
 from slowcat_memory.store.blocks.removal import unpack_block
 from slowcat_memory.store.care import canary_process, copy
+from slowcat_memory.store.care.backups import backups_of
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
@@ -134,7 +135,7 @@ def _move_aside(path: Path, now: datetime) -> Path:
 
 
 def _newest_good_backup(path: Path) -> Path | None:
-    candidates = sorted((path / BACKUPS).glob("*.mdb"), reverse=True)
+    candidates = [backup.file for backup in reversed(backups_of(path))]
     return next((file for file in candidates if canary_process.is_whole(file)), None)
 
 

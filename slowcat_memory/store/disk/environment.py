@@ -35,6 +35,7 @@ from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"
 Txn: TypeAlias = "lmdb.Transaction[bytes]"
+Changes: TypeAlias = "dict[str, dict[bytes, bytes | None]]"  # by table and key; None for a deletion
 
 MAX_READERS = 510
 MAP_BYTES_32_BIT = 512 << 20  # contiguous address space that a 32-bit process can map
@@ -127,6 +128,7 @@ class Environment:
         self._env: lmdb.Environment | None = None
         self._files: tuple[int, int] = (0, 0)
         self.handles: Handles = {}
+        self._records: list[list[Changes]] = []
         with folder_lock(path, fcntl.LOCK_SH):
             self._open()
 
@@ -204,6 +206,20 @@ class Environment:
         if self._env is None and not self._shut:
             self._open()  # an earlier swap could not open it
         return self.env.begin(write=True)
+
+    @contextmanager
+    def recording(self) -> Iterator[list[Changes]]:
+        """Record the changes of every transaction that is committed in the block, in order."""
+        record: list[Changes] = []
+        self._records.append(record)
+        try:
+            yield record
+        finally:
+            self._records = [other for other in self._records if other is not record]
+
+    def record(self, changes: Changes) -> None:
+        for record in self._records:
+            record.append(changes)
 
     def release_pages(self) -> None:
         """Let the system drop the file's pages from memory; they are loaded again when read."""
