@@ -4,6 +4,8 @@ Appends to the log, stores records derived from it, reads both consistently, and
 To find a record by its content, see ``index``.
 """
 
+from slowcat_memory.store.care.backups import backups_of
+from slowcat_memory.store.care.erasure import damaged_copies
 from slowcat_memory.store.care.health import BadIndex, Health
 from slowcat_memory.store.care.restore import Restored, restore
 from slowcat_memory.store.options import OpenReport, StoreOptions
@@ -20,5 +22,7 @@ __all__ = [
     "Snapshot",
     "Store",
     "StoreOptions",
+    "backups_of",
+    "damaged_copies",
     "restore",
 ]

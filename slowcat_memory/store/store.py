@@ -10,7 +10,7 @@ survives a kill and a power loss.
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ from slowcat_memory.store.blocks.reader import BlockCache
 from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up, back_up_into_store, backups_of
+from slowcat_memory.store.care.drafts import drafting
 from slowcat_memory.store.care.erasure import Erasure, damaged_copies, finished
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk import locks
@@ -333,6 +334,27 @@ class Store:
             if to is not None:
                 return back_up(self._env, to, self._now())
             return back_up_into_store(self._env, self._now(), self._options.backups_keep)
+
+    def copy(self, to: Path) -> None:
+        """Write a copy of the saved rows to a new file, 0600, that is no backup.
+
+        Raises:
+            StoreError: The disk refuses.
+        """
+        self._check_open()
+        with self._erasing:
+            copy.copy_out(self._env, to)
+
+    def drafting(self, draft: Path, to: Path) -> AbstractContextManager[None]:
+        """Note a file with text that is written in the block, and give it its name at the end.
+
+        Its path is noted in the store's folder, so that the file of a killed process is deleted.
+
+        Raises:
+            StoreError: Something was forgotten meanwhile; the file is deleted.
+        """
+        self._check_open()
+        return drafting(self._env, draft, to)
 
     def health(self, root: Callable[[str], Path]) -> Health:
         """Return the state of the store. Reads every row: takes seconds for a large one.

@@ -78,7 +78,7 @@ def import_file(
         target = check_scope(target_scope(scope, transcript, engine.config.memory.user_id))
         done.scopes.add(target)
         name = f"import/{digest[:16]}/{target}/{number}"
-        for cursor, session in _steps(engine, transcript, name, path.name, again):
+        for cursor, session in _steps(engine, transcript, name, again):
             if cursor is not None:
                 _log(engine, target, session, cursor, done)
             else:
@@ -106,14 +106,14 @@ def _names(transcripts: Sequence[Transcript]) -> str:
 
 
 def _steps(
-    engine: MemoryEngine, transcript: Transcript, name: str, file: str, again: bool
+    engine: MemoryEngine, transcript: Transcript, name: str, again: bool
 ) -> list[tuple[Cursor | None, TranscriptSession]]:
     """Pair each session with the cursor that marks it done; None when it is done already."""
     with engine.snapshot() as snapshot:
         cursor = snapshot.cursor(name)
     start = cursor.position if cursor and not again else 0
     return [
-        (Cursor(name=name, position=at, note=file) if at > start else None, session)
+        (Cursor(name=name, position=at) if at > start else None, session)
         for at, session in enumerate(transcript.sessions, start=1)
     ]
 

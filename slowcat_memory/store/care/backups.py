@@ -15,13 +15,12 @@ from msgspec import Struct
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.store.care import canary_process
 from slowcat_memory.store.care.copy import backup_name, copy_out, rewrite
-from slowcat_memory.store.care.drafts import noted
+from slowcat_memory.store.care.drafts import drafting, forget_epoch
 from slowcat_memory.store.care.forgotten import created, delete_forgotten
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import BACKUPS, DATA, LAST_BACKUP, create, remove, sync_dir
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, SCHEMA
 from slowcat_memory.store.disk.transaction import Transaction, transact
-from slowcat_memory.store.rows.forget import read_pending
 from slowcat_memory.store.rows.pending import PENDING_KEY, Pending
 
 REWRITING = "rewriting"  # where a backup is rewritten, beside it
@@ -80,19 +79,11 @@ def back_up(env: Environment, to: Path, now: datetime) -> Path:
     if not to.parent.is_dir():
         raise StoreError(f"there is no folder {to.parent}", hint="Make it, or choose another.")
     draft = to.with_name(to.name + ".tmp")
-    with noted(env.path, draft):
-        draft.unlink(missing_ok=True)
-        epoch = _epoch(env)
+    draft.unlink(missing_ok=True)
+    with drafting(env, draft, to):
         copy_out(env, draft)
-        try:
-            _check_backup(env, draft, epoch)
-            os.rename(draft, to)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
-    if _epoch(env) != epoch:  # erased between the two: this copy has missed it
-        to.unlink(missing_ok=True)
-        raise StoreError("something was forgotten during the backup", hint="Make it again.")
+        if not canary_process.is_whole(draft):
+            raise StoreDamagedError(f"a backup of {env.path} does not read back")
     sync_dir(to.parent)
     _write_last_backup(env.path, to, now)
     return to
@@ -121,26 +112,6 @@ def _write_last_backup(path: Path, made: Path, now: datetime) -> None:
     with os.fdopen(create(draft), "w") as file:
         file.write(f"{now.astimezone(UTC).isoformat()} {made.absolute()}")
     os.replace(draft, note)
-
-
-def _check_backup(env: Environment, draft: Path, epoch: int) -> None:
-    if not draft.exists() or _epoch(env) != epoch:
-        raise StoreError("something was forgotten during the backup", hint="Make it again.")
-    if not canary_process.is_whole(draft):
-        raise StoreDamagedError(f"a backup of {env.path} does not read back")
-
-
-def _epoch(env: Environment) -> int:
-    """Return how often something was forgotten.
-
-    Raises:
-        StoreError: Just now rows are being deleted, so a copy could still have them.
-    """
-    with env.reading() as (txn, handles):
-        tx = Transaction(txn, handles)
-        if (found := read_pending(tx)) and not found.deleted:
-            raise StoreError("something is being forgotten just now", hint="Try again soon.")
-        return int(tx.meta(EPOCH, 0))
 
 
 # ------------------------------------------------------------------- forgetting
@@ -227,7 +198,7 @@ def _forget_in(made: Environment, env: Environment, erasure: Pending) -> bool:
     if _meta(made, SCHEMA) != _meta(env, SCHEMA) or created(made) != created(env):
         return False
     delete_forgotten(env, made, erasure.requests)
-    epoch = _epoch(env)
+    epoch = forget_epoch(env)
 
     def mark(tx: Transaction) -> None:
         tx.drop("meta", PENDING_KEY)

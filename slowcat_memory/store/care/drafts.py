@@ -13,7 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from slowcat_memory.errors import StoreError
+from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import DRAFTS, create, sync_dir
+from slowcat_memory.store.disk.tables import EPOCH
+from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.rows.forget import read_pending
 
 ENDINGS = (".tmp", ".unfinished")  # what a note may name; nothing else is ever removed
 
@@ -40,6 +45,43 @@ def noted(folder: Path, draft: Path) -> Iterator[None]:
     finally:
         note.unlink(missing_ok=True)
         os.close(fd)
+
+
+@contextmanager
+def drafting(env: Environment, draft: Path, to: Path) -> Iterator[None]:
+    """Note a file that is written in the block, and give it its name at the end.
+
+    It is deleted when the block fails.
+
+    Raises:
+        StoreError: Something was forgotten meanwhile, which the file could still have.
+    """
+    with noted(env.path, draft):
+        epoch = forget_epoch(env)
+        try:
+            yield
+            if not draft.exists() or forget_epoch(env) != epoch:
+                raise StoreError("something was forgotten meanwhile", hint="Do it again.")
+            os.replace(draft, to)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+        if forget_epoch(env) != epoch:  # between the two: the file has missed it
+            to.unlink(missing_ok=True)
+            raise StoreError("something was forgotten meanwhile", hint="Do it again.")
+
+
+def forget_epoch(env: Environment) -> int:
+    """Return how often something was forgotten.
+
+    Raises:
+        StoreError: Just now rows are being deleted, so a copy could still have them.
+    """
+    with env.reading() as (txn, handles):
+        tx = Transaction(txn, handles)
+        if (found := read_pending(tx)) and not found.deleted:
+            raise StoreError("something is being forgotten just now", hint="Try again soon.")
+        return int(tx.meta(EPOCH, 0))
 
 
 def remove_drafts(folder: Path, *, running: bool) -> list[Path]:
