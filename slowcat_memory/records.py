@@ -338,7 +338,11 @@ class Forgotten(Struct, frozen=True, kw_only=True):
     turns: tuple[int, ...] = ()
     # (scope, id) of the derived records, chunks included
     memories: tuple[tuple[str, str], ...] = ()
-    erased: bool = False  # true once no byte of their text is left in the store's files
+    erased: bool = False  # true once no byte of their text is left in the store's folder
+    backups_deleted: int = 0  # how many backups in the store's folder were deleted with them
+    backups_rewritten: int = 0  # how many were rewritten without them
+    problems: tuple[str, ...] = ()  # why it is not erased yet; it is tried again at the next start
+    remains: tuple[str, ...] = ()  # files of damaged stores, which may still hold their text
 
 
 # ------------------------------------------------------------------- ageing

@@ -49,7 +49,7 @@ def litter(path: Path) -> None:
     assert SECRET.encode() in data
     names = (
         *(folder.REPLAYING, folder.RESTORING, folder.SALVAGING, folder.BACKUPS),
-        *(f"{folder.REPLACED}20260501T000000Z", f"{folder.CORRUPT}20260501T000000Z"),
+        f"{folder.REPLACED}20260501T000000Z",
     )
     for name in names:
         (path / name).mkdir(exist_ok=True)

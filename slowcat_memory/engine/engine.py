@@ -389,9 +389,17 @@ class MemoryEngine:
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
         return self.wiring.undo_log.undo(entry)
 
-    def forget(self, what: Forget | Sequence[Forget], *, dry_run: bool = False) -> Forgotten:
+    def forget(
+        self,
+        what: Forget | Sequence[Forget],
+        *,
+        dry_run: bool = False,
+        keep_backups: bool = False,
+    ) -> Forgotten:
         orders = [what] if isinstance(what, Forget) else what
-        return self.eraser.preview(*orders) if dry_run else self.eraser.forget(*orders)
+        if dry_run:
+            return self.eraser.preview(*orders)
+        return self.eraser.forget(*orders, keep_backups=keep_backups)
 
     def apply(self, job: str, batch: WriteBatch) -> None:
         self.store.apply(job, batch).wait(None)

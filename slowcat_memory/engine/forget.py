@@ -1,14 +1,16 @@
 """Permanent deletion: on request, when a hidden memory is due, and when a retention period ends."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import chain, takewhile
 
-from msgspec.structs import replace
+from loguru import logger
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.retention import retention
 from slowcat_memory.engine.wiring import EngineWiring
+from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, Forgotten
 from slowcat_memory.runtime.conversation.audience import expired, guest_scope
 from slowcat_memory.store import Snapshot
@@ -20,20 +22,31 @@ class Eraser:
     def __init__(self, wiring: EngineWiring) -> None:
         self._wiring = wiring
 
-    def forget(self, *orders: Forget) -> Forgotten:
+    def forget(self, *orders: Forget, keep_backups: bool = False) -> Forgotten:
         """Delete what the orders select, with one reload of each index and one rewrite of the file.
 
-        Recall stops finding it before its bytes are erased.
+        Recall stops finding it before its rows are deleted and its bytes erased. ``keep_backups``
+        rewrites the backups in the store's folder instead of deleting them.
         """
         if not orders:
             return Forgotten(erased=True)
-        self._wiring.indexer.release()
-        gone = self._wiring.store.forget(orders, erase=False)
+        wiring = self._wiring
+        wiring.indexer.release()
+        gone = wiring.store.forget(orders, keep_backups=keep_backups, on_hidden=self._unindex)
+        for scope in sorted({scope for scope, _ in gone.memories}):
+            try:
+                wiring.indexer.reload(scope)
+            except StoreError as error:
+                logger.warning("an index has gaps until the next start: {}", error)
+        return gone
+
+    def _unindex(self, gone: Forgotten) -> None:
         self._drop_queries()
-        for scope in {scope for scope, _ in gone.memories}:
-            self._wiring.namespaces.forget(scope, (id_ for s, id_ in gone.memories if s == scope))
-            self._wiring.indexer.reload(scope)
-        return replace(gone, erased=self._wiring.store.erase())
+        ids: defaultdict[str, list[str]] = defaultdict(list)
+        for scope, memory in gone.memories:
+            ids[scope].append(memory)
+        for scope, memories in ids.items():
+            self._wiring.namespaces.forget(scope, memories)
 
     def preview(self, *orders: Forget) -> Forgotten:
         """Return what ``forget`` would delete from disk; changes nothing."""

@@ -266,12 +266,20 @@ class Memory(Protocol):
         None when it does not exist or cannot be undone.
         """
 
-    def forget(self, what: Forget | Sequence[Forget], *, dry_run: bool = False) -> Forgotten:
+    def forget(
+        self,
+        what: Forget | Sequence[Forget],
+        *,
+        dry_run: bool = False,
+        keep_backups: bool = False,
+    ) -> Forgotten:
         """Delete for good: turns, what was derived from them, index entries, cached queries.
 
         Args:
             what: What to forget; several orders are one pass.
             dry_run: Change nothing, and return what would be deleted from disk.
+            keep_backups: Rewrite the backups in the store's folder without it, instead of deleting
+                them; takes about as long as making them did.
 
         Raises:
             ValueError: An order has no condition.

@@ -72,6 +72,8 @@ def rederive(
     engine: MemoryEngine,
     jobs: Sequence[str] | None = None,
     progress: Callable[[int], object] = lambda done: None,
+    *,
+    dry_run: bool = False,
 ) -> Rederived:
     """Derive everything again in a copy of the store, without changing the store. Blocks.
 
@@ -82,18 +84,19 @@ def rederive(
         engine: In this process, open for writing, with its idle work off.
         jobs: Names of the only jobs to repeat; None for all.
         progress: Called with the number of sessions done.
+        dry_run: Make no backup, because the difference will not be written.
 
     Raises:
         KeyError: There is no such job.
         StoreError: There is no space for a copy, or tasks were left: the LLM is unreachable.
     """
     engine.flush(None)
-    backup = engine.maintain("backup")
+    backup = None if dry_run else engine.maintain("backup")
     with engine.snapshot() as snapshot:
         before = _derived(snapshot, jobs)
         every = (m for scope in snapshot.scopes() for m in snapshot.memories(scope))
         kept = {(m.scope, m.id) for m in every} - before.memories.keys()
-    with _copy(engine, backup) as copy:
+    with _copy(engine) as copy:
         _strip(copy, before, jobs)
         sessions = _walk(engine, copy, jobs, progress)
         with copy.snapshot() as snapshot:
@@ -106,12 +109,12 @@ def rederive(
 
 
 @contextmanager
-def _copy(engine: MemoryEngine, backup: Path) -> Iterator[Store]:
+def _copy(engine: MemoryEngine) -> Iterator[Store]:
     folder = engine.store.path / REPLAYING
     shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
     folder.mkdir(mode=0o700)
     try:
-        shutil.copyfile(backup, folder / DATA)
+        engine.store.copy(folder / DATA)
         with Store.open(folder, options=engine.config.store) as copy:
             yield copy
     finally:

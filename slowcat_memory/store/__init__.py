@@ -4,6 +4,8 @@ Appends to the log, stores records derived from it, reads both consistently, and
 To find a record by its content, see ``index``.
 """
 
+from slowcat_memory.store.care.backups import backups_of
+from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.care.health import BadIndex, Health
 from slowcat_memory.store.care.probe import check_writable
 from slowcat_memory.store.care.restore import Restored, restore
@@ -23,5 +25,7 @@ __all__ = [
     "StoreOptions",
     "check_writable",
     "new_future",
+    "backups_of",
+    "damaged_folders",
     "restore",
 ]

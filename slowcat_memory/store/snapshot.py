@@ -32,6 +32,7 @@ from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedR
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Handles, Txn
 from slowcat_memory.store.disk.tables import EPOCH, LAST_CHANGE, UNENDED
+from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
 from slowcat_memory.store.writer.tier_view import tier_sizes
 
 if TYPE_CHECKING:
@@ -44,8 +45,9 @@ OnDamaged = Callable[[str, bytes], None]
 class Snapshot:
     """The rows that were committed when it was taken. Never held across an ``await``.
 
-    A damaged record is skipped and added to the store's ``quarantined``. Methods that return one
-    record return None when there is none.
+    A damaged record is skipped and added to the store's ``quarantined``. What is being erased is
+    skipped although its rows may still exist. Methods that return one record return None when there
+    is none.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Snapshot:
         self._row = partial(_row, txn, handles)
         self._cursor_of = partial(_cursor, txn, handles)
         self._blocks = BlockReader(self._row, cache or BlockCache())
+        self._hidden = hidden_by(self._row("meta", PENDING_KEY))
 
     # ------------------------------------------------------------------- the log
 
@@ -107,6 +110,8 @@ class Snapshot:
         return reader.last_id(self._cursor_of)
 
     def _event(self, key: bytes) -> Event | None:
+        if self._hidden and keys.id_of(key) in self._hidden.turns:
+            return None
         try:
             return self._blocks.event(key)
         except DamagedRow as error:
@@ -321,10 +326,11 @@ class Snapshot:
 
     def _decode(self, kind: Any, table: str, key: bytes, value: bytes) -> Any:
         try:
-            return codec.decode(kind, key, value)
+            record = codec.decode(kind, key, value)
         except StoreDamagedError:
             self._on_damaged(table, key)
             return None
+        return None if self._hidden and self._hidden.covers(record) else record
 
     def _undamaged(
         self, decode: Callable[[bytes, bytes], T], table: str, key: bytes, value: bytes

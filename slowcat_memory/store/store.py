@@ -8,8 +8,9 @@ survives a kill and a power loss.
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,10 @@ from slowcat_memory.records import (
 from slowcat_memory.store.blocks.reader import BlockCache
 from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
+from slowcat_memory.store.care.backups import back_up, back_up_into_store, backups_of
+from slowcat_memory.store.care.damaged import damaged_folders
+from slowcat_memory.store.care.drafts import drafting
+from slowcat_memory.store.care.erasure import Erasure, finished
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk import locks
 from slowcat_memory.store.disk.environment import read_error
@@ -41,7 +46,7 @@ from slowcat_memory.store.disk.folder import FreeSpace
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
-from slowcat_memory.store.rows import bookkeeping, forget, forget_select
+from slowcat_memory.store.rows import bookkeeping, forget_select
 from slowcat_memory.store.rows.apply import append_events, apply_batch
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.writer.tier_mover import TierMover
@@ -89,9 +94,12 @@ class Store:
         self._queue = WriteQueue(options.queue_limit, opened.next_id)
         self._cache = BlockCache()
         self._tier_mover = TierMover(self._env, self._write_derived, self._cache)
+        self._erasing = threading.RLock()  # one erasure, rewrite or backup at a time
         self._writer: Writer | None = None
         if not self.readonly:
             self._writer = Writer(self._env, self._queue, options, on_trouble, on_back, metrics)
+            # A reader may have unpacked a block until the rows are deleted.
+            self._erasure = Erasure(self._env, self._writer.call, self._cache.clear)
         locks.register(self)
 
     @property
@@ -206,45 +214,59 @@ class Store:
 
     # ------------------------------------------------------------------- forget
 
-    def forget(self, what: Forget | Sequence[Forget], *, erase: bool = True) -> Forgotten:
+    def forget(
+        self,
+        what: Forget | Sequence[Forget],
+        *,
+        erase: bool = True,
+        keep_backups: bool = False,
+        on_hidden: Callable[[Forgotten], object] = lambda gone: None,
+    ) -> Forgotten:
         """Delete everything that the requests cover, with everything derived from it. Blocks.
 
-        One transaction deletes the rows: from then on no snapshot shows them. Then ``erase``
-        removes their bytes, at about 3 s per million rows. Everything appended before is saved
-        first, so it is covered. Several requests cost one pass over the store, as one does.
+        One short transaction hides it: from then on no snapshot shows it, and a kill only puts off
+        the rest. Then the rows are deleted in slices, between which other writes are saved, and
+        ``erase`` removes their bytes, at about 3 s per million rows. Everything appended before is
+        saved first, so it is covered. Several requests cost one pass over the store, as one does.
 
         Args:
             erase: Erase at once; else call ``erase`` soon.
+            keep_backups: Rewrite the backups in the store's folder, instead of deleting them.
+            on_hidden: Called with the result once nothing of it is shown any more.
 
         Raises:
             ValueError: A request has no condition, or there is none.
             StoreError: It could not be deleted; nothing is deleted.
         """
         requests = forget_select.checked(what)
-        return self._checked_writer().call(partial(self._forget, requests, erase))
+        writer = self._checked_writer()
+        writer.call(lambda: None)  # everything appended before is saved
+        with self._erasing:
+            gone = self._erasure.forget(requests, keep_backups=keep_backups, on_hidden=on_hidden)
+            if erase:
+                return finished(gone, self._erasure.finish(), self.path)
+            return replace(gone, erased=not self._erasure.is_due())
 
     def covered(self, what: Forget | Sequence[Forget]) -> Forgotten:
         """Return what ``forget`` would delete from the saved rows; changes nothing."""
         requests = forget_select.checked(what)
         self._check_open()
         with self._env.reading() as (txn, handles):
-            return forget_select.select(requests, Transaction(txn, handles)).result()
-
-    def _forget(self, requests: Sequence[Forget], erase: bool) -> Forgotten:
-        gone = transact(self._env, partial(forget.forget, requests))
-        self._cache.clear()  # after the commit: a reader may have unpacked a block until then
-        erased = copy.erase_if_due(self._env) if erase else not copy.erase_due(self._env)
-        return replace(gone, erased=erased)
+            gone = forget_select.select(requests, Transaction(txn, handles)).result()
+        remains = tuple(map(str, sorted(damaged_folders(self.path))))
+        return replace(gone, backups_deleted=len(backups_of(self.path)), remains=remains)
 
     def erase(self) -> bool:
         """Remove the bytes of all deleted rows from the disk. Blocks.
 
-        Rewrites the file, and removes the backups and the moved-aside files in the store's folder,
-        which are older than the deletion. Backups elsewhere are the caller's. Does nothing when
-        nothing is due. Returns False when a reader or the disk prevented it; it is then tried at
-        the next forget and at the next open.
+        Rewrites the file, and removes every older copy in the store's folder: sealed indexes,
+        backups, files that a restored backup replaced. Backups elsewhere are the caller's, and
+        files of damaged stores stay. Does nothing when nothing is due. Returns False when something
+        prevented it; it is then tried at the next forget and at the next open.
         """
-        return self._checked_writer().call(partial(copy.erase_if_due, self._env))
+        self._checked_writer().call(lambda: None)  # not from the writer's thread
+        with self._erasing:
+            return not self._erasure.finish().problems
 
     # ------------------------------------------------------------------- read
 
@@ -318,7 +340,9 @@ class Store:
         LMDB's file never shrinks by itself. It is rewritten, as by ``erase``, when that frees more
         than a third of it. Returns False when too little would be freed, or a reader prevented it.
         """
-        return self._checked_writer().call(partial(copy.shrink, self._env))
+        writer = self._checked_writer()
+        with self._erasing:
+            return copy.shrink(self._env, writer.call)
 
     def backup(self, to: Path | None = None) -> Path:
         """Write a copy, 0600, and verify it in a canary process before it gets its name.
@@ -331,9 +355,31 @@ class Store:
             StoreError: It exists, the disk refuses, or the copy does not read back.
         """
         self._check_open()
-        if to is not None:
-            return copy.back_up(self._env, to, self._now())
-        return copy.back_up_into_store(self._env, self._now(), self._options.backups_keep)
+        with self._erasing:  # else it could have what is being deleted
+            if to is not None:
+                return back_up(self._env, to, self._now())
+            return back_up_into_store(self._env, self._now(), self._options.backups_keep)
+
+    def copy(self, to: Path) -> None:
+        """Write a copy of the saved rows to a new file, 0600, that is no backup.
+
+        Raises:
+            StoreError: The disk refuses.
+        """
+        self._check_open()
+        with self._erasing:
+            copy.copy_out(self._env, to)
+
+    def drafting(self, draft: Path, to: Path) -> AbstractContextManager[None]:
+        """Note a file with text that is written in the block, and give it its name at the end.
+
+        Its path is noted in the store's folder, so that the file of a killed process is deleted.
+
+        Raises:
+            StoreError: Something was forgotten meanwhile; the file is deleted.
+        """
+        self._check_open()
+        return drafting(self._env, draft, to)
 
     def health(self, root: Callable[[str], Path]) -> Health:
         """Return the state of the store. Reads every row: takes seconds for a large one.

@@ -9,7 +9,8 @@ import json
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,9 @@ from slowcat_memory.store import Snapshot
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
+
+Drafting = Callable[[Path, Path], AbstractContextManager[None]]
+"""Gives a file, written in the block, its name at the end; see ``Store.drafting``."""
 
 INDEX, VERSION = "index.json", 1
 INDEX_CHARS = 80  # characters of a fact in the index
@@ -90,10 +94,17 @@ class Imported(Struct, frozen=True):
     faults: tuple[str, ...] = ()  # files and rows that could not be read, each with the reason
 
 
-def export_facts(snapshot: Snapshot, folder: Path, scopes: Iterable[str], zone: tzinfo) -> int:
+def export_facts(
+    snapshot: Snapshot,
+    folder: Path,
+    scopes: Iterable[str],
+    zone: tzinfo,
+    drafting: Drafting | None = None,
+) -> int:
     """Write facts to a folder, by days of ``zone``; its files of other days are kept.
 
-    The folder is created if missing, readable by its owner only.
+    The folder is created if missing, readable by its owner only. ``drafting`` is the store's; with
+    it no unfinished file outlives a killed process.
     """
     days = defaultdict[str, list[FactRow]](list)
     for scope in scopes:
@@ -103,8 +114,9 @@ def export_facts(snapshot: Snapshot, folder: Path, scopes: Iterable[str], zone: 
                 days[f"{made.source_date.astimezone(zone):%Y-%m-%d}"].append(made)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for day, rows in days.items():
-        _write(folder / f"{day}.json", msgspec.to_builtins(FactFile(date=day, facts=tuple(rows))))
-    _write(folder / INDEX, _index(days))
+        day_file = msgspec.to_builtins(FactFile(date=day, facts=tuple(rows)))
+        _write(folder / f"{day}.json", day_file, drafting)
+    _write(folder / INDEX, _index(days), drafting)
     return sum(map(len, days.values()))
 
 
@@ -161,18 +173,24 @@ def _index(days: dict[str, list[FactRow]]) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, value: Any) -> None:
+@contextmanager
+def _renaming(draft: Path, to: Path) -> Iterator[None]:
+    try:
+        yield
+        draft.replace(to)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _write(path: Path, value: Any, drafting: Drafting | None) -> None:
     """Write a file atomically, readable by its owner only."""
     unfinished = path.with_name(f".{path.name}.unfinished")
-    fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    try:
+    with (drafting or _renaming)(unfinished, path):
+        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(fd, "w", encoding="utf-8") as file:
             json.dump(value, file, ensure_ascii=False, indent=1)
             file.flush()
             os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Imported:

@@ -33,15 +33,15 @@ def test_forget_it_is_out_of_mind_before_its_bytes_are_erased(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Erasing takes a second per GB; nobody may recall what is being erased."""
-    engine, seen, erase = home.open(), [], copy.erase_if_due
+    engine, seen, rewrite = home.open(), [], copy.rewrite
     (secret,) = home.talk(engine, SECRET)
     home.talk(engine)
 
     def slow(*args: Any) -> bool:
         seen.append(texts(engine.search("swordfish", "anna")))
-        return erase(*args)
+        return rewrite(*args)
 
-    monkeypatch.setattr(copy, "erase_if_due", slow)
+    monkeypatch.setattr(copy, "rewrite", slow)
     assert engine.forget(Forget(turns=(secret,))).erased
     assert seen == [[]]
 

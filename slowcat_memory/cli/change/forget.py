@@ -1,5 +1,6 @@
 """``slowcat-memory forget``: real deletion after a preview; and ``undo`` of voice commands."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -41,14 +42,21 @@ def forget(
     everything: Annotated[
         bool, typer.Option("--all", help="Everything, or everything in --scope.")
     ] = False,
+    keep_backups: Annotated[
+        bool,
+        typer.Option(
+            "--keep-backups", help="Rewrite the backups without it, instead of deleting them."
+        ),
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Delete for good: turns, everything derived from them, and their bytes on disk.
 
     Shows a preview and asks first. If several conditions are given, all must match. Times are dates
-    or times such as 2024-05-12 or "2024-05-12 18:30". Backups in the store's own folder are deleted
-    too; delete those elsewhere yourself.
+    or times such as 2024-05-12 or "2024-05-12 18:30". Backups in the store's own folder still hold
+    it, so they are deleted too, or rewritten with [bold]--keep-backups[/]; delete those elsewhere
+    yourself.
 
     Examples: [bold]slowcat-memory forget --id 17 --id note/0a1b2c[/],
     [bold]slowcat-memory forget --speaker Anna --since 2024-05-01 --until 2024-06-01[/],
@@ -61,11 +69,26 @@ def forget(
             return print_json(preview) if as_json else warn("No match. Nothing was deleted.")
         if not yes:
             _preview(engine, preview)
-            typer.confirm(
-                "Delete this for good, and the backups in the store's folder?", abort=True, err=True
-            )
-        gone = engine.forget(what)
+            question = _question(engine.config.folder, keep_backups=keep_backups)
+            typer.confirm(question, abort=True, err=True)
+        gone = engine.forget(what, keep_backups=keep_backups)
     return print_json(gone) if as_json else _print_done(gone)
+
+
+def _question(folder: Path, *, keep_backups: bool) -> str:
+    """Return the question, which names the backups and the files of damaged stores."""
+    from slowcat_memory.store import backups_of, damaged_folders
+
+    found, question = backups_of(folder), "Delete this for good"
+    if found:
+        days = [f"{backup.at:%Y-%m-%d}" for backup in found]
+        dates = days[0] if days[0] == days[-1] else f"{min(days)} to {max(days)}"
+        many = f"{count(len(found), 'backup')} ({dates})"
+        question += f", and rewrite {many} without it" if keep_backups else f", and {many}"
+    if damaged := damaged_folders(folder):
+        names = ", ".join(path.name for path in damaged)
+        warn(f"Files of a damaged store may hold it too, and are not deleted: {names}")
+    return f"{question}?"
 
 
 def _selection(
@@ -132,12 +155,19 @@ def _amount(turns: int, derived: int) -> str:
 
 def _print_done(gone: "Forgotten") -> None:
     derived = sum(not id_.startswith("chunk/") for _, id_ in gone.memories)
-    out().print(f"[green]✓[/] Forgotten: {_amount(len(gone.turns), derived)}.")
-    if not gone.erased:
+    done = f"Forgotten: {_amount(len(gone.turns), derived)}"
+    if gone.backups_deleted:
+        done += f"; {count(gone.backups_deleted, 'backup')} deleted"
+    if gone.backups_rewritten:
+        done += f"; {count(gone.backups_rewritten, 'backup')} rewritten"
+    out().print(f"[green]✓[/] {done}.")
+    if gone.problems:
         warn(
-            "Their bytes are still in the store's file, because another process is reading it; they "
-            "are erased when the store is next opened for writing."
+            f"Some bytes are not erased yet: {'; '.join(gone.problems)}. They are not shown any "
+            "more, and are erased when the store is next opened for writing."
         )
+    if gone.remains:
+        warn(f"Files of a damaged store may still hold it: {', '.join(gone.remains)}")
 
 
 def undo(

@@ -7,12 +7,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
 from slowcat_memory.cli.shared.output import count, err, printable
 from slowcat_memory.cli.shared.settings import Scope, settings
+
+if TYPE_CHECKING:
+    from slowcat_memory.store import Store
 
 
 def export(
@@ -60,7 +63,10 @@ def export(
     if facts:
         return _facts(ctx, facts, only)
     lines = 0
-    with settings(ctx).engine(readonly=True, words_only=True) as engine, _sink(to) as sink:
+    with (
+        settings(ctx).engine(readonly=True, words_only=True) as engine,
+        _sink(to, engine.store) as sink,
+    ):
         guest = guest_scope(engine.config.people)
         with engine.snapshot() as snapshot:
             if summaries:
@@ -83,28 +89,25 @@ def _facts(ctx: typer.Context, folder: Path, only: str) -> None:
         guests = guest_scope(engine.config.people)
         with engine.snapshot() as snapshot:
             scopes = [only] if only else [name for name in snapshot.scopes() if name != guests]
-            written = export_facts(snapshot, folder, scopes, engine.zone)
+            written = export_facts(snapshot, folder, scopes, engine.zone, engine.store.drafting)
     err().print(f"[green]✓[/] {count(written, 'fact')} in {folder}", soft_wrap=True)
 
 
 @contextmanager
-def _sink(to: Path | None) -> Iterator[IO[bytes]]:
+def _sink(to: Path | None, store: "Store") -> Iterator[IO[bytes]]:
     """Open the output; a file gets its name only when it is complete."""
     if to is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     unfinished = to.with_name(f".{to.name}.unfinished")
-    fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    try:
+    with store.drafting(unfinished, to):
+        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(fd, "wb") as file:
             with _packed(file, to.suffix) as sink:
                 yield sink
             file.flush()
             os.fsync(file.fileno())
-        unfinished.replace(to)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -95,7 +95,9 @@ def _rederive(
     with settings(ctx).existing().engine(llm=llm) as engine:
         try:
             with waiting("replaying") as status:
-                made = rederive(engine, jobs, lambda n: status(f"{count(n, 'session')} done"))
+                made = rederive(
+                    engine, jobs, lambda n: status(f"{count(n, 'session')} done"), dry_run=dry_run
+                )
         except KeyError as error:
             raise typer.BadParameter(str(error.args[0]), param_hint="--job") from None
         if llm is not None and llm.missing:

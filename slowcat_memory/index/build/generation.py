@@ -97,6 +97,11 @@ class Build:
         """Kill the child, now or as soon as it would start."""
         with self._lock:
             self._stopped = True
+        self.abort()
+
+    def abort(self) -> None:
+        """Kill the child that runs now, if any; the next build is not affected."""
+        with self._lock:
             if self._child is not None and self._child.poll() is None:
                 self._child.send_signal(signal.SIGKILL)
 

@@ -312,5 +312,9 @@ class Namespace:
         """
         self._index.reseal()
 
+    def abandon_build(self) -> None:
+        """End a build that runs now, and wait until its files are deleted."""
+        self._index.abandon_build()
+
     def stop(self) -> None:
         self._index.stop()

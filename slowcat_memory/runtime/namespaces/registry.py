@@ -1,6 +1,5 @@
 """The loaded namespaces, each loaded on first use, and the release of their pages when idle."""
 
-import hashlib
 import re
 import threading
 import time
@@ -11,11 +10,11 @@ from pathlib import Path
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError, StoreError
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.build import generation
 from slowcat_memory.pages import mapped_mb
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.store import Store
+from slowcat_memory.store.disk.folder import index_folder
 
 Later = Callable[[Callable[[], None]], "Future[None] | None"]
 
@@ -183,10 +182,15 @@ class Namespaces:
         self._loaded[scope] = loaded
 
     def forget(self, scope: str, memory_ids: Iterable[str]) -> None:
-        """Remove memories from a scope's index, and delete its sealed files: they contain words."""
-        if namespace := self._loaded.get(scope):
+        """Remove memories from a scope's index, and end a build that may have read them.
+
+        The sealed files are the store's to delete. Waits while the scope is loaded or built.
+        """
+        with self._loading:
+            namespace = self._loaded.get(scope)
+        if namespace is not None:
             namespace.forget(list(memory_ids))
-        generation.sweep(self._root(scope))  # no manifest names them now
+            namespace.abandon_build()
 
     def _load(self, scope: str) -> Namespace:
         if self.is_guests(scope):
@@ -210,7 +214,8 @@ class Namespaces:
 
 
 def index_root(store: Path, scope: str) -> Path:
-    return store / "index" / hashlib.blake2b(scope.encode(), digest_size=8).hexdigest()
+    """Return the folder of a scope's sealed indexes, in a store's folder."""
+    return index_folder(store, scope)
 
 
 def check_scope(scope: str) -> str:

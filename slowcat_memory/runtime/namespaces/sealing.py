@@ -122,6 +122,12 @@ class LiveIndex:
     def stop(self) -> None:
         self._build.stop()
 
+    def abandon_build(self) -> None:
+        """End a build that may have read what is forgotten now; its files are gone on return."""
+        self._build.abort()
+        with self._sealing:
+            pass
+
     def reseal(self) -> None:
         """Build a new sealed index and continue with it. Blocks for seconds.
 

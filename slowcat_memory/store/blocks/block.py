@@ -18,6 +18,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from math import inf
 from typing import Any, NamedTuple
 
 import lz4.block
@@ -132,8 +133,13 @@ def join_events(events: Sequence[tuple[int, bytes]]) -> bytes:
     return b"".join([_INDEX.pack(len(index)), index, *(body for _, body in events)])
 
 
-def make_head(scope: str, session: str, events: Sequence[Event]) -> Head:
-    """Return the header of a block of events in log order, at least one; not packed yet."""
+def make_head(
+    scope: str, session: str, events: Sequence[Event], words_at_most: float = inf
+) -> Head:
+    """Return the header of a block of events in log order, at least one; not packed yet.
+
+    ``words_at_most`` is a known bound of the importance of their words.
+    """
     turns = [event for event in events if isinstance(event, Turn)]
     return Head(
         scope=scope,
@@ -144,8 +150,18 @@ def make_head(scope: str, session: str, events: Sequence[Event]) -> Head:
         events=len(events),
         turns=len(turns),
         last=events[-1].at.timestamp(),
-        words=max((importance_of_words(turn.text) for turn in turns), default=0.0),
+        words=_most_important(turns, words_at_most),
     )
+
+
+def _most_important(turns: Sequence[Turn], at_most: float) -> float:
+    """Return the importance of the most important words; stops when the bound is reached."""
+    most = 0.0
+    for turn in turns:
+        if most >= at_most:
+            break
+        most = max(most, importance_of_words(turn.text))
+    return most
 
 
 def lz4_row(key: bytes, head: Head, plain: bytes) -> bytes:

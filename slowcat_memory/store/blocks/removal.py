@@ -83,7 +83,9 @@ def _rewrite(number: int, block: Block, gone: Set[int], tx: Transaction) -> None
     if kept:
         key = keys.id_key(number)
         events = [blocks.decode_event(body) for _, body in kept]
-        head = blocks.make_head(block.head.scope, block.head.session, events)
+        head = blocks.make_head(
+            block.head.scope, block.head.session, events, words_at_most=block.head.words
+        )
         tx.put(WARM, key, blocks.lz4_row(key, head, blocks.join_events(kept)))
 
 

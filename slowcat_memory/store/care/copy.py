@@ -1,4 +1,4 @@
-"""Copies of a store's file: backups, and a fresh file without deleted text.
+"""Copies of a store's file, row by row, and the swap of a fresh file without deleted text.
 
 LMDB never overwrites: a deleted text stays in a free page until the page is used again. Its own
 compaction does not remove it either: LMDB reuses page buffers without clearing them, so that
@@ -7,35 +7,29 @@ So a copy here is made row by row, into an environment of its own.
 """
 
 import os
-import shutil
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import lmdb
-from loguru import logger
 
-from slowcat_memory.errors import StoreDamagedError, StoreError, StoreFullError
-from slowcat_memory.store.care import canary_process
+from slowcat_memory.errors import StoreDamagedError, StoreFullError
 from slowcat_memory.store.disk.envelope import MAX_TABLES
-from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.folder import (
-    BACKUPS,
-    FRESH,
-    LAST_BACKUP,
-    REPLACED,
-    REPLAYING,
-    RESTORING,
-    SALVAGING,
-    create,
-    sync_dir,
-)
-from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
-from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.environment import Changes, Environment
+from slowcat_memory.store.disk.folder import FRESH, create
+
+Run = Callable[[Callable[[], Any]], Any]
+"""Runs a function on the thread that owns the writes, between two transactions."""
 
 ROWS = 5000  # in one transaction of a copy
 WORTH_SHRINKING = 1 / 3  # free pages of all
-READER_TIMEOUT_S = 5.0  # how long a swap waits for readers
+READER_TIMEOUT_S = 5.0  # how long a rewrite tries to swap while readers are inside
+SWAP_TIMEOUT_S = 0.03  # how long one try holds up the writer
+READER_PAUSE_S = 0.02  # between two tries
 
 
 def copy_out(env: Environment, to: Path) -> None:
@@ -100,133 +94,69 @@ def flush(file: Path) -> None:
 
 
 def backup_name(now: datetime) -> str:
-    """Return the name, without an ending, of a copy made now; names sort by time."""
+    """Return the name, without an ending, of something made now."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
 
 
-def back_up(env: Environment, to: Path, now: datetime) -> Path:
-    """Make a backup: a compact copy that a canary has read before it gets its name.
+def rewrite(env: Environment, run: Run) -> bool:
+    """Swap in a fresh file that has the rows and nothing else, without holding up the writer.
 
-    ``to`` must not exist. ``now`` is kept with the name of the latest backup.
+    The rows are copied on this thread. What is committed meanwhile is recorded, and added between
+    two transactions of the writer, in which the fresh file then takes the place of the other.
+    Returns False when a reader stayed inside.
 
     Raises:
-        StoreError: It exists, its folder does not, or something was forgotten meanwhile.
-        StoreDamagedError: The copy does not read back.
-        OSError: The disk refuses.
+        StoreError: The copy could not be made; the file is as before.
+        OSError: Likewise.
     """
-    if to.exists():
-        raise StoreError(f"{to} exists", hint="Choose another name.")
-    if not to.parent.is_dir():
-        raise StoreError(f"there is no folder {to.parent}", hint="Make it, or choose another.")
-    draft = to.with_name(to.name + ".tmp")
-    draft.unlink(missing_ok=True)
-    epoch = _epoch(env)
-    copy_out(env, draft)
-    try:
-        _check_backup(env, draft, epoch)
-        os.rename(draft, to)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    if _epoch(env) != epoch:  # erased between the two: this copy has missed it
-        to.unlink(missing_ok=True)
-        raise StoreError("something was forgotten during the backup", hint="Make it again.")
-    sync_dir(to.parent)
-    _write_last_backup(env.path, to, now)
-    return to
-
-
-def back_up_into_store(env: Environment, now: datetime, keep: int) -> Path:
-    """Make a backup in the store's own folder, and delete the oldest ones beyond ``keep``."""
-    folder = env.path / BACKUPS
-    folder.mkdir(mode=0o700, exist_ok=True)
-    made = back_up(env, folder / f"{backup_name(now)}.mdb", now)
-    for old in sorted(folder.glob("*.mdb"))[:-keep]:
-        old.unlink()
-    return made
-
-
-def last_backup(path: Path) -> tuple[datetime, Path] | None:
-    """Return time and file of the latest backup of a store's folder, if it still exists."""
-    try:
-        at, _, made = (path / LAST_BACKUP).read_text().partition(" ")
-        return (datetime.fromisoformat(at), Path(made)) if Path(made).is_file() else None
-    except (OSError, ValueError):
-        return None
-
-
-def _write_last_backup(path: Path, made: Path, now: datetime) -> None:
-    note, draft = path / LAST_BACKUP, path / f"{LAST_BACKUP}.{os.getpid()}.tmp"
-    with os.fdopen(create(draft), "w") as file:
-        file.write(f"{now.astimezone(UTC).isoformat()} {made.absolute()}")
-    os.replace(draft, note)
-
-
-def _check_backup(env: Environment, draft: Path, epoch: int) -> None:
-    if not draft.exists() or _epoch(env) != epoch:
-        raise StoreError("something was forgotten during the backup", hint="Make it again.")
-    if not canary_process.is_whole(draft):
-        raise StoreDamagedError(f"a backup of {env.path} does not read back")
-
-
-def _epoch(env: Environment) -> int:
-    with env.reading() as (txn, handles):
-        return int(Transaction(txn, handles).meta(EPOCH, 0))
-
-
-def erase_due(env: Environment) -> bool:
-    """Return whether deleted text may still be in the file: from a forget until its erasure."""
-    with env.reading() as (txn, handles):
-        return bool(Transaction(txn, handles).meta(ERASE_DUE, False))
-
-
-def erase_if_due(env: Environment, sparing: str = "") -> bool:
-    """Erase when something was deleted since the last erasure; from the writer thread.
-
-    ``sparing`` names a workshop in its folder that is in use and needs no erasure. Returns True
-    when no deleted byte is left; False when a reader or the disk prevented the erasure, so that it
-    must be done again.
-    """
-    try:
-        return not erase_due(env) or _erase(env, sparing)
-    except (OSError, StoreError, lmdb.Error) as error:
-        logger.error("deleted text could not be erased yet: {}", error)
-        return False
-
-
-def _erase(env: Environment, sparing: str) -> bool:
-    """Swap in a copy, and remove every older copy of the file in the folder.
-
-    Backups and the files of former stores in the folder are removed too, because they are older
-    than the forget. Backups elsewhere are out of reach.
-    """
-    if not _rewrite(env):
-        return False
-    _remove_older_copies(env.path, sparing)
-    transact(env, lambda tx: tx.set_meta(ERASE_DUE, False))
-    return True
-
-
-def _rewrite(env: Environment) -> bool:
     fresh = env.path / FRESH
     fresh.unlink(missing_ok=True)
-    copy_out(env, fresh)
-    _check_copy(env, fresh)
-    if not env.swap(fresh, READER_TIMEOUT_S):
-        fresh.unlink()
-        return False
+    deadline = time.monotonic() + READER_TIMEOUT_S
+    with env.recording() as changes:
+        copy_out(env, fresh)
+        try:
+            while not run(partial(_swap, env, fresh, changes)):
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(READER_PAUSE_S)
+        finally:
+            fresh.unlink(missing_ok=True)
     return True
 
 
-def shrink(env: Environment) -> bool:
-    """Swap in a copy when much of the file is free pages; from the writer thread.
+def _swap(env: Environment, fresh: Path, changes: list[Changes]) -> bool:
+    _add(fresh, changes, env.env.info()["map_size"])
+    _check_copy(env, fresh)
+    return env.swap(fresh, SWAP_TIMEOUT_S)
+
+
+def _add(fresh: Path, changes: list[Changes], map_size: int) -> None:
+    """Write recorded changes, in their order, into a copy; empties the list."""
+    if not changes:
+        return
+    with _open_alone(fresh, map_size) as out:
+        dbs = {table: out.open_db(table.encode()) for rows in changes for table in rows}
+        with out.begin(write=True) as txn:
+            for rows in changes:
+                for table, changed in rows.items():
+                    for key, value in changed.items():
+                        if value is None:
+                            txn.delete(key, db=dbs[table])
+                        else:
+                            txn.put(key, value, db=dbs[table])
+        out.sync(True)
+    changes.clear()
+
+
+def shrink(env: Environment, run: Run) -> bool:
+    """Swap in a copy when much of the file is free pages.
 
     Returns False when little is free, or a reader kept the file open.
 
     Raises:
         StoreError: The copy could not be made; the file is as before.
     """
-    return _free_share(env) > WORTH_SHRINKING and _rewrite(env)
+    return _free_share(env) > WORTH_SHRINKING and rewrite(env, run)
 
 
 def _free_share(env: Environment) -> float:
@@ -241,13 +171,4 @@ def _check_copy(env: Environment, fresh: Path) -> None:
         expected = {name: txn.stat(db)["entries"] for name, db in handles.items()}
     for table, count in expected.items():
         if count_rows(fresh, table) != count:
-            fresh.unlink()
             raise StoreDamagedError(f"a copy of {env.path} lacks rows of {table}")
-
-
-def _remove_older_copies(path: Path, sparing: str) -> None:
-    former = path.glob(f"{REPLACED}*")  # not CORRUPT: see ``care.damaged``
-    unfinished = (path / name for name in (REPLAYING, RESTORING, SALVAGING) if name != sparing)
-    for folder in (path / BACKUPS, *former, *unfinished):
-        shutil.rmtree(folder, ignore_errors=True)
-    sync_dir(path)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Manifest
 from slowcat_memory.store.care import canary_process
-from slowcat_memory.store.care.copy import last_backup
+from slowcat_memory.store.care.backups import last_backup
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import intact
 from slowcat_memory.store.disk.environment import Environment, our_errors

@@ -16,11 +16,13 @@ from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError, StoreTooNewError
 from slowcat_memory.store.blocks.reader import last_id
-from slowcat_memory.store.care import backup_check, canary_process, copy, recover
-from slowcat_memory.store.care.copy import backup_name, copy_out
+from slowcat_memory.store.care import backup_check, canary_process, recover
+from slowcat_memory.store.care.backups import next_backup
+from slowcat_memory.store.care.copy import copy_out
+from slowcat_memory.store.care.erasure import Erasure, sweep
 from slowcat_memory.store.disk import folder
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
-from slowcat_memory.store.disk.folder import BACKUPS, DATA, RUNNING, sync_dir
+from slowcat_memory.store.disk.folder import DATA, RUNNING, sync_dir
 from slowcat_memory.store.disk.locks import (
     WriterLock,
     alive,
@@ -103,10 +105,9 @@ def _step(migration: Migration, reached: int) -> Migration:
 
 
 def _back_up(env: Environment, found: int, now: datetime) -> None:
-    folder = env.path / BACKUPS
-    folder.mkdir(mode=0o700, exist_ok=True)
-    copy_out(env, folder / f"{backup_name(now)}-schema{found}.mdb")
-    sync_dir(folder)
+    to = next_backup(env.path, now, f"-schema{found}")
+    copy_out(env, to)
+    sync_dir(to.parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,8 @@ def to_write(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> 
         env, report = _environment(path, options, now, report)
         undo.callback(env.close)
         folder.sync_dir(path)  # LMDB flushes its files, not their names
-        copy.erase_if_due(env)
+        sweep(env)
+        Erasure(env).finish()
         opened = Opened(env, lock, report, _next_id(env))
         undo.pop_all()
     return opened

@@ -35,6 +35,7 @@ from slowcat_memory.store.blocks.reader import (
 )
 from slowcat_memory.store.blocks.removal import unpack_block
 from slowcat_memory.store.care import canary_process, copy
+from slowcat_memory.store.care.backups import backups_of
 from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
@@ -154,7 +155,7 @@ def _new_folder(path: Path, name: str) -> Path:
 
 
 def _newest_good_backup(path: Path) -> Path | None:
-    candidates = sorted((path / BACKUPS).glob("*.mdb"), reverse=True)
+    candidates = [backup.file for backup in reversed(backups_of(path))]
     return next((file for file in candidates if canary_process.is_whole(file)), None)
 
 

@@ -13,27 +13,26 @@ are the backup's own.
 
 import os
 import shutil
-from collections import defaultdict
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
-from slowcat_memory.core.memory import turn_of
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks.reader import EVENTS
 from slowcat_memory.store.care import backup_check, canary_process, copy, open
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.care.erasure import Erasure, run_here
+from slowcat_memory.store.care.forgotten import created, delete_forgotten
+from slowcat_memory.store.disk import codec
 from slowcat_memory.store.disk.environment import Environment, map_bytes
 from slowcat_memory.store.disk.folder import DATA, REPLACED, RESTORING, create, sync_dir
 from slowcat_memory.store.disk.locks import mark_stopped
-from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID
+from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, NEXT_ID
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import StoreOptions, utc_now
-from slowcat_memory.store.rows import forget
+from slowcat_memory.store.rows.pending import PENDING_KEY
 
 OnStep = Callable[[str], None]
 BUSY = "a program still reads the store"
@@ -127,7 +126,7 @@ class _Restoration:
         try:
             backup_check.check(made, str(backup))
             open.bring_up_to_date(made, self._now)
-            related = _created(made) == _created(self._env)
+            related = created(made) == created(self._env)
             if not (related or foreign or _is_empty(self._env)):
                 raise StoreError(
                     "this is the backup of another memory",
@@ -135,9 +134,10 @@ class _Restoration:
                 )
             self._on_step("forgetting what was forgotten since")
             self._finish_commands()
-            forgotten = self._forget(made) if related else 0
+            forgotten = delete_forgotten(self._env, made) if related else 0
             transact(made, lambda tx: _continue_counters(tx, *_counters(self._env)))
-            if not copy.erase_if_due(made):
+            transact(made, _mark_erased)
+            if not copy.rewrite(made, run_here):
                 raise StoreError("what was forgotten could not be erased from the backup's copy")
             events = _events(made)
         finally:
@@ -165,23 +165,11 @@ class _Restoration:
             )
             if request.turns or request.memories
         ]
+        erasure = Erasure(self._env)
         if requests:
-            transact(self._env, partial(forget.forget, requests))
-        if not copy.erase_if_due(self._env, sparing=RESTORING):
-            raise StoreBusyError(f"{BUSY} at {self._env.path}", hint="Stop it and try again.")
-
-    def _forget(self, made: Environment) -> int:
-        """Delete from the copy everything the store has forgotten; return how much that was."""
-        with self._env.reading() as (txn, handles):
-            tombstones = dict(txn.cursor(handles["tombstones"]))
-        with made.reading() as (txn, handles):
-            tombstones = dict(txn.cursor(handles["tombstones"])) | tombstones
-        gone = 0
-        if requests := _requests(made, tombstones):
-            found = transact(made, partial(forget.forget, requests))
-            gone = len(found.turns) + sum(not turn_of(id) for _, id in found.memories)
-        transact(made, partial(_set_tombstones, tombstones))
-        return gone
+            erasure.forget(requests)
+        if problems := erasure.finish(sparing=RESTORING).problems:
+            raise StoreBusyError(f"{problems[0]} ({self._env.path})", hint="Try again.")
 
     def _swap(self, events: int, forgotten: int, keep: bool) -> Restored:
         self._on_step("checking the result")
@@ -209,12 +197,6 @@ class _Restoration:
         return aside
 
 
-def _created(env: Environment) -> str:
-    """Return when a store was created. It identifies the memory: all copies keep it."""
-    with env.reading() as (txn, handles):
-        return str(Transaction(txn, handles).meta(CREATED, ""))
-
-
 def _is_empty(env: Environment) -> bool:
     with env.reading() as (txn, handles):
         tables = (*EVENTS, "memories", "tombstones")
@@ -232,33 +214,9 @@ def _events(env: Environment) -> int:
         return sum(int(txn.stat(handles[table])["entries"]) for table in EVENTS)
 
 
-def _requests(made: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]:
-    """Return the requests that delete everything these tombstones and epoch marks name."""
-    turns = tuple(keys.id_of(key) for key in tombstones if keys.is_turn_tombstone(key))
-    memories: dict[str, set[str]] = defaultdict(set)
-    with made.reading() as (txn, handles):
-        epoch = Transaction(txn, handles).meta(EPOCH, 0)
-        for key in txn.cursor(handles["memories"]).iternext(values=False):
-            scope, rest = keys.split_scope(key)
-            id = rest.decode()
-            mark = keys.epoch_mark(scope, id)
-            if keys.memory_tombstone(scope, id) in tombstones or (
-                mark in tombstones and codec.decode(int, mark, tombstones[mark]) > epoch
-            ):
-                memories[scope].add(id)
-    requests = [Forget(scope=scope, memories=tuple(ids)) for scope, ids in memories.items()]
-    return [Forget(turns=turns), *requests] if turns else requests
-
-
-def _set_tombstones(tombstones: dict[bytes, bytes], tx: Transaction) -> None:
-    """Keep exactly the tombstones and marks that the store or its backup had.
-
-    Forgetting by name, as done here, would prevent a memory from ever being made again.
-    """
-    for key in tx.keys("tombstones"):
-        tx.drop("tombstones", key)
-    for key, value in tombstones.items():
-        tx.put("tombstones", key, value)
+def _mark_erased(tx: Transaction) -> None:
+    tx.drop("meta", PENDING_KEY)
+    tx.set_meta(ERASE_DUE, False)
 
 
 def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:

@@ -39,6 +39,7 @@ from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"
 Txn: TypeAlias = "lmdb.Transaction[bytes]"
+Changes: TypeAlias = "dict[str, dict[bytes, bytes | None]]"  # by table and key; None for a deletion
 
 MAX_READERS = 510
 MAP_BYTES_32_BIT = 512 << 20  # contiguous address space that a 32-bit process can map
@@ -136,6 +137,7 @@ class Environment:
         self._files: tuple[int, int] = (0, 0)
         self._data_fd, self._least_size = -1, 0
         self.handles: Handles = {}
+        self._records: list[list[Changes]] = []
         try:
             with folder_lock(self.folder, fcntl.LOCK_SH):
                 self._open()
@@ -288,6 +290,20 @@ class Environment:
         env = self.env
         self.check_in_place()
         return env.begin(write=True)
+
+    @contextmanager
+    def recording(self) -> Iterator[list[Changes]]:
+        """Record the changes of every transaction that is committed in the block, in order."""
+        record: list[Changes] = []
+        self._records.append(record)
+        try:
+            yield record
+        finally:
+            self._records = [other for other in self._records if other is not record]
+
+    def record(self, changes: Changes) -> None:
+        for record in self._records:
+            record.append(changes)
 
     def release_pages(self) -> None:
         """Let the system drop the file's pages from memory; they are loaded again when read."""

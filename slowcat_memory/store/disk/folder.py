@@ -5,11 +5,13 @@ change a store in a folder of theirs. The folder is 0700 and every file in it 06
 umask.
 """
 
+import hashlib
 import os
 import re
 import shutil
 import stat
 import time
+import uuid
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,10 +24,13 @@ WRITER = "writer.lock"
 RUNNING = "running"  # exists while a writer has the store open
 CLOSED = "closed"  # size and time of DATA when it was closed cleanly
 BACKUPS = "backups"
+INDEX = "index"  # sealed indexes, in a folder for each namespace
+DRAFTS = "unfinished"  # paths of files that are being written outside the folder
 LAST_BACKUP = "last-backup"  # time and path of the latest backup
 RESTORING = "restore.tmp"  # where a backup is prepared
 SALVAGING = "salvage.tmp"  # where the replacement of a damaged store is made
 REPLAYING = "replay"  # a copy in which derived records are made again
+DOOMED = "deleted-"  # + a random name: a folder that is being deleted
 REPLACED = "replaced-"  # + UTC time: the file of a store that a backup replaced
 CORRUPT = "corrupt-"  # + UTC time: files of a damaged store; only an explicit command deletes them
 
@@ -141,6 +146,37 @@ def create(path: Path) -> int:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     os.fchmod(fd, 0o600)
     return fd
+
+
+def index_folder(path: Path, scope: str) -> Path:
+    """Return the folder of a namespace's sealed indexes, in a store's folder."""
+    return path / INDEX / hashlib.blake2b(scope.encode(), digest_size=8).hexdigest()
+
+
+def remove(path: Path) -> bool:
+    """Delete a file or a folder, and what a link points to; return whether it is gone.
+
+    A folder is renamed first, so that a process that still writes there cannot add anything.
+    """
+    try:
+        if path.is_symlink():
+            target = path.resolve()
+            return (target == path or remove(target)) and _unlink(path)
+        if not path.is_dir():
+            return _unlink(path)
+        doomed = path.with_name(f"{DOOMED}{uuid.uuid4().hex}")
+        path.rename(doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
+        return not doomed.exists()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+
+
+def _unlink(path: Path) -> bool:
+    path.unlink(missing_ok=True)
+    return True
 
 
 def sync_dir(path: Path) -> None:

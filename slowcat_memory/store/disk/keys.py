@@ -12,6 +12,7 @@ from slowcat_memory.errors import StoreDamagedError
 
 MAX_KEY = 511  # bytes, LMDB's limit
 HASH = 8  # bytes of an embedder's hash
+PLAIN_TOMBSTONE = b"m"  # begins the tombstones of memories that earlier versions wrote
 
 _U64 = struct.Struct(">Q")
 
@@ -77,8 +78,19 @@ def turn_tombstone(position: int) -> bytes:
 
 
 def memory_tombstone(scope: str, memory: str) -> bytes:
-    """Return the key of the tombstone of a memory that is forgotten for ever."""
-    return _checked(b"m" + scoped_key(scope, memory))
+    """Return the key of the tombstone of a memory that is forgotten for ever.
+
+    The id may contain words, so only a hash of it is stored.
+    """
+    return b"n" + blake2b(scoped_key(scope, memory), digest_size=2 * HASH).digest()
+
+
+def hashed_tombstone(key: bytes) -> bytes:
+    """Return a tombstone's key as it is now; earlier versions stored a memory's id itself."""
+    if key[:1] != PLAIN_TOMBSTONE:
+        return key
+    scope, id = split_scope(key[1:])
+    return memory_tombstone(scope, id.decode())
 
 
 def is_turn_tombstone(key: bytes) -> bool:

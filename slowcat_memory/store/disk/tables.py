@@ -92,11 +92,11 @@ TABLES = (
     ),
     Table(
         "tombstones",
-        r"t u64 id | m scope \0 id | g hash",
+        r"t u64 id | n hash | g hash",
         "empty | forget epoch",
         "bookkeeping",
         (NamedBy.NOTHING,),
-        "says what is forgotten: log ids, ids of memories forgotten by name, hashes of others",
+        "says what is forgotten: log ids of turns, hashes of memories; no text",
     ),
     Table(
         "meta",
@@ -104,7 +104,8 @@ TABLES = (
         "JSON",
         "bookkeeping",
         (NamedBy.NOTHING,),
-        "counters and the keys of embedders; the list of open sessions follows `sessions`",
+        "counters and the keys of embedders; the list of open sessions follows `sessions`; the "
+        "erasure under way is deleted when it is done",
     ),
 )
 
@@ -118,6 +119,7 @@ EPOCH = "forget_epoch"  # int: number of deletions so far
 UNENDED = "unended"  # [str]: sessions that have not ended; missing in older stores
 LAST_CHANGE = "last_change"  # int: number of the last row of ``changes``
 LAST_RUN = "last_run"  # int: number of the last row of ``runs``
-ERASE_DUE = "erase_due"  # bool: deleted text may still be in free pages of the file
+ERASE_DUE = "erase_due"  # bool: deleted text may still be in free pages, or in copies
+PENDING = "erasure"  # rows.pending.Pending: what is to be erased; missing when nothing is
 COUNTS = "counts"  # {table: rows} of every table but ``meta``
 EMBEDDERS = "embedders"  # {hex hash: the embedder's key}

@@ -13,7 +13,7 @@ import lmdb
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.environment import Environment, Handles, Txn
+from slowcat_memory.store.disk.environment import Changes, Environment, Handles, Txn
 from slowcat_memory.store.disk.tables import COUNTS
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class Transaction:
         self._txn = txn
         self._handles = handles
         self._under = under
-        self._rows: dict[str, dict[bytes, bytes | None]] = {}
+        self._rows: Changes = {}
 
     def nested(self) -> "Transaction":
         return Transaction(self._txn, self._handles, self)
@@ -117,6 +117,10 @@ class Transaction:
     def drop(self, table: str, key: bytes) -> None:
         self._rows.setdefault(table, {})[key] = None
 
+    @property
+    def changes(self) -> Changes:
+        return self._rows
+
     def empty(self) -> bool:
         return not any(self._rows.values())
 
@@ -156,6 +160,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 if not tx.empty():
                     tx.write()
             env.check_in_place()  # the file may have been replaced meanwhile
+            env.record(tx.changes)
             return result
         except lmdb.MapFullError:
             env.grow()

@@ -93,9 +93,9 @@ def finish_task(batch: WriteBatch, tx: Transaction) -> bool:
     if not batch.done:
         return True
     key = keys.name_key(batch.done)
-    found = tx.get("tasks", key) is not None
+    task = tx.read(Task, "tasks", key)
     tx.drop("tasks", key)
-    return found
+    return task is not None and not any_forgotten(task.sources, tx)
 
 
 def put_tasks(batch: WriteBatch, tx: Transaction) -> None:
@@ -127,7 +127,7 @@ def _is_lost(task: Task, run: Run, tx: Transaction) -> bool:
 
 def write_ledger(entry: LedgerEntry, tx: Transaction) -> None:
     """Write a turn's ledger entry without its references to forgotten memories."""
-    if tx.get("tombstones", keys.turn_tombstone(entry.turn)) is not None:
+    if any_forgotten((entry.turn,), tx):
         return
     kept = without(entry, lambda memory: names_forgotten(entry.scope, memory, tx))
     tx.write_record("ledger", keys.id_key(entry.turn), kept)

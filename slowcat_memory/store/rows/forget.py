@@ -1,204 +1,184 @@
-"""Deletes for good the rows that forget requests cover, table by table.
+"""Deletes for good the rows that forget requests cover, in slices of one transaction each.
 
-All requests are carried out in one pass: ``forget_select`` reads the log and the memories once, and
-then one loop over ``TABLES`` deletes, or cleans, the rows that name deleted records. ``NamedBy``
-declares there how the rows of a table name their sources; this file has one rule for each way.
+``forget_select`` reads the log and the memories once. ``order`` writes the result into the store's
+row of the erasure under way, which hides it; ``add_derived`` then finds the rows made from it, and
+``slices`` yields the changes that delete everything, some hundred rows each. Each slice looks up
+the present rows of what it deletes, so other writes may come between two slices, and a slice that
+was carried out before changes nothing.
+
+Within a slice one loop over ``TABLES`` deletes, or cleans, the rows that name deleted records.
+``NamedBy`` declares there how the rows of a table name their sources; ``forget_rules`` has one
+rule for each way.
 
 With a turn its chunk, every memory made from it, and all their vectors are deleted. A context and
 an index key quote the turns that they were made from, so one forgotten source deletes them, though
 their memory stays; its vectors, made with that context, are deleted too.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import TypeVar
 
 from msgspec.structs import replace
 
-from slowcat_memory.records import (
-    CommandEntry,
-    Context,
-    Forget,
-    Forgotten,
-    Key,
-    LedgerEntry,
-    Run,
-    Session,
-    Task,
-)
+from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.errors import StoreDamagedError
+from slowcat_memory.records import Cursor, Forget
 from slowcat_memory.store.blocks import removal
 from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, TABLES, NamedBy, Table
+from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, PENDING, TABLES
 from slowcat_memory.store.disk.transaction import Transaction
-from slowcat_memory.store.rows import bookkeeping
-from slowcat_memory.store.rows.forget_select import Deletion, select
-from slowcat_memory.store.rows.subjects import drop_vectors
+from slowcat_memory.store.rows.forget_rules import RULES, TESTS, Slice, add_rows, drop_rows
+from slowcat_memory.store.rows.forget_select import Deletion, add_by_source, select
+from slowcat_memory.store.rows.pending import PENDING_KEY, Pending, decode, pack_ids
 
-Clean = Callable[[Any, Deletion], Any]
+EVENTS = 250  # deleted in one slice
+ROWS = 1000  # derived rows deleted in one slice
+IMPORTS = "import/"  # begins the cursors of imports, whose notes named files in earlier versions
+
+Change = Callable[[Transaction], None]
+T = TypeVar("T")
+
+# ------------------------------------------------------------------- the steps
 
 
-def forget(requests: Sequence[Forget], tx: Transaction) -> Forgotten:
-    """Delete every row that checked requests cover, and all traces of it in other rows."""
+def forget(requests: Sequence[Forget], tx: Transaction) -> Deletion:
+    """Delete all at once, in a store that nobody else uses."""
     gone = select(requests, tx)
+    if not gone.is_empty():
+        order(gone, requests, False, tx)
+        add_derived(gone, tx)
+        for change in slices(gone):
+            change(tx)
+    return gone
+
+
+def order(gone: Deletion, requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> None:
+    """Write the row of the erasure under way: from its commit on, what it selects is hidden."""
+    before = read_pending(tx) or Pending(requests=(), keep_backups=True)  # bytes are still due
+    pending = Pending(
+        requests=(*before.requests, *requests),
+        turns=pack_ids(sorted(gone.ids)),
+        memories=tuple(sorted(gone.named)),
+        scopes=tuple(sorted(gone.scopes.union(before.scopes))),
+        keep_backups=keep_backups and before.keep_backups,
+    )
+    tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
+    tx.set_meta(ERASE_DUE, True)
+    tx.set_meta(PENDING, pending)
+
+
+def read_pending(tx: Transaction) -> Pending | None:
+    """Return the erasure under way; None when there is none, or its row does not read."""
+    value = tx.get("meta", PENDING_KEY)
+    try:
+        return None if value is None else decode(value)[0]
+    except StoreDamagedError:
+        return None
+
+
+def add_derived(gone: Deletion, tx: Transaction) -> None:
+    """Add the rows derived from what is selected, which must be hidden by now."""
+    for _, memory in gone.read_records(tx, "memories"):
+        add_by_source(memory, gone)
     for table in TABLES:
         tests = [TESTS[way] for way in table.named_by if way in TESTS]
-        if tests:
-            _drop_records(table, tests, gone, tx)
+        if tests and table.name != "runs":
+            add_rows(table, tests, gone, tx)
+    gone.scopes |= {scope for scope, _ in gone.memories}
+    gone.memory_ids = frozenset(id for _, id in gone.memories)
+
+
+def slices(gone: Deletion) -> Iterator[Change]:
+    """Yield the changes that delete everything, each to be committed before the next is made.
+
+    Derived rows come first: those left by an interruption can be found as long as their sources
+    are known.
+    """
+    yield partial(_delete, Slice(gone, first=True))
+    for rows in _batches(gone.rows, ROWS):
+        yield partial(_delete, Slice(gone, rows=rows))
+    chunks = {(scope, chunk_id(id)) for id, (scope, _) in gone.turns.items()}
+    for memories in _batches(sorted(gone.memories - chunks), ROWS):
+        yield partial(_delete, Slice(gone, memories=memories))
+    for subjects in _batches(sorted(gone.subjects - chunks), ROWS):
+        yield partial(_delete, Slice(gone, subjects=subjects))
+    for part in _by_session(gone):
+        yield partial(_delete, part)
+    yield partial(_delete, Slice(gone, last=True))
+
+
+def _batches(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
+    waiting = iter(items)
+    while batch := tuple(islice(waiting, size)):
+        yield batch
+
+
+def _by_session(gone: Deletion) -> Iterator[Slice]:
+    """Yield slices of events; a session's row is written with the last of its events."""
+    by_session: defaultdict[str, list[int]] = defaultdict(list)
+    for id, (_, session) in gone.events().items():
+        by_session[session].append(id)
+    ended = dict.fromkeys((*by_session, *gone.sessions))
+    events = gone.events()
+    ids: list[int] = []
+    sessions: list[str] = []
+    for session in ended:
+        waiting = iter(by_session[session])
+        while True:
+            ids += islice(waiting, EVENTS - len(ids))
+            if len(ids) < EVENTS and len(sessions) < EVENTS:
+                break
+            yield Slice(gone, events={id: events[id] for id in ids}, sessions=tuple(sessions))
+            ids, sessions = [], []
+        sessions.append(session)
+    yield Slice(gone, events={id: events[id] for id in ids}, sessions=tuple(sessions))
+
+
+def _delete(part: Slice, tx: Transaction) -> None:
+    part.blocks = {removal.block_of(keys.id_key(id), tx) for id in part.events} - {0}
+    for table in TABLES:
+        drop_rows(table, part, tx)
         for way in table.named_by:
             if way in RULES:
-                RULES[way](table, gone, tx)
-    for name, key in gone.damaged:
-        tx.drop(name, key)
-    if not tx.empty():
-        _bury(gone, tx)
-        tx.set_meta(ERASE_DUE, True)
-    return gone.result()
+                RULES[way](table, part, tx)
+    _bury(part, tx)
+    if part.last:
+        _finish(part.gone, tx)
 
 
-def _bury(gone: Deletion, tx: Transaction) -> None:
+def _bury(part: Slice, tx: Transaction) -> None:
     """Write tombstones for turns and for memories that requests name.
 
     The other memories may be made again, differently. Those deleted by scope or time get an epoch
     mark instead, so that a backup cannot restore them (see ``care.restore``).
     """
-    tombstones = [keys.turn_tombstone(turn) for turn in gone.turns]
-    tombstones += [keys.memory_tombstone(s, m) for s, m in gone.memories if gone.is_named(s, m)]
+    gone = part.gone
+    tombstones = [keys.turn_tombstone(id) for id in part.events if id in gone.turns]
+    memories = (*part.memories, *part.chunks())
+    tombstones += [keys.memory_tombstone(s, m) for s, m in memories if gone.is_named(s, m)]
     for key in tombstones:
         tx.put("tombstones", key, codec.seal(key))
-    epoch = tx.meta(EPOCH, 0) + 1
-    for scope, memory in gone.unnamed:
-        tx.write_record("tombstones", keys.epoch_mark(scope, memory), epoch)
-    tx.set_meta(EPOCH, epoch)
+    for scope, memory in gone.unnamed.intersection(part.memories):
+        tx.write_record("tombstones", keys.epoch_mark(scope, memory), tx.meta(EPOCH, 0))
 
 
-def _made_from_turn(record: Context | Key | Task, gone: Deletion) -> bool:
-    return not gone.turns.keys().isdisjoint(record.sources)
-
-
-def _of_memory(record: Context | Key, gone: Deletion) -> bool:
-    return (record.scope, record.memory) in gone.memories
-
-
-def _names_work(record: Task | Run, gone: Deletion) -> bool:
-    """Return whether a task's id, which may contain words, names deleted data."""
-    if isinstance(record, Task):
-        scope, key = record.scope, record.key
-    elif record.task in gone.tasks:
-        return True
-    else:
-        scope, _, key = record.task.removeprefix(f"{record.job}/").partition("/")
-    ended = key in gone.sessions and gone.sessions[key] is None
-    return ended or (scope, key) in gone.memories or gone.is_whole(scope)
-
-
-TESTS: dict[NamedBy, Callable[[Any, Deletion], bool]] = {
-    NamedBy.TURNS: _made_from_turn,
-    NamedBy.MEMORY: _of_memory,
-    NamedBy.WORK: _names_work,
-}
-
-
-def _drop_records(
-    table: Table,
-    tests: Sequence[Callable[[Any, Deletion], bool]],
-    gone: Deletion,
-    tx: Transaction,
-) -> None:
-    for key, record in gone.read_records(tx, table.name):
-        if not any(test(record, gone) for test in tests):
-            continue
-        tx.drop(table.name, key)
-        if isinstance(record, Context | Key):
-            gone.subjects.add((record.scope, getattr(record, "id", record.memory)))
-            gone.scopes.add(record.scope)
-        elif isinstance(record, Task):
-            gone.tasks.add(record.id)
-
-
-def _drop_events(table: Table, gone: Deletion, tx: Transaction) -> None:
-    scoped = table.key.startswith("scope")
-    for id, event in gone.events().items():
-        tx.drop(table.name, keys.scoped_id_key(event.scope, id) if scoped else keys.id_key(id))
-
-
-def _repack(table: Table, gone: Deletion, tx: Transaction) -> None:
-    if table.name == "dictionaries":
-        removal.drop_dictionaries(gone.lost_events(), tx)
-    else:
-        removal.remove_events(table.name, gone.lost_events(), gone.blocks, tx)
-
-
-def _fold_sessions(table: Table, gone: Deletion, tx: Transaction) -> None:
-    for session, row in gone.sessions.items():
-        key = keys.name_key(session)
-        before = tx.read(Session, table.name, key)
-        if row is None:
-            tx.drop(table.name, key)
-        elif row != before:
-            tx.write_record(table.name, key, row)
-        bookkeeping.track_unended(before, row, session, tx)
-
-
-def _drop_selected(table: Table, gone: Deletion, tx: Transaction) -> None:
-    for scope, id in gone.memories:
-        tx.drop(table.name, keys.scoped_key(scope, id))
-
-
-def _drop_subjects(table: Table, gone: Deletion, tx: Transaction) -> None:
-    for scope, id in gone.subjects:
-        drop_vectors(scope, id, tx)
-
-
-def _drop_scopes(table: Table, gone: Deletion, tx: Transaction) -> None:
-    """Delete manifests and numbered changes: nothing depends on them, and ids may be words."""
-    for scope in gone.scopes:
-        if table.key == "scope":
-            tx.drop(table.name, keys.name_key(scope))
-        else:
-            bookkeeping.drop_changes(scope, bookkeeping.LATEST, tx)
-
-
-def _clean_ids(table: Table, gone: Deletion, tx: Transaction) -> None:
-    clean: Clean = _cleaned_ledger if table.name == "ledger" else _cleaned_command
-    for key, entry in gone.read_records(tx, table.name):
-        cleaned = clean(entry, gone)
-        if cleaned is None:
-            tx.drop(table.name, key)
-        elif cleaned != entry:
-            tx.write_record(table.name, key, cleaned)
-
-
-def _cleaned_ledger(entry: LedgerEntry, gone: Deletion) -> LedgerEntry | None:
-    if entry.turn in gone.turns:
-        return None
-    return bookkeeping.without(entry, lambda memory: memory in gone.memory_ids)
-
-
-def _cleaned_command(entry: CommandEntry, gone: Deletion) -> CommandEntry | None:
-    """Return a command's row without deleted ids: an id may contain words."""
-    if gone.is_whole(entry.scope):
-        return None
-    made, hidden = (
-        tuple(id for id in ids if (entry.scope, id) not in gone.memories)
-        for ids in (entry.made, entry.hidden)
-    )
-    turns = tuple(turn for turn in entry.turns if turn not in gone.turns)
-    lost = (made, hidden, turns) != (entry.made, entry.hidden, entry.turns)
-    return replace(
-        entry,
-        turn=0 if entry.turn in gone.turns else entry.turn,
-        made=made,
-        hidden=hidden,
-        turns=turns,
-        state="erased" if lost and not (made or hidden or turns) else entry.state,
-    )
-
-
-RULES: dict[NamedBy, Callable[[Table, Deletion, Transaction], None]] = {
-    NamedBy.EVENT: _drop_events,
-    NamedBy.PACKED_EVENTS: _repack,
-    NamedBy.SESSION: _fold_sessions,
-    NamedBy.SELECTION: _drop_selected,
-    NamedBy.SUBJECT: _drop_subjects,
-    NamedBy.IDS: _clean_ids,
-    NamedBy.SCOPE: _drop_scopes,
-}
+def _finish(gone: Deletion, tx: Transaction) -> None:
+    """Delete damaged rows, and record that no row is left to delete."""
+    for name, key in gone.damaged:
+        tx.drop(name, key)
+    for key in tx.keys_with("tombstones", keys.PLAIN_TOMBSTONE):
+        tx.drop("tombstones", key)
+        hashed = keys.hashed_tombstone(key)
+        tx.put("tombstones", hashed, codec.seal(hashed))
+    for key in tx.keys_with("cursors", IMPORTS.encode()):
+        cursor = tx.read(Cursor, "cursors", key)
+        if cursor is not None and cursor.note:
+            tx.write_record("cursors", key, replace(cursor, note=""))
+    if pending := read_pending(tx):
+        scopes = tuple(sorted(gone.scopes.union(pending.scopes)))
+        requests = pending.requests if pending.keep_backups else ()  # they may name memories
+        left = replace(pending, turns=b"", memories=(), scopes=scopes, requests=requests)
+        tx.set_meta(PENDING, left)

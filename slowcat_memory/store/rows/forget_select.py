@@ -1,10 +1,14 @@
-"""Selects what forget requests cover: turns, sessions and memories. Changes nothing."""
+"""Selects what forget requests cover: turns, sessions, memories, and rows derived from them.
+
+Changes nothing, and reads each table once. ``select`` reads the log and the memories; once its
+result is hidden (see ``pending``), so that nothing more can be derived from it, ``add_derived``
+adds the other rows.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import reduce
 from typing import Any
 
 from msgspec.structs import replace
@@ -26,7 +30,6 @@ from slowcat_memory.records import (
     Task,
     Turn,
 )
-from slowcat_memory.store.blocks import removal
 from slowcat_memory.store.blocks.reader import (
     EVENTS,
     BlockCache,
@@ -37,8 +40,7 @@ from slowcat_memory.store.blocks.reader import (
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.bookkeeping import fold_session
-
-Subject = tuple[str, str]  # scope, id
+from slowcat_memory.store.rows.pending import Pending, Subject, unpack_ids
 
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
 RECORDS: dict[str, Any] = {
@@ -57,42 +59,58 @@ class Deletion:
     """The rows that some requests delete.
 
     Attributes:
-        turns: By log id.
-        edges: By log id: of sessions that lose their last turn.
-        blocks: Numbers of the blocks that contain any of these events.
+        ids: Log ids of all selected turns, also of those whose rows are deleted already.
+        turns: (scope, session) of those in the log, by log id.
+        edges: Likewise, of sessions that lose their last turn.
+        upto: The last log id that was read.
         memories: (scope, id), chunks included.
-        memory_ids: The ids alone.
-        unnamed: The memories deleted neither by their name nor by their sources.
+        memory_ids: The ids alone, once derived rows are added.
+        named: Those of them that requests select by name, or without sources.
+        unnamed: Those of them selected neither by their name nor by their sources.
         sessions: The remaining row of each session that loses an event; None when nothing remains.
+        rows: (table, key) of the derived rows to delete.
         subjects: Memories and keys whose vectors are deleted.
         scopes: Namespaces whose index has any of it.
+        tasks: Ids of the tasks among ``rows``.
+        resumed: Whether some rows may have been deleted before.
         damaged: (table, key) of unreadable records: whether a request covers them cannot be known,
             so they are deleted too.
     """
 
     selectors: "list[_Selector]"
-    turns: dict[int, Turn] = field(default_factory=dict)
-    edges: dict[int, SessionEdge] = field(default_factory=dict)
-    blocks: set[int] = field(default_factory=set)
+    ids: frozenset[int] = frozenset()
+    turns: dict[int, Subject] = field(default_factory=dict)
+    edges: dict[int, Subject] = field(default_factory=dict)
+    upto: int = 0
     memories: set[Subject] = field(default_factory=set)
     memory_ids: frozenset[str] = frozenset()
+    named: set[Subject] = field(default_factory=set)
     unnamed: set[Subject] = field(default_factory=set)
     sessions: dict[str, Session | None] = field(default_factory=dict)
+    rows: dict[tuple[str, bytes], None] = field(default_factory=dict)
     subjects: set[Subject] = field(default_factory=set)
     scopes: set[str] = field(default_factory=set)
     tasks: set[str] = field(default_factory=set)
-    damaged: list[tuple[str, bytes]] = field(default_factory=list)
+    resumed: bool = False
+    damaged: dict[tuple[str, bytes], None] = field(default_factory=dict)
 
-    def events(self) -> dict[int, Event]:
+    def is_empty(self) -> bool:
+        """Return whether there is nothing to delete."""
+        found = self.ids or self.memories or self.sessions or self.damaged
+        return not found and not any(s.is_whole_scope for s in self.selectors)
+
+    def events(self) -> dict[int, Subject]:
         return {**self.turns, **self.edges}
 
-    def lost_events(self) -> set[int]:
-        """Return the log ids of the deleted events, damaged ones included."""
-        return {*self.events(), *(keys.id_of(key) for name, key in self.damaged if name in EVENTS)}
+    def damaged_events(self) -> set[int]:
+        return {keys.id_of(key) for name, key in self.damaged if name in EVENTS}
 
     def result(self) -> Forgotten:
         """Return the report to the caller; not erased yet."""
         return Forgotten(turns=tuple(sorted(self.turns)), memories=tuple(sorted(self.memories)))
+
+    def has_memory(self, scope: str, id: str) -> bool:
+        return (scope, id) in self.memories or turn_of(id) in self.ids
 
     def is_named(self, scope: str, memory: str) -> bool:
         return any(memory in s.memories and s.request.scope in ("", scope) for s in self.selectors)
@@ -106,7 +124,7 @@ class Deletion:
             try:
                 yield key, codec.decode(RECORDS[table], key, value)
             except StoreDamagedError:
-                self.damaged.append((table, key))
+                self.damaged[table, key] = None
                 if table in SUBJECT_TABLES:
                     scope, id = keys.split_scope(key)
                     self.subjects.add((scope, id.decode()))
@@ -115,10 +133,13 @@ class Deletion:
         """Yield the log; a damaged row is recorded, or a damaged block with its locations."""
         reader = BlockReader(tx.get, BlockCache())
         for key in event_keys(tx.cursor):
+            self.upto = keys.id_of(key)
             try:
                 event = reader.event(key)
             except DamagedRow as error:
-                self.damaged += [*((table, key) for table in EVENTS), (error.table, error.key)]
+                for table in EVENTS:
+                    self.damaged[table, key] = None
+                self.damaged[error.table, error.key] = None
             else:
                 if event is not None:
                     yield event
@@ -177,28 +198,102 @@ def checked(what: Forget | Sequence[Forget]) -> tuple[Forget, ...]:
     return requests
 
 
-def select(requests: Sequence[Forget], tx: Transaction) -> Deletion:
-    selectors = [_Selector(request) for request in _joined(requests)]
-    gone = Deletion(selectors)
-    by_session: defaultdict[str, list[Event]] = defaultdict(list)
-    for event in gone.read_events(tx):
-        by_session[event.session].append(event)
-        if isinstance(event, Turn) and any(s.has_turn(event) for s in selectors):
-            gone.turns[event.id] = event
-    _select_sessions(by_session, gone)
-    gone.memories = {(turn.scope, chunk_id(turn.id)) for turn in gone.turns.values()}
-    for _, memory in gone.read_records(tx, "memories"):
-        by_source = not gone.turns.keys().isdisjoint(memory.sources)
-        if by_source or any(s.has_memory(memory) for s in selectors):
-            gone.memories.add((memory.scope, memory.id))
-            if not by_source and not gone.is_named(memory.scope, memory.id):
-                gone.unnamed.add((memory.scope, memory.id))
-    gone.blocks = {removal.block_of(keys.id_key(id), tx) for id in gone.lost_events()} - {0}
-    gone.memory_ids = frozenset(id for _, id in gone.memories)
-    gone.subjects |= gone.memories
-    gone.scopes = {scope for scope, _ in gone.memories}
-    gone.scopes |= {event.scope for event in gone.events().values()}
+def select(requests: Sequence[Forget], tx: Transaction, pending: Pending | None = None) -> Deletion:
+    """Select turns, sessions and memories.
+
+    ``pending`` is an erasure with these requests that was interrupted: what it has selected is
+    selected again, and nothing else.
+    """
+    gone = Deletion([_Selector(request) for request in _joined(requests)])
+    if pending is not None:
+        gone.ids, gone.resumed = frozenset(unpack_ids(pending.turns)), True
+    _select_turns(gone, tx)
+    _select_memories(gone, tx, pending)
+    gone.scopes |= {scope for scope, _ in (*gone.memories, *gone.events().values())}
     return gone
+
+
+def _select_turns(gone: Deletion, tx: Transaction) -> None:
+    """Select turns, and recompute the sessions that lose one, in one pass over the log."""
+    kept: dict[str, Session] = {}
+    edges: defaultdict[str, dict[int, Subject]] = defaultdict(dict)
+    scopes: defaultdict[str, set[str]] = defaultdict(set)
+    for event in gone.read_events(tx):
+        session = event.session
+        if isinstance(event, Turn) and _is_selected(event, gone):
+            gone.turns[event.id] = event.scope, session
+        else:
+            kept[session] = fold_session(kept.get(session), event)
+            scopes[session].add(event.scope)
+            if isinstance(event, SessionEdge):
+                edges[session][event.id] = event.scope, session
+    if not gone.resumed:
+        gone.ids = frozenset(gone.turns)
+    touched = {session for _, session in gone.turns.values()} | _whole(scopes, gone)
+    for session in touched | (_outdated(kept, tx) if gone.resumed else set()):
+        row = kept.get(session)
+        if row is not None and row.turns:
+            gone.sessions[session] = row
+        else:
+            gone.sessions[session] = None
+            gone.edges |= edges[session]
+
+
+def _outdated(kept: Mapping[str, Session], tx: Transaction) -> set[str]:
+    """Return the sessions whose rows count events that were deleted before an interruption."""
+    return {
+        row.id
+        for key in tx.keys("sessions")
+        if (row := tx.read(Session, "sessions", key)) and row != kept.get(row.id)
+    }
+
+
+def _is_selected(turn: Turn, gone: Deletion) -> bool:
+    if gone.resumed:
+        return turn.id in gone.ids
+    return any(selector.has_turn(turn) for selector in gone.selectors)
+
+
+def _whole(scopes: Mapping[str, Set[str]], gone: Deletion) -> set[str]:
+    """Return the sessions that requests delete whole, even if they have no turn."""
+    found: set[str] = set()
+    for selector in gone.selectors:
+        if selector.has_whole_sessions:
+            scope, named = selector.request.scope, selector.request.session
+            found |= {
+                session
+                for session, owners in scopes.items()
+                if any(
+                    scope in ("", owner)
+                    and (not named or session in (named, session_in(named, owner)))
+                    for owner in owners
+                )
+            }
+    return found
+
+
+def _select_memories(gone: Deletion, tx: Transaction, pending: Pending | None) -> None:
+    gone.memories = {(scope, chunk_id(id)) for id, (scope, _) in gone.turns.items()}
+    for _, memory in gone.read_records(tx, "memories"):
+        if add_by_source(memory, gone):
+            continue
+        which = memory.scope, memory.id
+        if pending is None and any(selector.has_memory(memory) for selector in gone.selectors):
+            gone.named.add(which)
+    if pending is not None:
+        gone.named.update(pending.memories)
+    gone.unnamed = {which for which in gone.named if not gone.is_named(*which)}
+    gone.memories |= gone.named
+    gone.subjects |= gone.memories
+
+
+def add_by_source(memory: Memory, gone: Deletion) -> bool:
+    """Select a memory that is a selected turn's chunk, or made from one; return whether it is."""
+    if gone.ids.isdisjoint(memory.sources) and turn_of(memory.id) not in gone.ids:
+        return False
+    gone.memories.add((memory.scope, memory.id))
+    gone.subjects.add((memory.scope, memory.id))
+    return True
 
 
 def _joined(requests: Sequence[Forget]) -> list[Forget]:
@@ -217,27 +312,3 @@ def _joined(requests: Sequence[Forget]) -> list[Forget]:
             others.append(request)
     joined = [Forget(scope=s, turns=tuple(t), memories=tuple(m)) for s, (t, m) in ids.items()]
     return joined + others
-
-
-def _select_sessions(by_session: dict[str, list[Event]], gone: Deletion) -> None:
-    """Recompute each session that loses an event; one without a turn loses its edges too."""
-    touched = {turn.session for turn in gone.turns.values()}
-    for selector in gone.selectors:
-        if selector.has_whole_sessions:
-            scope, named = selector.request.scope, selector.request.session
-            touched |= {
-                session
-                for session, events in by_session.items()
-                if any(
-                    scope in ("", event.scope)
-                    and (not named or session in (named, session_in(named, event.scope)))
-                    for event in events
-                )
-            }
-    for session in touched:
-        kept = [event for event in by_session[session] if event.id not in gone.turns]
-        if any(isinstance(event, Turn) for event in kept):
-            gone.sessions[session] = reduce(fold_session, kept, None)
-        else:
-            gone.sessions[session] = None
-            gone.edges |= {event.id: event for event in kept if isinstance(event, SessionEdge)}

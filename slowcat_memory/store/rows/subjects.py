@@ -14,6 +14,7 @@ from slowcat_memory.store.blocks.reader import EVENTS, BlockCache, BlockReader
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.tables import EMBEDDERS
 from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.rows.pending import PENDING_KEY, Hidden, hidden_by
 
 
 def exists(scope: str, memory: str, tx: Transaction) -> bool:
@@ -47,14 +48,28 @@ def text_of(scope: str, id: str, tx: Transaction) -> str:
 
 def names_forgotten(scope: str, memory: str, tx: Transaction) -> bool:
     """Return whether an id is a forgotten memory's, or that of a forgotten turn's chunk."""
-    if tx.get("tombstones", keys.memory_tombstone(scope, memory)) is not None:
+    plain = keys.PLAIN_TOMBSTONE + keys.scoped_key(scope, memory)
+    if any(
+        tx.get("tombstones", key) is not None
+        for key in (keys.memory_tombstone(scope, memory), plain)
+    ):
         return True
     turn = turn_of(memory)
-    return turn > 0 and tx.get("tombstones", keys.turn_tombstone(turn)) is not None
+    return hidden(tx).names(scope, memory) or (turn > 0 and any_forgotten((turn,), tx))
 
 
 def any_forgotten(turns: Iterable[int], tx: Transaction) -> bool:
-    return any(tx.get("tombstones", keys.turn_tombstone(turn)) is not None for turn in turns)
+    """Return whether any of the turns is forgotten, or about to be deleted."""
+    away = hidden(tx).turns
+    return any(
+        turn in away or tx.get("tombstones", keys.turn_tombstone(turn)) is not None
+        for turn in turns
+    )
+
+
+def hidden(tx: Transaction) -> Hidden:
+    """Return what is selected to be erased and may still have rows."""
+    return hidden_by(tx.get("meta", PENDING_KEY))
 
 
 def embedders(tx: Transaction) -> list[str]:

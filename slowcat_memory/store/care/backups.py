@@ -1,0 +1,214 @@
+"""Backups: made, ordered by a counter in their names, deleted, or rewritten without forgotten text.
+
+The counter orders them, never the time: a clock may have been wrong when one was made.
+"""
+
+import os
+import re
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from slowcat_memory.errors import StoreDamagedError, StoreError
+from slowcat_memory.store.care import canary_process
+from slowcat_memory.store.care.copy import backup_name, copy_out, rewrite
+from slowcat_memory.store.care.drafts import drafting, forget_epoch
+from slowcat_memory.store.care.forgotten import created, delete_forgotten
+from slowcat_memory.store.disk.environment import Environment
+from slowcat_memory.store.disk.folder import BACKUPS, DATA, LAST_BACKUP, create, remove, sync_dir
+from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, SCHEMA
+from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.rows.pending import PENDING_KEY, Pending
+
+REWRITING = "rewriting"  # where a backup is rewritten, beside it
+NUMBERED = re.compile(r"(\d{6,})-")
+STAMP = re.compile(r"(\d{8}T\d{6})\.\d+Z")
+
+
+class Backup(Struct, frozen=True):
+    """A backup in a store's own folder.
+
+    Attributes:
+        number: Its position among the backups; 0 for one of an earlier version of this package.
+        at: When it was made, by the clock of that time.
+    """
+
+    file: Path
+    number: int
+    at: datetime
+
+
+def backups_of(path: Path) -> list[Backup]:
+    """Return the backups in a store's folder, oldest first."""
+    found = [_described(file) for file in (path / BACKUPS).glob("*.mdb")]
+    return sorted(found, key=lambda one: (one.number, one.file.name))
+
+
+def _described(file: Path) -> Backup:
+    number, stamp = NUMBERED.match(file.name), STAMP.search(file.name)
+    if stamp:
+        at = datetime.strptime(stamp[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    else:
+        at = datetime.fromtimestamp(file.lstat().st_mtime, UTC)
+    return Backup(file, int(number[1]) if number else 0, at)
+
+
+def next_backup(path: Path, now: datetime, ending: str = "") -> Path:
+    """Return the file of the next backup in a store's folder, which is made when missing."""
+    folder = path / BACKUPS
+    folder.mkdir(mode=0o700, exist_ok=True)
+    last = max((backup.number for backup in backups_of(path)), default=0)
+    return folder / f"{last + 1:06}-{backup_name(now)}{ending}.mdb"
+
+
+def back_up(env: Environment, to: Path, now: datetime) -> Path:
+    """Make a backup: a compact copy that a canary has read before it gets its name.
+
+    ``to`` must not exist. ``now`` is kept with the name of the latest backup.
+
+    Raises:
+        StoreError: It exists, its folder does not, or something was forgotten meanwhile.
+        StoreDamagedError: The copy does not read back.
+        OSError: The disk refuses.
+    """
+    if to.exists():
+        raise StoreError(f"{to} exists", hint="Choose another name.")
+    if not to.parent.is_dir():
+        raise StoreError(f"there is no folder {to.parent}", hint="Make it, or choose another.")
+    draft = to.with_name(to.name + ".tmp")
+    draft.unlink(missing_ok=True)
+    with drafting(env, draft, to):
+        copy_out(env, draft)
+        if not canary_process.is_whole(draft):
+            raise StoreDamagedError(f"a backup of {env.path} does not read back")
+    sync_dir(to.parent)
+    _write_last_backup(env.path, to, now)
+    return to
+
+
+def back_up_into_store(env: Environment, now: datetime, keep: int) -> Path:
+    """Make a backup in the store's own folder, and delete the oldest ones beyond ``keep``."""
+    made = back_up(env, next_backup(env.path, now), now)
+    others = [backup.file for backup in backups_of(env.path) if backup.file != made]
+    for old in others[: max(0, len(others) + 1 - keep)]:
+        old.unlink()
+    return made
+
+
+def last_backup(path: Path) -> tuple[datetime, Path] | None:
+    """Return time and file of the latest backup of a store's folder, if it still exists."""
+    try:
+        at, _, made = (path / LAST_BACKUP).read_text().partition(" ")
+        return (datetime.fromisoformat(at), Path(made)) if Path(made).is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _write_last_backup(path: Path, made: Path, now: datetime) -> None:
+    note, draft = path / LAST_BACKUP, path / f"{LAST_BACKUP}.{os.getpid()}.tmp"
+    with os.fdopen(create(draft), "w") as file:
+        file.write(f"{now.astimezone(UTC).isoformat()} {made.absolute()}")
+    os.replace(draft, note)
+
+
+# ------------------------------------------------------------------- forgetting
+
+
+class ErasedBackups(Struct, frozen=True, kw_only=True):
+    """What became of the backups; see ``erasure.Erased``."""
+
+    problems: tuple[str, ...] = ()
+    deleted: int = 0
+    rewritten: int = 0
+
+
+def erase(env: Environment, erasure: Pending | None) -> ErasedBackups:
+    """Delete the backups in a store's folder, or rewrite them where the erasure says so.
+
+    Where the folder is a link, the files that it leads to are meant. A backup that cannot be
+    rewritten, because it is damaged or of an earlier schema, is deleted.
+    """
+    folder, keep = env.path / BACKUPS, erasure is not None and erasure.keep_backups
+    if not folder.is_dir():
+        return ErasedBackups(problems=_unreachable(folder))
+    remove(folder / REWRITING)
+    rewritten, doomed = 0, []
+    for backup in backups_of(env.path):
+        if keep and erasure is not None and _rewrite(env, backup.file.resolve(), erasure):
+            rewritten += 1
+        else:
+            doomed.append(backup.file)
+    gone = [file for file in doomed if remove(file)]
+    problems = [f"{file} cannot be deleted" for file in doomed if file not in gone]
+    problems += _remove_others(folder)
+    if last_backup(env.path) is None:
+        (env.path / LAST_BACKUP).unlink(missing_ok=True)
+    return ErasedBackups(problems=tuple(problems), deleted=len(gone), rewritten=rewritten)
+
+
+def _unreachable(folder: Path) -> tuple[str, ...]:
+    if folder.is_symlink():
+        return (f"{folder} leads to {os.readlink(folder)}, which is not there",)
+    return ()
+
+
+def _remove_others(folder: Path) -> list[str]:
+    """Delete unfinished backups and, in a folder of our own, whatever else is in it."""
+    others = folder.glob("*.tmp") if folder.is_symlink() else folder.iterdir()
+    left = [file for file in others if file.suffix != ".mdb" and not remove(file)]
+    sync_dir(folder)
+    if not folder.is_symlink() and not any(folder.iterdir()):
+        folder.rmdir()
+    return [f"{file} cannot be deleted" for file in left]
+
+
+def _rewrite(env: Environment, file: Path, erasure: Pending) -> bool:
+    """Replace a backup by a copy without what is forgotten, in one rename.
+
+    Returns False when that is impossible; the backup is as before then.
+    """
+    if not canary_process.is_whole(file):
+        return False
+    workshop = file.parent / REWRITING
+    remove(workshop)
+    workshop.mkdir(mode=0o700)
+    try:
+        shutil.copyfile(file, workshop / DATA)
+        (workshop / DATA).chmod(0o600)
+        made = Environment(workshop, map_size=env.env.info()["map_size"])
+        try:
+            if not _forget_in(made, env, erasure):
+                return False
+        finally:
+            made.close()
+        if not canary_process.is_whole(workshop / DATA):
+            return False
+        os.replace(workshop / DATA, file)
+        sync_dir(file.parent)
+        return True
+    finally:
+        remove(workshop)
+
+
+def _forget_in(made: Environment, env: Environment, erasure: Pending) -> bool:
+    """Delete from a copy of a backup what is forgotten; return False if it is of another kind."""
+    if _meta(made, SCHEMA) != _meta(env, SCHEMA) or created(made) != created(env):
+        return False
+    delete_forgotten(env, made, erasure.requests)
+    epoch = forget_epoch(env)
+
+    def mark(tx: Transaction) -> None:
+        tx.drop("meta", PENDING_KEY)
+        tx.set_meta(ERASE_DUE, False)
+        tx.set_meta(EPOCH, epoch)
+
+    transact(made, mark)
+    return rewrite(made, lambda change: change())
+
+
+def _meta(env: Environment, name: str) -> Any:
+    with env.reading() as (txn, handles):
+        return Transaction(txn, handles).meta(name, None)

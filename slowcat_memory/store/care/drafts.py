@@ -1,0 +1,118 @@
+"""Files with text of the memory that are being written outside its folder.
+
+A killed backup or export leaves an unfinished file somewhere. So its path is noted in the store's
+folder before its first byte is written, and the note is locked while the file is being written.
+Opening the store for writing removes the files of dead writers, a forget those of all: a writer
+whose file is gone reports that something was forgotten.
+"""
+
+import fcntl
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from slowcat_memory.errors import StoreError
+from slowcat_memory.store.disk.environment import Environment
+from slowcat_memory.store.disk.folder import DRAFTS, create, sync_dir
+from slowcat_memory.store.disk.tables import EPOCH
+from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.rows.forget import read_pending
+
+ENDINGS = (".tmp", ".unfinished")  # what a note may name; nothing else is ever removed
+
+
+@contextmanager
+def noted(folder: Path, draft: Path) -> Iterator[None]:
+    """Note a file that is about to be written, for the store in ``folder``.
+
+    Without a note where the folder cannot be written to: there nothing can be forgotten either.
+    """
+    try:
+        (folder / DRAFTS).mkdir(mode=0o700, exist_ok=True)
+        note = folder / DRAFTS / uuid.uuid4().hex
+        fd = create(note)
+    except OSError:
+        yield
+        return
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        os.write(fd, os.fsencode(draft.absolute()))
+        os.fsync(fd)
+        sync_dir(note.parent)
+        yield
+    finally:
+        note.unlink(missing_ok=True)
+        os.close(fd)
+
+
+@contextmanager
+def drafting(env: Environment, draft: Path, to: Path) -> Iterator[None]:
+    """Note a file that is written in the block, and give it its name at the end.
+
+    It is deleted when the block fails.
+
+    Raises:
+        StoreError: Something was forgotten meanwhile, which the file could still have.
+    """
+    with noted(env.path, draft):
+        epoch = forget_epoch(env)
+        try:
+            yield
+            if not draft.exists() or forget_epoch(env) != epoch:
+                raise StoreError("something was forgotten meanwhile", hint="Do it again.")
+            os.replace(draft, to)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+        if forget_epoch(env) != epoch:  # between the two: the file has missed it
+            to.unlink(missing_ok=True)
+            raise StoreError("something was forgotten meanwhile", hint="Do it again.")
+
+
+def forget_epoch(env: Environment) -> int:
+    """Return how often something was forgotten.
+
+    Raises:
+        StoreError: Just now rows are being deleted, so a copy could still have them.
+    """
+    with env.reading() as (txn, handles):
+        tx = Transaction(txn, handles)
+        if (found := read_pending(tx)) and not found.deleted:
+            raise StoreError("something is being forgotten just now", hint="Try again soon.")
+        return int(tx.meta(EPOCH, 0))
+
+
+def remove_drafts(folder: Path, *, running: bool) -> list[Path]:
+    """Remove the noted files; return those that are still there.
+
+    ``running`` includes the files of writers that still run.
+    """
+    notes = sorted((folder / DRAFTS).iterdir()) if (folder / DRAFTS).is_dir() else []
+    return [left for note in notes if (left := _remove(note, running)) is not None]
+
+
+def _remove(note: Path, running: bool) -> Path | None:
+    try:
+        with note.open("rb") as file:
+            if not running and not _is_free(file.fileno()):
+                return None
+            draft = Path(os.fsdecode(file.read()))
+    except OSError:
+        return None  # its writer has just finished
+    try:
+        if draft.suffix in ENDINGS and draft.is_absolute():
+            draft.unlink(missing_ok=True)
+    except OSError:
+        return draft
+    note.unlink(missing_ok=True)
+    return None
+
+
+def _is_free(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,76 @@
+"""Deletes from a copy of a store what the store has forgotten since the copy was made.
+
+Only the store knows that: by the tombstones of turns and memories, and by the epoch marks of
+memories deleted without a name.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+
+from slowcat_memory.core.memory import turn_of
+from slowcat_memory.records import Forget
+from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk.environment import Environment
+from slowcat_memory.store.disk.tables import CREATED, EPOCH
+from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.rows import forget
+
+
+def delete_forgotten(store: Environment, made: Environment, more: Sequence[Forget] = ()) -> int:
+    """Delete it, and what ``more`` requests cover, from a copy; return how many there were.
+
+    Turns and memories count. The copy has the tombstones of both then.
+    """
+    tombstones = _tombstones(made) | _tombstones(store)
+    gone = 0
+    if requests := [*_requests(made, tombstones), *more]:
+        found = transact(made, partial(forget.forget, requests))
+        gone = len(found.turns) + sum(not turn_of(id) for _, id in found.memories)
+    transact(made, partial(_set_tombstones, tombstones))
+    return gone
+
+
+def created(env: Environment) -> str:
+    """Return when a store was created. It identifies the memory: all copies keep it."""
+    with env.reading() as (txn, handles):
+        return str(Transaction(txn, handles).meta(CREATED, ""))
+
+
+def _tombstones(env: Environment) -> dict[bytes, bytes]:
+    with env.reading() as (txn, handles):
+        return dict(_hashed(*row) for row in txn.cursor(handles["tombstones"]))
+
+
+def _hashed(key: bytes, value: bytes) -> tuple[bytes, bytes]:
+    hashed = keys.hashed_tombstone(key)
+    return (key, value) if hashed == key else (hashed, codec.seal(hashed))
+
+
+def _requests(made: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]:
+    """Return the requests that delete everything these tombstones and epoch marks name."""
+    turns = tuple(keys.id_of(key) for key in tombstones if keys.is_turn_tombstone(key))
+    memories: dict[str, set[str]] = defaultdict(set)
+    with made.reading() as (txn, handles):
+        epoch = Transaction(txn, handles).meta(EPOCH, 0)
+        for key in txn.cursor(handles["memories"]).iternext(values=False):
+            scope, rest = keys.split_scope(key)
+            id = rest.decode()
+            mark = keys.epoch_mark(scope, id)
+            if keys.memory_tombstone(scope, id) in tombstones or (
+                mark in tombstones and codec.decode(int, mark, tombstones[mark]) > epoch
+            ):
+                memories[scope].add(id)
+    requests = [Forget(scope=scope, memories=tuple(ids)) for scope, ids in memories.items()]
+    return [Forget(turns=turns), *requests] if turns else requests
+
+
+def _set_tombstones(tombstones: dict[bytes, bytes], tx: Transaction) -> None:
+    """Keep exactly the tombstones and marks that the store or its copy had.
+
+    Forgetting by name, as done here, would prevent a memory from ever being made again.
+    """
+    for key in tx.keys("tombstones"):
+        tx.drop("tombstones", key)
+    for key, value in tombstones.items():
+        tx.put("tombstones", key, value)
