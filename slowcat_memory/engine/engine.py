@@ -6,13 +6,15 @@ Everything is built before any of the engine's own threads starts.
 """
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
+from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.render.memory_block import Packed
@@ -57,6 +59,8 @@ from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.store import Ack, OpenReport, Snapshot
 
+SLICE_S = 0.05  # of the search for what has expired
+
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
 _shared_lock = threading.Lock()
 
@@ -74,7 +78,7 @@ class MemoryEngine:
         *,
         readonly: bool = False,
         on_trouble: Callable[[StoreError], None] | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Clock = SystemClock(),
         embedder: QueryEmbedder | None = None,
         llm: LLM | None = None,
     ) -> None:
@@ -85,7 +89,7 @@ class MemoryEngine:
         Args:
             readonly: Only read, beside a process that writes.
             on_trouble: Called once with the reason when the store cannot save.
-            clock: Returns the current time, timezone-aware.
+            clock: Returns the current time, timezone-aware; see ``slowcat_memory.clock``.
             embedder: For queries and documents, instead of the configured model.
             llm: For idle work, instead of the configured one.
 
@@ -124,8 +128,8 @@ class MemoryEngine:
 
     def _start(self) -> None:
         self._end_orphaned_sessions()
-        self.wiring.indexer.later(self.eraser.erase_due)
-        self.wiring.indexer.later(self.eraser.erase_expired)
+        self.wiring.clock_judge.on_release(self._erase_soon)
+        self._erase_soon()
         if self.wiring.embedding.needs_export:
             self.wiring.indexer.later(self.upkeep.export_model)
         if self.config.idle.enabled:
@@ -151,8 +155,18 @@ class MemoryEngine:
     def _on_session_end(self) -> None:
         """Erase what is due, unless an idle job does it."""
         if not self.config.idle.enabled:
-            self.wiring.indexer.later(self.eraser.erase_due)
-            self.wiring.indexer.later(self.eraser.erase_expired)
+            self._erase_soon()
+
+    def _erase_soon(self) -> None:
+        self.wiring.indexer.later(self.eraser.erase_due)
+        self.wiring.indexer.later(self._erase_expired)
+
+    def _erase_expired(self) -> None:
+        """Erase in slices, between which the worker does what else is queued."""
+        until = time.monotonic() + SLICE_S
+        self.eraser.erase_expired(lambda: time.monotonic() > until)
+        if self.eraser.has_expired():
+            self.wiring.indexer.later(self._erase_expired)
 
     # ------------------------------------------------------------------- life
 

@@ -1,9 +1,10 @@
 """Builds the components of an engine, in order."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 
+from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
+from slowcat_memory.engine.clock_judge import ClockJudge
 from slowcat_memory.errors import StoreError
 from slowcat_memory.index.files.arrays import release_pages
 from slowcat_memory.metrics import Metrics
@@ -34,7 +35,7 @@ class EngineWiring:
         *,
         readonly: bool = False,
         on_trouble: Callable[[StoreError], None] | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Clock = SystemClock(),
         embedder: QueryEmbedder | None = None,
     ) -> None:
         self.config, self.readonly, self.clock = config, readonly, clock
@@ -51,6 +52,7 @@ class EngineWiring:
             on_trouble=on_trouble,
             metrics=self.metrics,
         )
+        self.clock_judge = ClockJudge(clock, self.store)
         self.tokenizer = tokenizer(config)
         self.namespaces = self.namespaces_of(self.store)
         self.vectors = DocumentVectors(self.embedding, self.namespaces, self.store)
@@ -110,6 +112,8 @@ class EngineWiring:
         """Save pending writes and close. Takes a few seconds at most; may be called twice."""
         self.page_cache.stop()
         self.indexer.close()
+        if not self.store.closed:
+            self.clock_judge.close()
         self.store.close()
 
 

@@ -104,7 +104,7 @@ TABLES = (
         "JSON",
         "bookkeeping",
         (NamedBy.NOTHING,),
-        "counters and the keys of embedders; the list of open sessions follows `sessions`",
+        "counters, clocks, keys of embedders; the list of open sessions follows `sessions`",
     ),
 )
 
@@ -120,4 +120,5 @@ LAST_CHANGE = "last_change"  # int: number of the last row of ``changes``
 LAST_RUN = "last_run"  # int: number of the last row of ``runs``
 ERASE_DUE = "erase_due"  # bool: deleted text may still be in free pages of the file
 COUNTS = "counts"  # {table: rows} of every table but ``meta``
+CLOCK = "clock"  # ClockState: whether the wall clock is doubted, and when ids were written
 EMBEDDERS = "embedders"  # {hex hash: the embedder's key}
