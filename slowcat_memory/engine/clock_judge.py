@@ -42,7 +42,7 @@ class ClockJudge:
         else:
             state = clock_doubt.next_look(self._saved, now, last_id, same_run=False)
         self._state = state
-        self._keep(state, self._saved.doubt if self._saved else None)
+        self._keep(state, None)
 
     @property
     def state(self) -> ClockState:
@@ -59,8 +59,9 @@ class ClockJudge:
 
     def dated(self, event: Event) -> Event:
         """Return an event that was dated just now, marked if its date is doubted. Microseconds."""
-        ahead_s = self._clock().timestamp() - self._boot_s()
-        if abs(ahead_s - self._ahead_s) > TOLERANCE_S or self._boot_s() >= self._look_at_s:
+        boot_s = self._boot_s()
+        ahead_s = self._clock().timestamp() - boot_s
+        if abs(ahead_s - self._ahead_s) > TOLERANCE_S or boot_s >= self._look_at_s:
             self.look()
         if self._state.doubt is None or not isinstance(event, Turn):
             return event
@@ -102,10 +103,10 @@ class ClockJudge:
         seen, saved = state.seen, self._saved
         self._ahead_s = seen.wall.timestamp() - seen.boot_s
         self._look_at_s = seen.boot_s + LOOK_EVERY_S
-        if (state.doubt is None) != (before is None):
-            _log(state.doubt)
         if self._store.readonly:
             return
+        if (state.doubt is None) != (before is None):
+            _log(state.doubt)
         if saved is None or (state.doubt, state.marks, state.unsure, state.can_sync) != (
             saved.doubt,
             saved.marks,

@@ -13,6 +13,7 @@ from slowcat_memory.core.graph.relations import Relation, as_of, believed
 from slowcat_memory.core.memory import ENTITY, RELATION, chunk_id
 from slowcat_memory.core.memory import believed as held_at
 from slowcat_memory.core.query.understand import DialogueTurn
+from slowcat_memory.engine.clock_judge import describe
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
 from slowcat_memory.records import LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.recall import scan
@@ -40,6 +41,7 @@ def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] 
 
 
 def stats(wiring: EngineWiring) -> dict[str, Any]:
+    doubt = wiring.clock_judge.doubt
     with wiring.store.snapshot() as snapshot:
         counts, scopes = snapshot.counts(), snapshot.scopes()
         tiers = snapshot.tiers()
@@ -61,6 +63,7 @@ def stats(wiring: EngineWiring) -> dict[str, Any]:
             for namespace in wiring.namespaces
         },
         "unsaved": wiring.store.unsaved(),
+        "clock_doubted": describe(doubt) if doubt else "",
         "counters": wiring.metrics.counts(),
         "latency_ms": wiring.metrics.summary(),
     }

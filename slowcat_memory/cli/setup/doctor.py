@@ -7,6 +7,7 @@ from rich.text import Text
 
 from slowcat_memory.cli.setup.checks import (
     Finding,
+    clock,
     close_to_others,
     endpoint,
     erasure,
@@ -14,6 +15,7 @@ from slowcat_memory.cli.setup.checks import (
     model,
     permissions,
     queue,
+    retention,
     store,
     vectors,
 )
@@ -32,6 +34,9 @@ def doctor(
     repair: Annotated[
         bool, typer.Option("--repair", help="Repair what can be repaired without loss.")
     ] = False,
+    clock_is_right: Annotated[
+        bool, typer.Option("--clock-is-right", help="Believe the clock, and erase what is due.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check the store, its indexes, the models, the LLM server, idle work, disk and permissions.
@@ -40,9 +45,14 @@ def doctor(
     wrong. A repair rebuilds derived data and narrows permissions. Only an unreadable store is
     replaced, by what can be recovered from it; its files are moved aside, never deleted.
 
+    By a clock that has jumped, or that stood still for more than a month, nothing is erased until
+    the system has synchronised it, or you say with --clock-is-right that it shows the right time.
+
     Example: [bold]slowcat-memory doctor --repair[/]
     """
     known = settings(ctx)
+    if clock_is_right:
+        _believe_clock(known)
     findings = examine(known)
     if repair and any(finding.repair for finding in findings):
         _repair(known, findings)
@@ -83,6 +93,8 @@ def _inside(engine: "MemoryEngine") -> list[Finding]:
         model(engine),
         vectors(engine, scopes),
         *queue(engine, engine.clock()),
+        clock(engine),
+        *retention(engine),
         erasure(engine),
     ]
 
@@ -99,6 +111,12 @@ def _damaged(error: SlowcatError) -> Finding:
 
 def _closed(error: SlowcatError) -> Finding:
     return Finding(what="store", state="wrong", found=error.message, hint=error.hint or "")
+
+
+def _believe_clock(known: Settings) -> None:
+    with known.engine() as engine:
+        if engine.maintain("confirm clock"):
+            engine.maintain("erase")
 
 
 def _repair(known: Settings, findings: list[Finding]) -> None:
