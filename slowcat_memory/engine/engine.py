@@ -6,7 +6,6 @@ Everything is built before any of the engine's own threads starts.
 """
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -58,8 +57,6 @@ from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.store import Ack, OpenReport, Snapshot
-
-SLICE_S = 0.05  # of the search for what has expired
 
 _shared: dict[Path, "tuple[MemoryEngine, int]"] = {}
 _shared_lock = threading.Lock()
@@ -128,8 +125,8 @@ class MemoryEngine:
 
     def _start(self) -> None:
         self._end_orphaned_sessions()
-        self.wiring.clock_judge.on_release(self._erase_soon)
-        self._erase_soon()
+        self.wiring.clock_judge.on_release(self.eraser.erase_soon)
+        self.eraser.erase_soon()
         if self.wiring.embedding.needs_export:
             self.wiring.indexer.later(self.upkeep.export_model)
         if self.config.idle.enabled:
@@ -155,18 +152,7 @@ class MemoryEngine:
     def _on_session_end(self) -> None:
         """Erase what is due, unless an idle job does it."""
         if not self.config.idle.enabled:
-            self._erase_soon()
-
-    def _erase_soon(self) -> None:
-        self.wiring.indexer.later(self.eraser.erase_due)
-        self.wiring.indexer.later(self._erase_expired)
-
-    def _erase_expired(self) -> None:
-        """Erase in slices, between which the worker does what else is queued."""
-        until = time.monotonic() + SLICE_S
-        self.eraser.erase_expired(lambda: time.monotonic() > until)
-        if self.eraser.has_expired():
-            self.wiring.indexer.later(self._erase_expired)
+            self.eraser.erase_soon()
 
     # ------------------------------------------------------------------- life
 

@@ -1,5 +1,6 @@
 """Permanent deletion: on request, when a hidden memory is due, and when a retention period ends."""
 
+import time
 from collections.abc import Callable
 from itertools import chain
 
@@ -8,6 +9,8 @@ from msgspec.structs import replace
 from slowcat_memory.engine.expiry import Expiry
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.records import Forget, Forgotten
+
+SLICE_S = 0.05  # of the search for what has expired
 
 
 class Eraser:
@@ -72,6 +75,18 @@ class Eraser:
         gone = self.forget(*orders).turns
         self.expiry.erased()
         return gone
+
+    def erase_soon(self) -> None:
+        """Erase what is due and what has expired, on the second worker."""
+        self._wiring.indexer.later(self.erase_due)
+        self._wiring.indexer.later(self._erase_expired)
+
+    def _erase_expired(self) -> None:
+        """Search in slices, between which the worker does what else is queued."""
+        until = time.monotonic() + SLICE_S
+        self.erase_expired(lambda: time.monotonic() > until)
+        if self.has_expired():
+            self._wiring.indexer.later(self._erase_expired)
 
     def has_expired(self) -> bool:
         """Return whether ``erase_expired`` has anything to read or to erase. Milliseconds."""
