@@ -210,8 +210,8 @@ class Player:
     # ------------------------------------------------------------------- the laws
 
     def look(self) -> None:
-        self.engine.maintain("erase")
         self.engine.store.flush()
+        self.engine.maintain("erase")
         with self.engine.snapshot() as snapshot:
             left = {turn.id for turn in snapshot.turns()}
         doubted = self.engine.wiring.clock_judge.doubt is not None
