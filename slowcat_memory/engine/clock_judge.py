@@ -33,6 +33,7 @@ class ClockJudge:
         self._clock, self._boot_s, self._store = clock, seconds_of(clock), store
         self._lock = threading.Lock()
         self._on_release: list[Callable[[], object]] = []
+        self._written: tuple[int, float] | None = None
         with store.snapshot() as snapshot:
             self._saved, last_id = snapshot.clock(), snapshot.last_id()
             last_at = None if self._saved else _last_dated(snapshot, last_id)
@@ -67,11 +68,17 @@ class ClockJudge:
             return event
         return replace(event, doubted=True)
 
+    def wrote(self, id: int) -> None:
+        """Note when an event was logged, whatever its date."""
+        self._written = id, self._boot_s()
+
     def look(self) -> ClockState:
         with self._lock:
-            before = self._state
+            before, written = self._state, self._written
             now = read_clocks(self._clock)
-            self._state = clock_doubt.next_look(before, now, self._last_id(), same_run=True)
+            self._state = clock_doubt.next_look(
+                before, now, self._last_id(), same_run=True, written=written
+            )
             self._keep(self._state, before.doubt)
         self._report_release(before)
         return self._state
@@ -88,9 +95,9 @@ class ClockJudge:
 
     def close(self) -> None:
         """Take a last look: what runs next compares its clock with it."""
-        self.look()
+        state = self.look()
         if not self._store.readonly:
-            self._write(self._state)
+            self._write(clock_doubt.closing(state, self._last_id()))
 
     def _last_id(self) -> int:
         if not self._store.readonly:

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from loguru import logger
@@ -191,15 +192,19 @@ class Player:
         self.engine = self._open()
 
     def kill(self) -> None:
-        """Close without the last look, which a killed process does not take."""
-        self.engine.store.flush()
-        with mock.patch.object(self.engine.wiring.clock_judge, "close"):
-            self.engine.close()
+        self._end(killed=True)
         self.machine.run(self.chance.uniform(1, HOUR))
         self.engine = self._open()
 
+    def _end(self, *, killed: bool) -> None:
+        """Close, without the last look if the process is killed."""
+        self.engine.store.flush()
+        judge = self.engine.wiring.clock_judge
+        with mock.patch.object(judge, "close") if killed else contextlib.nullcontext():
+            self.engine.close()
+
     def start_again(self) -> None:
-        self.engine.close()
+        self._end(killed=self.chance.random() < 0.5)
         self.machine.start_again(self.chance.choice((60.0, HOUR, DAY, 20 * DAY, 50 * DAY)))
         self.engine = self._open()
 
@@ -261,9 +266,7 @@ def run(folder: Path, seed: int, steps: int) -> dict[str, int]:
 def believing() -> Iterator[None]:
     """Believe every clock, as if there were no judgement."""
 
-    def believe(
-        state: clock_doubt.ClockState, now: Reading, last_id: int, *, same_run: bool
-    ) -> clock_doubt.ClockState:
+    def believe(state: Any, now: Reading, last_id: int, **_: Any) -> clock_doubt.ClockState:
         look = clock_doubt.Look(now.wall, now.boot_s, now.boot, state.seen.lived_s)
         return replace(state, seen=look, believed=look)
 

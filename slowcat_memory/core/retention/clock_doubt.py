@@ -16,6 +16,7 @@ jump? So what was dated since the clock was last known to be right is *unsure*, 
 
 from bisect import bisect_left
 from datetime import datetime, timedelta
+from math import frexp
 from typing import Literal
 
 from msgspec import Struct
@@ -25,6 +26,7 @@ from slowcat_memory.clock import Reading
 
 TOLERANCE_S = 60.0  # steps of the wall clock up to this are ordinary adjustments
 LONGEST_GAP_S = 30 * 86400.0
+UNSEEN_S = 3600.0  # a process that was killed may have run on so long after its last stored look
 MARK_EVERY_S = 1200.0  # between two marks; older marks are thinned to this share of their age:
 MARK_SHARE = 0.01
 MOST_RANGES = 32
@@ -84,6 +86,7 @@ class ClockState(Struct, frozen=True, kw_only=True):
         vouched: Last log id that is known to be dated rightly.
         synced: The system said, in this boot, that its time is right.
         can_sync: It ever said so. On a machine that never does, dates are sure until a jump.
+        closed: Nothing ran after the latest look.
         marks: By id: when events were written.
         unsure: By id.
     """
@@ -94,6 +97,7 @@ class ClockState(Struct, frozen=True, kw_only=True):
     vouched: int = 0
     synced: bool = False
     can_sync: bool = False
+    closed: bool = False
     marks: tuple[Mark, ...] = ()
     unsure: tuple[Unsure, ...] = ()
 
@@ -114,19 +118,31 @@ def first_look(now: Reading, last_id: int = 0, last_at: datetime | None = None) 
     """Return the state of a store that has none yet; ``last_at`` is the date of its last event."""
     look = Look(now.wall, now.boot_s, now.boot, 0.0)
     before = Look(last_at, 0.0, "", 0.0) if last_at is not None else look
-    state = ClockState(seen=before, believed=before, vouched=last_id)
-    return _marked(_finished(_reopened(state, look, last_id), now, last_id), last_id)
+    state = ClockState(seen=before, believed=before, vouched=last_id, closed=True)
+    state = _finished(_reopened(state, look, last_id), now, last_id)
+    return _marked(state, last_id, state.seen.lived_s)
 
 
-def next_look(state: ClockState, now: Reading, last_id: int, *, same_run: bool) -> ClockState:
+def next_look(
+    state: ClockState,
+    now: Reading,
+    last_id: int,
+    *,
+    same_run: bool,
+    written: tuple[int, float] | None = None,
+) -> ClockState:
     """Return the state after the next look.
 
     Args:
         last_id: Id of the last event that is logged.
         same_run: The state's latest look was made by this process, so that the boot clock's
             seconds compare.
+        written: The last event that this process logged, and when by the boot clock.
     """
     seen = state.seen
+    if written is not None:
+        lived_s = seen.lived_s + written[1] - seen.boot_s
+        state = _marked(state, written[0], lived_s, now.boot_s - written[1] >= MARK_EVERY_S)
     if same_run or (now.boot and now.boot == seen.boot):
         lived_s = seen.lived_s + max(0.0, now.boot_s - seen.boot_s)
         look = Look(now.wall, now.boot_s, now.boot, lived_s)
@@ -134,7 +150,13 @@ def next_look(state: ClockState, now: Reading, last_id: int, *, same_run: bool) 
     else:
         look = Look(now.wall, now.boot_s, now.boot, seen.lived_s)
         state = _reopened(state, look, last_id)
-    return _marked(_finished(state, now, last_id), last_id)
+    state = replace(_finished(state, now, last_id), closed=False)
+    return _marked(state, last_id, state.seen.lived_s)
+
+
+def closing(state: ClockState, last_id: int) -> ClockState:
+    """Return the state to store when the process ends, right after a look."""
+    return replace(_marked(state, last_id, state.seen.lived_s, at_once=True), closed=True)
 
 
 def confirmed(state: ClockState, last_id: int) -> ClockState:
@@ -169,6 +191,7 @@ def _advanced(state: ClockState, look: Look, last_id: int) -> ClockState:
 
 def _reopened(state: ClockState, look: Look, last_id: int) -> ClockState:
     """Compare the wall clock with that of the last boot, or the last run."""
+    state = _marked(state, last_id, state.seen.lived_s, at_once=True)
     seen, believed, doubt = state.seen, state.believed, state.doubt
     step = _seconds(seen.wall, look.wall)
     if doubt is not None:
@@ -183,7 +206,8 @@ def _reopened(state: ClockState, look: Look, last_id: int) -> ClockState:
         state = replace(state, seen=look, synced=False)
         return _doubted(state, "behind" if step < 0 else "gap", step, last_id, None)
     if _is_vouched(state):
-        look = replace(look, lived_s=look.lived_s + max(0.0, step))
+        passed = step if state.closed else step - UNSEEN_S
+        look = replace(look, lived_s=look.lived_s + max(0.0, passed))
     return replace(state, seen=look, believed=look, synced=False)
 
 
@@ -204,7 +228,7 @@ def _undone(state: ClockState, last_id: int) -> ClockState:
 def _doubted(
     state: ClockState, reason: Reason, off_s: float, last_id: int, after_s: float | None
 ) -> ClockState:
-    state = _marked(state, last_id, at_once=True)
+    state = _marked(state, last_id, state.seen.lived_s, at_once=True)
     return replace(state, doubt=Doubt(reason, off_s, state.seen, last_id, after_s))
 
 
@@ -234,7 +258,7 @@ def _is_vouched(state: ClockState) -> bool:
 def _credited(state: ClockState, doubt: Doubt) -> ClockState:
     """Count the time that passed while nothing ran, which is known only now."""
     believed, seen = state.believed, state.seen
-    passed = _seconds(believed.wall, seen.wall) - (seen.lived_s - believed.lived_s)
+    passed = _seconds(believed.wall, seen.wall) - (seen.lived_s - believed.lived_s) - UNSEEN_S
     if passed <= 0:
         return state
     marks = tuple(
@@ -247,18 +271,23 @@ def _credited(state: ClockState, doubt: Doubt) -> ClockState:
 # ------------------------------------------------------------------- marks and unsure dates
 
 
-def _marked(state: ClockState, last_id: int, *, at_once: bool = False) -> ClockState:
+def _marked(state: ClockState, upto: int, lived_s: float, at_once: bool = False) -> ClockState:
     """Add a mark, if events were written and it is time for one."""
     newest = state.marks[-1] if state.marks else Mark(-1, -MARK_EVERY_S)
-    now_s = state.seen.lived_s
-    if last_id <= newest.upto or not (at_once or now_s - newest.lived_s >= MARK_EVERY_S):
+    if upto <= newest.upto or not (at_once or lived_s - newest.lived_s >= MARK_EVERY_S):
         return state
-    kept = [Mark(last_id, now_s)]
-    for mark in reversed(state.marks):
-        spacing = max(MARK_EVERY_S, MARK_SHARE * (now_s - mark.lived_s))
-        if at_once or kept[-1].lived_s - mark.lived_s >= spacing:
+    return replace(state, marks=_thinned((*state.marks, Mark(upto, lived_s))))
+
+
+def _thinned(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
+    """Keep the latest mark of each span of time; the spans grow, by doubling, with their age."""
+    kept = [marks[-1]]
+    for mark in reversed(marks[:-1]):
+        spans = MARK_SHARE * (marks[-1].lived_s - mark.lived_s) / MARK_EVERY_S
+        span_s = MARK_EVERY_S * 2.0 ** (frexp(spans)[1] - 1)
+        if spans < 1.0 or kept[-1].lived_s // span_s != mark.lived_s // span_s:
             kept.append(mark)
-    return replace(state, marks=tuple(reversed(kept)))
+    return tuple(reversed(kept))
 
 
 def _unsure_since_vouched(state: ClockState, last_id: int) -> ClockState:
