@@ -22,4 +22,4 @@ def test_clock_nothing_is_erased_early_and_nothing_stays(tmp_path: Path, seed: i
 
 def test_clock_the_control_is_caught_by_the_law_against_early_erasing(tmp_path: Path) -> None:
     with clock.believing():
-        assert clock.run(tmp_path / "store", 3, 60)["early"]
+        assert clock.run(tmp_path / "store", 5, 60)["early"]

@@ -53,8 +53,11 @@ class Expiry:
         self._config, self._store, self._judge = config, store, judge
         self._guest = guest_scope(config.people)
         self._lock = threading.Lock()
-        self._after: list[tuple[Shelf, float, bool]] = []
-        self._forget_shelves()
+        self._shelves: defaultdict[str, list[Shelf]] = defaultdict(list)
+        self._after: list[tuple[Shelf, float, bool]] = []  # set once the latest orders are done
+        self._reached = 0  # log id up to which turns are on shelves
+        self._unsure = judge.state.unsure  # as of when they were put there
+        self._again_s = judge.state.seen.lived_s  # when turns that are kept were looked at
 
     @property
     def enabled(self) -> bool:
@@ -134,8 +137,8 @@ class Expiry:
         if state.doubt is not None and not even_doubted:
             return None
         if state.unsure != self._unsure:
-            self._forget_shelves()
-            self._unsure = state.unsure
+            self._shelves.clear()
+            self._reached, self._unsure = 0, state.unsure
         if state.seen.lived_s - self._again_s >= AGAIN_S:
             self._again_s = state.seen.lived_s
             for shelves in self._shelves.values():
@@ -143,12 +146,6 @@ class Expiry:
                     if shelf.keeps:
                         shelf.oldest = float("-inf")
         return state
-
-    def _forget_shelves(self) -> None:
-        self._shelves: defaultdict[str, list[Shelf]] = defaultdict(list)
-        self._reached = 0
-        self._unsure = self._judge.state.unsure
-        self._again_s = self._judge.state.seen.lived_s
 
     def _read(self, state: ClockState, events: int) -> bool:
         """Put the next events on shelves; return whether that was all."""

@@ -7,8 +7,9 @@ harness alone.
 
 Laws: nothing that was said less than the retention period of *true* time ago is ever erased; while
 the clock is believed and right, what was dated rightly is gone one hour after its time; and after
-the machine has run with a right clock for long enough, everything is gone. ``--control`` believes
-every clock, which the first law must catch.
+the machine has run with a right clock for long enough, everything is gone; and with ``--backups``,
+the backups made last are there until something is erased. ``--control`` believes every clock, which
+the first law must catch.
 """
 
 import argparse
@@ -39,6 +40,7 @@ BUILT = datetime(2024, 2, 1, tzinfo=UTC)
 DAYS, GUEST_HOURS = 10.0, 24.0
 HOUR, DAY = 3600.0, 86400.0
 LATE_S = HOUR
+LAWS = ("early", "late", "left", "lost_backups")
 SLACK_S = 120.0  # steps of the clock below a minute are not doubted
 
 
@@ -109,7 +111,8 @@ class Said(Struct, frozen=True):
 class Player:
     """Plays a machine at random, and holds the memory to the laws."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, *, backups: bool = False) -> None:
+        self.makes_backups, self.backups = backups, list[Path]()
         self.chance = random.Random(seed)
         self.machine = Machine(self.chance)
         self.config = memory_config(
@@ -135,7 +138,7 @@ class Player:
         ways = {
             self.talk: 8, self.visit: 5, self.import_old: 1, self.wait: 12, self.sleep: 2,
             self.jump: 1, self.set_right: 2, self.reopen: 1, self.kill: 1, self.start_again: 1,
-            self.confirm: 1,
+            self.confirm: 1, self.back_up: int(self.makes_backups),
         }  # fmt: skip
         way = self.chance.choices(list(ways), list(ways.values()))[0]
         way()
@@ -203,6 +206,9 @@ class Player:
         with mock.patch.object(judge, "close") if killed else contextlib.nullcontext():
             self.engine.close()
 
+    def back_up(self) -> None:
+        self.backups.append(self.engine.maintain("backup"))
+
     def start_again(self) -> None:
         self._end(killed=self.chance.random() < 0.5)
         self.machine.start_again(self.chance.choice((60.0, HOUR, DAY, 20 * DAY, 50 * DAY)))
@@ -225,6 +231,10 @@ class Player:
             self.believed_since = None
         elif self.believed_since is None:
             self.believed_since = self.machine.true
+        if not self.said.keys() <= left:  # erasing deletes the backups
+            self.backups.clear()
+        latest = self.backups[-self.config.store.backups_keep :]
+        self.tally["lost_backups"] += sum(not file.exists() for file in latest)
         for id_, said in list(self.said.items()):
             age_s = (self.machine.true - said.at).total_seconds()
             if id_ not in left:
@@ -253,12 +263,12 @@ class Player:
         self.engine.close()
 
 
-def run(folder: Path, seed: int, steps: int) -> dict[str, int]:
-    player = Player(folder, seed)
+def run(folder: Path, seed: int, steps: int, *, backups: bool = False) -> dict[str, int]:
+    player = Player(folder, seed, backups=backups)
     for _ in range(steps):
         player.step()
     player.finish()
-    names = ("early", "late", "left", "erased", "doubted")
+    names = (*LAWS, "erased", "doubted")
     return {name: player.tally[name] for name in names}
 
 
@@ -290,10 +300,10 @@ def main() -> None:
         folder = Path(tempfile.mkdtemp(prefix="clock-"))
         try:
             with believing() if args.control else contextlib.nullcontext():
-                found = run(folder / "store", seed, args.steps)
+                found = run(folder / "store", seed, args.steps, backups=args.backups)
         finally:
             shutil.rmtree(folder)
-        failed += bool(found["early"] or found["late"] or found["left"])
+        failed += any(found[law] for law in LAWS)
         print(json.dumps({"seed": seed, "steps": args.steps, **found}), flush=True)
     raise SystemExit(bool(failed))
 
