@@ -289,6 +289,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=None, help="play this one only")
     parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--backups", action="store_true", help="make backups as well")
     parser.add_argument(
         "--control", action="store_true", help="believe every clock: must be caught"
     )
