@@ -6,6 +6,7 @@ machine sleeps and which nobody can set. A clock is any callable that returns th
 """
 
 import ctypes
+import functools
 import sys
 import time
 from collections.abc import Callable
@@ -91,6 +92,11 @@ def read_clocks(clock: Clock) -> Reading:
     )
 
 
+@functools.cache
+def _c_library() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
+
+
 class _Timex(ctypes.Structure):
     """The beginning of ``struct timex``; the kernel fills in more."""
 
@@ -113,7 +119,7 @@ def seconds_since_synchronised() -> float | None:
         return None
     timex = _Timex()
     try:
-        state = ctypes.CDLL(None).adjtimex(ctypes.byref(timex))
+        state = _c_library().adjtimex(ctypes.byref(timex))
     except (OSError, AttributeError):
         return None
     if not 0 <= state < _UNSYNCHRONISED:

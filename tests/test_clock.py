@@ -40,7 +40,7 @@ def test_seconds_since_synchronised_is_what_the_kernel_says(
             return state
 
     monkeypatch.setattr(clock.sys, "platform", "linux")
-    monkeypatch.setattr(clock.ctypes, "CDLL", lambda _: Kernel())
+    monkeypatch.setattr(clock, "_c_library", Kernel)
     assert seconds_since_synchronised() == seconds
 
 
