@@ -275,7 +275,7 @@ class MemoryEngine:
 
     def latest_session(self, scope: str) -> Session | None:
         with self.snapshot() as snapshot:
-            return latest_session(snapshot, scope)
+            return latest_session(snapshot, scope, self.clock())
 
     def graph(
         self,

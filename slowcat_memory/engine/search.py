@@ -19,6 +19,7 @@ from slowcat_memory.records import LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.time_travel import store_before
+from slowcat_memory.runtime.session.head import SLACK
 from slowcat_memory.store import Snapshot, Store
 
 if TYPE_CHECKING:
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from slowcat_memory.engine.engine import MemoryEngine
 
 
-def latest_session(snapshot: Snapshot, scope: str) -> Session | None:
-    return max(snapshot.sessions(scope), key=lambda session: session.last, default=None)
+def latest_session(snapshot: Snapshot, scope: str, now: datetime | None = None) -> Session | None:
+    """Return the session that was active last; with ``now``, of those not in the future."""
+    found = (one for one in snapshot.sessions(scope) if now is None or one.last <= now + SLACK)
+    return max(found, key=lambda session: session.last, default=None)
 
 
 def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
