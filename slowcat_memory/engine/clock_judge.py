@@ -93,6 +93,10 @@ class ClockJudge:
         self._report_release(before)
         return before.doubt is not None
 
+    def if_confirmed(self) -> ClockState:
+        """Return the state as if the user had confirmed the clock; changes nothing."""
+        return clock_doubt.confirmed(self.look(), self._last_id())
+
     def close(self) -> None:
         """Take a last look: what runs next compares its clock with it."""
         state = self.look()

@@ -133,8 +133,8 @@ class Expiry:
         """Return the clock's state; None while it is doubted, or when nothing ever expires."""
         if not self.enabled:
             return None
-        state = self._judge.look()
-        if state.doubt is not None and not even_doubted:
+        state = self._judge.if_confirmed() if even_doubted else self._judge.look()
+        if state.doubt is not None:
             return None
         if state.unsure != self._unsure:
             self._shelves.clear()
