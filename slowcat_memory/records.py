@@ -33,6 +33,7 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
     cut: int = 0  # characters removed at the end because it was too long
     aside: bool = False  # a voice command or its answer: logged, never recalled
     origin: str = ""  # its id in the transcript that it was imported from, else ""
+    doubted: bool = False  # the clock was doubted, so ``at`` may be wrong; order by ``id``
 
 
 EdgeKind = Literal["start", "end", "resume"]

@@ -137,9 +137,10 @@ KNOBS = (
     Knob("store.allow_unsafe_fs", "store.allow_unsafe_fs",
          "Allow a network file system, where locks may not hold and a crash may lose data."),
     Knob("retention.raw_days", "retention.raw_days",
-         "Days after which turns are erased, their summaries and facts kept; 0 keeps them for ever."),
+         "Days after which turns are erased, with what was made of them but for what keep_evidence holds"
+         " back; 0 keeps them for ever."),
     Knob("retention.keep_evidence", "retention.keep_evidence",
-         "Keep turns that a fact was drawn from, even when they are older."),
+         "Keep turns that a fact or block was drawn from, even when they are older; `stats` counts them."),
     Knob("commands.enabled", "commands.enabled",
          "Recognise voice commands."),
     Knob("commands.undo_s", "commands.undo_s",

@@ -8,11 +8,12 @@ Everything is built before any of the engine's own threads starts.
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
+from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, check_ranges
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.render.memory_block import Packed
@@ -85,7 +86,7 @@ class MemoryEngine:
         *,
         readonly: bool = False,
         on_trouble: OnTrouble | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Clock = SystemClock(),
         embedder: QueryEmbedder | None = None,
         llm: LLM | None = None,
         metrics: Metrics | None = None,
@@ -98,7 +99,7 @@ class MemoryEngine:
             readonly: Only read, beside a process that writes.
             on_trouble: Called once with the reason when the store cannot save; see also
                 ``availability``.
-            clock: Returns the current time, timezone-aware.
+            clock: Returns the current time, timezone-aware; see ``slowcat_memory.clock``.
             embedder: For queries and documents, instead of the configured model.
             llm: For idle work, instead of the configured one.
             metrics: Counters to continue; None for new ones.
@@ -155,8 +156,8 @@ class MemoryEngine:
 
     def _start(self) -> None:
         self._end_orphaned_sessions()
-        self.wiring.indexer.later(self.eraser.erase_due)
-        self.wiring.indexer.later(self.eraser.erase_expired)
+        self.wiring.clock_judge.on_release(self.eraser.erase_soon)
+        self.eraser.erase_soon()
         if self.wiring.embedding.needs_export:
             self.wiring.indexer.later(self.upkeep.export_model)
         if self.config.idle.enabled:
@@ -182,8 +183,7 @@ class MemoryEngine:
     def _on_session_end(self) -> None:
         """Erase what is due, unless an idle job does it."""
         if not self.config.idle.enabled:
-            self.wiring.indexer.later(self.eraser.erase_due)
-            self.wiring.indexer.later(self.eraser.erase_expired)
+            self.eraser.erase_soon()
 
     # ------------------------------------------------------------------- life
 
@@ -313,7 +313,7 @@ class MemoryEngine:
 
     def latest_session(self, scope: str) -> Session | None:
         with self.snapshot() as snapshot:
-            return latest_session(snapshot, scope)
+            return latest_session(snapshot, scope, self.clock())
 
     def graph(
         self,

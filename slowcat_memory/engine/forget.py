@@ -1,19 +1,18 @@
 """Permanent deletion: on request, when a hidden memory is due, and when a retention period ends."""
 
+import time
 from collections import defaultdict
-from collections.abc import Iterator
-from datetime import datetime, timedelta
-from itertools import chain, takewhile
+from collections.abc import Callable
+from itertools import chain
 
 from loguru import logger
 
-from slowcat_memory.config import Config
-from slowcat_memory.core.retention import retention
+from slowcat_memory.engine.expiry import Expiry
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, Forgotten
-from slowcat_memory.runtime.conversation.audience import expired, guest_scope
-from slowcat_memory.store import Snapshot
+
+SLICE_S = 0.05  # of the search for what has expired
 
 
 class Eraser:
@@ -21,6 +20,7 @@ class Eraser:
 
     def __init__(self, wiring: EngineWiring) -> None:
         self._wiring = wiring
+        self.expiry = Expiry(wiring.config, wiring.store, wiring.clock_judge)
 
     def forget(self, *orders: Forget, keep_backups: bool = False) -> Forgotten:
         """Delete what the orders select, with one reload of each index and one rewrite of the file.
@@ -63,44 +63,44 @@ class Eraser:
             namespace.searcher.forget_query()
 
     def erase_due(self) -> int:
-        """Erase in one pass what commands hid and can no longer be undone; return how many."""
+        """Erase in one pass what commands hid and can no longer be undone; return how many.
+
+        Nothing while the clock is doubted: it is hidden from recall, and waits.
+        """
+        if self._wiring.clock_judge.doubt is not None:
+            return 0
         with self._wiring.undo_log.due() as due:
             self.forget(*chain.from_iterable(due.values()))
             return len(due)
 
-    def erase_expired(self) -> tuple[int, ...]:
+    def clock_doubted(self) -> bool:
+        return self._wiring.clock_judge.doubt is not None
+
+    def erase_expired(self, stop: Callable[[], bool] = lambda: False) -> tuple[int, ...]:
         """Erase turns of guests and known users past their retention period; return their log ids.
 
-        Cheap if there are none.
+        Cheap if there are none; nothing while the clock is doubted.
+
+        Args:
+            stop: Called between slices of the search. True leaves the rest to the next call.
         """
-        with self._wiring.store.snapshot() as snapshot:
-            orders = list(expired_orders(snapshot, self._wiring.config, self._wiring.clock()))
-        return self.forget(*orders).turns
+        orders = self.expiry.orders(stop)
+        gone = self.forget(*orders).turns
+        self.expiry.erased()
+        return gone
+
+    def erase_soon(self) -> None:
+        """Erase what is due and what has expired, on the second worker."""
+        self._wiring.indexer.later(self.erase_due)
+        self._wiring.indexer.later(self._erase_expired)
+
+    def _erase_expired(self) -> None:
+        """Search in slices, between which the worker does what else is queued."""
+        until = time.monotonic() + SLICE_S
+        self.erase_expired(lambda: time.monotonic() > until)
+        if self.has_expired():
+            self._wiring.indexer.later(self._erase_expired)
 
     def has_expired(self) -> bool:
-        with self._wiring.store.snapshot() as snapshot:
-            return has_expired(snapshot, self._wiring.config, self._wiring.clock())
-
-
-def has_expired(snapshot: Snapshot, config: Config, now: datetime) -> bool:
-    """Return whether anything is past its retention period."""
-    return next(expired_orders(snapshot, config, now), None) is not None
-
-
-def expired_orders(snapshot: Snapshot, config: Config, now: datetime) -> Iterator[Forget]:
-    """Yield forget orders for what is past its retention period, guests first."""
-    guest = guest_scope(config.people)
-    order = expired(config.people, now)
-    oldest = next(snapshot.turns(guest), None) if guest else None
-    if order and oldest and order.until and oldest.at < order.until:
-        yield order
-    if not config.retention.raw_days:
-        return
-    before = now - timedelta(days=config.retention.raw_days)
-    for scope in snapshot.scopes():
-        old = takewhile(lambda turn: turn.at < before, snapshot.turns(scope))
-        if first := next(old, None):
-            turns = chain((first,), old)
-            memories = snapshot.memories(scope)
-            if ids := tuple(retention.due(turns, memories, now, config.retention)):
-                yield Forget(scope=scope, turns=ids)
+        """Return whether ``erase_expired`` has anything to read or to erase. Milliseconds."""
+        return self.expiry.any_due()

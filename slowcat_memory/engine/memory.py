@@ -45,7 +45,8 @@ MaintenanceTask = Literal[
     "check",  # read and verify everything; returns a ``Health``
     "repair",  # salvage damaged rows; returns how many, by table
     "backup",  # copy the store's file; returns the path
-    "erase",  # erase what is due or has expired
+    "erase",  # erase what is due or has expired; nothing while the clock is doubted
+    "confirm clock",  # believe the wall clock, because the user says so; returns if it was doubted
     "drop queries",  # clear queries from the caches, without waiting
 ]
 """What ``Memory.maintain`` can do; those that work on a scope need one."""

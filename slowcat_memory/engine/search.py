@@ -13,11 +13,13 @@ from slowcat_memory.core.graph.relations import Relation, as_of, believed
 from slowcat_memory.core.memory import ENTITY, RELATION, chunk_id
 from slowcat_memory.core.memory import believed as held_at
 from slowcat_memory.core.query.understand import DialogueTurn
+from slowcat_memory.engine.clock_judge import describe
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
 from slowcat_memory.records import LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.time_travel import store_before
+from slowcat_memory.runtime.session.head import SLACK
 from slowcat_memory.store import Snapshot, Store
 
 if TYPE_CHECKING:
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
     from slowcat_memory.engine.engine import MemoryEngine
 
 
-def latest_session(snapshot: Snapshot, scope: str) -> Session | None:
-    return max(snapshot.sessions(scope), key=lambda session: session.last, default=None)
+def latest_session(snapshot: Snapshot, scope: str, now: datetime | None = None) -> Session | None:
+    """Return the session that was active last; with ``now``, of those not in the future."""
+    found = (one for one in snapshot.sessions(scope) if now is None or one.last <= now + SLACK)
+    return max(found, key=lambda session: session.last, default=None)
 
 
 def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
@@ -40,6 +44,7 @@ def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] 
 
 
 def stats(wiring: EngineWiring) -> dict[str, Any]:
+    doubt = wiring.clock_judge.doubt
     with wiring.store.snapshot() as snapshot:
         counts, scopes = snapshot.counts(), snapshot.scopes()
         tiers = snapshot.tiers()
@@ -61,6 +66,7 @@ def stats(wiring: EngineWiring) -> dict[str, Any]:
             for namespace in wiring.namespaces
         },
         "unsaved": wiring.store.unsaved(),
+        "clock_doubted": describe(doubt) if doubt else "",
         "counters": wiring.metrics.counts(),
         "latency_ms": wiring.metrics.summary(),
     }

@@ -34,7 +34,9 @@ class EventLog:
         if event.scope not in self._wiring.namespaces:
             check_scope(event.scope)
         self._close_gate()
-        ack = self._wiring.store.append(event, quiet=True)
+        judge = self._wiring.clock_judge
+        ack = self._wiring.store.append(judge.dated(event), quiet=True)
+        judge.wrote(ack.id)
         self._wiring.indexer.add((ack,), draft=draft)
         self._wake_soon()
         if isinstance(event, SessionEdge) and event.kind == "end":

@@ -22,6 +22,7 @@ class Upkeep:
         self.erase_due = eraser.erase_due
         self.erase_expired = eraser.erase_expired
         self.expired = eraser.has_expired
+        self.clock_doubted = eraser.clock_doubted
         self._drop_queries = eraser.drop_queries
 
     def run(self, task: MaintenanceTask, scope: str, progress: Told | None) -> Any:
@@ -45,6 +46,8 @@ class Upkeep:
                 return self.erase_due(), self.erase_expired()
             case "drop queries":
                 return self._drop_queries()
+            case "confirm clock":
+                return self._wiring.clock_judge.confirm()
 
     def thinkable_scopes(self) -> list[str]:
         """Return the scopes that idle jobs may work on: all but the guests'."""

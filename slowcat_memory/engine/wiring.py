@@ -1,10 +1,9 @@
 """Builds the components of an engine, in order."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime
-
+from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.engine.availability import Availability
+from slowcat_memory.engine.clock_judge import ClockJudge
 from slowcat_memory.index.files.arrays import release_pages
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
@@ -34,7 +33,7 @@ class EngineWiring:
         *,
         readonly: bool = False,
         availability: Availability,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Clock = SystemClock(),
         embedder: QueryEmbedder | None = None,
         metrics: Metrics | None = None,
     ) -> None:
@@ -61,6 +60,7 @@ class EngineWiring:
         self.embedding = Embedding(
             config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
         )
+        self.clock_judge = ClockJudge(clock, self.store)
         self.namespaces = self.namespaces_of(self.store)
         self.vectors = DocumentVectors(self.embedding, self.namespaces, self.store)
         self.indexer = Indexer(self.namespaces, self.vectors, self.metrics)
@@ -119,6 +119,8 @@ class EngineWiring:
         """Save pending writes and close. Takes a few seconds at most; may be called twice."""
         self.page_cache.stop()
         self.indexer.close()
+        if not self.store.closed:
+            self.clock_judge.close()
         self.store.close()
 
 

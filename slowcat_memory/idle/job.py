@@ -111,8 +111,11 @@ class Upkeep(Protocol):
     def expired(self) -> bool:
         """Return whether anything is past its retention period."""
 
-    def erase_expired(self) -> Any:
-        """Erase what is past its retention period."""
+    def erase_expired(self, stop: Callable[[], bool]) -> Any:
+        """Erase what is past its retention period; ``stop`` ends the search for it."""
+
+    def clock_doubted(self) -> bool:
+        """Return whether the clock is doubted: then nothing is erased by time."""
 
     def embed_due(self, scope: str) -> bool:
         """Return whether memories lack exact vectors of the model in use."""

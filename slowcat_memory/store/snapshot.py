@@ -5,10 +5,12 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, turn_of
+from slowcat_memory.core.retention.clock_doubt import ClockState
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
     CommandEntry,
@@ -31,7 +33,7 @@ from slowcat_memory.store.blocks import reader
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Handles, Txn
-from slowcat_memory.store.disk.tables import EPOCH, LAST_CHANGE, UNENDED
+from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CHANGE, UNENDED
 from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
 from slowcat_memory.store.writer.tier_view import tier_sizes
 
@@ -308,6 +310,13 @@ class Snapshot:
     def tiers(self) -> dict[str, Held]:
         """Return the contents of each tier by its name, hot first."""
         return tier_sizes(lambda table: self._rows(table, b""))
+
+    def clock(self) -> ClockState | None:
+        """Return what is known of the clock; None in a store of an earlier version."""
+        try:
+            return msgspec.convert(self.meta(CLOCK), ClockState | None)
+        except msgspec.ValidationError:
+            return None
 
     def forget_epoch(self) -> int:
         return int(self.meta(EPOCH, 0))

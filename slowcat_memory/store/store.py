@@ -19,6 +19,7 @@ import lmdb
 from loguru import logger
 from msgspec.structs import replace
 
+from slowcat_memory.core.retention.clock_doubt import ClockState
 from slowcat_memory.core.retention.tiering import HOT, TierOptions
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
@@ -201,6 +202,9 @@ class Store:
     def unpublish(self, scope: str) -> Ack:
         return self._write(partial(bookkeeping.unpublish, scope))
 
+    def write_clock(self, state: ClockState) -> Ack:
+        return self._write(partial(bookkeeping.write_clock, state))
+
     def _write_derived(self, change: Change) -> Ack:
         """Queue a write that can wait until the disk has room."""
         self._checked_writer()
@@ -305,6 +309,10 @@ class Store:
             return not self.unsaved()
         return self._queue.wait_saved(timeout)
 
+    def last_id(self) -> int:
+        """Return the id of the last event that was accepted, on disk or not; 0 if readonly."""
+        return self._queue.last_id()
+
     def unsaved(self) -> int:
         """Return how many events and derived writes are accepted but not on disk."""
         return self._queue.unsaved()
@@ -396,6 +404,10 @@ class Store:
         Returns how many were deleted, by table.
         """
         return self._checked_writer().call(partial(transact, self._env, health.repair))
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
     def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
         """Save queued writes, mark the store as cleanly closed, release its lock; idempotent.

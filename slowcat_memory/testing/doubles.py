@@ -40,16 +40,32 @@ ODD_TEXTS = (
 
 
 class FixedClock:
-    """A clock that changes only with ``advance``; ``now`` is aware."""
+    """A clock that changes only with ``advance``: time passes on all its clocks.
+
+    Setting ``now``, which is aware, is setting a wall clock: the boot clock does not follow.
+
+    Attributes:
+        boot: Id of the boot; another one for a machine that was started again.
+        synchronised: Seconds since the system's last word that its time is right; None for none.
+    """
 
     def __init__(self, now: datetime = datetime(2026, 5, 12, 12, tzinfo=UTC)) -> None:
-        self.now = now
+        self.now, self.boot = now, ""
+        self.synchronised: float | None = None
+        self._boot_s = 0.0
 
     def __call__(self) -> datetime:
         return self.now
 
     def advance(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
+        self._boot_s += seconds
+
+    def boot_s(self) -> float:
+        return self._boot_s
+
+    def synchronised_s(self) -> float | None:
+        return self.synchronised
 
 
 class HashEmbedder:

@@ -111,6 +111,7 @@ def _turn(
         tools=said.tools,
         channel=said.channel,
         cut=said.cut,
+        doubted=said.doubted,
         origin=said.origin,
     )
 

@@ -12,12 +12,17 @@ UNDO_S = 300.0
 
 
 class Clock:
+    """Time passes with each call, and when ``now`` is set."""
+
     def __init__(self) -> None:
         self.now = NOW
 
     def __call__(self) -> datetime:
         self.now += timedelta(seconds=1)
         return self.now
+
+    def boot_s(self) -> float:
+        return self.now.timestamp()
 
 
 def talk(engine: MemoryEngine, *lines: str, session: str = "s") -> list[int]:

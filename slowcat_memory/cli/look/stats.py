@@ -54,6 +54,8 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
     report = engine.embedding
     found["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}
     found["writer"] = _writer(engine)
+    kept, since = engine.eraser.expiry.kept()
+    found["kept_as_evidence"] = {"turns": kept, "since": since}
     found["guest"] = guest_scope(engine.config.people)
     return found
 
@@ -154,8 +156,21 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
         "judged": listed(_judged(found["scopes"]), 20),
         "damaged rows": str(found["counters"].get("store_quarantined", "")),
         "unsaved": str(found["unsaved"] or ""),
+        "clock": _clock(found["clock_doubted"]),
+        "kept": _kept(found["kept_as_evidence"]),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _clock(doubted: str) -> str:
+    remedy = "nothing is erased by it: see slowcat-memory doctor"
+    return f"doubted: {doubted}; {remedy}" if doubted else ""
+
+
+def _kept(evidence: Mapping[str, Any]) -> str:
+    since = evidence["since"]
+    why = "turns older than raw_days, for what was made of them, since"
+    return f"{evidence['turns']:,} {why} {since:%Y-%m-%d}" if since else ""
 
 
 def _judged(scopes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

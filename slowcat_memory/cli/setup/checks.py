@@ -210,17 +210,39 @@ def queue(engine: "MemoryEngine", now: datetime) -> Iterator[Finding]:
         yield Finding(what="queue", state="fine", found=f"{count(len(tasks), 'task')} waiting")
 
 
+def clock(engine: "MemoryEngine") -> Finding:
+    """Check whether the wall clock is believed: by a doubted one nothing is erased."""
+    from slowcat_memory.engine.clock_judge import describe
+
+    doubt = engine.wiring.clock_judge.doubt
+    shown = f"{engine.clock().astimezone(engine.zone):%Y-%m-%d %H:%M}"
+    if doubt is None:
+        return Finding(what="clock", state="fine", found=f"it is {shown}")
+    return Finding(
+        what="clock",
+        state="note",
+        found=f"it is doubted, nothing is erased by it: {describe(doubt)}",
+        hint=f"Is it {shown}? Synchronise the system's time, or stop the agent and run"
+        " slowcat-memory doctor --clock-is-right",
+    )
+
+
 def erasure(engine: "MemoryEngine") -> Finding:
     """Check for data that should have been erased by now."""
-    from slowcat_memory.engine.forget import has_expired
-
-    now = engine.clock()
+    now, doubt = engine.clock(), engine.wiring.clock_judge.doubt
+    late = engine.eraser.expiry.orders(even_doubted=True)
     with engine.snapshot() as snapshot:
-        late = has_expired(snapshot, engine.config, now)
         due = [o for o in snapshot.commands() if o.state == "done" and o.due and o.due <= now]
     if not due and not late:
         return Finding(what="erasure", state="fine", found="nothing is overdue")
-    found = f"{count(len(due), 'forget command')} due" + (", and expired turns" * late)
+    expired = sum(len(order.turns) + len(order.memories) for order in late)
+    found = f"{count(len(due), 'forget command')} due"
+    found += f", and {count(expired, 'expired turn')}" * bool(expired)
+    if doubt is not None:
+        hint = "They wait until the clock is believed; what was to be forgotten is not recalled"
+        return Finding(
+            what="erasure", state="note", found=f"by a doubted clock: {found}", hint=hint
+        )
     return Finding(
         what="erasure",
         state="note",
@@ -228,6 +250,20 @@ def erasure(engine: "MemoryEngine") -> Finding:
         hint="They are not recalled any more, and erased when the store is next opened for writing",
         repair=lambda engine: engine.maintain("erase"),
     )
+
+
+def retention(engine: "MemoryEngine") -> Iterator[Finding]:
+    """Say what ``raw_days`` leaves."""
+    days = engine.config.retention.raw_days
+    if not days:
+        return
+    kept, since = engine.eraser.expiry.kept()
+    found = f"turns are erased after {days:g} days"
+    if since is not None:
+        found += (
+            f"; {count(kept, 'older turn')} kept for what was made of them, since {since:%Y-%m-%d}"
+        )
+    yield Finding(what="retention", state="fine", found=found)
 
 
 def _tables(rows: dict[str, int]) -> str:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from slowcat_memory.cli.setup.checks import (
     Finding,
+    clock,
     close_to_others,
     endpoint,
     erasure,
@@ -15,6 +16,7 @@ from slowcat_memory.cli.setup.checks import (
     model,
     permissions,
     queue,
+    retention,
     store,
     vectors,
 )
@@ -37,6 +39,9 @@ def doctor(
         bool,
         typer.Option("--delete-damaged", help="Delete the files of damaged stores, for good."),
     ] = False,
+    clock_is_right: Annotated[
+        bool, typer.Option("--clock-is-right", help="Believe the clock, and erase what is due.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -47,12 +52,17 @@ def doctor(
     replaced, by what can be recovered from it; its files are moved aside, and only
     --delete-damaged deletes them.
 
+    By a clock that has jumped, or that stood still for more than a month, nothing is erased until
+    the system has synchronised it, or you say with --clock-is-right that it shows the right time.
+
     Example: [bold]slowcat-memory doctor --repair[/]
     """
     known = settings(ctx)
     if delete_damaged:
         _delete_damaged(known.config.folder, yes, as_json)
         return
+    if clock_is_right:
+        _believe_clock(known)
     findings = examine(known)
     if repair and any(finding.repair for finding in findings):
         _repair(known, findings)
@@ -96,6 +106,8 @@ def _inside(engine: "MemoryEngine") -> list[Finding]:
         model(engine),
         vectors(engine, scopes),
         *queue(engine, engine.clock()),
+        clock(engine),
+        *retention(engine),
         erasure(engine),
     ]
 
@@ -136,6 +148,12 @@ def _delete_damaged(folder: Path, yes: bool, as_json: bool) -> None:
         print_json(gone)
     else:
         out().print(f"[green]✓[/] Deleted {count(len(gone), 'folder')}.")
+
+
+def _believe_clock(known: Settings) -> None:
+    with known.engine() as engine:
+        if engine.maintain("confirm clock"):
+            engine.maintain("erase")
 
 
 def _repair(known: Settings, findings: list[Finding]) -> None:

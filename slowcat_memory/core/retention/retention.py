@@ -20,9 +20,11 @@ class RetentionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How long known users' turns are kept. For guests see ``people.guest_hours``.
 
     Attributes:
-        raw_days: Days until a turn is erased; 0 keeps everything. 90 is usual for a short log.
+        raw_days: Days until a turn is erased with what was made from it, except what
+            ``keep_evidence`` holds back; 0 keeps everything. 90 is usual for a short log.
         keep_evidence: Keep a turn as long as a fact or block made from it; else these are erased
-            with it. Turns of pins and notes are always kept.
+            with it. Turns of pins and notes are always kept. ``slowcat-memory stats`` and
+            ``doctor`` say how many turns are kept so, and since when.
     """
 
     raw_days: Annotated[float, Meta(ge=0, le=36_500)] = 0.0
@@ -40,17 +42,18 @@ def due(
     if not options.raw_days:
         return
     before = now - timedelta(days=options.raw_days)
-    held = _held(memories, options)
+    kept = held(memories, options)
     for turn in turns:
-        if turn.at < before and turn.id not in held:
+        if turn.at < before and turn.id not in kept:
             yield turn.id
 
 
-def _held(memories: Iterable[Memory], options: RetentionOptions) -> set[int]:
-    held = set[int]()
-    lasting = NOTES | EVIDENCE if options.keep_evidence else NOTES
+def held(memories: Iterable[Memory], options: RetentionOptions) -> frozenset[int]:
+    """Return the log ids of the turns that a memory keeps."""
+    kinds = NOTES | EVIDENCE if options.keep_evidence else NOTES
+    found = set[int]()
     for memory in memories:
-        lasts = memory.kind.partition("/")[0] in lasting and memory.retired_at is None
+        lasts = memory.kind.partition("/")[0] in kinds and memory.retired_at is None
         if memory.pinned or lasts:
-            held |= {*memory.sources, turn_of(memory.id)}
-    return held
+            found |= {*memory.sources, turn_of(memory.id)}
+    return frozenset(found)

@@ -49,6 +49,8 @@ class UpkeepRow(Struct, frozen=True, kw_only=True):
 
 
 def _undo_has_expired(context: JobContext, scope: str) -> bool:
+    if context.upkeep.clock_doubted():
+        return False
     with context.snapshot() as snapshot:
         commands = snapshot.commands()
     return any(one.state == "done" and one.due and one.due <= context.now for one in commands)
@@ -84,7 +86,7 @@ TABLE = (
         name="retention",
         every_s=300.0,
         due=lambda context, scope: context.upkeep.expired(),
-        run=lambda upkeep, scope, stop: upkeep.erase_expired(),
+        run=lambda upkeep, scope, stop: upkeep.erase_expired(stop),
         rank=0,
         options=RetentionOptions,
     ),

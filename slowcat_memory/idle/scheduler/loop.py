@@ -18,6 +18,7 @@ from enum import Enum, auto
 from loguru import logger
 from msgspec.structs import replace
 
+from slowcat_memory.clock import seconds_of
 from slowcat_memory.errors import (
     EndpointError,
     EndpointRefusedError,
@@ -97,7 +98,7 @@ class IdleLoop:
             for name, job in self._jobs.items()
             if options.of_job(name).enabled is not False
         }
-        self._options, self._clock = options, clock
+        self._options, self._clock, self._seconds = options, clock, seconds_of(clock)
         self._metrics, self._on_applied = metrics or Metrics(), on_applied
         self._budget, self._sleep = budget or Budget(options), sleep
         self._planner = Planner(
@@ -108,7 +109,7 @@ class IdleLoop:
             failures=1,
             first_wait_s=SERVER_WAIT_S,
             longest_wait_s=SERVER_LONGEST_WAIT_S,
-            clock=lambda: clock().timestamp(),
+            clock=seconds_of(clock),
         )
         self._found_server_away: set[str] = set()  # jobs, by their last step
         self._tracer = find_tracer()
@@ -181,17 +182,17 @@ class IdleLoop:
                 self._drained.set()
 
     async def _drain(self, chosen: dict[str, Job], patience_s: float) -> int:
-        unasked, idle_since, done = set(chosen), self._clock(), self._steps_done
+        unasked, idle_since, done = set(chosen), self._seconds(), self._steps_done
         while True:
             if await self._round(chosen, unasked) is Round.PROGRESS:
-                idle_since = self._clock()
+                idle_since = self._seconds()
                 continue
             if self._steps_done != done and not unasked:
                 unasked, done = set(chosen), self._steps_done
                 continue
             able = [n for n, job in chosen.items() if has_requirements(job, self._context_of(job))]
             left = sum(job in able for job in self._waiting().jobs())
-            waited = (self._clock() - idle_since).total_seconds()
+            waited = self._seconds() - idle_since
             if not (left or unasked) or waited >= patience_s:
                 return left
             await self._sleep(self._options.rest_s)

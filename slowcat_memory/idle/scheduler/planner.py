@@ -6,6 +6,7 @@ from datetime import datetime
 
 from loguru import logger
 
+from slowcat_memory.clock import seconds_of
 from slowcat_memory.idle.job import Job, JobContext, Plan
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
@@ -106,7 +107,7 @@ class Planner:
                 first_wait_s=self._options.backoff_s,
                 longest_wait_s=self._options.backoff_most_s,
                 growth=BACKOFF_GROWTH,
-                clock=lambda: self._clock().timestamp(),
+                clock=seconds_of(self._clock),
             )
         return self._plan_failures[job.name]
 

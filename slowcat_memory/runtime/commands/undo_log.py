@@ -18,6 +18,7 @@ from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatc
 from slowcat_memory.store import Snapshot, Store
 
 UNDOABLE = frozenset(("remember", "forget_that", "forget_about", "correct"))
+AHEAD = timedelta(minutes=1)  # a command that is later than now by more was dated by a wrong clock
 ANSWERS = 8  # turns behind a command that are searched for its answer
 
 
@@ -188,7 +189,10 @@ def _later(now: datetime, seconds: float) -> datetime:
 
 
 def _is_due(entry: CommandEntry, now: datetime) -> bool:
-    return entry.state == "done" and entry.due is not None and entry.due <= now
+    """Return whether the time to undo is over: also if a wrong clock put it into the future."""
+    if entry.state != "done" or entry.due is None:
+        return False
+    return entry.due <= now or entry.at > now + AHEAD
 
 
 def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:

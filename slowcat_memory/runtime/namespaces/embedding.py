@@ -6,13 +6,13 @@ available there are no vectors, and recall is by words.
 
 import functools
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any, cast
 
 import numpy as np
 from loguru import logger
 
 from slowcat_memory import providers
+from slowcat_memory.clock import Clock, seconds_of
 from slowcat_memory.errors import SlowcatError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import (
@@ -41,15 +41,13 @@ class GuardedEmbed:
     answer is None at once. Then the next query is tried again.
     """
 
-    def __init__(
-        self, embed: Embed, clock: Callable[[], datetime], on_failure: Callable[[str], None]
-    ) -> None:
+    def __init__(self, embed: Embed, clock: Clock, on_failure: Callable[[str], None]) -> None:
         """Start with a closed breaker; ``embed`` may raise.
 
         ``on_failure`` is called with one word for the cause, each time.
         """
         self._embed, self._on_failure = embed, on_failure
-        self._seconds = lambda: clock().timestamp()
+        self._seconds = seconds_of(clock)
         self._breaker = CircuitBreaker(
             failures=FAILURES, first_wait_s=OPEN_S, growth=1.0, clock=self._seconds
         )
@@ -82,7 +80,7 @@ class Embedding:
         self,
         options: EmbedderOptions,
         cache_size: int,
-        clock: Callable[[], datetime],
+        clock: Clock,
         metrics: Metrics,
         given: QueryEmbedder | None = None,
     ) -> None:

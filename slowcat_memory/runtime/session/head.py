@@ -1,7 +1,7 @@
 """The context of a session for the system instruction: from the store, constant during it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 from msgspec.structs import replace
 
@@ -10,6 +10,8 @@ from slowcat_memory.core.render.session_head import HeadOptions, SessionStart, s
 from slowcat_memory.records import Memory, Session
 from slowcat_memory.runtime.session.icebreakers import HOLD, Icebreakers
 from slowcat_memory.store import Store
+
+SLACK = timedelta(minutes=1)  # a session that is later than now by more was dated by a wrong clock
 
 
 class Heads:
@@ -45,7 +47,8 @@ class Heads:
             every = list(kept)
         icebreaker = self._icebreakers.for_session(scope, sessions)
         ended = [session for session in sessions if session.ended is not None]
-        last = max(ended, key=lambda session: session.last, default=None)
+        past = [session for session in ended if session.last <= self._clock() + SLACK]
+        last = max(past, key=lambda session: session.last, default=None)
         moment = self._moment(scope, sessions, len(ended))
         going = len(ended) < len(sessions)
         memories = [m for m in standing(every, moment, going) if _is_due(m, moment, going)]

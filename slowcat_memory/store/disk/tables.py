@@ -104,7 +104,7 @@ TABLES = (
         "JSON",
         "bookkeeping",
         (NamedBy.NOTHING,),
-        "counters and the keys of embedders; the list of open sessions follows `sessions`; the "
+        "counters, clocks, keys of embedders; the list of open sessions follows `sessions`; the "
         "erasure under way is deleted when it is done",
     ),
 )
@@ -122,4 +122,5 @@ LAST_RUN = "last_run"  # int: number of the last row of ``runs``
 ERASE_DUE = "erase_due"  # bool: deleted text may still be in free pages, or in copies
 PENDING = "erasure"  # rows.pending.Pending: what is to be erased; missing when nothing is
 COUNTS = "counts"  # {table: rows} of every table but ``meta``
+CLOCK = "clock"  # ClockState: whether the wall clock is doubted, and when ids were written
 EMBEDDERS = "embedders"  # {hex hash: the embedder's key}

@@ -3,9 +3,11 @@
 from collections import defaultdict
 from collections.abc import Callable
 
+import msgspec
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import session_in
+from slowcat_memory.core.retention.clock_doubt import ClockState
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
     Cursor,
@@ -20,7 +22,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.tables import EPOCH, LAST_CHANGE, LAST_RUN, NEXT_ID, UNENDED
+from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CHANGE, LAST_RUN, NEXT_ID, UNENDED
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.subjects import any_forgotten, names_forgotten
 
@@ -216,3 +218,7 @@ def publish(manifest: Manifest, tx: Transaction) -> None:
 
 def unpublish(scope: str, tx: Transaction) -> None:
     tx.drop("manifest", keys.name_key(scope))
+
+
+def write_clock(state: ClockState, tx: Transaction) -> None:
+    tx.set_meta(CLOCK, msgspec.to_builtins(state))

@@ -230,6 +230,9 @@ class WriteQueue:
             with self._changed:
                 self._changed.notify_all()
 
+    def last_id(self) -> int:
+        return self._next_id - 1
+
     def unsaved(self) -> int:
         return self._waiting
 

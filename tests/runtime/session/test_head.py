@@ -1,5 +1,6 @@
 """The context of a session, but for its icebreaker."""
 
+from datetime import timedelta
 from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
@@ -25,6 +26,19 @@ def test_head_session_head_summary_of_the_last_session_and_of_no_other(home: Hom
         summary("summary/session/4", "Not true.", sources=(ids[1],), retired_at=home.clock()),
     ))).wait()  # fmt: skip
     assert engine.session_context("anna").splitlines()[1] == "That time: We spoke of trains."
+
+
+def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home: Home) -> None:
+    engine = home.open()
+    home.session(engine, "one")
+    told = engine.session_context("anna")
+    home.clock.now += timedelta(days=4000)
+    home.session(engine, "ahead")
+    home.clock.now -= timedelta(days=4000)
+    again = engine.session_context("anna")
+    date = told.partition("last time on ")[2].partition(",")[0]
+    assert date and f"last time on {date}," in again
+    assert engine.latest_session("anna").id == "one"  # type: ignore[union-attr]
 
 
 def _turns(engine: MemoryEngine) -> list[Turn]:
