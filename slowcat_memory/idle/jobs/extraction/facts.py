@@ -28,13 +28,12 @@ from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
-    Progress,
     Request,
     SessionExtractor,
     decode_note,
     encode,
-    may_see,
 )
+from slowcat_memory.idle.jobs.session_log import Progress, may_see
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot

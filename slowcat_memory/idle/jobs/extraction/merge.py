@@ -26,7 +26,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.facts import MERGE, with_key_vectors
-from slowcat_memory.idle.jobs.extraction.session_extractor import may_see
+from slowcat_memory.idle.jobs.session_log import may_see
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory, Task, WriteBatch
 
