@@ -25,11 +25,11 @@ from slowcat_memory.errors import (
     StoreFullError,
 )
 from slowcat_memory.idle.events import OnMemory, events_of, notify
-from slowcat_memory.idle.job import Job
-from slowcat_memory.idle.scheduler.budget import Budget
+from slowcat_memory.idle.job import Job, OverBudgetError
+from slowcat_memory.idle.scheduler.budget import Budget, Model
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.planner import Planner, TaskQueue, has_requirements
+from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
 from slowcat_memory.idle.scheduler.results import batch_of, describe_error, run_of
 from slowcat_memory.idle.scheduler.step import (
     ServerProbe,
@@ -40,6 +40,8 @@ from slowcat_memory.idle.scheduler.step import (
     run_step,
     step_span,
 )
+from slowcat_memory.idle.scheduler.task_queue import TaskQueue
+from slowcat_memory.idle.scheduler.waits import Held, Wait, ends_within, waits_of
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Run, Task, WriteBatch
@@ -69,7 +71,7 @@ class IdleLoop:
         store: Store,
         jobs: Iterable[Job],
         gate: IdleGate,
-        context_of: Callable[[Job], StepContext],
+        context_of: Callable[[Job, Budget], StepContext],
         breaker: ServerProbe | None = None,
         options: IdleOptions = IdleOptions(),
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
@@ -90,7 +92,7 @@ class IdleLoop:
             on_applied: Called on the loop's thread with each batch that was written.
             budget: The limits; None makes one from the options.
         """
-        self._store, self._gate, self._context_of = store, gate, context_of
+        self._store, self._gate = store, gate
         self._jobs = {job.name: job for job in jobs}
         self._enabled = {
             name: job
@@ -100,8 +102,9 @@ class IdleLoop:
         self._options, self._clock = options, clock
         self._metrics, self._on_applied = metrics or Metrics(), on_applied
         self._budget, self._sleep = budget or Budget(options), sleep
+        self._context_of = lambda job: context_of(job, self._budget)
         self._planner = Planner(
-            store, gate, context_of, options, clock, self._metrics, on_change=self.changed
+            store, gate, self._context_of, options, clock, self._metrics, on_tasks=self._queued
         )
         self._server = breaker
         self._server_breaker = CircuitBreaker(
@@ -111,6 +114,9 @@ class IdleLoop:
             clock=lambda: clock().timestamp(),
         )
         self._found_server_away: set[str] = set()  # jobs, by their last step
+        self._server_away = False
+        self._refused: dict[str, Model] = {}  # jobs, and what the budget refused to their last step
+        self.waits: tuple[Wait, ...] = ()  # what waits, as of the last choice; read by any thread
         self._tracer = find_tracer()
         self._listeners: list[OnMemory] = []
         self._queue: TaskQueue | None = None
@@ -131,6 +137,15 @@ class IdleLoop:
     def changed(self) -> None:
         """Reload the tasks, because the store's were changed. From any thread."""
         self._queue = None
+
+    def _queued(self, tasks: Iterable[Task]) -> None:
+        """Bring the queue up to date with stored tasks; those that were there already stayed."""
+        if self._queue is not None:
+            with self._store.snapshot() as snapshot:
+                stored = [snapshot.task(task.id) for task in tasks]
+            for task in stored:
+                if task is not None:
+                    self._queue.put(task)
 
     # ------------------------------------------------------------------- running
 
@@ -189,12 +204,16 @@ class IdleLoop:
             if self._steps_done != done and not unasked:
                 unasked, done = set(chosen), self._steps_done
                 continue
-            able = [n for n, job in chosen.items() if has_requirements(job, self._context_of(job))]
-            left = sum(job in able for job in self._waiting().jobs())
+            able = [name for name, job in chosen.items() if self._has_requirements(job)]
+            left = self._waiting().count(able)
             waited = (self._clock() - idle_since).total_seconds()
-            if not (left or unasked) or waited >= patience_s:
+            if not (left or unasked) or waited >= patience_s or self._waits_in_vain(patience_s):
                 return left
             await self._sleep(self._options.rest_s)
+
+    def _waits_in_vain(self, patience_s: float) -> bool:
+        """Return whether everything left is known to wait for longer than the patience."""
+        return bool(self.waits) and not ends_within(self.waits, self._clock(), patience_s)
 
     async def _rest_after(self, trouble: str) -> None:
         self._metrics.count(f"idle_{trouble}")
@@ -222,26 +241,46 @@ class IdleLoop:
     # ------------------------------------------------------------------- choosing
 
     async def _next_task(self, jobs: dict[str, Job]) -> Task | None:
-        now = self._clock()
-        able = {name for name, job in jobs.items() if self._can_run(job, now)}
+        now, queue = self._clock(), self._waiting()
+        able = {name for name, job in jobs.items() if self._has_requirements(job)}
+        held = {name: limit for name in able if (limit := self._limit(jobs[name], now))}
+        mixed = {name for name in able if jobs[name].needs == "llm or rules"}
+        by_rule = mixed & held.keys() - self._refused.keys()
+        able -= held.keys()
         on_server = {name for name in able if self._waits_for_server(jobs[name])}
-        if self._has_tasks_of(on_server) and not await self._server_ready():
-            able -= on_server
-        return self._waiting().next_task(now, lambda task: task.job in able)
+        if self._has_tasks_of(on_server):
+            self._server_away = not await self._server_ready()
+        away = on_server if self._server_away else set()
+        by_rule |= (mixed & away) - self._found_server_away
+        self.waits = tuple(waits_of(queue, held, away, now))
+        return queue.next_task(now, able - away, by_rule)
 
-    def _can_run(self, job: Job, now: datetime) -> bool:
+    def _has_requirements(self, job: Job) -> bool:
+        return has_requirements(job, self._context_of(job))
+
+    def _limit(self, job: Job, now: datetime) -> Held | None:
+        """Return the limit of the budget for which a job's tasks wait, and its end."""
         context = self._context_of(job)
-        if not has_requirements(job, context):
-            return False
-        return not self._budget.blocks(job.needs, now, context.zone)
+        models = {self._refused[job.name]} if job.name in self._refused else set[Model]()
+        if job.needs == "embedder":
+            models.add("embedder")
+        elif context.llm is not None:
+            models.add("llm")
+        for model in models:
+            if limit := self._budget.blocks(model, now, context.zone):
+                return limit, self._budget.ends(limit, now, context.zone)
+        self._refused.pop(job.name, None)
+        return None
 
     def _waits_for_server(self, job: Job) -> bool:
         """Return whether a job's steps wait for the LLM's server: it needs it, or found it away.
 
-        A job that can do without an LLM continues while the server is unreachable; one that failed
-        instead would otherwise be retried without a pause.
+        A job that can do without an LLM continues while the server is unreachable, and what it puts
+        back waits; one that failed instead would otherwise be retried without a pause.
         """
-        return job.needs == "llm" or job.name in self._found_server_away
+        if job.needs == "llm" or job.name in self._found_server_away:
+            return True
+        return self._server_away and job.needs == "llm or rules"
 
     def _has_tasks_of(self, names: Collection[str]) -> bool:
         return any(job in names for job in self._waiting().jobs())
@@ -274,6 +313,8 @@ class IdleLoop:
             run = run_of(task, result, batch, context.counting_llm, began)
             record(run.outcome, result.error)
         self._measure(run, result)
+        if (llm := context.counting_llm) and llm.answered is not None:
+            self._server_away = not llm.answered
         if isinstance(result.error, StoreFullError):
             raise result.error
         if run.outcome == "interrupted":  # the row is not urgent
@@ -283,16 +324,18 @@ class IdleLoop:
         self._steps_done += bool(batch.done)
         if run.outcome == "away":
             return Round.SERVER_AWAY
-        if batch.tasks:
-            self.changed()
-        elif self._queue is not None:
+        if self._queue is not None:
             self._queue.remove(task.id)
+        self._queued(batch.tasks)
         return Round.PROGRESS
 
     def _batch_of(self, job: Job, task: Task, result: StepResult) -> WriteBatch:
         """Return what to write for a step, and record whether the server answered."""
         error = result.error
         if result.ended == "interrupted" or isinstance(error, StoreFullError):
+            return WriteBatch()
+        if isinstance(error, OverBudgetError):
+            self._refused[job.name] = error.model
             return WriteBatch()
         if isinstance(error, EndpointError | EndpointRefusedError):
             self._server_breaker.failed()
@@ -329,4 +372,3 @@ class IdleLoop:
         self._metrics.observe(f"idle_step_{run.job}", run.ms)
         if result.ended == "interrupted":
             self._metrics.observe("idle_preempt", result.stopped_ms)
-        self._budget.spend(run.tokens_in + run.tokens_out, run.at)

@@ -38,7 +38,7 @@ class Merge:
 
     name = MERGE
     version = VERSION
-    needs: Needs = "nothing"
+    needs: Needs = "llm if any"
     trigger = Trigger()
     Options: type[Struct] = MergeOptions
 

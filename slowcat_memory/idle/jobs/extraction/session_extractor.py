@@ -26,7 +26,7 @@ from slowcat_memory.core.extraction.prompt_record import (
 )
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.job import JobContext, Needs, OverBudgetError, Plan, Trigger
 from slowcat_memory.idle.jobs.session_log import (
     Progress,
     read_sessions,
@@ -104,7 +104,7 @@ class SessionExtractor:
     name: str
     version: int
     Options: type[Struct]
-    needs: Needs = "nothing"
+    needs: Needs = "llm if any"
     trigger = Trigger(session_end=True, every_s=300.0)
     shared_turns: ClassVar[int] = 12
     rank: ClassVar[int]
@@ -202,7 +202,7 @@ class SessionExtractor:
             return await self.read_by_rule(request, context)
         try:
             return await self.read_by_llm(request, context)
-        except (EndpointError, EndpointRefusedError):
+        except (EndpointError, EndpointRefusedError, OverBudgetError):
             if not self.rules_stand_in:
                 raise
             batch = await self.read_by_rule(request, context)

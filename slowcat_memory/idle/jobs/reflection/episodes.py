@@ -44,7 +44,7 @@ class Episodes:
 
     name = NAME
     version = VERSION
-    needs: Needs = "nothing"
+    needs: Needs = "llm if any"
     trigger = Trigger(turns=8, session_end=True)
     Options: type[Struct] = EpisodesOptions
 

@@ -32,7 +32,7 @@ from slowcat_memory.core.summaries.summary import (
 )
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.job import JobContext, Needs, OverBudgetError, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.session_extractor import decode_note, encode
 from slowcat_memory.idle.jobs.session_log import Progress, read_sessions
 from slowcat_memory.idle.jobs.summaries.purposes import (
@@ -95,7 +95,7 @@ class SummaryJob:
     """One job; see ``idle.job.Job``."""
 
     version = VERSION
-    needs: Needs = "nothing"
+    needs: Needs = "llm or rules"
 
     def __init__(
         self, name: str, trigger: Trigger, plan: PlanJob, options: type[Struct] = SummariesOptions
@@ -252,7 +252,7 @@ async def _text(
         return (None if by_rule_stands else await _text_by_rule(found, context)), ()
     try:
         return await _text_by_llm(purpose, task, found, persona, context), ()
-    except (EndpointError, EndpointRefusedError):
+    except (EndpointError, EndpointRefusedError, OverBudgetError):
         again = replace(task, not_before=context.now + RETRY_AFTER)
     except BadAnswerError:
         if by_rule_stands:
