@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import Job, JobOptions, OverBudgetError, Upkeep
+from slowcat_memory.idle.working_set import V, WorkingSet
 from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
 from slowcat_memory.store import Snapshot, Store
 
@@ -168,10 +169,15 @@ class Contexts:
     def __init__(self, deps: JobDeps) -> None:
         self._deps = deps
         self._pool = ThreadPoolExecutor(1, "slowcat-idle-work", initializer=lower_thread_priority)
+        self._views = WorkingSet()
 
     def __call__(self, job: Job, budget: Budget = NoLimit()) -> "Context":
         """Return the context of a plan or step, whose uses of models the budget limits."""
-        return Context(self._deps, job, self._pool, budget)
+        return Context(self._deps, job, self._pool, self._views, budget)
+
+    def rest(self) -> None:
+        """Discard what only speeds up work: there is none for now."""
+        self._views.clear()
 
     def close(self) -> None:
         """Start no more blocking work; running work sees ``interrupted``."""
@@ -181,8 +187,15 @@ class Contexts:
 class Context:
     """The context of one plan or step; see ``JobContext``."""
 
-    def __init__(self, deps: JobDeps, job: Job, pool: ThreadPoolExecutor, budget: Budget) -> None:
-        self._deps, self._pool = deps, pool
+    def __init__(
+        self,
+        deps: JobDeps,
+        job: Job,
+        pool: ThreadPoolExecutor,
+        views: WorkingSet,
+        budget: Budget,
+    ) -> None:
+        self._deps, self._pool, self._views = deps, pool, views
         self._gate = BudgetGate(budget, deps.clock, deps.zone)
         self._interrupted = threading.Event()
         self._options = deps.options.get(job.name)
@@ -233,6 +246,9 @@ class Context:
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         return self._deps.store.snapshot()
+
+    def view(self, make: Callable[..., V], snapshot: Snapshot, scope: str, *of: object) -> V:
+        return self._views.view(make, snapshot, scope, *of)
 
     def scopes(self) -> Sequence[str]:
         return self._deps.scopes()

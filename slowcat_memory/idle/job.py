@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from slowcat_memory.errors import ProviderError
+from slowcat_memory.idle.working_set import V
 from slowcat_memory.providers import LLM, Embedded
 from slowcat_memory.records import Cursor, Task, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -178,6 +179,12 @@ class JobContext(Protocol):
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Return a consistent view of the store."""
+
+    def view(self, make: Callable[..., V], snapshot: Snapshot, scope: str, *of: object) -> V:
+        """Return a view of a scope's memories that all steps share; see ``WorkingSet.view``.
+
+        Only read it, and not across an ``await``.
+        """
 
     def scopes(self) -> Sequence[str]:
         """Return the scopes that jobs may read: never those of guests."""

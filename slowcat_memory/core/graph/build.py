@@ -288,7 +288,11 @@ def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: dat
     groups = {group_of(said) for one in touched for said in one.statements}
     wanted = {one.entity for reading in touched for one in reading.mentions}
     rows = {row.id: row.memory() for row in relations(by_id.values(), groups)}
-    had = [one for one in kept.relations if new is None or _group(Relation.of(one)) in groups]
+    had = [
+        one
+        for one in kept.relations
+        if new is None or group_of_relation(Relation.of(one)) in groups
+    ]
     there = {one.id: one for one in (*had, *kept.entities)}
     known = entities(by_id.values(), None if new is None else wanted)
     lost = [
@@ -303,6 +307,7 @@ def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: dat
     )
 
 
-def _group(row: Relation) -> tuple[str, ...]:
+def group_of_relation(row: Relation) -> Group:
+    """Return the key that a relation shares with the statements that it follows from."""
     group = row.subject, row.predicate
     return group if is_functional(row.predicate) else (*group, fold(row.object))

@@ -32,8 +32,8 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
 from slowcat_memory.idle.scheduler.results import batch_of, describe_error, run_of
 from slowcat_memory.idle.scheduler.step import (
+    ContextSource,
     ServerProbe,
-    StepContext,
     StepResult,
     find_tracer,
     probe_while_open,
@@ -71,7 +71,7 @@ class IdleLoop:
         store: Store,
         jobs: Iterable[Job],
         gate: IdleGate,
-        context_of: Callable[[Job, Budget], StepContext],
+        context_of: ContextSource,
         breaker: ServerProbe | None = None,
         options: IdleOptions = IdleOptions(),
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
@@ -103,6 +103,7 @@ class IdleLoop:
         self._metrics, self._on_applied = metrics or Metrics(), on_applied
         self._budget, self._sleep = budget or Budget(options), sleep
         self._context_of = lambda job: context_of(job, self._budget)
+        self._discard_views = context_of.rest
         self._planner = Planner(
             store, gate, self._context_of, options, clock, self._metrics, on_tasks=self._queued
         )
@@ -157,6 +158,7 @@ class IdleLoop:
                     self._drained.clear()
                     await self._drained.wait()
                 if await self._round(self._enabled) is not Round.PROGRESS:
+                    self._discard_views()
                     await self._sleep(self._options.rest_s)
             except StoreClosedError:
                 return
@@ -208,6 +210,7 @@ class IdleLoop:
             left = self._waiting().count(able)
             waited = (self._clock() - idle_since).total_seconds()
             if not (left or unasked) or waited >= patience_s or self._waits_in_vain(patience_s):
+                self._discard_views()
                 return left
             await self._sleep(self._options.rest_s)
 

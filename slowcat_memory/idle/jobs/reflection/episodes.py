@@ -4,7 +4,7 @@ One task for each window of new turns of a session, when it is full or the sessi
 limits depend on the turns' own times only, so that a conversation always yields the same episodes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -26,6 +26,7 @@ from slowcat_memory.idle.jobs.changed_scopes import readable_among, readable_tur
 from slowcat_memory.idle.jobs.session_log import EVENTS_PER_PLAN, read_log
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
+from slowcat_memory.store import Snapshot
 
 NAME = "episodes"
 RANK = 70
@@ -85,7 +86,7 @@ class Episodes:
                 return WriteBatch()
             said = readable_turns(snapshot, session, task.sources[0], task.sources[-1])
             window = [turn for turn in said if turn.id in task.sources]
-            known = _known(list(snapshot.memories(task.scope, f"{EPISODE}/")), first)
+            known = _known(context.view(AllEpisodes, snapshot, task.scope).found.values(), first)
             before = known[-1] if known else None
             since = before.sources[-1] if before else 0
             own = snapshot.turns(task.scope, since, window[0].id - 1) if window and before else ()
@@ -136,7 +137,22 @@ class Episodes:
         return text, Made(job=NAME, version=VERSION, model=model)
 
 
-def _known(found: list[Memory], first: Turn) -> list[Memory]:
+class AllEpisodes:
+    """The episodes of a namespace, for all steps; see ``WorkingSet``."""
+
+    beginnings = (f"{EPISODE}/",)
+
+    def __init__(self) -> None:
+        self.found: dict[str, Memory] = {}
+
+    def put(self, memory: Memory, snapshot: Snapshot) -> None:
+        self.found[memory.id] = memory
+
+    def drop(self, id: str) -> None:
+        self.found.pop(id, None)
+
+
+def _known(found: Iterable[Memory], first: Turn) -> list[Memory]:
     earlier = [one for one in found if not one.retired_at and one.sources[0] < first.id]
     return sorted(earlier, key=lambda one: one.sources[0])
 
