@@ -10,6 +10,7 @@ from typing import TypeVar
 from slowcat_memory.records import Task
 
 LONGEST_S = 21600.0  # a longer wait for a retry was set by a wrong clock
+Rank = tuple[int, float, int, str]
 Order = TypeVar("Order")
 Heap = list[tuple[Order, int, Task]]  # the number keeps equal entries in the order of adding
 _numbers = count()
@@ -81,8 +82,8 @@ class _Line:
 
     def __init__(self, is_current: Callable[[Task], bool]) -> None:
         self._is_current = is_current
-        self._fresh: Heap[tuple[int, float, str]] = []
-        self._due: Heap[tuple[int, float, str]] = []  # their retry has come
+        self._fresh: Heap[Rank] = []
+        self._due: Heap[Rank] = []  # their retry has come
         self._by_time: Heap[tuple[float, str]] = []
         self._by_time_last: Heap[tuple[float, str]] = []  # the latest first
 
@@ -128,5 +129,6 @@ def seconds_until_due(task: Task, now: datetime, most_s: float = LONGEST_S) -> f
     return left if 0 < left <= most_s else 0.0
 
 
-def _order(task: Task) -> tuple[int, float, str]:
-    return task.rank, -task.created.timestamp(), task.id
+def _order(task: Task) -> Rank:
+    """Sort by rank, then the newest session first, and within it in the order of the log."""
+    return task.rank, -task.created.timestamp(), task.sources[0] if task.sources else 0, task.id

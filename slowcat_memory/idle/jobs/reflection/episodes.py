@@ -5,6 +5,7 @@ limits depend on the turns' own times only, so that a conversation always yields
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -89,8 +90,9 @@ class Episodes:
             known = _known(context.view(AllEpisodes, snapshot, task.scope).found.values(), first)
             before = known[-1] if known else None
             since = before.sources[-1] if before else 0
-            own = snapshot.turns(task.scope, since, window[0].id - 1) if window and before else ()
-            between = sum(turn.role == "user" for turn in own)
+            turns = snapshot.turns(task.scope, since, window[0].id - 1) if window and before else ()
+            own = (turn for turn in turns if turn.role == "user")
+            between = len(list(islice(own, options.cooldown_turns)))  # more make no difference
             told = readable_among(snapshot, session, before.sources) if before else []
         if not window or not episodes.is_substantial(window, options):
             return WriteBatch()
