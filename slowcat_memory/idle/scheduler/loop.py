@@ -52,6 +52,8 @@ TROUBLE_S = 60.0  # pause after a full disk, or an error of the loop itself
 LOOK_BACK = 1000  # runs that are read to restore the spent tokens after a restart
 SERVER_WAIT_S, SERVER_LONGEST_WAIT_S = 5.0, 300.0  # for an LLM without a circuit breaker
 
+SERVER_PATIENCE_S = 60.0  # of ``run_until_done``, when all that is left waits for the LLM's server
+
 OnApplied = Callable[[WriteBatch], None]
 
 
@@ -209,14 +211,16 @@ class IdleLoop:
             able = [name for name, job in chosen.items() if self._has_requirements(job)]
             left = self._waiting().count(able)
             waited = (self._clock() - idle_since).total_seconds()
-            if not (left or unasked) or waited >= patience_s or self._waits_in_vain(patience_s):
+            if not (left or unasked) or waited >= self._patience_s(patience_s):
                 self._discard_views()
                 return left
             await self._sleep(self._options.rest_s)
 
-    def _waits_in_vain(self, patience_s: float) -> bool:
-        """Return whether everything left is known to wait for longer than the patience."""
-        return bool(self.waits) and not ends_within(self.waits, self._clock(), patience_s)
+    def _patience_s(self, most_s: float) -> float:
+        """Return how long ``run_until_done`` waits without progress: shorter if it is in vain."""
+        if self._server is not None and all(one.reason == "server" for one in self.waits):
+            return min(most_s, SERVER_PATIENCE_S)
+        return most_s if ends_within(self.waits, self._clock(), most_s) else 0.0
 
     async def _rest_after(self, trouble: str) -> None:
         self._metrics.count(f"idle_{trouble}")

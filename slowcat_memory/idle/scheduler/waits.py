@@ -27,11 +27,10 @@ class Wait(Struct, frozen=True):
 
 
 def ends_within(waits: tuple[Wait, ...], now: datetime, seconds: float) -> bool:
-    """Return whether waiting may help: the end of one of the waits is unknown, or near."""
-    return any(
-        one.until is None or (one.until - now).total_seconds() <= seconds
+    """Return whether waiting may help: nothing is known to wait, or the end of a wait is near."""
+    return not waits or any(
+        (one.until - now).total_seconds() <= seconds if one.until else one.reason != "battery"
         for one in waits
-        if one.reason != "battery"
     )
 
 
