@@ -112,7 +112,7 @@ def _progress_printer(
         nonlocal printed_at, begun
         begun = begun or bool(now.left)
         for one in now.waits:
-            about = f"{one.reason} {' '.join(one.jobs)}"
+            about = one.reason if one.reason == "server" else f"{one.reason} {' '.join(one.jobs)}"
             if about not in told:
                 told.add(about)
                 warn(describe_wait(one, zone, url))
