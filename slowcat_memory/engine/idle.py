@@ -6,7 +6,6 @@ Without an LLM, only the jobs that need none run: upkeep.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -146,7 +145,7 @@ class IdleWork:
 
         Args:
             jobs: Names of the only jobs to do; None for all.
-            progress: Called twice a second.
+            progress: Called twice a second, and in the end.
             patience_s: As in ``IdleLoop.run_until_done``.
 
         Raises:
@@ -157,12 +156,12 @@ class IdleWork:
         if jobs is not None and (unknown := set(jobs) - {job.name for job in self.jobs}):
             raise KeyError(f"there is no idle job {', '.join(sorted(unknown))}")
         if self._thread is not None:
-            return self._wait(self._thread.drain(jobs, patience_s), jobs, progress)
+            return self._wait(self._thread, jobs, progress, patience_s)
         opened = None if self._parts.llm else open_llm(self._llm)
         thread = self._make_thread(opened, jobs)  # start planning what is due before draining
         thread.start()
         try:
-            return self._wait(thread.drain(jobs, patience_s), jobs, progress)
+            return self._wait(thread, jobs, progress, patience_s)
         finally:
             thread.stop()
 
@@ -213,21 +212,29 @@ class IdleWork:
 
     def _wait(
         self,
-        future: "Future[int]",
+        thread: IdleThread,
         jobs: Sequence[str] | None,
         progress: Callable[[Forecast], object] | None,
+        patience_s: float,
     ) -> int:
+        def report() -> None:
+            if progress is not None:
+                with self._parts.store.snapshot() as snapshot:
+                    now = forecast(snapshot, jobs or (), self._parts.clock(), thread.waits())
+                progress(now)
+
+        future = thread.drain(jobs, patience_s)
         try:
             while True:
                 try:
-                    return future.result(PROGRESS_S)
+                    left = future.result(PROGRESS_S)
                 except NotYet:
                     if future.done():
                         raise
-                if progress is not None:
-                    with self._parts.store.snapshot() as snapshot:
-                        now = forecast(snapshot, jobs or ())
-                    progress(now)
+                    report()
+                else:
+                    report()
+                    return left
         finally:
             future.cancel()
 

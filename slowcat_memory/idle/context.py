@@ -8,21 +8,23 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from datetime import datetime, tzinfo
-from typing import Any, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import Job, JobOptions, Upkeep
+from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
+from slowcat_memory.idle.job import Job, JobOptions, OverBudgetError, Upkeep
+from slowcat_memory.idle.working_set import V, WorkingSet
 from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
 from slowcat_memory.store import Snapshot, Store
 
 T = TypeVar("T", bound=Struct)
 
 SLICE = 8  # texts embedded at a time: 16 ms with the int8 model, in case a user starts to speak
+WITHOUT_LLM = ("nothing", "embedder")  # needs of jobs whose context has no LLM
 NICENESS = 10  # the scheduler gives the thread about a tenth of a contended core
 
 
@@ -53,15 +55,57 @@ class JobDeps(Struct, frozen=True, kw_only=True):
     language: str = "english"
 
 
+Model = Literal["llm", "embedder"]
+
+
+class Budget(Protocol):
+    """Limits the use of models; the scheduler's is ``scheduler.budget.Budget``."""
+
+    def blocks(self, model: Model, now: datetime, zone: tzinfo) -> str:
+        """Return the limit that forbids a model; "" if it may be used."""
+
+    def spend(self, tokens: int, now: datetime) -> None:
+        """Count the tokens of a call."""
+
+
+class NoLimit:
+    """A budget without limits, for tests and benchmarks of single jobs."""
+
+    def blocks(self, model: Model, now: datetime, zone: tzinfo) -> str:
+        return ""
+
+    def spend(self, tokens: int, now: datetime) -> None:
+        """Count nothing."""
+
+
+class BudgetGate:
+    """Admits one step to the LLM and the embedding model, as far as the budget allows."""
+
+    def __init__(self, budget: Budget, clock: Callable[[], datetime], zone: tzinfo) -> None:
+        self._budget, self._clock, self._zone = budget, clock, zone
+
+    def is_open(self, model: Model) -> bool:
+        return not self._budget.blocks(model, self._clock(), self._zone)
+
+    def check(self, model: Model) -> None:
+        """Raise ``OverBudgetError`` unless a model may be used now."""
+        if limit := self._budget.blocks(model, self._clock(), self._zone):
+            raise OverBudgetError(f"[idle] does not allow it now ({limit})", model)
+
+    def spend(self, tokens: int) -> None:
+        self._budget.spend(tokens, self._clock())
+
+
 class CountingLLM:
-    """An LLM that counts tokens and applies a job's ``model`` and ``max_tokens``.
+    """An LLM within the budget, with a job's ``model`` and ``max_tokens``; it counts tokens.
 
     ``model`` is the fingerprint of the model that answered last.
     """
 
-    def __init__(self, llm: LLM, options: JobOptions = JobOptions()) -> None:
-        self._llm, self._options = llm, options
+    def __init__(self, llm: LLM, gate: BudgetGate, options: JobOptions = JobOptions()) -> None:
+        self._llm, self._gate, self._options = llm, gate, options
         self.model, self.tokens_in, self.tokens_out = "", 0, 0
+        self.answered: bool | None = None  # whether the server did, at the last call; None if none
 
     @property
     def prompt_tokens(self) -> int:
@@ -72,20 +116,51 @@ class CountingLLM:
         return is_remote(self._llm)
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
-        """See ``LLM.complete``. An unusable answer counts its prompt, by estimate."""
+        """See ``LLM.complete``. A prompt without a usable answer counts, by estimate.
+
+        Raises:
+            OverBudgetError: Nothing was sent.
+        """
+        self._gate.check("llm")
         model = self._options.model or prompt.model
         max_tokens = self._options.max_tokens or prompt.max_tokens
         try:
             answer = await self._llm.complete(
                 replace(prompt, model=model, max_tokens=max_tokens), into
             )
-        except BadAnswerError:
-            self.tokens_in += estimate_tokens(prompt.system) + estimate_tokens(prompt.user)
+        except (EndpointError, EndpointRefusedError):
+            self.answered = False
             raise
-        self.model = answer.model
-        self.tokens_in += answer.tokens_in
-        self.tokens_out += answer.tokens_out
+        except (BadAnswerError, asyncio.CancelledError):
+            self._count(estimate_tokens(prompt.system) + estimate_tokens(prompt.user), 0)
+            raise
+        self.model, self.answered = answer.model, True
+        self._count(answer.tokens_in, answer.tokens_out)
         return answer
+
+    def _count(self, tokens_in: int, tokens_out: int) -> None:
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
+        self._gate.spend(tokens_in + tokens_out)
+
+
+class GatedUpkeep:
+    """Upkeep of which only the part without a model is always available."""
+
+    def __init__(self, upkeep: Upkeep, gate: BudgetGate) -> None:
+        self._upkeep, self._gate = upkeep, gate
+        self.seal, self.seal_due, self.age = upkeep.seal, upkeep.seal_due, upkeep.age
+        self.erase_due, self.embed_due = upkeep.erase_due, upkeep.embed_due
+        self.expired, self.erase_expired = upkeep.expired, upkeep.erase_expired
+
+    def embed(self, scope: str, *, stop: Callable[[], bool]) -> None:
+        """See ``Upkeep.embed``; ends between two slices when the budget forbids the model.
+
+        Raises:
+            OverBudgetError: Nothing was embedded.
+        """
+        self._gate.check("embedder")
+        self._upkeep.embed(scope, stop=lambda: stop() or not self._gate.is_open("embedder"))
 
 
 class Contexts:
@@ -94,9 +169,15 @@ class Contexts:
     def __init__(self, deps: JobDeps) -> None:
         self._deps = deps
         self._pool = ThreadPoolExecutor(1, "slowcat-idle-work", initializer=lower_thread_priority)
+        self._views = WorkingSet()
 
-    def __call__(self, job: Job) -> "Context":
-        return Context(self._deps, job, self._pool)
+    def __call__(self, job: Job, budget: Budget = NoLimit()) -> "Context":
+        """Return the context of a plan or step, whose uses of models the budget limits."""
+        return Context(self._deps, job, self._pool, self._views, budget)
+
+    def rest(self) -> None:
+        """Discard what only speeds up work: there is none for now."""
+        self._views.clear()
 
     def close(self) -> None:
         """Start no more blocking work; running work sees ``interrupted``."""
@@ -106,15 +187,24 @@ class Contexts:
 class Context:
     """The context of one plan or step; see ``JobContext``."""
 
-    def __init__(self, deps: JobDeps, job: Job, pool: ThreadPoolExecutor) -> None:
-        self._deps, self._pool = deps, pool
+    def __init__(
+        self,
+        deps: JobDeps,
+        job: Job,
+        pool: ThreadPoolExecutor,
+        views: WorkingSet,
+        budget: Budget,
+    ) -> None:
+        self._deps, self._pool, self._views = deps, pool, views
+        self._gate = BudgetGate(budget, deps.clock, deps.zone)
         self._interrupted = threading.Event()
         self._options = deps.options.get(job.name)
         if self._options is None:
             self._options = job.Options()
         self.counting_llm: CountingLLM | None = None
-        if deps.llm is not None:
-            self.counting_llm = CountingLLM(deps.llm, deps.jobs.get(job.name, JobOptions()))
+        if deps.llm is not None and job.needs not in WITHOUT_LLM:
+            job_options = deps.jobs.get(job.name, JobOptions())
+            self.counting_llm = CountingLLM(deps.llm, self._gate, job_options)
 
     @property
     def llm(self) -> LLM | None:
@@ -147,10 +237,18 @@ class Context:
 
     @property
     def upkeep(self) -> Upkeep:
-        return self._deps.upkeep
+        return GatedUpkeep(self._deps.upkeep, self._gate)
+
+    @property
+    def may_embed(self) -> bool:
+        has_model = self._deps.embed is not None and bool(self._deps.space())
+        return has_model and self._gate.is_open("embedder")
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         return self._deps.store.snapshot()
+
+    def view(self, make: Callable[..., V], snapshot: Snapshot, scope: str, *of: object) -> V:
+        return self._views.view(make, snapshot, scope, *of)
 
     def scopes(self) -> Sequence[str]:
         return self._deps.scopes()
@@ -158,7 +256,7 @@ class Context:
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """See ``JobContext``. A step ends between two slices."""
         embed = self._deps.embed
-        if embed is None or not texts:
+        if embed is None or not texts or not self._gate.is_open("embedder"):
             return Embedded(np.zeros((0, 0), np.float32), [])
         slices = [texts[at : at + SLICE] for at in range(0, len(texts), SLICE)]
         made = [await self.blocking(embed, slice_) for slice_ in slices]

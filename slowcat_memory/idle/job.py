@@ -13,12 +13,26 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from slowcat_memory.errors import ProviderError
+from slowcat_memory.idle.working_set import V
 from slowcat_memory.providers import LLM, Embedded
 from slowcat_memory.records import Cursor, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
-Needs = Literal["nothing", "llm", "embedder"]
+Needs = Literal["nothing", "llm", "embedder", "llm or rules", "llm if any"]
 T = TypeVar("T", bound=Struct)
+
+
+class OverBudgetError(ProviderError):
+    """The hour, the battery or the tokens spent forbid the LLM or the embedding model now.
+
+    Attributes:
+        model: What was to be used: "llm" or "embedder".
+    """
+
+    def __init__(self, message: str, model: Literal["llm", "embedder"]) -> None:
+        super().__init__(message)
+        self.model = model
 
 
 class Trigger(Struct, frozen=True):
@@ -129,7 +143,10 @@ class JobContext(Protocol):
 
     @property
     def llm(self) -> LLM | None:
-        """The LLM; None if none is configured. Never None in a step of a job that needs one."""
+        """The LLM; None if none is configured, or the job needs "nothing".
+
+        Its ``complete`` counts tokens, and raises ``OverBudgetError`` while ``[idle]`` forbids it.
+        """
 
     @property
     def now(self) -> datetime:
@@ -157,16 +174,29 @@ class JobContext(Protocol):
 
     @property
     def upkeep(self) -> Upkeep:
-        """Maintenance of indexes and files."""
+        """Maintenance of indexes and files; ``embed`` raises ``OverBudgetError`` as ``llm`` does."""
+
+    @property
+    def may_embed(self) -> bool:
+        """Whether there is an embedding model, and ``[idle]`` allows it now."""
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Return a consistent view of the store."""
+
+    def view(self, make: Callable[..., V], snapshot: Snapshot, scope: str, *of: object) -> V:
+        """Return a view of a scope's memories that all steps share; see ``WorkingSet.view``.
+
+        Only read it, and not across an ``await``.
+        """
 
     def scopes(self) -> Sequence[str]:
         """Return the scopes that jobs may read: never those of guests."""
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
-        """Embed texts as drafts, in small slices on another thread; empty without a model."""
+        """Embed texts as drafts, in small slices on another thread.
+
+        Empty without ``may_embed``; ``reembed`` makes the missing vectors later.
+        """
 
     def blocking(self, work: Callable[..., Any], *arguments: Any) -> Awaitable[Any]:
         """Run slow work on another thread; a cancelled step does not wait for its end."""
@@ -181,7 +211,11 @@ class Job(Protocol):
     Attributes:
         name: Its name, also in ``[jobs.NAME]``.
         version: Of its prompt or rule; kept with everything that it makes.
-        needs: Required resource; without it the job is not planned, and its cursor stays.
+        needs: What it uses. "llm" and "embedder": without that resource the job is not planned,
+            and its cursor stays; while ``[idle]`` forbids it, the tasks wait. "llm or rules": works
+            by rules at once, and puts its task back (with ``not_before``) until the LLM can be
+            asked. "llm if any": by rules only if no LLM is configured; otherwise its tasks wait as
+            those of "llm". "nothing": its context has no LLM.
         trigger: When it is planned.
         Options: The type of its options.
     """
@@ -206,4 +240,5 @@ class Job(Protocol):
             PromptTooLongError: The task exceeds the LLM's context. A job with a method
                 ``split(task)`` is asked for smaller tasks.
             EndpointError: The LLM is unreachable; the task is tried again when it is back.
+            OverBudgetError: The task is done when ``[idle]`` allows it.
         """

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -147,12 +148,14 @@ def _print_waiting(left: dict[str, int], tasks: "list[Task]", zone: "tzinfo") ->
     if not left:
         out().print("No tasks are waiting.")
         return
+    now = datetime.now(UTC)
     made = table("job", ">waiting", ">tried before", "next try", title="Waiting")
     for job, n in left.items():
-        tried = [task for task in tasks if task.job == job and task.attempts]
-        times = [task.not_before for task in tried if task.not_before]
-        soonest = "when idle" if len(tried) < n or not times else when(min(times), zone)
-        row(made, job, f"{n:,}", f"{len(tried):,}" if tried else "", soonest)
+        own = [task for task in tasks if task.job == job]
+        tried = sum(task.attempts > 0 for task in own)
+        soonest = min((task.not_before or now for task in own), default=now)
+        at = when(soonest, zone) if soonest > now else "when idle"
+        row(made, job, f"{n:,}", f"{tried:,}" if tried else "", at)
     out().print(made)
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.predicates import is_functional
-from slowcat_memory.core.facts.fact import add_sources, is_fact, supersede, type_of
+from slowcat_memory.core.facts.fact import add_sources, supersede, type_of
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.language.english.vocabulary import SMALL_NUMBERS
 from slowcat_memory.core.text.normalize import fold, neutralise
@@ -43,7 +43,6 @@ _NAMES = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÄÖÜ][\w'-]+")
 _SUBJECT = re.compile(r"^\W*([A-ZÄÖÜ][\w'-]*?)(?:['’]s)?\b")
 
 Tokenize = Callable[[str], list[str]]
-Cosine = Callable[[Memory, Memory], float | None]
 Verdict = Literal["same", "update", "ask", "other"]
 Outcome = Literal["same", "update"]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -104,27 +103,20 @@ class Matches(Struct, frozen=True):
     doubts: tuple[Pair, ...] = ()
 
 
-def comparable(new: Memory, known: Iterable[Memory]) -> list[Memory]:
-    """Return the current facts of the same speaker and trust as a new one."""
-    return [
-        one
-        for one in known
-        if is_fact(one)
-        and one.retired_at is None
-        and one.id != new.id
-        and (one.speaker, one.trust) == (new.speaker, new.trust)
-    ]
-
-
 def match_known_facts(
-    new: Memory, known: Iterable[Memory], cosine: Cosine, tokenize: Tokenize, options: MergeOptions
+    new: Memory,
+    known: Iterable[tuple[Memory, float | None]],
+    tokenize: Tokenize,
+    options: MergeOptions,
 ) -> Matches:
-    """Compare a new fact with the nearest known ones; the first match decides.
+    """Compare a new fact with known ones; the first match decides.
 
-    ``cosine`` returns None if one of two facts has no vector.
+    Args:
+        known: Facts and their cosines, None where one of the two has no vector; in the order of
+            ``FactIndex.candidates``.
     """
     doubts, far = list[Pair](), list[tuple[Memory, float]]()
-    for one, near in _nearest(new, known, cosine, options.top_k):
+    for one, near in known:
         pair = in_order(new, one)
         verdict = compare(pair, near, tokenize, options)
         if (verdict == "same" or verdict == "update") and _is_allowed(pair, verdict):
@@ -149,20 +141,6 @@ def _said(fact: Memory) -> tuple[int, datetime, str]:
     return (fact.sources[-1] if fact.sources else 0), fact.valid_from, fact.id
 
 
-def _nearest(
-    new: Memory, known: Iterable[Memory], cosine: Cosine, most: int
-) -> list[tuple[Memory, float | None]]:
-    """Return the known facts to compare: all with the same predicate, then the nearest."""
-    predicate = new.facets.get("predicate", "")
-    found = [(one, cosine(new, one)) for one in known]
-    alike = [pair for pair in found if predicate and pair[0].facets.get("predicate") == predicate]
-    rest = [pair for pair in found if pair not in alike]
-    rest.sort(key=lambda pair: (-(pair[1] or 0.0), pair[0].id))
-    if all(near is None for _, near in rest):  # without a model there is no order to cut
-        return alike + rest
-    return alike + rest[:most]
-
-
 def _is_allowed(pair: Pair, outcome: Outcome) -> bool:
     """Return False if an uncertain fact would supersede a certain one."""
     doubtful = pair.newer.facets.get("confidence") == "low"
@@ -174,7 +152,7 @@ def compare(
 ) -> Verdict:
     """Return "same" (nothing new), "update" (the older is over), "ask" (ask an LLM), or "other"."""
     new, old = pair.newer, pair.older
-    if _subject(new) != _subject(old):
+    if subject_of(new) != subject_of(old):
         return "other"
     predicate = new.facets.get("predicate", "")
     if predicate and predicate == old.facets.get("predicate"):
@@ -200,7 +178,7 @@ def is_worth_asking(
         and abs(new.valid_from - old.valid_from) / DAY <= options.fallback_days
         and type_of(new) == type_of(old)
         and type_of(new) in {name.strip() for name in options.fallback_types.split(",")}
-        and _subject(new) == _subject(old)
+        and subject_of(new) == subject_of(old)
         and bool(
             _content_words(new, tokenize) & _content_words(old, tokenize)
             or _numbers(new.text) & _numbers(old.text)
@@ -250,12 +228,13 @@ def _compare_objects(new: Memory, old: Memory, predicate: str) -> Verdict:
 def _compare_numbers(new: str, old: str, tokenize: Tokenize, options: MergeOptions) -> Verdict:
     """Compare facts that differ only in numbers: one fact that changed if the names are equal."""
     same_names = _names(new) == _names(old)
-    jaccard = _jaccard(_without_numbers(new), _without_numbers(old), tokenize)
+    jaccard = _jaccard(without_numbers(new), without_numbers(old), tokenize)
     both = bool(_numbers(new)) and bool(_numbers(old))
     return "update" if both and same_names and jaccard >= options.auto_update else "other"
 
 
-def _subject(fact: Memory) -> str:
+def subject_of(fact: Memory) -> str:
+    """Return what a fact is about, folded; "" if that is unknown."""
     if subject := fact.facets.get("subject", ""):
         return fold(subject)
     found = _SUBJECT.search(fact.text)
@@ -268,7 +247,8 @@ def _numbers(text: str) -> frozenset[str]:
     return frozenset(said | set(_DIGITS.findall(text)))
 
 
-def _without_numbers(text: str) -> str:
+def without_numbers(text: str) -> str:
+    """Return a text without its numbers, in digits or words."""
     words = _DIGITS.sub(" ", text).split()
     return " ".join(word for word in words if word.lower().strip(".,;") not in SMALL_NUMBERS)
 
@@ -282,7 +262,7 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _content_words(fact: Memory, tokenize: Tokenize) -> set[str]:
-    return set(tokenize(fact.text)) - set(tokenize(_subject(fact)))
+    return set(tokenize(fact.text)) - set(tokenize(subject_of(fact)))
 
 
 def _jaccard(one: str, other: str, tokenize: Tokenize) -> float:

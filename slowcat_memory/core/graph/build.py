@@ -8,6 +8,7 @@ from the remaining readings; earlier beliefs stay in the history.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain, groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -63,13 +64,16 @@ def _entity(id: str, mentions: Sequence[tuple[Mention, TurnReading]]) -> Memory:
     first, reading = mentions[0]
     name, aliases, attributes = first.name, dict[str, str](), dict[str, str]()
     sources, made = dict[int, None](), reading.made
+    tried = set[tuple[str, str]]()  # a name that is not longer now will not be later
     for mention, source in mentions:
         if fold(mention.name) not in aliases or _adds_attributes(mention, attributes):
             sources |= dict.fromkeys(source.sources or (source.turn,))
         aliases.setdefault(fold(mention.name), mention.name)
         attributes |= mention.attributes
-        if _words(mention) > len(names(name, first.type)[0].words):
-            name = mention.name
+        if (spoken := (mention.name, mention.type)) not in tried:
+            tried.add(spoken)
+            if _words(mention) > len(names(name, first.type)[0].words):
+                name = mention.name
         made = source.made if source.made.model else made
     others = [alias for key, alias in aliases.items() if key != fold(name)]
     facets = {"name": name, "type": first.type}
@@ -287,22 +291,67 @@ def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: dat
     by_id |= {one.id: one for one in new or ()}
     groups = {group_of(said) for one in touched for said in one.statements}
     wanted = {one.entity for reading in touched for one in reading.mentions}
-    rows = {row.id: row.memory() for row in relations(by_id.values(), groups)}
-    had = [one for one in kept.relations if new is None or _group(Relation.of(one)) in groups]
-    there = {one.id: one for one in (*had, *kept.entities)}
+    had: dict[Group, list[Memory]] = defaultdict(list)
+    for one in kept.relations:
+        group = group_of_relation(Relation.of(one))
+        if new is None or group in groups:
+            had[group].append(one)
+    later = _later_groups(kept, new) if new is not None else {}
+    rows = [
+        *relations(by_id.values(), groups - later.keys()),
+        *(row for group, said in later.items() for row in _appended(had[group], said)),
+    ]
+    again = [one for group, found in had.items() if group not in later for one in found]
+    there = {one.id: one for one in (*chain.from_iterable(had.values()), *kept.entities)}
     known = entities(by_id.values(), None if new is None else wanted)
     lost = [
         replace(one, retired_at=now)
         for one in kept.entities
         if one.retired_at is None and one.id not in known and (new is None or one.id in wanted)
     ]
-    made = (*(one.memory() for one in new or ()), *known.values(), *rows.values())
+    put = (*(one.memory() for one in new or ()), *known.values(), *(row.memory() for row in rows))
+    ids = {one.id for one in put}
     return Changes(
-        put=(*(one for one in made if there.get(one.id) != one), *lost),
-        drop=tuple((one.scope, one.id) for one in had if one.id not in rows),
+        put=(*(one for one in put if there.get(one.id) != one), *lost),
+        drop=tuple((one.scope, one.id) for one in again if one.id not in ids),
     )
 
 
-def _group(row: Relation) -> tuple[str, ...]:
+def _later_groups(kept: StoredGraph, new: Sequence[TurnReading]) -> dict[Group, list[_Stated]]:
+    """Return the statements of groups to which new readings only add later ones.
+
+    The stored relations of such a group need not be derived again, which takes the square of the
+    number of its statements.
+    """
+    replaced = {one.turn for one in kept.readings} & {one.turn for one in new}
+    found: dict[Group, list[_Stated]] = defaultdict(list)
+    excluded = set[Group]()
+    for reading in _in_order(new):
+        groups = {group_of(said) for said in reading.statements}
+        if reading.turn in replaced or reading.retired_at is not None:
+            excluded |= groups
+        for said in reading.statements:
+            found[group_of(said)].append(_Stated(said, reading))
+    for reading in kept.readings:
+        groups = {group_of(said) for said in reading.statements}
+        excluded |= {
+            group for group in groups & found.keys() if found[group][0].reading.at <= reading.at
+        }
+        if reading.turn in replaced:
+            excluded |= groups
+    return {group: said for group, said in found.items() if group not in excluded}
+
+
+def _appended(stored: Iterable[Memory], said: Sequence[_Stated]) -> list[Relation]:
+    """Return the rows of a group that change when later statements are asserted."""
+    before = {one.id: Relation.of(one) for one in stored}
+    rows = before
+    for _, same in groupby(said, key=lambda one: one.reading.at):
+        rows = _asserted(rows, same)
+    return [row for id, row in rows.items() if before.get(id) is not row]
+
+
+def group_of_relation(row: Relation) -> Group:
+    """Return the key that a relation shares with the statements that it follows from."""
     group = row.subject, row.predicate
     return group if is_functional(row.predicate) else (*group, fold(row.object))

@@ -24,6 +24,7 @@ _NUMBER = re.compile(r"\d")
 _NAME = re.compile(r"(?<=\s)[A-ZÄÖÜ][a-zäöüß]{2,}")
 _OWN = re.compile(rf"\b(?:{of_any(lambda one: one.summary.own)})\b", re.IGNORECASE)
 _MOST_CHARS = 20_000  # of a text
+MOST_RANKED = 1_000  # sentences compared with one another: the most central of a very long session
 
 
 class Line(Struct, frozen=True):
@@ -79,7 +80,7 @@ def choose_sentences(
         return []
     scores = _central(vectors) if vectors is not None else _by_words(said, tokenize)
     scores = scores + np.array([_telling(line, options) for line in said])
-    order = np.argsort(-scores, kind="stable").tolist()
+    order = np.argsort(-scores, kind="stable").tolist()[:MOST_RANKED]
     kept = distinct([said[n].text for n in order], options.alike)
     room = min(options.words, math.ceil(options.share * sum(_length(line) for line in said)))
     telling = [n for n in kept if _length(said[order[n]]) >= options.shortest]

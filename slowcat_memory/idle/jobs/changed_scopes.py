@@ -24,7 +24,7 @@ def recent_sessions(
     return [
         SessionView(
             at=one.started,
-            turns=tuple(readable_turns(snapshot, one)),
+            turns=tuple(latest_turns(snapshot, one)),
             summary=summary_of(one, summaries),
         )
         for one in (ended[-most:] if most else [])
@@ -42,14 +42,27 @@ def _is_of(memory: Memory, session: Session) -> bool:
     return any(session.first_turn <= turn <= session.last_turn for turn in memory.sources)
 
 
-def readable_turns(snapshot: Snapshot, session: Session) -> list[Turn]:
+def latest_turns(snapshot: Snapshot, session: Session) -> list[Turn]:
     """Return a session's readable turns in order; of a very long one the latest."""
     first = max(session.first_turn, session.last_turn - 2 * MOST_TURNS)
-    found = snapshot.turns(session.scope, first - 1, session.last_turn)
-    return [t for t in found if t.session == session.id and not t.aside and _readable(snapshot, t)]
+    return readable_turns(snapshot, session, first, session.last_turn)
 
 
-def _readable(snapshot: Snapshot, turn: Turn) -> bool:
+def readable_turns(snapshot: Snapshot, session: Session, first: int, last: int) -> list[Turn]:
+    """Return a session's readable turns between two log ids, both included, in order."""
+    found = snapshot.turns(session.scope, first - 1, last)
+    return [turn for turn in found if _readable(snapshot, session, turn)]
+
+
+def readable_among(snapshot: Snapshot, session: Session, ids: Iterable[int]) -> list[Turn]:
+    """Return those of some turns that are readable turns of a session, in order."""
+    found = (snapshot.turn(id_) for id_ in ids)
+    return [turn for turn in found if turn and _readable(snapshot, session, turn)]
+
+
+def _readable(snapshot: Snapshot, session: Session, turn: Turn) -> bool:
+    if turn.session != session.id or turn.aside:
+        return False
     memory = snapshot.memory(turn.scope, chunk_id(turn.id))
     return memory is None or not (memory.retired_at or memory.local_only)
 

@@ -45,6 +45,7 @@ class UpkeepRow(Struct, frozen=True, kw_only=True):
     mark: Callable[[JobContext], str | None] | None = None
     derived: bool = True
     rank: int = 50
+    needs: Needs = "nothing"
     options: type[Struct] = NoOptions
 
 
@@ -98,7 +99,7 @@ TABLE = (
         run=_seal,
     ),
     # After the jobs that write texts: their vectors are made with the others.
-    UpkeepRow(name="reembed", every_s=3600.0, mark=_spaces, run=_embed, rank=60),
+    UpkeepRow(name="reembed", every_s=3600.0, mark=_spaces, run=_embed, rank=60, needs="embedder"),
     UpkeepRow(
         name="ageing",
         every_s=900.0,
@@ -113,11 +114,10 @@ class UpkeepJob:
     """The job of one row; see ``Job``."""
 
     version = 1
-    needs: Needs = "nothing"
 
     def __init__(self, row: UpkeepRow) -> None:
         self._row = row
-        self.name = row.name
+        self.name, self.needs = row.name, row.needs
         self.trigger = Trigger(session_end=True, every_s=row.every_s)
         self.Options = row.options
 

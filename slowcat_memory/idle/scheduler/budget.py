@@ -1,7 +1,8 @@
 """Limits of idle work: hours of the day, tokens an hour, and not on a battery.
 
-They apply to jobs that use an LLM or an embedding model. Upkeep is never limited: what was
-forgotten must be erased in time at any hour.
+They apply to every use of an LLM or an embedding model: a job reaches these only through its
+context, which asks the budget before each call and counts the tokens. Work without them is never
+limited: what was forgotten must be erased in time at any hour.
 """
 
 from collections import deque
@@ -9,13 +10,13 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta, tzinfo
 from typing import Literal
 
-from slowcat_memory.idle.job import Needs
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.records import Run
 
 HOUR = timedelta(hours=1)
 BATTERY_CHECK = timedelta(seconds=30)  # between two checks of the battery
 Limit = Literal["", "hours", "battery", "tokens"]
+Model = Literal["llm", "embedder"]
 
 
 def on_battery() -> bool:
@@ -55,6 +56,7 @@ class Budget:
 
     def spend(self, tokens: int, now: datetime) -> None:
         if tokens > 0:
+            self.spent(now)  # forgets what is older than an hour
             self._spent.append((now, tokens))
 
     def spent(self, now: datetime) -> int:
@@ -63,18 +65,30 @@ class Budget:
             self._spent.popleft()
         return sum(tokens for _, tokens in self._spent)
 
-    def blocks(self, needs: Needs, now: datetime, zone: tzinfo) -> Limit:
-        """Return the limit that blocks a job with these needs; "" if it may run."""
-        if needs == "nothing":
-            return ""
+    def blocks(self, model: Model, now: datetime, zone: tzinfo) -> Limit:
+        """Return the limit that forbids the LLM or the embedding model; "" if it may be used."""
         options = self._options
         if not is_within(now.astimezone(zone).hour, options.from_hour, options.to_hour):
             return "hours"
         if not options.on_battery and self._runs_on_battery(now):
             return "battery"
-        if needs == "llm" and 0 < options.tokens_per_hour <= self.spent(now):
+        if model == "llm" and 0 < options.tokens_per_hour <= self.spent(now):
             return "tokens"
         return ""
+
+    def ends(self, limit: Limit, now: datetime, zone: tzinfo) -> datetime | None:
+        """Return when a limit no longer applies; None if it is unknown, as for the battery."""
+        if limit == "hours":
+            local = now.astimezone(zone)
+            start = local.replace(hour=self._options.from_hour, minute=0, second=0, microsecond=0)
+            return start if start > local else start + timedelta(days=1)
+        if limit == "tokens" and self.spent(now):
+            left = self.spent(now)
+            for at, tokens in self._spent:
+                left -= tokens
+                if left < self._options.tokens_per_hour:
+                    return at + HOUR
+        return None
 
     def _runs_on_battery(self, now: datetime) -> bool:
         checked = self._battery_checked

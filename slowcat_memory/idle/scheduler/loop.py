@@ -26,21 +26,23 @@ from slowcat_memory.errors import (
     StoreFullError,
 )
 from slowcat_memory.idle.events import OnMemory, events_of, notify
-from slowcat_memory.idle.job import Job
-from slowcat_memory.idle.scheduler.budget import Budget
+from slowcat_memory.idle.job import Job, OverBudgetError
+from slowcat_memory.idle.scheduler.budget import Budget, Model
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.planner import Planner, TaskQueue, has_requirements
+from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
 from slowcat_memory.idle.scheduler.results import batch_of, describe_error, run_of
 from slowcat_memory.idle.scheduler.step import (
+    ContextSource,
     ServerProbe,
-    StepContext,
     StepResult,
     find_tracer,
     probe_while_open,
     run_step,
     step_span,
 )
+from slowcat_memory.idle.scheduler.task_queue import TaskQueue
+from slowcat_memory.idle.scheduler.waits import Held, Wait, ends_within, waits_of
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Run, Task, WriteBatch
@@ -50,6 +52,8 @@ POLL_S = 0.5  # between checks of a closed gate, whose opening is not signalled
 TROUBLE_S = 60.0  # pause after a full disk, or an error of the loop itself
 LOOK_BACK = 1000  # runs that are read to restore the spent tokens after a restart
 SERVER_WAIT_S, SERVER_LONGEST_WAIT_S = 5.0, 300.0  # for an LLM without a circuit breaker
+
+SERVER_PATIENCE_S = 60.0  # of ``run_until_done``, when all that is left waits for the LLM's server
 
 OnApplied = Callable[[WriteBatch], None]
 
@@ -70,7 +74,7 @@ class IdleLoop:
         store: Store,
         jobs: Iterable[Job],
         gate: IdleGate,
-        context_of: Callable[[Job], StepContext],
+        context_of: ContextSource,
         breaker: ServerProbe | None = None,
         options: IdleOptions = IdleOptions(),
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
@@ -91,7 +95,7 @@ class IdleLoop:
             on_applied: Called on the loop's thread with each batch that was written.
             budget: The limits; None makes one from the options.
         """
-        self._store, self._gate, self._context_of = store, gate, context_of
+        self._store, self._gate = store, gate
         self._jobs = {job.name: job for job in jobs}
         self._enabled = {
             name: job
@@ -101,8 +105,10 @@ class IdleLoop:
         self._options, self._clock, self._seconds = options, clock, seconds_of(clock)
         self._metrics, self._on_applied = metrics or Metrics(), on_applied
         self._budget, self._sleep = budget or Budget(options), sleep
+        self._context_of = lambda job: context_of(job, self._budget)
+        self._discard_views = context_of.rest
         self._planner = Planner(
-            store, gate, context_of, options, clock, self._metrics, on_change=self.changed
+            store, gate, self._context_of, options, clock, self._metrics, on_tasks=self._queued
         )
         self._server = breaker
         self._server_breaker = CircuitBreaker(
@@ -112,6 +118,9 @@ class IdleLoop:
             clock=seconds_of(clock),
         )
         self._found_server_away: set[str] = set()  # jobs, by their last step
+        self._server_away = False
+        self._refused: dict[str, Model] = {}  # jobs, and what the budget refused to their last step
+        self.waits: tuple[Wait, ...] = ()  # what waits, as of the last choice; read by any thread
         self._tracer = find_tracer()
         self._listeners: list[OnMemory] = []
         self._queue: TaskQueue | None = None
@@ -133,6 +142,15 @@ class IdleLoop:
         """Reload the tasks, because the store's were changed. From any thread."""
         self._queue = None
 
+    def _queued(self, tasks: Iterable[Task]) -> None:
+        """Bring the queue up to date with stored tasks; those that were there already stayed."""
+        if self._queue is not None:
+            with self._store.snapshot() as snapshot:
+                stored = [snapshot.task(task.id) for task in tasks]
+            for task in stored:
+                if task is not None:
+                    self._queue.put(task)
+
     # ------------------------------------------------------------------- running
 
     async def run(self) -> None:
@@ -143,6 +161,7 @@ class IdleLoop:
                     self._drained.clear()
                     await self._drained.wait()
                 if await self._round(self._enabled) is not Round.PROGRESS:
+                    self._discard_views()
                     await self._sleep(self._options.rest_s)
             except StoreClosedError:
                 return
@@ -190,12 +209,19 @@ class IdleLoop:
             if self._steps_done != done and not unasked:
                 unasked, done = set(chosen), self._steps_done
                 continue
-            able = [n for n, job in chosen.items() if has_requirements(job, self._context_of(job))]
-            left = sum(job in able for job in self._waiting().jobs())
+            able = [name for name, job in chosen.items() if self._has_requirements(job)]
+            left = self._waiting().count(able)
             waited = self._seconds() - idle_since
-            if not (left or unasked) or waited >= patience_s:
+            if not (left or unasked) or waited >= self._patience_s(patience_s):
+                self._discard_views()
                 return left
             await self._sleep(self._options.rest_s)
+
+    def _patience_s(self, most_s: float) -> float:
+        """Return how long ``run_until_done`` waits without progress: shorter if it is in vain."""
+        if self._server is not None and all(one.reason == "server" for one in self.waits):
+            return min(most_s, SERVER_PATIENCE_S)
+        return most_s if ends_within(self.waits, self._clock(), most_s) else 0.0
 
     async def _rest_after(self, trouble: str) -> None:
         self._metrics.count(f"idle_{trouble}")
@@ -223,26 +249,46 @@ class IdleLoop:
     # ------------------------------------------------------------------- choosing
 
     async def _next_task(self, jobs: dict[str, Job]) -> Task | None:
-        now = self._clock()
-        able = {name for name, job in jobs.items() if self._can_run(job, now)}
+        now, queue = self._clock(), self._waiting()
+        able = {name for name, job in jobs.items() if self._has_requirements(job)}
+        held = {name: limit for name in able if (limit := self._limit(jobs[name], now))}
+        mixed = {name for name in able if jobs[name].needs == "llm or rules"}
+        by_rule = mixed & held.keys() - self._refused.keys()
+        able -= held.keys()
         on_server = {name for name in able if self._waits_for_server(jobs[name])}
-        if self._has_tasks_of(on_server) and not await self._server_ready():
-            able -= on_server
-        return self._waiting().next_task(now, lambda task: task.job in able)
+        if self._has_tasks_of(on_server):
+            self._server_away = not await self._server_ready()
+        away = on_server if self._server_away else set()
+        by_rule |= (mixed & away) - self._found_server_away
+        self.waits = tuple(waits_of(queue, held, away, now))
+        return queue.next_task(now, able - away, by_rule)
 
-    def _can_run(self, job: Job, now: datetime) -> bool:
+    def _has_requirements(self, job: Job) -> bool:
+        return has_requirements(job, self._context_of(job))
+
+    def _limit(self, job: Job, now: datetime) -> Held | None:
+        """Return the limit of the budget for which a job's tasks wait, and its end."""
         context = self._context_of(job)
-        if not has_requirements(job, context):
-            return False
-        return not self._budget.blocks(job.needs, now, context.zone)
+        models = {self._refused[job.name]} if job.name in self._refused else set[Model]()
+        if job.needs == "embedder":
+            models.add("embedder")
+        elif context.llm is not None:
+            models.add("llm")
+        for model in models:
+            if limit := self._budget.blocks(model, now, context.zone):
+                return limit, self._budget.ends(limit, now, context.zone)
+        self._refused.pop(job.name, None)
+        return None
 
     def _waits_for_server(self, job: Job) -> bool:
         """Return whether a job's steps wait for the LLM's server: it needs it, or found it away.
 
-        A job that can do without an LLM continues while the server is unreachable; one that failed
-        instead would otherwise be retried without a pause.
+        A job that can do without an LLM continues while the server is unreachable, and what it puts
+        back waits; one that failed instead would otherwise be retried without a pause.
         """
-        return job.needs == "llm" or job.name in self._found_server_away
+        if job.needs == "llm" or job.name in self._found_server_away:
+            return True
+        return self._server_away and job.needs == "llm or rules"
 
     def _has_tasks_of(self, names: Collection[str]) -> bool:
         return any(job in names for job in self._waiting().jobs())
@@ -275,6 +321,8 @@ class IdleLoop:
             run = run_of(task, result, batch, context.counting_llm, began)
             record(run.outcome, result.error)
         self._measure(run, result)
+        if (llm := context.counting_llm) and llm.answered is not None:
+            self._server_away = not llm.answered
         if isinstance(result.error, StoreFullError):
             raise result.error
         if run.outcome == "interrupted":  # the row is not urgent
@@ -284,16 +332,18 @@ class IdleLoop:
         self._steps_done += bool(batch.done)
         if run.outcome == "away":
             return Round.SERVER_AWAY
-        if batch.tasks:
-            self.changed()
-        elif self._queue is not None:
+        if self._queue is not None:
             self._queue.remove(task.id)
+        self._queued(batch.tasks)
         return Round.PROGRESS
 
     def _batch_of(self, job: Job, task: Task, result: StepResult) -> WriteBatch:
         """Return what to write for a step, and record whether the server answered."""
         error = result.error
         if result.ended == "interrupted" or isinstance(error, StoreFullError):
+            return WriteBatch()
+        if isinstance(error, OverBudgetError):
+            self._refused[job.name] = error.model
             return WriteBatch()
         if isinstance(error, EndpointError | EndpointRefusedError):
             self._server_breaker.failed()
@@ -330,4 +380,3 @@ class IdleLoop:
         self._metrics.observe(f"idle_step_{run.job}", run.ms)
         if result.ended == "interrupted":
             self._metrics.observe("idle_preempt", result.stopped_ms)
-        self._budget.spend(run.tokens_in + run.tokens_out, run.at)

@@ -1,7 +1,7 @@
-"""Plans jobs, stores their tasks so that a restart finds them, and orders the waiting ones."""
+"""Plans jobs, and stores their tasks so that a restart finds them."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from loguru import logger
@@ -31,11 +31,11 @@ class Planner:
         options: IdleOptions,
         clock: Callable[[], datetime],
         metrics: Metrics,
-        on_change: Callable[[], None],
+        on_tasks: Callable[[Sequence[Task]], None],
     ) -> None:
         self._store, self._gate, self._context_of = store, gate, context_of
         self._options, self._clock, self._metrics = options, clock, metrics
-        self._on_change = on_change  # called when tasks or cursors were stored
+        self._on_tasks = on_tasks  # called with the tasks that were stored
         self._triggers = Triggers(options.jobs)
         self._plans_in_a_row: dict[str, int] = {}
         self._plan_failures: dict[str, CircuitBreaker] = {}
@@ -81,7 +81,7 @@ class Planner:
         moves = self._moves(plan)
         if plan is not None and (plan.tasks or moves):
             await self._write(job.name, WriteBatch(tasks=plan.tasks, cursor=plan.cursor))
-            self._on_change()
+            self._on_tasks(plan.tasks)
         # A job that moved its cursor may have read only a part: plan until the cursor stops.
         if self._count(job.name, moves and plan is not None and plan.more):
             return True
@@ -119,45 +119,4 @@ def has_requirements(job: Job, context: JobContext) -> bool:
     """Return whether the LLM or embedding model that a job needs is configured."""
     if job.needs == "llm":
         return context.llm is not None
-    return job.needs == "nothing" or context.space != ""
-
-
-class TaskQueue:
-    """Waiting tasks by rank, the newest first within a rank.
-
-    A copy of the stored tasks, kept until they change: reading thousands of rows before each step
-    would cost more than the step.
-    """
-
-    def __init__(self, tasks: Iterable[Task] = ()) -> None:
-        waiting = [task for task in tasks if task.state == "waiting"]
-        self._tasks = {task.id: task for task in sorted(waiting, key=_order)}
-
-    def __len__(self) -> int:
-        return len(self._tasks)
-
-    def next_task(self, now: datetime, can_run: Callable[[Task], bool]) -> Task | None:
-        """Return the first runnable task that is not waiting for a retry; it stays queued."""
-        tasks = self._tasks.values()
-        return next((t for t in tasks if not seconds_until_due(t, now) and can_run(t)), None)
-
-    def jobs(self) -> list[str]:
-        return [task.job for task in self._tasks.values()]
-
-    def remove(self, task_id: str) -> None:
-        self._tasks.pop(task_id, None)
-
-
-def seconds_until_due(task: Task, now: datetime, most_s: float = 21600.0) -> float:
-    """Return how many seconds a task still waits for its retry: 0 if none, infinity if dead.
-
-    A wait longer than ``most_s`` was set by a wrong clock. ``now`` is timezone-aware.
-    """
-    if task.state == "dead":
-        return float("inf")
-    left = (task.not_before - now).total_seconds() if task.not_before else 0.0
-    return left if 0 < left <= most_s else 0.0
-
-
-def _order(task: Task) -> tuple[int, float, str]:
-    return task.rank, -task.created.timestamp(), task.id
+    return job.needs != "embedder" or context.space != ""

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from slowcat_memory.idle.context import CountingLLM
 from slowcat_memory.idle.job import Job, JobContext
+from slowcat_memory.idle.scheduler.budget import Budget
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.records import Task, WriteBatch
 
@@ -38,6 +39,16 @@ class StepContext(JobContext, Protocol):
 
     def interrupt(self) -> None:
         """Make ``interrupted`` return True. From any thread."""
+
+
+class ContextSource(Protocol):
+    """Makes the contexts of plans and steps, like ``Contexts``."""
+
+    def __call__(self, job: Job, budget: Budget) -> StepContext:
+        """Return a context whose uses of models the budget limits."""
+
+    def rest(self) -> None:
+        """Discard what only speeds up work: there is none for now."""
 
 
 class ServerProbe(Protocol):

@@ -14,6 +14,7 @@ from typing import Any
 from loguru import logger
 
 from slowcat_memory.idle.scheduler.loop import IdleLoop
+from slowcat_memory.idle.scheduler.waits import Wait
 
 NAME = "slowcat-idle"
 STOP_S = 1.0
@@ -76,6 +77,11 @@ class IdleThread:
         """
         loop = self._made.result(STOP_S)
         return self._submit(loop.run_until_done(jobs, patience_s))
+
+    def waits(self) -> tuple[Wait, ...]:
+        """Return what waits, and why, as of the loop's last choice of a task."""
+        made = self._made.done() and self._made.exception() is None
+        return self._made.result().waits if made else ()
 
     def _submit(self, work: Coroutine[Any, Any, int]) -> Future[int]:
         if self._stopped.is_set() or not self._thread.is_alive():

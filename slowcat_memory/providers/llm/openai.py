@@ -34,6 +34,7 @@ from slowcat_memory.providers.llm.server_info import (
     ServerError,
     classify,
     identify,
+    label,
     seconds_to_wait,
 )
 from slowcat_memory.providers.llm.streaming import (
@@ -282,8 +283,9 @@ class OpenAILLM:
 
     def _fingerprint(self, done: Completion, server: Server, wanted: str) -> str:
         """Return the fingerprint of the model that answered; probe again if it changed."""
-        parts = [f"{done.model or wanted or server.model}@{server.kind}", done.fingerprint]
-        name = ":".join(part for part in parts if part)[:200]
+        model = done.model or label(wanted) or server.name
+        parts = [f"{model}@{server.kind}", done.fingerprint]
+        name = ":".join(part for part in parts if part)
         before = self._answered_by.get(wanted, name)
         if name != before:
             logger.info(f"The LLM changed from {before} to {name}")

@@ -15,6 +15,7 @@ from msgspec import Struct
 from slowcat_memory.errors import EndpointError
 
 MAX_RETRY_AFTER_S = 3600.0
+LABEL_CHARS = 80
 
 
 class ServerError(StrEnum):
@@ -111,11 +112,27 @@ _MAX_CONTEXT = 1 << 24
 
 
 class Server(Struct, frozen=True, kw_only=True):
-    """A server; ``context`` is its context length in tokens, 0 if unknown."""
+    """A server; ``context`` is its context length in tokens, 0 if unknown.
+
+    ``model`` is the model's name as requests must have it; ``name`` is for people, see ``label``.
+    """
 
     kind: Kind
     model: str
     context: int = 0
+
+    @property
+    def name(self) -> str:
+        return label(self.model)
+
+
+def label(name: str) -> str:
+    """Return a server's name of something, for logs and records.
+
+    One line of printable characters, 80 at most, whatever the server sent.
+    """
+    printable = "".join(sign if sign.isprintable() else " " for sign in name[: 20 * LABEL_CHARS])
+    return " ".join(printable.split())[:LABEL_CHARS].rstrip()
 
 
 async def identify(get: Get, wanted: str) -> Server | None:

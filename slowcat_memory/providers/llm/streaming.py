@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers.llm.http import RefusedError
+from slowcat_memory.providers.llm.server_info import label
 
 MAX_BYTES = 16 << 20  # of a whole stream: a token takes about 250 bytes, reasoning included
 MAX_EVENT = 1 << 20  # of one event, or of a reply that is not streamed
@@ -80,8 +81,8 @@ async def read_completion(
     usage = _Usage()
     async for event in _events(blocks):
         chunk = _chunk(event)
-        model = chunk.model or model
-        fingerprint = chunk.system_fingerprint or fingerprint
+        model = label(chunk.model or "") or model
+        fingerprint = label(chunk.system_fingerprint or "") or fingerprint
         usage = chunk.usage or usage
         for choice in (chunk.choices or [])[:1]:
             finish = choice.finish_reason or finish

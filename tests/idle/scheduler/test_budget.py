@@ -26,7 +26,6 @@ def test_budget_blocks_names_the_limit():
     budget = Budget(options, lambda: not plugged[0])
     night, noon = datetime(2026, 5, 12, 23, tzinfo=BERLIN), datetime(2026, 5, 12, 12, tzinfo=BERLIN)
     assert budget.blocks("llm", noon, BERLIN) == "hours"
-    assert budget.blocks("nothing", noon, BERLIN) == ""
     assert budget.blocks("llm", night, BERLIN) == ""
     plugged[0] = False
     assert budget.blocks("llm", night, BERLIN) == "", "it looked a moment ago"

@@ -14,7 +14,7 @@ from slowcat_memory.idle.scheduler.step import find_tracer, step_span
 from slowcat_memory.idle.scheduler.thread import NAME, IdleThread
 from slowcat_memory.providers import Embedded
 from slowcat_memory.records import WriteBatch
-from slowcat_memory.testing import HashEmbedder
+from slowcat_memory.testing import FixedClock, HashEmbedder
 from tests.support.idle_doubles import Fake, Rig, memory, task
 
 OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.005)
@@ -163,7 +163,7 @@ def test_idle_thread_texts_are_embedded_in_slices(tmp_path):
 
     texts = [f"text {n}" for n in range(20)]
     parts = JobDeps(
-        store=None, upkeep=None, clock=None, zone=UTC, scopes=list, embed=embed,
+        store=None, upkeep=None, clock=FixedClock(), zone=UTC, scopes=list, embed=embed,
         space=lambda: model.key,
     )  # type: ignore[arg-type]  # fmt: skip
     contexts = Contexts(parts)

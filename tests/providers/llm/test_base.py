@@ -1,8 +1,10 @@
+from datetime import UTC
+
 import pytest
 
-from slowcat_memory.idle.context import CountingLLM
+from slowcat_memory.idle.context import BudgetGate, CountingLLM, NoLimit
 from slowcat_memory.providers import CircuitBreakerLLM, RecordingLLM, is_remote
-from slowcat_memory.testing import ScriptedLLM
+from slowcat_memory.testing import FixedClock, ScriptedLLM
 
 
 class Foreign:
@@ -26,7 +28,7 @@ def test_is_remote_counts_an_absent_member_as_remote(says, tmp_path) -> None:
     wrapped = (
         CircuitBreakerLLM(llm, probe),
         RecordingLLM(llm, tmp_path / "recorded.jsonl"),
-        CountingLLM(llm),
+        CountingLLM(llm, BudgetGate(NoLimit(), FixedClock(), UTC)),
     )
     assert is_remote(llm) is (says is not False)
     assert [one.remote for one in wrapped] == [is_remote(llm)] * 3

@@ -169,11 +169,11 @@ class Contextualize(SessionExtractor):
         # Sources are all turns that the LLM saw: its text must not outlive any of them.
         seen = request.seen
         sources, scope = tuple(turn.id for turn in seen), seen[0].scope
-        places = {turn.id: place for place, turn in enumerate(request.session)}
+        places = {turn.id: place for place, turn in enumerate(request.turns)}
         contexts, keys, drop = list[Context](), list[Key](), list[tuple[str, str]]()
         for id, found in kept.found.items():
             memory = chunk_id(id)
-            made_from = digest(self.version, request.session, places[id], context.zone)
+            made_from = digest(self.version, request.turns, places[id], context.zone)
             contexts.append(
                 Context(scope=scope, memory=memory, text=found.context, digest=made_from,
                         sources=sources, made=made)

@@ -21,6 +21,7 @@ from slowcat_memory.core.graph.build import (
 )
 from slowcat_memory.core.graph.dedup import DedupOptions, Similarity
 from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn
+from slowcat_memory.core.graph.graph_index import GraphIndex
 from slowcat_memory.core.graph.prompt import TYPES, VERSION, RegisterReply, check_reply, system
 from slowcat_memory.core.graph.readings import TurnExtract, TurnReading
 from slowcat_memory.core.graph.rules import read_by_rule
@@ -110,7 +111,7 @@ class Entities(SessionExtractor):
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         if task.key == REBUILD:
-            return _batch(context, task.scope, None)
+            return _derive_again(context, task.scope)
         return await super().step(task, context)
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
@@ -154,9 +155,25 @@ class Entities(SessionExtractor):
         return _batch(context, scope, [one for one in found if one is not None])
 
 
+class NamespaceGraph:
+    """The graph of a namespace, for all steps; see ``WorkingSet``."""
+
+    beginnings = (f"{READING}/", f"{ENTITY}/", f"{RELATION}/")
+
+    def __init__(self) -> None:
+        self.index = GraphIndex()
+
+    def put(self, memory: Memory, snapshot: Snapshot) -> None:
+        self.index.put(memory)
+
+    def drop(self, id: str) -> None:
+        self.index.drop(id)
+
+
 def _known(request: Request, context: JobContext) -> list[Memory]:
     with context.snapshot() as snapshot:
-        return list(snapshot.memories(request.task.scope, f"{ENTITY}/"))
+        view = context.view(NamespaceGraph, snapshot, request.task.scope)
+    return list(view.index.entities.values())
 
 
 def _types_of(known: Iterable[Memory]) -> dict[str, str]:
@@ -185,14 +202,21 @@ async def _name_similarity(
     return similarity
 
 
-def _batch(context: JobContext, scope: str, found: Sequence[TurnReading] | None) -> WriteBatch:
+def _batch(context: JobContext, scope: str, found: Sequence[TurnReading]) -> WriteBatch:
+    with context.snapshot() as snapshot:
+        stored = context.view(NamespaceGraph, snapshot, scope).index.around(found)
+    now = context.now
+    new = new_readings(stored, found, now)
+    return _as_batch(graph_changes(stored, new, now)) if new else WriteBatch()
+
+
+def _derive_again(context: JobContext, scope: str) -> WriteBatch:
     with context.snapshot() as snapshot:
         stored = stored_graph(snapshot, scope)
-    now = context.now
-    new = None if found is None else new_readings(stored, found, now)
-    if new is not None and not new:
-        return WriteBatch()
-    changes: Changes = graph_changes(stored, new, now)
+    return _as_batch(graph_changes(stored, None, context.now))
+
+
+def _as_batch(changes: Changes) -> WriteBatch:
     return WriteBatch(memories=changes.put, drop=changes.drop)
 
 

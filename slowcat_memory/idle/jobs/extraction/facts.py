@@ -26,15 +26,14 @@ from slowcat_memory.core.facts.fact import (
 from slowcat_memory.core.facts.prompt import SYSTEM, VERSION
 from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens
-from slowcat_memory.idle.job import JobContext
+from slowcat_memory.idle.job import JobContext, Needs
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
-    Progress,
     Request,
     SessionExtractor,
     decode_note,
     encode,
-    may_see,
 )
+from slowcat_memory.idle.jobs.session_log import Progress, may_see
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -78,6 +77,7 @@ class Facts(SessionExtractor):
 
     name = NAME
     version = VERSION
+    needs: Needs = "llm or rules"
     Options: type[Struct] = FactsOptions
     rank = 45
     rules_stand_in = True

@@ -4,14 +4,14 @@
 time; without one, shared words decide.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
-import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.core.facts import merging
-from slowcat_memory.core.facts.fact import fact_key, is_fact, key_id
+from slowcat_memory.core.facts.fact import fact_key, key_id
+from slowcat_memory.core.facts.fact_index import FactIndex, Near
 from slowcat_memory.core.facts.merging import (
     MAX_PAIRS,
     SYSTEM,
@@ -26,9 +26,10 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.facts import MERGE, with_key_vectors
-from slowcat_memory.idle.jobs.extraction.session_extractor import may_see
+from slowcat_memory.idle.jobs.session_log import may_see
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory, Task, WriteBatch
+from slowcat_memory.store import Snapshot
 
 ANSWER_TOKENS = 30  # per pair
 
@@ -38,7 +39,7 @@ class Merge:
 
     name = MERGE
     version = VERSION
-    needs: Needs = "nothing"
+    needs: Needs = "llm if any"
     trigger = Trigger()
     Options: type[Struct] = MergeOptions
 
@@ -51,19 +52,15 @@ class Merge:
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         wanted = msgspec.json.decode(task.note, type=list[str])
-        facts, vectors = _read(task.scope, context)
-        state = _MergeState(facts, context)
+        with context.snapshot() as snapshot:
+            known = context.view(CurrentFacts, snapshot, task.scope, context.space).index
+        state = _MergeState(known, context)
         doubts = list[Pair]()
         for id in wanted:
             # A fact may supersede several: each match retires one of two, so this loop ends.
-            while (new := state.facts.get(id)) and new.retired_at is None:
-                found = merging.match_known_facts(
-                    new,
-                    merging.comparable(new, state.facts.values()),
-                    lambda one, other: _cosine(vectors, one, other),
-                    self._tokenize,
-                    context.options,
-                )
+            while (new := state.get(id)) and new.retired_at is None:
+                candidates = state.candidates(new)
+                found = merging.match_known_facts(new, candidates, self._tokenize, context.options)
                 if found.match is None:
                     doubts += found.doubts
                     break
@@ -104,19 +101,45 @@ class Merge:
         return [(pair, merging.outcome_of_same(pair, self._tokenize)) for pair in same]
 
 
+class CurrentFacts:
+    """The facts of a namespace, for all steps; see ``WorkingSet``."""
+
+    beginnings = (f"{FACT}/",)
+
+    def __init__(self, space: str) -> None:
+        self.index, self._space = FactIndex(Tokenizer("english")), space
+
+    def put(self, memory: Memory, snapshot: Snapshot) -> None:
+        vector = None
+        if self._space:
+            vector = snapshot.vector(self._space, memory.scope, key_id(memory))
+        self.index.put(memory, None if vector is None else vector.values)
+
+    def drop(self, id: str) -> None:
+        self.index.drop(id)
+
+
 class _MergeState:
     """The facts as changed so far by this step, so that each decision sees earlier ones."""
 
-    def __init__(self, facts: Sequence[Memory], context: JobContext) -> None:
-        self.facts = {one.id: one for one in facts}
-        self._context, self._changed = context, dict[str, Memory]()
+    def __init__(self, known: FactIndex, context: JobContext) -> None:
+        self._known, self._context, self._changed = known, context, dict[str, Memory]()
+
+    def get(self, id: str) -> Memory | None:
+        return self._changed.get(id) or self._known.get(id)
+
+    def candidates(self, new: Memory) -> list[Near]:
+        """Return what a fact is compared with, without what this step has retired."""
+        found = self._known.candidates(new, self._context.options)
+        present = ((self._changed.get(one.id, one), near) for one, near in found)
+        return [(one, near) for one, near in present if one.retired_at is None]
 
     def merge(self, pair: Pair, outcome: Outcome) -> None:
-        older, newer = self.facts[pair.older.id], self.facts[pair.newer.id]
-        if older.retired_at is not None or newer.retired_at is not None:
+        older, newer = self.get(pair.older.id), self.get(pair.newer.id)
+        if older is None or newer is None or older.retired_at or newer.retired_at:
             return  # one of them has already been merged
         for one in merging.merge(Pair(older, newer), outcome, self._context.now):
-            self.facts[one.id] = self._changed[one.id] = one
+            self._changed[one.id] = one
 
     async def batch(self) -> WriteBatch:
         """Return the changes; the key of a fact with more sources depends on all of them."""
@@ -125,18 +148,3 @@ class _MergeState:
         drop = tuple((one.scope, key_id(one)) for one in changed if one.retired_at is not None)
         batch = WriteBatch(memories=changed, keys=tuple(keys), drop_keys=drop)
         return await with_key_vectors(batch, keys, self._context)
-
-
-def _read(scope: str, context: JobContext) -> tuple[list[Memory], dict[str, np.ndarray]]:
-    with context.snapshot() as snapshot:
-        every = snapshot.memories(scope, f"{FACT}/")
-        facts = [one for one in every if is_fact(one) and one.retired_at is None]
-        if not context.space:
-            return facts, {}
-        found = ((one.id, snapshot.vector(context.space, scope, key_id(one))) for one in facts)
-        return facts, {id: vector.values for id, vector in found if vector is not None}
-
-
-def _cosine(vectors: Mapping[str, np.ndarray], one: Memory, other: Memory) -> float | None:
-    mine, theirs = vectors.get(one.id), vectors.get(other.id)
-    return None if mine is None or theirs is None else float(mine @ theirs)

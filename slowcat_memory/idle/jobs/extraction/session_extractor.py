@@ -10,37 +10,39 @@ first turn that was not planned for.
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import ClassVar, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.prompt_record import groups, line, small_talk, windows
-from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.extraction.prompt_record import (
+    AFTER,
+    BEFORE,
+    groups,
+    line,
+    small_talk,
+    windows,
+)
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.records import Cursor, Memory, Session, Task, Turn, WriteBatch
+from slowcat_memory.idle.job import JobContext, Needs, OverBudgetError, Plan, Trigger
+from slowcat_memory.idle.jobs.session_log import (
+    Progress,
+    read_sessions,
+    turns_around,
+)
+from slowcat_memory.records import Cursor, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
-EVENTS_PER_PLAN = 1000  # of the log, which takes about 20 ms
 FRAME_TOKENS = 400  # of a prompt without the record, and of a server's template
 MIN_RECORD_TOKENS = 256  # whatever context size the LLM reports
-SESSION_REST = timedelta(seconds=300)  # a session that is silent this long counts as ended
+CONTEXT_TURNS = 40  # before and after the new turns of a session, for a prompt to understand them
 LAST_ATTEMPT = 2  # with unusable LLM replies; then rules are used
 RETRY_AFTER = timedelta(minutes=5)  # the LLM server was unreachable, and rules were used meanwhile
 
 S = TypeVar("S", bound=Struct)
 Rank = Callable[[Session, Sequence[int]], int]
-
-
-class Progress(Struct, frozen=True, omit_defaults=True):
-    """The log id read up to, and by id of an open session, its first turn not planned for."""
-
-    upto: int = 0
-    open: dict[str, int] = {}
 
 
 class SessionsCursor(Struct, frozen=True, omit_defaults=True):
@@ -71,88 +73,16 @@ class Request(Struct, frozen=True):
     """The input of one call.
 
     Attributes:
-        session: All visible turns of the session.
+        turns: Visible turns of the session: those that the LLM sees, and their neighbours.
         seen: Those that the LLM sees.
         due: Those that it is asked about, by log id; at least one.
     """
 
     task: Task
     again: bool
-    session: list[Turn]
+    turns: list[Turn]
     seen: list[Turn]
     due: dict[int, Turn]
-
-
-# ------------------------------------------------------------------- sessions in the log
-
-
-def visible_turns(snapshot: Snapshot, session: Session, context: JobContext) -> list[Turn]:
-    """Return the turns of a session that the LLM may see, in order.
-
-    Excluded are voice commands, retired turns, and local-only turns when the LLM runs on another
-    machine.
-    """
-    events = snapshot.turns(session.scope, session.first_turn - 1, session.last_turn)
-    turns = (turn for turn in events if turn.session == session.id and not turn.aside)
-    return [turn for turn in turns if not _withheld(snapshot, turn, is_remote(context))]
-
-
-def _withheld(snapshot: Snapshot, turn: Turn, remote: bool) -> bool:
-    memory = snapshot.memory(turn.scope, chunk_id(turn.id))
-    if memory is None:
-        return False
-    return memory.retired_at is not None or (remote and memory.local_only)
-
-
-def may_see(memories: Sequence[Memory], context: JobContext) -> list[Memory]:
-    """Return the memories that the LLM may see: no local-only ones on another machine."""
-    return [memory for memory in memories if not (is_remote(context) and memory.local_only)]
-
-
-def is_remote(context: JobContext) -> bool:
-    """Return whether there is an LLM on another machine."""
-    return context.llm is not None and bool(getattr(context.llm, "remote", True))
-
-
-def read_log(
-    snapshot: Snapshot, after: int, open: dict[str, int], scopes: set[str]
-) -> tuple[int, dict[str, int]]:
-    """Read the next `EVENTS_PER_PLAN` events of the log.
-
-    Return the log id of the last one, and the first new turn by session; sessions of other scopes
-    are excluded, those in ``open`` are kept.
-    """
-    upto, first = after, dict(open)
-    for event in islice(snapshot.events(after=after), EVENTS_PER_PLAN):
-        upto = event.id
-        if isinstance(event, Turn) and event.scope in scopes:
-            first.setdefault(event.session, event.id)
-    return upto, first
-
-
-def is_open(session: Session, context: JobContext) -> bool:
-    """Return whether a session has neither ended nor been silent for `SESSION_REST`."""
-    return session.ended is None and context.now - session.last < SESSION_REST
-
-
-def read_sessions(
-    snapshot: Snapshot, progress: Progress, context: JobContext, *, wait: bool = True
-) -> tuple[list[tuple[Session, int]], Progress]:
-    """Return the sessions with new turns, each with its first new turn, and the progress made.
-
-    ``progress`` is how far the log was read; ``wait`` postpones open sessions.
-    """
-    upto, first = read_log(snapshot, progress.upto, progress.open, set(context.scopes()))
-    found, open = list[tuple[Session, int]](), dict[str, int]()
-    for id, turn in first.items():
-        session = snapshot.session(id)
-        if session is None:
-            continue
-        if wait and is_open(session, context):
-            open[id] = turn
-        else:
-            found.append((session, turn))
-    return found, Progress(upto, open)
 
 
 # ------------------------------------------------------------------- the extractor
@@ -174,7 +104,7 @@ class SessionExtractor:
     name: str
     version: int
     Options: type[Struct]
-    needs: Needs = "nothing"
+    needs: Needs = "llm if any"
     trigger = Trigger(session_end=True, every_s=300.0)
     shared_turns: ClassVar[int] = 12
     rank: ClassVar[int]
@@ -272,7 +202,7 @@ class SessionExtractor:
             return await self.read_by_rule(request, context)
         try:
             return await self.read_by_llm(request, context)
-        except (EndpointError, EndpointRefusedError):
+        except (EndpointError, EndpointRefusedError, OverBudgetError):
             if not self.rules_stand_in:
                 raise
             batch = await self.read_by_rule(request, context)
@@ -300,7 +230,9 @@ class SessionExtractor:
         with context.snapshot() as snapshot:
             first = snapshot.turn(min(asked.turns))
             session = snapshot.session(first.session) if first else None
-            turns = visible_turns(snapshot, session, context) if session else []
+            seen_ids = (*task.sources, *asked.turns)
+            span = range(min(seen_ids), max(seen_ids) + 1)
+            turns = turns_around(snapshot, session, context, span, BEFORE, AFTER) if session else []
             due = {
                 turn.id: turn
                 for place, turn in enumerate(turns)
@@ -318,8 +250,9 @@ class SessionExtractor:
     ) -> Iterator[Task]:
         rank = self.ranking(snapshot, context) if sessions else None
         for session, first in sessions:
-            turns = visible_turns(snapshot, session, context)
-            wanted = self.wanted(snapshot, turns, range(first, upto + 1), context)
+            new = range(first, upto + 1)
+            turns = turns_around(snapshot, session, context, new, CONTEXT_TURNS, CONTEXT_TURNS)
+            wanted = self.wanted(snapshot, turns, new, context)
             for span, places in self.calls(turns, wanted, context) if wanted else ():
                 assert rank is not None
                 asked = [turns[place].id for place in places]

@@ -66,7 +66,7 @@ class Blocks:
 
     name = NAME
     version = VERSION
-    needs: Needs = "nothing"
+    needs: Needs = "llm if any"
     trigger = Trigger(session_end=True, every_s=300.0)
     Options: type[Struct] = BlocksOptions
 

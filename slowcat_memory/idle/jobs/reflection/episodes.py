@@ -4,7 +4,8 @@ One task for each window of new turns of a session, when it is full or the sessi
 limits depend on the turns' own times only, so that a conversation always yields the same episodes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -22,10 +23,11 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, cursor_at, payload_of
-from slowcat_memory.idle.jobs.changed_scopes import readable_turns
-from slowcat_memory.idle.jobs.extraction.session_extractor import EVENTS_PER_PLAN, read_log
+from slowcat_memory.idle.jobs.changed_scopes import readable_among, readable_turns
+from slowcat_memory.idle.jobs.session_log import EVENTS_PER_PLAN, read_log
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
+from slowcat_memory.store import Snapshot
 
 NAME = "episodes"
 RANK = 70
@@ -44,7 +46,7 @@ class Episodes:
 
     name = NAME
     version = VERSION
-    needs: Needs = "nothing"
+    needs: Needs = "llm if any"
     trigger = Trigger(turns=8, session_end=True)
     Options: type[Struct] = EpisodesOptions
 
@@ -66,7 +68,7 @@ class Episodes:
                 if session is None:
                     continue
                 whole = session.ended is not None and caught_up
-                turns = [t for t in readable_turns(snapshot, session) if turn <= t.id <= upto]
+                turns = readable_turns(snapshot, session, turn, upto)
                 full = episodes.windows(turns, context.options.window, whole=whole)
                 tasks += [_task(window, context) for window in full]
                 rest = turns[sum(map(len, full)) :]
@@ -83,17 +85,19 @@ class Episodes:
             session = snapshot.session(first.session) if first else None
             if first is None or session is None:
                 return WriteBatch()
-            said = readable_turns(snapshot, session)
+            said = readable_turns(snapshot, session, task.sources[0], task.sources[-1])
             window = [turn for turn in said if turn.id in task.sources]
-            known = _known(list(snapshot.memories(task.scope, f"{EPISODE}/")), first)
+            known = _known(context.view(AllEpisodes, snapshot, task.scope).found.values(), first)
             before = known[-1] if known else None
             since = before.sources[-1] if before else 0
-            own = snapshot.turns(task.scope, since, window[0].id - 1) if window and before else ()
-            between = sum(turn.role == "user" for turn in own)
+            turns = snapshot.turns(task.scope, since, window[0].id - 1) if window and before else ()
+            own = (turn for turn in turns if turn.role == "user")
+            between = len(list(islice(own, options.cooldown_turns)))  # more make no difference
+            told = readable_among(snapshot, session, before.sources) if before else []
         if not window or not episodes.is_substantial(window, options):
             return WriteBatch()
         if before and episodes.continues(window, before, self._tokenize, options):
-            longer = [turn for turn in said if turn.id in before.sources] + window
+            longer = told + window
             text, made = await self._text_of(longer, context)
             one = episodes.merged(before, window, text, context.now, made)
         else:
@@ -135,7 +139,22 @@ class Episodes:
         return text, Made(job=NAME, version=VERSION, model=model)
 
 
-def _known(found: list[Memory], first: Turn) -> list[Memory]:
+class AllEpisodes:
+    """The episodes of a namespace, for all steps; see ``WorkingSet``."""
+
+    beginnings = (f"{EPISODE}/",)
+
+    def __init__(self) -> None:
+        self.found: dict[str, Memory] = {}
+
+    def put(self, memory: Memory, snapshot: Snapshot) -> None:
+        self.found[memory.id] = memory
+
+    def drop(self, id: str) -> None:
+        self.found.pop(id, None)
+
+
+def _known(found: Iterable[Memory], first: Turn) -> list[Memory]:
     earlier = [one for one in found if not one.retired_at and one.sources[0] < first.id]
     return sorted(earlier, key=lambda one: one.sources[0])
 

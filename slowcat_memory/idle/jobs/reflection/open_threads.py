@@ -4,7 +4,7 @@ See ``core.proactive.open_threads``. A source is brought up at most once: one th
 the user dismissed, is not queued again. One that was displaced by another is, until it expires.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from msgspec import Struct
@@ -44,7 +44,7 @@ class BringUp:
 
     name = NAME
     version = VERSION
-    needs: Needs = "nothing"
+    needs: Needs = "llm if any"
     trigger = Trigger(session_end=True, every_s=600.0)
     Options: type[Struct] = BringUpOptions
 
@@ -68,7 +68,8 @@ class BringUp:
         stale = _stale(memories, {matter.source for matter in matters}, context)
         mine = [m for m in waiting(memories, context.now) if m.made and m not in stale]
         room = max(0, options.most - len(mine))
-        fresh = (m for m in matters if _new(m.id(task.scope), memories))
+        known = {memory.id: memory for memory in memories}
+        fresh = (m for m in matters if _new(known.get(m.id(task.scope))))
         made = [
             await _phrased(matter, task.scope, _speaker(sessions), context)
             for matter in islice(fresh, room)
@@ -87,9 +88,8 @@ def found(
     return of_facts(memories, *given) + of_turns(bare, *given, context.language)
 
 
-def _new(id_: str, memories: Iterable[Memory]) -> bool:
+def _new(before: Memory | None) -> bool:
     """Return whether a source was never brought up, or only displaced."""
-    before = next((memory for memory in memories if memory.id == id_), None)
     return before is None or (before.retired_at is not None and outcome_of(before) == PASSED)
 
 

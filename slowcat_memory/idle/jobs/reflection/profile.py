@@ -54,7 +54,7 @@ class Profile:
 
     name = NAME
     version = VERSION
-    needs: Needs = "nothing"
+    needs: Needs = "llm if any"
     trigger = Trigger(session_end=True, every_s=600.0)
     Options: type[Struct] = ProfileOptions
 

@@ -32,20 +32,18 @@ from slowcat_memory.core.summaries.summary import (
 )
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
-from slowcat_memory.idle.jobs.extraction.session_extractor import (
-    Progress,
-    decode_note,
-    encode,
-    read_sessions,
-)
+from slowcat_memory.idle.job import JobContext, Needs, OverBudgetError, Plan, Trigger
+from slowcat_memory.idle.jobs.extraction.session_extractor import decode_note, encode
+from slowcat_memory.idle.jobs.session_log import Progress, read_sessions
 from slowcat_memory.idle.jobs.summaries.purposes import (
     GROUP_TOPICS,
+    GROUP_WINDOWS,
     PURPOSES,
     SummariesOptions,
     SummaryInput,
     SummaryPurpose,
     group_task,
+    group_windows,
     periods_due,
 )
 from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions, group_sessions
@@ -97,7 +95,7 @@ class SummaryJob:
     """One job; see ``idle.job.Job``."""
 
     version = VERSION
-    needs: Needs = "nothing"
+    needs: Needs = "llm or rules"
 
     def __init__(
         self, name: str, trigger: Trigger, plan: PlanJob, options: type[Struct] = SummariesOptions
@@ -110,9 +108,11 @@ class SummaryJob:
         return self._plan(self.name, context)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Make one summary, or cluster the topics again."""
+        """Make one summary, cluster the topics again, or group the windows of a session."""
         if self.name == "topics" and task.key == GROUP_TOPICS:
             return await group_sessions(task.scope, context)
+        if self.name == "meta_summary" and task.key.endswith(f"/{GROUP_WINDOWS}"):
+            return group_windows(task, context)
         kind = task.key.partition("/")[0]  # of a period: "day/2026-05-12"
         purpose = self._purposes.get(kind) or next(iter(self._purposes.values()))
         return await _summarise(purpose, task, context)
@@ -142,8 +142,14 @@ def _plan_sessions(job: str, context: JobContext) -> Plan | None:
         progress = Progress()
         if before is not None and note.mark == mark:
             progress = Progress(before.position, note.open)
-        sessions, progress = read_sessions(snapshot, progress, context, wait=purpose.wait)
-        tasks = [task for one, _ in sessions for task in purpose.due(snapshot, one, context)]
+        sessions, progress = read_sessions(
+            snapshot, progress, context, wait=purpose.wait, whole=purpose.wait
+        )
+        tasks = [
+            task
+            for one, first in sessions
+            for task in purpose.due(snapshot, one, range(first, progress.upto + 1), context)
+        ]
     note = SummariesCursor(mark, progress.open)
     cursor = Cursor(name=job, position=progress.upto, note=encode(note))
     return None if cursor == before else Plan(tasks=tuple(tasks), cursor=cursor)
@@ -246,7 +252,7 @@ async def _text(
         return (None if by_rule_stands else await _text_by_rule(found, context)), ()
     try:
         return await _text_by_llm(purpose, task, found, persona, context), ()
-    except (EndpointError, EndpointRefusedError):
+    except (EndpointError, EndpointRefusedError, OverBudgetError):
         again = replace(task, not_before=context.now + RETRY_AFTER)
     except BadAnswerError:
         if by_rule_stands:

@@ -36,11 +36,12 @@ from slowcat_memory.core.summaries.summary import (
 )
 from slowcat_memory.core.time.periods import Period, PeriodKind, due_runs, period_of
 from slowcat_memory.idle.job import JobContext
-from slowcat_memory.idle.jobs.extraction.session_extractor import may_see, visible_turns
-from slowcat_memory.records import Memory, Session, Task, Turn
+from slowcat_memory.idle.jobs.session_log import may_see, visible_turns
+from slowcat_memory.records import Memory, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 GROUP_TOPICS = "group"  # key of the task that clusters sessions
+GROUP_WINDOWS = "group"  # end of the key of the task that finds a session's due meta summaries
 MIN_PARTS = 2  # fewer summaries get no summary of their own
 TOPIC_PARTS = 24  # the latest sessions of a topic used for its summary
 Domain = Literal["", "support", "sales", "interview", "voice"]
@@ -103,7 +104,8 @@ class SummaryPurpose(Struct, frozen=True, kw_only=True):
 
     Attributes:
         read: Returns the input of a task; None when there is nothing to do.
-        due: Returns the tasks of a session; None if it is not made from one session.
+        due: Returns the tasks of a session with new turns in a range of log ids; None if it is not
+            made from one session.
         wait: Whether ``due`` waits until the session has ended, or is silent.
         follow_up: Returns the tasks that a new summary makes due.
         rules_apart: A summary by rule is made elsewhere; its tasks are for the LLM.
@@ -114,7 +116,7 @@ class SummaryPurpose(Struct, frozen=True, kw_only=True):
     prompt: Purpose
     rank: int
     read: Callable[[Snapshot, Task, JobContext], SummaryInput | None]
-    due: Callable[[Snapshot, Session, JobContext], Iterable[Task]] | None = None
+    due: Callable[[Snapshot, Session, range, JobContext], Iterable[Task]] | None = None
     wait: bool = False
     follow_up: Callable[[Memory, Task, JobContext], Iterable[Task]] = lambda made, task, context: ()
     rules_apart: bool = False
@@ -139,7 +141,9 @@ def _read_session(snapshot: Snapshot, task: Task, context: JobContext) -> Summar
     return SummaryInput(_subject_of_turns(id, SESSION_SUMMARY, turns, snapshot), turns, old)
 
 
-def _session_due(snapshot: Snapshot, session: Session, context: JobContext) -> Iterator[Task]:
+def _session_due(
+    snapshot: Snapshot, session: Session, new: range, context: JobContext
+) -> Iterator[Task]:
     turns = visible_turns(snapshot, session, context) if session.turns else []
     old = snapshot.memory(session.scope, f"{SESSION_SUMMARY}/{session.id}")
     if len(turns) < context.options.least_turns:
@@ -169,7 +173,9 @@ def session_summaries(snapshot: Snapshot, scope: str) -> list[Memory]:
 
 def _read_window(snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
     session = snapshot.session(task.key.rpartition("/")[0])
-    seen = visible_turns(snapshot, session, context) if session else []
+    if session is None or not task.sources:
+        return None
+    seen = visible_turns(snapshot, session, context, min(task.sources), max(task.sources))
     turns = [turn for turn in seen if turn.id in task.sources]
     if not turns:
         return None
@@ -178,11 +184,15 @@ def _read_window(snapshot: Snapshot, task: Task, context: JobContext) -> Summary
     return SummaryInput(subject, turns, snapshot.memory(task.scope, id))
 
 
-def _windows_due(snapshot: Snapshot, session: Session, context: JobContext) -> Iterator[Task]:
+def _windows_due(
+    snapshot: Snapshot, session: Session, new: range, context: JobContext
+) -> Iterator[Task]:
     if session.turns <= context.options.window_turns:
         return
-    turns = visible_turns(snapshot, session, context)
-    windows = _of_session(snapshot, session.scope, session.id, WINDOW)
+    start = _first_uncovered(snapshot, session, new.start, context.options.window_turns)
+    turns = visible_turns(snapshot, session, context, start, new.stop - 1)
+    found = (_window_at(snapshot, session, turn.id) for turn in turns)
+    windows = [memory for memory in found if memory is not None]
     covered = {id for memory in windows for id in memory.sources}
     parts = due_runs([turn.id for turn in turns], covered, context.options.window_turns)
     if context.llm is not None:
@@ -192,24 +202,38 @@ def _windows_due(snapshot: Snapshot, session: Session, context: JobContext) -> I
         yield PURPOSES["window"].task(session.scope, key, session.last, part)
 
 
+def _first_uncovered(snapshot: Snapshot, session: Session, new: int, most: int) -> int:
+    """Return the log id of the first turn before ``new`` that no window covers.
+
+    Walks back from the new turns: a window, of ``most`` turns at most, is met soon.
+    """
+    first = new
+    while before := snapshot.turn_before(session.scope, session.id, first):
+        window = _window_at(snapshot, session, before)
+        if window is not None:
+            return max(before, *(id for id in window.sources if id < new)) + 1
+        first = before
+    return first
+
+
+def _window_at(snapshot: Snapshot, session: Session, turn: int) -> Memory | None:
+    """Return the current window that begins with a turn."""
+    memory = snapshot.memory(session.scope, f"{WINDOW}/{session.id}/{turn}")
+    return None if memory is None or memory.retired_at is not None else memory
+
+
 def _after_window(made: Memory, task: Task, context: JobContext) -> Iterable[Task]:
-    id = task.key.rpartition("/")[0]
-    with context.snapshot() as snapshot:
-        session = snapshot.session(id)
-        turns = len(visible_turns(snapshot, session, context)) if session else 0
-        windows = _of_session(snapshot, task.scope, id, WINDOW)
-        metas = _of_session(snapshot, task.scope, id, META)
-    windows = [*(memory for memory in windows if memory.id != made.id), made]
-    windows.sort(key=lambda memory: memory.sources)
-    return list(_metas_of_windows(task.scope, id, windows, metas, turns, context))
+    return (_group_windows_task(task.scope, task.key.rpartition("/")[0], context.now),)
 
 
 # ------------------------------------------------------------------- summaries of windows
 
 
 def _read_meta(snapshot: Snapshot, task: Task, context: JobContext) -> SummaryInput | None:
-    windows = _of_session(snapshot, task.scope, task.key.rpartition("/")[0], WINDOW)
-    parts = may_see([m for m in windows if set(m.sources) & set(task.sources)], context)
+    session = task.key.rpartition("/")[0]
+    ids = (f"{WINDOW}/{session}/{turn}" for turn in task.sources)
+    windows = current(one for id in ids if (one := snapshot.memory(task.scope, id)))
+    parts = may_see(sorted(windows, key=lambda memory: memory.sources), context)
     if len(parts) < MIN_PARTS:
         return None
     id = f"{META}/{task.key}"
@@ -218,12 +242,28 @@ def _read_meta(snapshot: Snapshot, task: Task, context: JobContext) -> SummaryIn
     return SummaryInput(subject, _as_turns(parts), snapshot.memory(task.scope, id))
 
 
-def _metas_due(snapshot: Snapshot, session: Session, context: JobContext) -> Iterator[Task]:
-    if session.turns < context.options.meta_turns:
-        return
-    windows = _of_session(snapshot, session.scope, session.id, WINDOW)
-    metas = _of_session(snapshot, session.scope, session.id, META)
-    yield from _metas_of_windows(session.scope, session.id, windows, metas, session.turns, context)
+def _metas_due(
+    snapshot: Snapshot, session: Session, new: range, context: JobContext
+) -> Iterator[Task]:
+    if session.turns >= context.options.meta_turns:
+        yield _group_windows_task(session.scope, session.id, context.now)
+
+
+def _group_windows_task(scope: str, session: str, now: datetime) -> Task:
+    """Return the task that groups a session's windows: one, however many windows are new."""
+    return PURPOSES["meta"].task(scope, f"{session}/{GROUP_WINDOWS}", now)
+
+
+def group_windows(task: Task, context: JobContext) -> WriteBatch:
+    """Make the tasks for windows without a meta summary, and for outdated meta summaries."""
+    id = task.key.rpartition("/")[0]
+    with context.snapshot() as snapshot:
+        session = snapshot.session(id)
+        if session is None or session.turns < context.options.meta_turns:
+            return WriteBatch()
+        windows = _of_session(snapshot, task.scope, id, WINDOW)
+        metas = _of_session(snapshot, task.scope, id, META)
+    return WriteBatch(tasks=tuple(_metas_of_windows(task.scope, id, windows, metas, context)))
 
 
 def _metas_of_windows(
@@ -231,13 +271,9 @@ def _metas_of_windows(
     session: str,
     windows: Sequence[Memory],
     metas: Sequence[Memory],
-    turns: int,
     context: JobContext,
 ) -> Iterator[Task]:
-    """Yield the tasks for windows without a meta summary, and for outdated meta summaries."""
     options, by_id = context.options, {memory.id: memory for memory in windows}
-    if turns < options.meta_turns:
-        return
     covered = {id for memory in metas for id in items(memory, "covers")}
     ids = [memory.id for memory in windows]
     groups = due_runs(ids, covered, max(MIN_PARTS, options.meta_windows), MIN_PARTS)

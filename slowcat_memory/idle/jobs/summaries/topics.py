@@ -29,7 +29,7 @@ from slowcat_memory.core.summaries.summary import (
 )
 from slowcat_memory.core.summaries.topics import ClusterOptions, Topic, bags, grow_topics
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.idle.job import JobContext
+from slowcat_memory.idle.job import JobContext, OverBudgetError
 from slowcat_memory.idle.jobs.summaries.purposes import (
     PURPOSES,
     TOPIC_PARTS,
@@ -109,6 +109,8 @@ async def _vectors(
     """Return a vector per summary, shape (n, dim): the model's, or a bag of words without one."""
     options: ClusterOptions = context.options.cluster
     missing = [memory for memory in sessions if memory.id not in known]
+    if missing and context.space and not context.may_embed:
+        raise OverBudgetError("topics wait for the embedding model", "embedder")
     made = (await context.embed([m.text for m in missing])).vectors if context.space else None
     if made is not None and len(made) == len(missing) and sessions:
         known = known | {memory.id: row for memory, row in zip(missing, made, strict=True)}

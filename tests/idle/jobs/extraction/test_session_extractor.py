@@ -9,11 +9,11 @@ from slowcat_memory.idle.jobs.extraction.entities import Entities
 from slowcat_memory.idle.jobs.extraction.facts import Facts, FactsCursor
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     Asked,
-    Progress,
     SessionsCursor,
     asked_of,
     decode_note,
 )
+from slowcat_memory.idle.jobs.session_log import Progress
 from slowcat_memory.records import Cursor, Task
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)

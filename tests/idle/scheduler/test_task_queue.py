@@ -1,8 +1,8 @@
 from datetime import timedelta
 
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.planner import TaskQueue
 from slowcat_memory.idle.scheduler.results import after_failure
+from slowcat_memory.idle.scheduler.task_queue import TaskQueue
 from slowcat_memory.records import Task
 from tests.support.idle_doubles import NOW
 
@@ -12,14 +12,14 @@ def test_task_queue_next_task_is_one_whose_retry_has_come():
     tired = after_failure(tired, "why", NOW, IdleOptions())
     dead = Task(id="a/b/2", job="a", key="2", created=NOW, state="dead")
     queue = TaskQueue([tired, dead])
-    assert len(queue) == 1 and queue.jobs() == ["a"]
-    assert queue.next_task(NOW, lambda task: True) is None
+    assert len(queue) == 1 and queue.jobs() == {"a"}
+    assert queue.next_task(NOW, ["a"]) is None
     later = NOW + timedelta(seconds=30)
-    assert queue.next_task(later, lambda task: True) == tired
-    assert queue.next_task(later, lambda task: False) is None
+    assert queue.next_task(later, ["a"]) == tired
+    assert queue.next_task(later, []) is None
     queue.remove(tired.id)
     queue.remove(tired.id)
-    assert len(queue) == 0 and queue.next_task(later, lambda task: True) is None
+    assert len(queue) == 0 and queue.next_task(later, ["a"]) is None
 
 
 def test_task_queue_order_is_by_rank_then_the_newest():
@@ -29,7 +29,7 @@ def test_task_queue_order_is_by_rank_then_the_newest():
 
     queue = TaskQueue([task("old", 1, 0), task("late", 2, 9), task("new", 1, 5)])
     keys = []
-    while one := queue.next_task(NOW, lambda task: True):
+    while one := queue.next_task(NOW, ["a"]):
         keys.append(one.key)
         queue.remove(one.id)
     assert keys == ["new", "old", "late"]

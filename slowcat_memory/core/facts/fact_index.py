@@ -1,0 +1,154 @@
+"""The current facts of a namespace, indexed by what lets two of them be one.
+
+Comparing a new fact with every known one takes the square of their number. Two facts can only be
+one if they are of the same speaker, trust and subject, and then share a predicate, have near
+vectors, or share words: to reach a Jaccard similarity of t, a text of n words must share one of its
+n - ceil(t n) + 1 rarest (the prefix filter of set-similarity joins: Chaudhuri et al., "A Primitive
+Operator for Similarity Joins in Data Cleaning", 2006).
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+import numpy as np
+
+from slowcat_memory.core.extraction.predicates import is_functional
+from slowcat_memory.core.facts.fact import is_fact
+from slowcat_memory.core.facts.merging import MergeOptions, subject_of, without_numbers
+from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.records import Memory
+
+MOST_SHARING = 64  # facts that share a word, the latest ones: a word of more tells nothing
+Tokenize = Callable[[str], list[str]]
+Near = tuple[Memory, float | None]
+Group = tuple[str, str, str]  # speaker, trust, subject
+
+
+class FactIndex:
+    """Current facts, and their vectors where they have one. Not thread-safe."""
+
+    def __init__(self, tokenize: Tokenize) -> None:
+        self._tokenize = tokenize
+        self._groups: dict[Group, _Group] = {}
+        self._group_of: dict[str, _Group] = {}
+
+    def get(self, id: str) -> Memory | None:
+        group = self._group_of.get(id)
+        return group.facts[id] if group else None
+
+    def put(self, fact: Memory, vector: np.ndarray | None) -> None:
+        """Add or replace a memory; one that is no current fact is removed."""
+        self.drop(fact.id)
+        if not is_fact(fact) or fact.retired_at is not None:
+            return
+        at = (fact.speaker, fact.trust, subject_of(fact))
+        group = self._group_of[fact.id] = self._groups.setdefault(at, _Group())
+        group.add(fact, set(self._tokenize(fact.text)), vector)
+
+    def drop(self, id: str) -> None:
+        if group := self._group_of.pop(id, None):
+            group.remove(id, set(self._tokenize(group.facts[id].text)))
+
+    def candidates(self, new: Memory, options: MergeOptions) -> list[Near]:
+        """Return the facts that a fact may be merged with, each with its cosine if known.
+
+        First those with the same predicate, then the nearest; without vectors, those that share
+        words. The number is limited, whatever the number of facts.
+        """
+        group = self._groups.get((new.speaker, new.trust, subject_of(new)))
+        if group is None:
+            return []
+        cosines = group.cosines(new.id)
+        alike = dict.fromkeys(self._alike(group, new, cosines, options))
+        nearest = dict.fromkeys(group.nearest(cosines, options.top_k, new))
+        shared = dict.fromkeys(self._sharing(group, new, options))
+        if cosines:
+            shared = {id: None for id in shared if id not in cosines}
+        ids = alike | nearest | shared
+        return [(group.facts[id], cosines.get(id)) for id in ids if id != new.id]
+
+    def _alike(
+        self, group: "_Group", new: Memory, cosines: dict[str, float], options: MergeOptions
+    ) -> Iterator[str]:
+        predicate = new.facets.get("predicate", "")
+        if not predicate:
+            return
+        every = group.by_predicate.get(predicate, {})
+        if is_functional(predicate):
+            yield from islice(reversed(every), MOST_SHARING)
+        else:
+            same = group.by_object.get((predicate, fold(new.facets.get("object", ""))), {})
+            yield from islice(reversed(same), MOST_SHARING)
+        near = [(cosines[id], id) for id in every if id in cosines and id != new.id]
+        yield from (id for _, id in sorted(near, reverse=True)[: options.fallback_top_k])
+
+    def _sharing(self, group: "_Group", new: Memory, options: MergeOptions) -> Iterator[str]:
+        words = set(self._tokenize(new.text))
+        others = set(self._tokenize(without_numbers(new.text)))
+        for found, least in ((words, options.check_low), (others, options.auto_update)):
+            most = len(found) - math.ceil(least * len(found)) + 1
+            for word in sorted(found, key=lambda word: (group.frequency(word), word))[:most]:
+                yield from islice(reversed(group.by_word.get(word, {})), MOST_SHARING)
+
+
+class _Group:
+    """The facts of one speaker and trust about one subject."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Memory] = {}
+        self.by_predicate: dict[str, dict[str, None]] = {}
+        self.by_object: dict[tuple[str, str], dict[str, None]] = {}
+        self.by_word: dict[str, dict[str, None]] = {}
+        self._vectors = np.zeros((0, 0), np.float32)
+        self._rows: dict[str, int] = {}
+        self._used = 0  # rows of the matrix, those of removed facts included
+
+    def add(self, fact: Memory, words: Iterable[str], vector: np.ndarray | None) -> None:
+        self.facts[fact.id] = fact
+        for index, key in self._entries(fact, words):
+            index.setdefault(key, {})[fact.id] = None
+        if vector is not None:
+            self._rows[fact.id] = self._add_row(vector)
+
+    def remove(self, id: str, words: Iterable[str]) -> None:
+        for index, key in self._entries(self.facts.pop(id), words):
+            index[key].pop(id, None)
+            if not index[key]:
+                del index[key]
+        self._rows.pop(id, None)
+
+    def frequency(self, word: str) -> int:
+        return len(self.by_word.get(word, ()))
+
+    def cosines(self, id: str) -> dict[str, float]:
+        """Return the cosines of a fact with those that have a vector; none if it has none."""
+        row = self._rows.get(id)
+        if row is None:
+            return {}
+        found = (self._vectors @ self._vectors[row]).tolist()
+        return {other: found[at] for other, at in self._rows.items()}
+
+    def nearest(self, cosines: dict[str, float], most: int, new: Memory) -> list[str]:
+        """Return the nearest facts with another predicate, or without one."""
+        predicate = new.facets.get("predicate", "")
+        alike = self.by_predicate.get(predicate, {}) if predicate else {}
+        rest = ((-near, id) for id, near in cosines.items() if id not in alike and id != new.id)
+        return [id for _, id in sorted(rest)[:most]]
+
+    def _entries(self, fact: Memory, words: Iterable[str]) -> Iterator[tuple[dict, object]]:
+        if predicate := fact.facets.get("predicate", ""):
+            yield self.by_predicate, predicate
+            yield self.by_object, (predicate, fold(fact.facets.get("object", "")))
+        for word in words:
+            yield self.by_word, word
+
+    def _add_row(self, vector: np.ndarray) -> int:
+        if self._vectors.shape[1] != len(vector):  # the first one, or of another model
+            self._rows.clear()
+            self._vectors, self._used = np.zeros((16, len(vector)), np.float32), 0
+        if self._used == len(self._vectors):
+            self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
+        self._vectors[self._used] = vector
+        self._used += 1
+        return self._used - 1

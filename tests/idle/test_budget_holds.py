@@ -1,0 +1,209 @@
+"""The idle budget holds for every job: outside of it no prompt is sent and nothing is embedded."""
+
+import ast
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import replace
+
+import slowcat_memory.idle.jobs
+from slowcat_memory.engine.idle import job_parts
+from slowcat_memory.idle.context import Contexts, CountingLLM
+from slowcat_memory.idle.job import OverBudgetError
+from slowcat_memory.idle.registry import BUILT_IN
+from slowcat_memory.idle.scheduler.budget import Budget
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
+from slowcat_memory.idle.scheduler.loop import IdleLoop
+from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.providers import Prompt
+from slowcat_memory.testing import ScriptedLLM
+from tests.support.asking_jobs import ASKING, ledger
+from tests.support.idle_doubles import Fake, Rig
+from tests.support.parroting_llm import Mind, parrot
+
+SAID = (
+    ("I have an appointment with my dentist Ruth on 28 May.", "I suggest that you write it down."),
+    ("My sister Clara lives in Porto.", "Porto is near."),
+    ("I work as a nurse at Mercy hospital.", "A fine job."),
+    ("My dog Max likes the beach in Lisbon.", "Lisbon is nice."),
+    ("I like the beach in Lisbon like my dog Max.", "So I heard."),
+)
+BLOCKED = {
+    "outside the hours": {"from_hour": 2, "to_hour": 4, "on_battery": True},
+    "tokens spent": {"tokens_per_hour": 1, "on_battery": True},
+    "on battery": {},
+}
+RATES = {"grace_s": 0.0, "rest_s": 0.01, "backoff_s": 0.01}
+JOBS = {job.name: job for job in BUILT_IN}
+
+
+class Note(Struct, frozen=True, forbid_unknown_fields=True):
+    text: str
+
+
+class House:
+    """A few sessions, and idle work whose prompts and embedded texts are counted."""
+
+    def __init__(self, folder: Path) -> None:
+        self.mind = Mind(folder)
+        for name in range(4):
+            self.mind.talk(f"s{name}", SAID * 3)
+            self.mind.clock.advance(3600)
+        ledger(self.mind)
+        self.prompts: Counter[str] = Counter()
+        self.embedded = 0
+        self.mind.clock.advance(8 * 86_400)
+        self.mind.clock.now = self.mind.clock.now.replace(hour=12)
+
+    def reply(self, prompt: Prompt) -> Any:
+        self.prompts[prompt.job] += 1
+        return parrot(prompt)
+
+    def embed(self, texts: Any) -> Any:
+        self.embedded += len(texts)
+        return self.mind.engine.wiring.vectors.encode(texts)
+
+    def parts(self) -> Any:
+        engine = self.mind.engine
+        embed_all = engine.upkeep.embed
+
+        def counted(scope: str, **how: Any) -> None:
+            self.embedded += 1
+            embed_all(scope, **how)
+
+        engine.upkeep.embed = counted  # type: ignore[method-assign]
+        parts = job_parts(engine.wiring, engine.upkeep, ScriptedLLM(self.reply))
+        return replace(parts, embed=self.embed)
+
+    def think(self, options: dict[str, Any], *jobs: Any, spent: int = 0) -> int:
+        limits = IdleOptions(**RATES, **options)
+        budget = Budget(limits, lambda: True)
+        budget.spend(spent, self.mind.clock.now)
+        contexts, clock = Contexts(self.parts()), self.mind.clock
+
+        async def sleep(seconds: float) -> None:
+            clock.advance(seconds)
+            await asyncio.sleep(0)
+
+        async def done() -> int:
+            loop = IdleLoop(
+                self.mind.engine.store, jobs or BUILT_IN, IdleGate(IdleOptions(grace_s=0.0)),
+                contexts, options=limits, clock=clock, budget=budget, sleep=sleep,
+                on_applied=self.mind.engine.wiring.indexer.take,
+            )  # fmt: skip
+            return await loop.run_until_done(patience_s=5.0)
+
+        try:
+            return asyncio.run(done())
+        finally:
+            contexts.close()
+            self.mind.engine.drain()
+
+    def kinds(self) -> set[str]:
+        with self.mind.engine.store.snapshot() as snapshot:
+            return {memory.kind.partition("/")[0] for memory in snapshot.memories("anna")}
+
+
+@pytest.fixture
+def house(tmp_path):
+    one = House(tmp_path / "memory")
+    yield one
+    one.mind.close()
+
+
+@pytest.mark.parametrize("blocked", BLOCKED)
+def test_budget_holds_for_all_jobs_and_rules_go_on(house, blocked) -> None:
+    left = house.think(BLOCKED[blocked], spent=10 * (blocked == "tokens spent"))
+    assert not house.prompts
+    assert blocked == "tokens spent" or not house.embedded
+    assert left and {"fact", "summary"} <= house.kinds()
+
+
+@pytest.mark.parametrize("blocked", BLOCKED)
+@pytest.mark.parametrize("job", JOBS)
+def test_budget_holds_for_each_job_whose_tasks_were_planned_before(house, job, blocked) -> None:
+    contexts = Contexts(house.parts())
+    limits = IdleOptions(**RATES, **BLOCKED[blocked])
+    budget = Budget(limits, lambda: True)
+    budget.spend(10, house.mind.clock.now)
+    one = JOBS[job]
+    plan = one.plan(contexts(one))
+    try:
+        for task in (plan.tasks if plan else ())[:3]:
+            try:
+                asyncio.run(one.step(task, contexts(one, budget)))
+            except OverBudgetError:
+                pass
+    finally:
+        contexts.close()
+    assert not house.prompts
+    assert blocked == "tokens spent" or not house.embedded
+
+
+def test_budget_what_waited_is_done_by_the_llm_when_it_may_be(house) -> None:
+    assert house.think(BLOCKED["outside the hours"]) and not house.prompts
+    house.mind.clock.now = house.mind.clock.now.replace(hour=2)
+    house.think(BLOCKED["outside the hours"])
+    # merge only asks about doubtful pairs, and meta summaries need a longer session
+    assert ASKING - {"merge", "meta_summary"} <= house.prompts.keys()
+    with house.mind.engine.store.snapshot() as snapshot:
+        facts = [m for m in snapshot.memories("anna", "fact/") if not m.retired_at and m.made]
+    assert any(fact.made.model for fact in facts)
+
+
+def test_budget_a_job_without_a_need_of_the_llm_has_none(house) -> None:
+    contexts = Contexts(house.parts())
+    try:
+        for job in BUILT_IN:
+            llm = contexts(job).llm
+            wants = job.needs.startswith("llm")
+            assert isinstance(llm, CountingLLM) if wants else llm is None, job.name
+    finally:
+        contexts.close()
+
+
+def test_budget_every_job_that_asks_declares_it() -> None:
+    assert {job.name for job in BUILT_IN if job.needs.startswith("llm")} == ASKING
+    assert JOBS["reembed"].needs == "embedder"
+
+
+def test_budget_no_job_imports_another_way_to_a_model() -> None:
+    """A job's modules import types of ``providers`` alone, and nothing that opens a model."""
+    allowed = {"Prompt", "LLM", "Answer", "Embedded"}
+    folder = Path(slowcat_memory.idle.jobs.__file__).parent
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = {alias.name for alias in node.names}
+                root = node.module.split(".")
+                assert root[:2] != ["slowcat_memory", "engine"], path
+                assert root[:2] != ["slowcat_memory", "runtime"], path
+                if root[:2] == ["slowcat_memory", "providers"]:
+                    assert names <= allowed and len(root) == 2, (path, names)
+            modules = [alias.name for alias in getattr(node, "names", [])]
+            assert not {"openai", "httpx", "socket", "urllib"} & set(modules), path
+
+
+def test_budget_tokens_of_one_step_count_at_once(tmp_path) -> None:
+    """A step that asks several times is stopped by the tokens that it has itself spent."""
+    asked: list[int] = []
+
+    async def greedy(task: Any, context: Any) -> None:
+        for n in range(9):
+            asked.append(n)
+            prompt = Prompt(job="greedy", version=1, system="s", user="u" * 400)
+            await context.llm.complete(prompt, Note)
+
+    llm = ScriptedLLM(lambda prompt: {"text": "x" * 400})
+    options = IdleOptions(tokens_per_hour=150, on_battery=True)
+    rig = Rig(tmp_path, Fake("greedy", greedy, needs="llm"), options=options, parts={"llm": llm})
+    rig.say("hello")
+    try:
+        assert rig.done(patience_s=5.0) == 1
+        assert 1 <= len(asked) <= 4
+    finally:
+        rig.close()

@@ -1,0 +1,76 @@
+"""Idle work by rules takes time in the length of the log, of one session and of many.
+
+Counted are the function calls of the idle thread, which do not depend on the machine.
+"""
+
+import asyncio
+import sys
+from collections import Counter
+from datetime import UTC, timedelta
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.idle.context import Contexts, JobDeps
+from slowcat_memory.idle.job import Job
+from slowcat_memory.idle.registry import BUILT_IN, UPKEEP
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
+from slowcat_memory.idle.scheduler.loop import IdleLoop
+from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.testing import FixedClock
+from tests.support.long_talks import long_talk
+
+JOBS = tuple(job for job in BUILT_IN if job not in UPKEEP)
+SMALL, LARGE = 240, 480
+MOST_GROWTH = 2.3
+OPTIONS = IdleOptions(grace_s=0.0, rest_s=0.01)
+
+
+def work(folder: Path, turns: int, per_session: int, jobs: tuple[Job, ...] = JOBS) -> Counter[str]:
+    """Do all idle work of a new store; return the function calls by file."""
+    calls: Counter[str] = Counter()
+    with Store.open(folder, options=StoreOptions(map_size_gib=1 / 16)) as store:
+        events = list(long_talk(turns, per_session))
+        for ack in store.append_all(events):
+            ack.wait()
+        clock = FixedClock(events[-1].at + timedelta(days=8))
+        contexts = Contexts(
+            JobDeps(store=store, upkeep=None, clock=clock, zone=UTC, scopes=lambda: ["anna"])  # type: ignore[arg-type]
+        )
+
+        async def sleep(seconds: float) -> None:
+            clock.advance(seconds)
+            await asyncio.sleep(0)
+
+        async def done() -> int:
+            gate = IdleGate(IdleOptions(grace_s=0.0))
+            loop = IdleLoop(store, jobs, gate, contexts, options=OPTIONS, clock=clock, sleep=sleep)
+            return await loop.run_until_done(patience_s=5.0)
+
+        def count(frame, event, argument) -> None:
+            calls[frame.f_code.co_filename.rpartition("slowcat_memory/")[2]] += 1
+
+        before = sys.gettrace()
+        sys.settrace(count)
+        try:
+            assert asyncio.run(done()) == 0
+        finally:
+            sys.settrace(before)
+            contexts.close()
+    return calls
+
+
+@pytest.mark.parametrize(
+    "per_session",
+    [
+        pytest.param(0, id="one session"),
+        pytest.param(20, id="sessions of 20", marks=pytest.mark.slow),
+    ],
+)
+def test_twice_the_turns_take_about_twice_the_work(tmp_path, per_session) -> None:
+    small = work(tmp_path / "small", SMALL, per_session)
+    large = work(tmp_path / "large", LARGE, per_session)
+    growth = large.total() / small.total()
+    worst = sorted(large, key=lambda name: large[name] - 2 * small[name], reverse=True)[:5]
+    assert growth < MOST_GROWTH, (growth, [(name, small[name], large[name]) for name in worst])
