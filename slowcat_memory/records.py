@@ -5,7 +5,7 @@ surrogates), so it can be stored and sent. Times are aware, in UTC.
 """
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NewType
 
 import numpy as np
 from msgspec import Struct
@@ -33,6 +33,9 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
     cut: int = 0  # characters removed at the end because it was too long
     aside: bool = False  # a voice command or its answer: logged, never recalled
     origin: str = ""  # its id in the transcript that it was imported from, else ""
+    local_only: bool = False  # logged as local-only; the mark of its chunk may have changed since
+    # (scope, id) of the local-only memories that the LLM could read when it said this
+    derived_from: tuple[tuple[str, str], ...] = ()
 
 
 EdgeKind = Literal["start", "end", "resume"]
@@ -89,8 +92,15 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
     trust: str = "user"  # its source: "user" or "agent"
     role: Role = "user"  # the speaker's role, for chunks; "user" otherwise
     local_only: bool = False  # never sent to an LLM on another machine
+    local_inherited: bool = False  # local-only because of its origins, not marked by a person
+    # (scope, id) of the memories that it was made from, besides its turns (see ``core.disclosure``)
+    derived_from: tuple[tuple[str, str], ...] = ()
     facets: dict[str, str] = {}  # by name: "quote", "confidence", …
     made: "Made | None" = None  # the job that made it; None for a user's words or notes
+
+
+Disclosed = NewType("Disclosed", Memory)
+"""A memory that its reader may see. Only ``core.disclosure`` makes one."""
 
 
 class Made(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -228,6 +238,9 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     memories: tuple[Memory, ...] = ()  # to store; each replaces that of the same scope and id
     # (scope, id) of memories to delete. Not for forgetting: see ``Forget``
     drop: tuple[tuple[str, str], ...] = ()
+    # (scope, id, local-only) of memories, chunks included, that a person marks as local-only, or no longer.
+    # Nothing else removes such a mark; what was made from them follows in the same transaction
+    marks: tuple[tuple[str, str, bool], ...] = ()
     contexts: tuple[Context, ...] = ()  # to store; an empty text deletes it
     keys: tuple[Key, ...] = ()  # to store, by id
     drop_keys: tuple[tuple[str, str], ...] = ()  # (scope, id) of keys to delete, with their vectors
@@ -368,7 +381,7 @@ class Held(Struct, frozen=True, kw_only=True):
 class Hit(Struct, frozen=True, kw_only=True):
     """A memory that answers a query."""
 
-    memory: Memory
+    memory: Disclosed
     score: float  # 0 to about 1, comparable within one result only
     probability: float = 0.0  # that it answers the query, 0 to 1 (see ``core.ranking.calibration``)
     coverage: float = 0.0  # share of the query's word weight in it and its neighbours

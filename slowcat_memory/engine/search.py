@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from slowcat_memory.core.disclosure import disclose_all, disclose_found
 from slowcat_memory.core.graph.portrait import EntityNames, Portrait, portrait
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
-from slowcat_memory.core.memory import ENTITY, RELATION, chunk_id
+from slowcat_memory.core.memory import ENTITY, RELATION, chunk_id, family
 from slowcat_memory.core.memory import believed as held_at
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
@@ -160,14 +161,15 @@ class Search:
         if only.is_empty:
             return found
         hits = [hit for hit in found.hits if only.matches(hit.memory)]
+        reader = wiring.reader(scope, local=query.local)
         with wiring.store.snapshot() as snapshot:
             said = only.said(snapshot, scope) if len(hits) < k else ()
             read = (
-                memory
+                shown
                 for memory in chain(only.unindexed(snapshot, scope), said)
-                if (query.local or not memory.local_only)
-                and memory.id not in query.exclude
+                if memory.id not in query.exclude
                 and only.matches(memory)
+                and (shown := disclose_found(memory, reader, snapshot.memory))
             )
             more = scan.scan(read, found.words, wiring.tokenizer, k)
         return replace(found, hits=scan.merged(hits, more, k))
@@ -220,25 +222,26 @@ def read_graph(
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are excluded.
     """
+    reader = engine.reader(scope, local=local)
+    kinds = (
+        (f"{ENTITY}/", f"{RELATION}/") if local else ("",)
+    )  # what is local-only follows from all
     with engine.snapshot() as snapshot:
-        entities = snapshot.memories(scope, f"{ENTITY}/")
-        names = EntityNames(one for one in entities if local or not one.local_only)
-        every = [Relation.of(one) for one in snapshot.memories(scope, f"{RELATION}/")]
-        every = list(_without_hidden_turns(snapshot, scope, every, local))
-    found = believed(every, known) if true is None else as_of(every, true, known)
+        stored = chain.from_iterable(snapshot.memories(scope, kind) for kind in kinds)
+        every = disclose_all(stored, reader)
+        names = EntityNames(one for one in every if family(one.kind) == ENTITY)
+        related = [Relation.of(one) for one in every if family(one.kind) == RELATION]
+        related = list(_without_hidden_turns(snapshot, scope, related))
+    found = believed(related, known) if true is None else as_of(related, true, known)
     in_order = sorted(found, key=lambda one: (one.valid_from, one.recorded_at, one.id))
     return Graph(names, in_order, engine.clock())
 
 
 def _without_hidden_turns(
-    snapshot: Snapshot, scope: str, relations: Sequence[Relation], local: bool
+    snapshot: Snapshot, scope: str, relations: Sequence[Relation]
 ) -> Iterator[Relation]:
-    """Exclude relations with a source turn that is retired, or local-only when that counts."""
+    """Exclude relations with a source turn that is retired."""
     turns = {turn for one in relations for turn in one.sources}
     chunks = ((turn, snapshot.memory(scope, chunk_id(turn))) for turn in turns)
-    hidden = {
-        turn
-        for turn, one in chunks
-        if one is not None and (one.retired_at is not None or (one.local_only and not local))
-    }
+    hidden = {turn for turn, one in chunks if one is not None and one.retired_at is not None}
     return (one for one in relations if hidden.isdisjoint(one.sources))

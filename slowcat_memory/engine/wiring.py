@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from slowcat_memory.config import Config, time_zone, tokenizer
+from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.errors import StoreError
 from slowcat_memory.index.files.arrays import release_pages
 from slowcat_memory.metrics import Metrics
@@ -74,6 +75,15 @@ class EngineWiring:
             config.memory.language,
         )
         self.undo_log = UndoLog(self.store, self.indexer.put, clock)
+
+    def reader(self, *scopes: str, local: bool = False) -> Reader:
+        """Return who reads some namespaces; that of guests is not read by anybody.
+
+        Args:
+            local: Whether the texts stay on this machine.
+        """
+        known = (scope for scope in scopes if not self.namespaces.is_guests(scope))
+        return Reader(frozenset(known), local)
 
     def namespaces_of(self, store: Store) -> Namespaces:
         """Build the indexes of a store; each is loaded when first used."""

@@ -16,6 +16,7 @@ from datetime import tzinfo
 import numpy as np
 from msgspec import Struct
 
+from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import holds
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
 from slowcat_memory.core.ranking import fusion
@@ -25,7 +26,7 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.index import Candidates, Lexical, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
-from slowcat_memory.records import Hit, Memory
+from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.overviews import Overviews
@@ -79,7 +80,7 @@ class _Candidate(Struct, frozen=True):
     """A candidate for the result: its position in the trace, and its record."""
 
     position: int
-    memory: Memory
+    memory: Disclosed
 
 
 class Pipeline:
@@ -292,7 +293,7 @@ class Pipeline:
         """
         ids, scores, reasons = trace.candidates.ids, trace.scores, trace.reasons
         query, options = search.query, self._options
-        limit = query.limit(options)
+        limit, reader = query.limit(options), query.reader
         share = options.recall.keep_share if query.keep_share is None else query.keep_share
         least = -math.inf  # set by the best usable candidate: a visible memory suppresses no other
         usable, kept = list[_Candidate](), list[int]()
@@ -303,15 +304,17 @@ class Pipeline:
             memories = fetch([ids[n] for n in positions])
             for n in positions:
                 memory = memories.get(ids[n])
-                if memory is None:
-                    reasons[ids[n]] = LeftOutReason.DELETED
+                shown = None if memory is None else disclose(memory, reader)
+                if memory is None or shown is None:
+                    gone = memory is None
+                    reasons[ids[n]] = LeftOutReason.DELETED if gone else LeftOutReason.WITHHELD
                 elif reason := _rejection(memory, query, search.parsed):
                     reasons[ids[n]] = reason
                 else:
                     if not usable and share > 0:
                         least = share * scores[n]
                     if scores[n] >= least:
-                        usable.append(_Candidate(n, memory))
+                        usable.append(_Candidate(n, shown))
             texts = [one.memory.text for one in usable]
             kept = fusion.distinct(texts, options.fuse.duplicate, limit)
             if len(kept) == limit or scores[positions[-1]] < least:

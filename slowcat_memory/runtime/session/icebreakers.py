@@ -30,7 +30,7 @@ from slowcat_memory.core.proactive.policy import (
 )
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Cursor, Memory, Session, WriteBatch
+from slowcat_memory.records import Cursor, Disclosed, Memory, Session, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot, Store
 
@@ -161,10 +161,16 @@ class Icebreakers:
                 self._store.apply(ICEBREAKER, batch).wait(None)
         return found
 
-    def for_session(self, scope: str, sessions: Sequence[Session]) -> Memory | None:
+    def for_session(
+        self, scope: str, sessions: Sequence[Session], readable: Iterable[Disclosed]
+    ) -> Disclosed | None:
         """Take the icebreaker of the next or present session; the same one at every call.
 
-        None if none may be used.
+        Args:
+            readable: The scope's memories that the session's LLM may see.
+
+        Returns:
+            None if none may be used. One that the LLM must not see is left in the queue.
         """
         now = self._clock()
         going = max((s.started for s in sessions if s.ended is None), default=None)
@@ -172,8 +178,9 @@ class Icebreakers:
         after = latest.id if latest else ""
         with self._lock:
             with self._store.snapshot() as snapshot:
-                known = {one.id: one for one in _all(snapshot, scope)}
+                stored = {one.id: one for one in _all(snapshot, scope)}
                 taken = _taken(snapshot, scope)
+            known = {one.id: one for one in readable if stored.get(one.id) == one}
             if taken and taken.after == after and (going or now) - taken.at <= HOLD:
                 return known.get(taken.memory)
             if going is not None or self._store.readonly:
