@@ -5,7 +5,7 @@ surrogates), so it can be stored and sent. Times are aware, in UTC.
 """
 
 from datetime import datetime
-from typing import Literal, NewType
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -99,8 +99,12 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
     made: "Made | None" = None  # the job that made it; None for a user's words or notes
 
 
-Disclosed = NewType("Disclosed", Memory)
-"""A memory that its reader may see. Only ``core.disclosure`` makes one."""
+if TYPE_CHECKING:
+
+    class Disclosed(Memory, frozen=True, kw_only=True):
+        """A memory that its reader may see. Only ``core.disclosure`` makes one."""
+else:
+    Disclosed = Memory
 
 
 class Made(Struct, frozen=True, kw_only=True, omit_defaults=True):

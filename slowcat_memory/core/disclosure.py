@@ -10,6 +10,7 @@ its turns (``sources``), and the memories in ``derived_from``.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,7 +53,7 @@ def disclose(memory: Memory, reader: Reader) -> Disclosed | None:
     if not may_read(memory, reader):
         return None
     hides = memory.context and not reader.local
-    return Disclosed(replace(memory, context="") if hides else memory)
+    return cast(Disclosed, replace(memory, context="") if hides else memory)
 
 
 def disclose_all(memories: Iterable[Memory], reader: Reader) -> list[Disclosed]:

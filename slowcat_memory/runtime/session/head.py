@@ -42,7 +42,7 @@ class Heads:
         with self._store.snapshot() as snapshot:
             sessions = snapshot.sessions(scope)
             every = disclose_all(snapshot.memories(scope), reader)
-        icebreaker = self._icebreakers.for_session(scope, sessions, every)
+        icebreaker = self._icebreakers.for_session(scope, sessions, reader)
         ended = [session for session in sessions if session.ended is not None]
         last = max(ended, key=lambda session: session.last, default=None)
         moment = self._moment(scope, sessions, len(ended))

@@ -16,6 +16,7 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import Reader, disclose_found
 from slowcat_memory.core.memory import ICEBREAKER
 from slowcat_memory.core.proactive.policy import (
     ANY_HOUR,
@@ -162,15 +163,11 @@ class Icebreakers:
         return found
 
     def for_session(
-        self, scope: str, sessions: Sequence[Session], readable: Iterable[Disclosed]
+        self, scope: str, sessions: Sequence[Session], reader: Reader
     ) -> Disclosed | None:
         """Take the icebreaker of the next or present session; the same one at every call.
 
-        Args:
-            readable: The scope's memories that the session's LLM may see.
-
-        Returns:
-            None if none may be used. One that the LLM must not see is left in the queue.
+        None if none may be used. One that ``reader`` must not see is left in the queue.
         """
         now = self._clock()
         going = max((s.started for s in sessions if s.ended is None), default=None)
@@ -178,9 +175,10 @@ class Icebreakers:
         after = latest.id if latest else ""
         with self._lock:
             with self._store.snapshot() as snapshot:
-                stored = {one.id: one for one in _all(snapshot, scope)}
+                every = _all(snapshot, scope)
+                shown = (disclose_found(one, reader, snapshot.memory) for one in every)
+                known = {one.id: one for one in shown if one}
                 taken = _taken(snapshot, scope)
-            known = {one.id: one for one in readable if stored.get(one.id) == one}
             if taken and taken.after == after and (going or now) - taken.at <= HOLD:
                 return known.get(taken.memory)
             if going is not None or self._store.readonly:
