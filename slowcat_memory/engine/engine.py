@@ -25,6 +25,7 @@ from slowcat_memory.engine.search import (
     Graph,
     Search,
     SearchArguments,
+    hotwords,
     latest_session,
     read_graph,
     stats,
@@ -269,8 +270,8 @@ class MemoryEngine:
     ) -> Recollection:
         return self._search.search(text, scope, k, **how)
 
-    def hotwords(self, scope: str, n: int = 100) -> list[Hotword]:
-        return self.wiring.namespaces.get(scope).searcher.hotwords(n)
+    def hotwords(self, scope: str, n: int = 100, *, local: bool = False) -> list[Hotword]:
+        return hotwords(self.wiring, scope, n, local=local)
 
     def stats(self) -> dict[str, Any]:
         return stats(self.wiring)
