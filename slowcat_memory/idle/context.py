@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import Job, JobOptions, Upkeep
+from slowcat_memory.idle.prompt_gate import PromptGate
 from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
 from slowcat_memory.store import Snapshot, Store
 
@@ -114,7 +115,8 @@ class Context:
             self._options = job.Options()
         self.counting_llm: CountingLLM | None = None
         if deps.llm is not None:
-            self.counting_llm = CountingLLM(deps.llm, deps.jobs.get(job.name, JobOptions()))
+            gated = PromptGate(deps.llm, deps.store)
+            self.counting_llm = CountingLLM(gated, deps.jobs.get(job.name, JobOptions()))
 
     @property
     def llm(self) -> LLM | None:

@@ -117,7 +117,13 @@ def revised(
     text, _ = clean(new.text)
     if valid and valid[-1].text == text and owner_of(valid[-1]) == owner:
         facets = {**valid[-1].facets, **new.facets}
-        same = replace(valid[-1], sources=new.sources, made=new.made, facets=facets)
+        same = replace(
+            valid[-1],
+            sources=new.sources,
+            derived_from=new.derived_from,
+            made=new.made,
+            facets=facets,
+        )
         return () if same == valid[-1] else (same,)
     now = new.recorded_at or new.valid_from
     old = tuple(replace(m, retired_at=now) for m in valid)

@@ -35,6 +35,7 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     encode,
     may_see,
 )
+from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -120,6 +121,9 @@ class Facts(SessionExtractor):
             system=SYSTEM,
             user=fact_prompts.build_prompt(
                 seen, due, known, context.zone, context.options.turn_chars
+            ),
+            made_from=names_of(
+                seen[0].scope, (turn.id for turn in seen), (one.id for one in known)
             ),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
