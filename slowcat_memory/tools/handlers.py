@@ -6,7 +6,7 @@ sentence, so that it can call again.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
 
@@ -124,6 +124,9 @@ class Call(Struct, frozen=True):
         hidden: Memories that are the user's own messages in the LLM's context.
         local: The LLM runs on this machine.
         keeps: The conversation is on the record.
+        shown: Called, on the handler's thread, with the memories of an answer.
+        private: Whether the LLM could read local-only memories for this reply: what it asks to
+            remember is local-only then.
     """
 
     engine: Engine
@@ -134,6 +137,8 @@ class Call(Struct, frozen=True):
     hidden: frozenset[str]
     local: bool = False
     keeps: bool = True
+    shown: Callable[[Iterable[Memory]], object] = lambda memories: None
+    private: bool = False
 
 
 class ToolCalls:
@@ -184,7 +189,7 @@ class ToolCalls:
         text = _words(asked.text, "text")
         if len(text) > LONGEST:
             raise Unclear("That is too long. Keep one sentence at a time.")
-        kept = call.engine.remember(text, call.scope)
+        kept = call.engine.remember(text, call.scope, local_only=call.private)
         return {"kept": neutralise(kept.text)}
 
     def forget(self, call: Call, asked: ForgetWhat) -> dict[str, Any]:
@@ -269,8 +274,11 @@ class ToolCalls:
             for one in rows
             if one.subject in names and one.object in names
         ]
-        about = [line for one, line in told if shared(f"{line} {one.quote}", query, "")]
-        return [neutralise(line) for line in about[:MOST]]
+        about = [pair for pair in told if shared(f"{pair[1]} {pair[0].quote}", query, "")][:MOST]
+        with call.engine.snapshot() as snapshot:
+            stored = [snapshot.memory(call.scope, one.id) for one, _ in about]
+        call.shown(memory for memory in stored if memory)
+        return [neutralise(line) for _, line in about]
 
     def _facts(self, call: Call) -> list[Disclosed]:
         """Return the valid facts, notes and pinned memories that the LLM may see."""
@@ -297,6 +305,7 @@ class ToolCalls:
             if used > TOKENS:
                 break
             lines.append(line)
+        call.shown(memories[: len(lines)])
         return lines
 
     def _time(self, call: Call, text: str, name: str) -> tuple[datetime, datetime] | None:

@@ -128,8 +128,6 @@ def _log(
         done.sessions += 1
     for memory_id in ingest.pins(session, acks):
         engine.mark(scope, memory_id, pinned=True)
-    for memory_id in ingest.local_only(session, acks):
-        engine.mark(scope, memory_id, local_only=True)
     turns = max(0, len(acks) - 2)  # without the session's start and end
     done.turns += turns
     done.known_turns += len(session.utterances) - turns

@@ -121,6 +121,7 @@ def _turn(
         channel=said.channel,
         cut=said.cut,
         origin=said.origin,
+        local_only=said.local_only,
     )
 
 
@@ -144,10 +145,6 @@ def utc(at: datetime, zone: tzinfo) -> datetime:
 def pins(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
     """Return the ids of the memories pinned in the transcript; ``acks`` come from ``ingest``."""
     return _chunks({said.origin for said in session.utterances if said.pinned}, acks)
-
-
-def local_only(session: TranscriptSession, acks: Sequence[Ack]) -> list[str]:
-    return _chunks({said.origin for said in session.utterances if said.local_only}, acks)
 
 
 def _chunks(origins: set[str], acks: Sequence[Ack]) -> list[str]:
