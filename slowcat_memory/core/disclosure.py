@@ -126,15 +126,17 @@ def local_only_ids(memories: Sequence[Memory]) -> frozenset[str]:
 
 
 def corrected_marks(
-    memories: Iterable[Memory], elsewhere: Callable[[Origin], bool]
+    memories: Iterable[Memory], elsewhere: Callable[[Origin], bool | None]
 ) -> list[Memory]:
     """Return the memories whose mark differs from what follows from their origins, corrected.
 
-    A mark that a person set stays; an inherited one goes when no origin is local-only any more.
-    Takes time in proportion to the memories and their origins.
+    A mark that a person set stays; an inherited one goes when no origin is local-only any more, and
+    stays when an origin was deleted, whose mark nobody can change. Takes time in proportion to the
+    memories and their origins.
 
     Args:
-        elsewhere: Whether an origin that is not among the memories is local-only.
+        elsewhere: Whether an origin that is not among the memories is local-only; None if it does
+            not exist.
     """
     every = {_key(one): one for one in memories}
     made_from: defaultdict[Origin, list[Origin]] = defaultdict(list)
@@ -142,7 +144,10 @@ def corrected_marks(
         for origin in origins(one):
             made_from[origin].append(key)
     own = {key for key, one in every.items() if one.local_only and not one.local_inherited}
-    reached = own | {one for one in made_from if one not in every and elsewhere(one)}
+    others = {origin: elsewhere(origin) for origin in made_from if origin not in every}
+    deleted = (key for origin, mark in others.items() if mark is None for key in made_from[origin])
+    reached = own | {key for key in deleted if every[key].local_inherited}
+    reached |= {origin for origin, mark in others.items() if mark}
     waiting = [*reached]
     while waiting:
         fresh = [key for key in made_from[waiting.pop()] if key not in reached]

@@ -82,10 +82,15 @@ def _find(memory: Memory, scope: str, id: str, tx: Transaction) -> Memory | None
     return found
 
 
-def _is_local(scope: str, id: str, tx: Transaction) -> bool:
-    """Return whether a memory that ``spread`` did not read is local-only; it reads every chunk."""
-    found = tx.read(Memory, "memories", keys.scoped_key(scope, id)) if scope else None
-    return found is not None and found.local_only
+def _is_local(scope: str, id: str, tx: Transaction) -> bool | None:
+    """Return whether a memory that ``spread`` did not read is local-only, None if there is none.
+
+    It reads every chunk that has a row: a chunk without one (``scope`` is "") has no mark.
+    """
+    if not scope:
+        return False
+    found = tx.read(Memory, "memories", keys.scoped_key(scope, id))
+    return None if found is None else found.local_only
 
 
 def _stored(scope: str, id: str, tx: Transaction) -> Memory | None:
