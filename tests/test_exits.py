@@ -118,7 +118,7 @@ EXITS = {**ENGINE_EXITS, **SEARCHES, **TOOL_EXITS, **SPOKEN_EXITS}
 NO_EXIT = {
     *("append", "append_all", "prefetch", "pack", "note_recall", "prepare", "set_activity"),
     *("stats", "latest_session", "remember", "mark", "push_icebreaker", "carry_out", "undo"),
-    *("forget", "apply", "maintain", "think", "subscribe", "drain", "flush", "reader"),
+    *("forget", "apply", "maintain", "think", "subscribe", "drain", "flush"),
     *("embedding", "opened", "acquire", "release", "close"),
     *("snapshot", "why"),  # for the doors, which show them to the owner; see the last tests
 }

@@ -15,7 +15,6 @@ from typing import Any, Unpack
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.idle import IdleWork, job_parts
@@ -236,7 +235,7 @@ class MemoryEngine:
         self.turn_recall.note(turn, found, packed)
 
     def session_context(self, scope: str, *, local: bool = False) -> str:
-        return self.wiring.heads.write(scope, self.reader(scope, local=local))
+        return self.wiring.heads.write(scope, self.wiring.reader(scope, local=local))
 
     def prepare(self, scope: str) -> None:
         wiring = self.wiring
@@ -258,9 +257,6 @@ class MemoryEngine:
         change(name)
 
     # ------------------------------------------------------------------- reading
-
-    def reader(self, *scopes: str, local: bool = False) -> Reader:
-        return self.wiring.reader(*scopes, local=local)
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         return self.store.snapshot()

@@ -12,7 +12,6 @@ from typing import Any, Literal, Protocol, Unpack
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
-from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.engine.turns import RecallArguments
@@ -161,13 +160,6 @@ class Memory(Protocol):
             name: The activity, for example "kitchen/user speaks". A name that ends in "/" means all
                 names with that prefix, and is only valid with ``busy=False``.
             busy: Whether the activity is running.
-        """
-
-    def reader(self, *scopes: str, local: bool = False) -> Reader:
-        """Return who reads some namespaces, for ``core.disclosure``; nobody reads the guests'.
-
-        Args:
-            local: Whether the texts stay on this machine: the LLM that reads them runs here.
         """
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:

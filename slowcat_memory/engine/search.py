@@ -17,6 +17,7 @@ from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
 from slowcat_memory.records import Hotword, LedgerEntry, Memory, Session, Turn
+from slowcat_memory.runtime.conversation.audience import reader_of
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.time_travel import store_before
@@ -257,7 +258,7 @@ def read_graph(
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are excluded.
     """
-    reader = engine.reader(scope, local=local)
+    reader = reader_of(engine.config.people, scope, local=local)
     kinds = (
         (f"{ENTITY}/", f"{RELATION}/") if local else ("",)
     )  # what is local-only follows from all

@@ -10,7 +10,7 @@ from slowcat_memory.index.files.arrays import release_pages
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.runtime.commands.undo_log import UndoLog
-from slowcat_memory.runtime.conversation.audience import guest_scope
+from slowcat_memory.runtime.conversation.audience import guest_scope, reader_of
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache
@@ -77,13 +77,7 @@ class EngineWiring:
         self.undo_log = UndoLog(self.store, self.indexer.put, clock)
 
     def reader(self, *scopes: str, local: bool = False) -> Reader:
-        """Return who reads some namespaces; that of guests is not read by anybody.
-
-        Args:
-            local: Whether the texts stay on this machine.
-        """
-        known = (scope for scope in scopes if not self.namespaces.is_guests(scope))
-        return Reader(frozenset(known), local)
+        return reader_of(self.config.people, *scopes, local=local)
 
     def namespaces_of(self, store: Store) -> Namespaces:
         """Build the indexes of a store; each is loaded when first used."""

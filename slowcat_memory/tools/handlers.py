@@ -26,6 +26,7 @@ from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.engine import Memory as Engine
 from slowcat_memory.engine.search import read_graph
 from slowcat_memory.records import Disclosed, Forget, Hit, Memory
+from slowcat_memory.runtime.conversation.audience import reader_of
 
 Date = Annotated[str, Meta(description="A date like 2024-05-31, or words like 'last week'.")]
 
@@ -282,7 +283,7 @@ class ToolCalls:
 
     def _facts(self, call: Call) -> list[Disclosed]:
         """Return the valid facts, notes and pinned memories that the LLM may see."""
-        reader = call.engine.reader(call.scope, local=call.local)
+        reader = reader_of(call.engine.config.people, call.scope, local=call.local)
         with call.engine.snapshot() as snapshot:
             seen = disclose_all(snapshot.memories(call.scope), reader)
         return [m for m in seen if is_listed(m) and believed(m, call.now)]

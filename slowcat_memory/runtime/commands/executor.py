@@ -109,7 +109,7 @@ class CommandMemory(Protocol):
         """Return the ledger row of a user turn, by its log id, and its memories."""
 
     def reader(self, *scopes: str, local: bool = False) -> Reader:
-        """Return who is answered: see ``Memory.reader``."""
+        """Return who is answered: see ``audience.reader_of``."""
 
 
 KeepLocal = Callable[[str, str], object]
@@ -363,13 +363,15 @@ class CommandExecutor:
         with self._engine.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, context)
             said = [t for id_ in turns if (t := snapshot.turn(id_)) and not t.aside]
-        kept = memories or [chunk_id(turn.id) for turn in said]
-        for memory in kept:
+        # What was made from the turns follows them; what a command made is marked itself.
+        for memory in [chunk_id(turn.id) for turn in said] or memories:
             self._keep_local(scope, memory)
         outcome = self._outcome(command, "local" if turns else "local_nothing", done=bool(turns))
         if context.llm == "local":
             return outcome
-        return replace(outcome, turns=turns, memories=tuple(kept))  # so that it is not sent again
+        return replace(
+            outcome, turns=turns, memories=tuple(memories)
+        )  # so that it is not sent again
 
 
 def _forgotten_before(snapshot: Snapshot, turns: tuple[int, ...]) -> CommandEntry | None:
