@@ -33,8 +33,8 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
     cut: int = 0  # characters removed at the end because it was too long
     aside: bool = False  # a voice command or its answer: logged, never recalled
     origin: str = ""  # its id in the transcript that it was imported from, else ""
-    local_only: bool = False  # logged as local-only; the mark of its chunk may have changed since
-    # (scope, id) of the local-only memories that the LLM could read when it said this
+    local_only: bool = False  # when it was logged; the mark of its chunk may have changed since
+    # (scope, id) of local-only memories that the LLM could read when it said this
     derived_from: tuple[tuple[str, str], ...] = ()
 
 
@@ -93,8 +93,7 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
     role: Role = "user"  # the speaker's role, for chunks; "user" otherwise
     local_only: bool = False  # never sent to an LLM on another machine
     local_inherited: bool = False  # local-only because of its origins, not marked by a person
-    # (scope, id) of the memories that it was made from, besides its turns (see ``core.disclosure``)
-    derived_from: tuple[tuple[str, str], ...] = ()
+    derived_from: tuple[tuple[str, str], ...] = ()  # (scope, id) of its origins besides its turns
     facets: dict[str, str] = {}  # by name: "quote", "confidence", …
     made: "Made | None" = None  # the job that made it; None for a user's words or notes
 
@@ -242,8 +241,7 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     memories: tuple[Memory, ...] = ()  # to store; each replaces that of the same scope and id
     # (scope, id) of memories to delete. Not for forgetting: see ``Forget``
     drop: tuple[tuple[str, str], ...] = ()
-    # (scope, id, local-only) of memories, chunks included, that a person marks as local-only, or no longer.
-    # Nothing else removes such a mark; what was made from them follows in the same transaction
+    # (scope, id, local-only): a person's marks, which nothing else removes; derived ones follow
     marks: tuple[tuple[str, str, bool], ...] = ()
     contexts: tuple[Context, ...] = ()  # to store; an empty text deletes it
     keys: tuple[Key, ...] = ()  # to store, by id

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core import disclosure
+from slowcat_memory.core.blocks.block import block, revised
 from slowcat_memory.core.disclosure import (
     Reader,
     corrected_marks,
@@ -18,6 +19,7 @@ from slowcat_memory.core.disclosure import (
     local_only_ids,
     origins,
 )
+from slowcat_memory.core.facts.merging import Pair, merge
 from slowcat_memory.records import Memory
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -167,3 +169,27 @@ def test_disclosure_lists_facts_notes_and_what_is_pinned(
     kind: str, pinned: bool, listed: bool
 ) -> None:
     assert is_listed(memory("x/1", kind=kind, pinned=pinned)) is listed
+
+
+# ------------------------------------------------------------------- what replaces a memory
+
+
+def test_disclosure_a_new_version_of_a_block_kept_here_is_kept_here() -> None:
+    def written(text: str) -> Memory:
+        return block("human", text, scope="anna", speaker="Anna", now=NOON)
+
+    (first,) = revised((), written("one"), owner="agent", limit=99)
+    kept = replace(first, local_only=True)
+    *_, second = revised((kept,), written("two"), owner="agent", limit=99)
+    assert second.text == "two" and second.local_only
+    inherited = replace(kept, local_inherited=True)
+    *_, second = revised((inherited,), written("two"), owner="agent", limit=99)
+    assert not second.local_only, "that comes with its origins"
+
+
+def test_disclosure_a_fact_that_stands_for_one_kept_here_is_kept_here() -> None:
+    older = memory("fact/1", 1, kind="fact/person")
+    newer = memory("fact/2", 2, kind="fact/person", local_only=True)
+    kept, gone = merge(Pair(older, newer), "same", NOON)
+    assert (kept.id, gone.id) == ("fact/1", "fact/2")
+    assert is_derived_local(kept, find(gone))

@@ -136,16 +136,20 @@ class Pipeline:
             encoded = None  # a zero vector has no direction: use words
         turned = self._turned(searcher, encoded, query.dialogue, embed)
         search = _Search(namespace, searcher, query, parsed, lexical, encoded, turned)
-        exclude = self._excluded(namespace, query)
+        withheld = self._withheld(namespace, query)
 
-        found = _propose(search, exclude)
+        found = _propose(search, query.exclude | withheld)
         watch.lap("dense")
         trace = self._score(search, found, watch)
         evidence = _evidence(search, trace)
         asks = query.need is not None and query.need.asks_at_all
-        if exclude and asks and answer_probability(evidence) < self._options.recall.unknown_below:
+        if (
+            query.exclude
+            and asks
+            and answer_probability(evidence) < self._options.recall.unknown_below
+        ):
             # The answer may be in the LLM's context already, and be excluded for that.
-            every = self._score(search, _propose(search, frozenset()), _Stopwatch())
+            every = self._score(search, _propose(search, withheld), _Stopwatch())
             evidence = max(evidence, _evidence(search, every), key=answer_probability)
             watch.lap("doubt")
         trace = trace.ordered(self._floor(query))
@@ -184,7 +188,8 @@ class Pipeline:
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
         search = _Search(namespace, searcher, query, parsed, lexical)
-        scored = self._score(search, _propose(search, self._excluded(namespace, query)), watch)
+        exclude = query.exclude | self._withheld(namespace, query)
+        scored = self._score(search, _propose(search, exclude), watch)
         at_hand = self._choose(search, scored.ordered(self._floor(query)), namespace.recent)
         watch.lap("fetch")
         progress.settled = Recollection(
@@ -224,12 +229,12 @@ class Pipeline:
     def _floor(self, query: Query) -> float:
         return self._options.recall.floor if query.floor is None else query.floor
 
-    def _excluded(self, namespace: Namespace, query: Query) -> frozenset[str]:
-        """Return the ids to exclude: those of the query, and local-only ones for a remote LLM."""
+    def _withheld(self, namespace: Namespace, query: Query) -> frozenset[str]:
+        """Return the ids of local-only memories for a remote LLM: they do not even answer."""
         local_only = frozenset() if query.local else namespace.local_only()
         if local_only:
             self._metrics.count("local_only_withheld")
-        return query.exclude | local_only
+        return local_only
 
     # ------------------------------------------------------------------- embed
 
