@@ -19,6 +19,7 @@
         ├── EndpointRefusedError it is not on this machine, and that is not allowed
         ├── EndpointError        it failed, timed out, or its answer is malformed
         ├── BadAnswerError       an LLM answered, and its answer cannot be used
+        │   └── PromptRefusedError  it was not asked: the prompt must stay on this machine
         └── PromptTooLongError   the prompt exceeds the LLM's context: split it
 
 Each carries a ``hint``: what to do next. None of them reaches the pipeline's frames.
@@ -113,6 +114,10 @@ class EndpointError(ProviderError):
 
 class BadAnswerError(ProviderError):
     """An LLM's answer is unusable: cut off, not JSON, or not what was asked for."""
+
+
+class PromptRefusedError(BadAnswerError):
+    """A prompt was not sent: it holds what must not reach an LLM on another machine."""
 
 
 class PromptTooLongError(ProviderError):

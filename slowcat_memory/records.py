@@ -5,7 +5,7 @@ surrogates), so it can be stored and sent. Times are aware, in UTC.
 """
 
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -34,6 +34,9 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
     aside: bool = False  # a voice command or its answer: logged, never recalled
     origin: str = ""  # its id in the transcript that it was imported from, else ""
     doubted: bool = False  # the clock was doubted, so ``at`` may be wrong; order by ``id``
+    local_only: bool = False  # when it was logged; the mark of its chunk may have changed since
+    # (scope, id) of local-only memories that the LLM could read when it said this
+    derived_from: tuple[tuple[str, str], ...] = ()
 
 
 EdgeKind = Literal["start", "end", "resume"]
@@ -90,8 +93,18 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
     trust: str = "user"  # its source: "user" or "agent"
     role: Role = "user"  # the speaker's role, for chunks; "user" otherwise
     local_only: bool = False  # never sent to an LLM on another machine
+    local_inherited: bool = False  # local-only because of its origins, not marked by a person
+    derived_from: tuple[tuple[str, str], ...] = ()  # (scope, id) of its origins besides its turns
     facets: dict[str, str] = {}  # by name: "quote", "confidence", …
     made: "Made | None" = None  # the job that made it; None for a user's words or notes
+
+
+if TYPE_CHECKING:
+
+    class Disclosed(Memory, frozen=True, kw_only=True):
+        """A memory that its reader may see. Only ``core.disclosure`` makes one."""
+else:
+    Disclosed = Memory
 
 
 class Made(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -229,6 +242,8 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     memories: tuple[Memory, ...] = ()  # to store; each replaces that of the same scope and id
     # (scope, id) of memories to delete. Not for forgetting: see ``Forget``
     drop: tuple[tuple[str, str], ...] = ()
+    # (scope, id, local-only): a person's marks, which nothing else removes; derived ones follow
+    marks: tuple[tuple[str, str, bool], ...] = ()
     contexts: tuple[Context, ...] = ()  # to store; an empty text deletes it
     keys: tuple[Key, ...] = ()  # to store, by id
     drop_keys: tuple[tuple[str, str], ...] = ()  # (scope, id) of keys to delete, with their vectors
@@ -373,7 +388,7 @@ class Held(Struct, frozen=True, kw_only=True):
 class Hit(Struct, frozen=True, kw_only=True):
     """A memory that answers a query."""
 
-    memory: Memory
+    memory: Disclosed
     score: float  # 0 to about 1, comparable within one result only
     probability: float = 0.0  # that it answers the query, 0 to 1 (see ``core.ranking.calibration``)
     coverage: float = 0.0  # share of the query's word weight in it and its neighbours

@@ -82,14 +82,14 @@ def test_what_was_forgotten_stays_forgotten_when_its_file_grows(
 def test_marks_are_made_after_an_import_that_was_killed_before(
     engine: MemoryEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [{"text": "My PIN is 4711", "local_only": True}, {"text": "I like tea"}]
+    rows = [{"text": "My PIN is 4711", "pinned": True}, {"text": "I like tea"}]
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(engine, "mark", lambda *args, **how: (_ for _ in ()).throw(KeyboardInterrupt))
         imported(engine, tmp_path / "chat.jsonl", *rows)
     imported(engine, tmp_path / "chat.jsonl", *rows)
     with engine.snapshot() as snapshot:
         turns = [turn.id for turn in snapshot.turns("user")]
-        marks = [snapshot.read("user", f"chunk/{id}").local_only for id in turns]  # type: ignore[union-attr]
+        marks = [snapshot.read("user", f"chunk/{id}").pinned for id in turns]  # type: ignore[union-attr]
     assert marks == [True, False]
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from slowcat_memory.core import disclosure
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.idle.registry import BUILT_IN
-from slowcat_memory.idle.scheduler import results
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.asking_jobs import ASKING, ledger
@@ -104,8 +104,8 @@ def test_kept_here_what_was_made_before_somebody_said_so(mind: Mind) -> None:
 def test_kept_here_a_rule_that_is_left_out_is_seen(
     mind: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The negative control: without the loop's mark, what is made of such turns is open."""
-    monkeypatch.setattr(results, "mark_local_only", lambda memories, snapshot: tuple(memories))
+    """The negative control: where nothing is inherited, what is made of such turns is open."""
+    monkeypatch.setattr(disclosure, "origins", lambda memory: iter(()))
     talk(mind)
     mind.think(ScriptedLLM(parrot))
     assert open_ones(mind)

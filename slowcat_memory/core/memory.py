@@ -59,6 +59,9 @@ def chunk(turn: Turn) -> Memory:
         sources=(turn.id,),
         trust=turn.role if turn.role == "user" else "agent",
         role=turn.role,
+        local_only=turn.local_only,
+        local_inherited=bool(turn.derived_from),
+        derived_from=turn.derived_from,
     )
 
 

@@ -26,6 +26,7 @@ from slowcat_memory.engine.search import (
     Graph,
     Search,
     SearchArguments,
+    hotwords,
     latest_session,
     read_graph,
     stats,
@@ -272,9 +273,7 @@ class MemoryEngine:
         self.turn_recall.note(turn, found, packed)
 
     def session_context(self, scope: str, *, local: bool = False) -> str:
-        if self.wiring.namespaces.is_guests(scope):
-            return ""
-        return self.wiring.heads.write(scope, local=local)
+        return self.wiring.heads.write(scope, self.wiring.reader(scope, local=local))
 
     def prepare(self, scope: str) -> None:
         wiring = self.wiring
@@ -305,8 +304,8 @@ class MemoryEngine:
     ) -> Recollection:
         return self._search.search(text, scope, k, **how)
 
-    def hotwords(self, scope: str, n: int = 100) -> list[Hotword]:
-        return self.wiring.namespaces.get(scope).searcher.hotwords(n)
+    def hotwords(self, scope: str, n: int = 100, *, local: bool = False) -> list[Hotword]:
+        return hotwords(self.wiring, scope, n, local=local)
 
     def stats(self) -> dict[str, Any]:
         return stats(self.wiring)

@@ -177,8 +177,16 @@ class Memory(Protocol):
         ``how``: see ``SearchArguments``.
         """
 
-    def hotwords(self, scope: str, n: int = 100) -> list[Hotword]:
-        """Return a scope's names, and words frequent there and rare elsewhere, for an STT."""
+    def hotwords(self, scope: str, n: int = 100, *, local: bool = False) -> list[Hotword]:
+        """Return a scope's names, and words frequent there and rare elsewhere, for an STT.
+
+        Args:
+            local: Whether the STT runs on this machine; otherwise words that only local-only
+                memories hold are left out.
+
+        Returns:
+            None for the guests' scope.
+        """
 
     def stats(self) -> dict[str, Any]:
         """Return counts and sizes, as plain values.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.block import PROFILE, block, current, history, revised
-from slowcat_memory.core.memory import BLOCK, chunk_id, turn_of
+from slowcat_memory.core.memory import BLOCK
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.engine.search import why
 from slowcat_memory.engine.wiring import EngineWiring
@@ -16,7 +16,6 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.jobs.reflection.blocks import LABELS, task_of
 from slowcat_memory.records import LedgerEntry, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
-from slowcat_memory.store import Snapshot
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import memory
@@ -89,14 +88,17 @@ class Notes:
         Raises:
             ConfigError: Its scope is that of guests.
         """
-        if self._wiring.namespaces.is_guests(memory.scope):
-            raise ConfigError(
-                f"{memory.scope!r} is the guests' scope, of which nothing is remembered",
-                hint="Say whose memory it is, or name them in the speakers of your agent",
-            )
+        self._refuse_guests(memory.scope)
         self._wiring.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
         self._wiring.indexer.put(memory)
         return memory
+
+    def _refuse_guests(self, scope: str) -> None:
+        if self._wiring.namespaces.is_guests(scope):
+            raise ConfigError(
+                f"{scope!r} is the guests' scope, of which nothing is remembered",
+                hint="Say whose memory it is, or name them in the speakers of your agent",
+            )
 
     def pin(self, scope: str, memory_id: str, pinned: bool) -> Memory | None:
         """Pin or unpin a memory; None when there is no such memory."""
@@ -105,26 +107,15 @@ class Notes:
         return self.put(replace(memory, pinned=pinned)) if memory else None
 
     def keep_local(self, scope: str, memory_id: str, on: bool) -> Memory | None:
-        """Set whether a memory and what was derived from it are local-only.
+        """Set whether a memory, and with it what was made from it, is local-only.
 
-        A derived memory stays local-only while another of its source turns is.
+        A memory stays local-only while anything that it was made from is.
         """
+        self._refuse_guests(scope)
+        self._wiring.store.apply("person", WriteBatch(marks=((scope, memory_id, on),))).wait(None)
+        self._wiring.indexer.refresh_local_only()
         with self._wiring.store.snapshot() as snapshot:
-            memory = snapshot.read(scope, memory_id)
-            if memory is None:
-                return None
-            turn = turn_of(memory_id)
-            derived = tuple(
-                replace(one, local_only=on)
-                for one in (_derived_from(snapshot, scope, turn) if turn else ())
-                if one.local_only != on and (on or _has_no_other_reason(one, snapshot, memory))
-            )
-        kept = self.put(replace(memory, local_only=on))
-        if derived:
-            batch = WriteBatch(memories=derived)
-            self._wiring.store.apply("person", batch).wait(None)
-            self._wiring.indexer.take(batch)
-        return kept
+            return snapshot.read(scope, memory_id)
 
 
 class CommandMemory:
@@ -133,20 +124,11 @@ class CommandMemory:
     def __init__(self, wiring: EngineWiring, notes: Notes) -> None:
         self.store, self.undo_log = wiring.store, wiring.undo_log
         self.zone, self.clock = wiring.zone, wiring.clock
-        self.note = notes.note
+        self.note, self.reader = notes.note, wiring.reader
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
         with self.store.snapshot() as snapshot:
             return why(snapshot, turn)
-
-
-def _derived_from(snapshot: Snapshot, scope: str, turn: int) -> list[Memory]:
-    return [one for one in snapshot.memories(scope) if one.made and turn in one.sources]
-
-
-def _has_no_other_reason(one: Memory, snapshot: Snapshot, but: Memory) -> bool:
-    chunks = (snapshot.memory(one.scope, chunk_id(turn)) for turn in one.sources)
-    return not any(chunk and chunk.local_only and chunk.id != but.id for chunk in chunks)
 
 
 def edit_block(engine: "memory.Memory", scope: str, label: str, text: str) -> Memory | None:

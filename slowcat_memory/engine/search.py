@@ -1,6 +1,6 @@
 """Reads without a deadline: searches (also as of a moment), graph, ledger, counts. Blocks."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from slowcat_memory.core.disclosure import Reader, disclose, disclose_all, disclose_found
 from slowcat_memory.core.graph.portrait import EntityNames, Portrait, portrait
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
-from slowcat_memory.core.memory import ENTITY, RELATION, chunk_id
+from slowcat_memory.core.memory import ENTITY, RELATION, chunk, chunk_id, family, indexed_text
 from slowcat_memory.core.memory import believed as held_at
 from slowcat_memory.core.query.understand import DialogueTurn
+from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.engine.clock_judge import describe
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
-from slowcat_memory.records import LedgerEntry, Memory, Session, Turn
+from slowcat_memory.records import Hotword, LedgerEntry, Memory, Session, Turn
+from slowcat_memory.runtime.conversation.audience import reader_of
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.time_travel import store_before
@@ -72,6 +75,7 @@ def stats(wiring: EngineWiring) -> dict[str, Any]:
     }
 
 
+MOST_NAMES = 3000  # hotwords that are looked through
 FILTERED = 100  # hits to scan for those of the right time or speaker
 
 
@@ -166,17 +170,51 @@ class Search:
         if only.is_empty:
             return found
         hits = [hit for hit in found.hits if only.matches(hit.memory)]
+        reader = wiring.reader(scope, local=query.local)
         with wiring.store.snapshot() as snapshot:
             said = only.said(snapshot, scope) if len(hits) < k else ()
             read = (
-                memory
+                shown
                 for memory in chain(only.unindexed(snapshot, scope), said)
-                if (query.local or not memory.local_only)
-                and memory.id not in query.exclude
+                if memory.id not in query.exclude
                 and only.matches(memory)
+                and (shown := disclose_found(memory, reader, snapshot.memory))
             )
             more = scan.scan(read, found.words, wiring.tokenizer, k)
         return replace(found, hits=scan.merged(hits, more, k))
+
+
+def hotwords(wiring: EngineWiring, scope: str, n: int, *, local: bool) -> list[Hotword]:
+    """Return a scope's hotwords; without ``local``, only words of memories that may leave."""
+    if scope not in wiring.reader(scope).scopes:
+        return []
+    namespace = wiring.namespaces.get(scope)
+    hidden = frozenset[str]() if local else namespace.local_only()
+    if not hidden:
+        return namespace.searcher.hotwords(n)
+    found = namespace.searcher.hotwords(MOST_NAMES)
+    private = {word for one in namespace.fetch(list(hidden)).values() for word in _words_of(one)}
+    private &= {one.word.lower() for one in found}
+    with wiring.store.snapshot() as snapshot:
+        private -= _words_said(snapshot, scope, wiring.reader(scope), private)
+    return [one for one in found if one.word.lower() not in private][:n]
+
+
+def _words_said(snapshot: Snapshot, scope: str, reader: Reader, wanted: Set[str]) -> frozenset[str]:
+    """Return those of some words that occur in a memory that ``reader`` may see."""
+    turns = (turn for turn in snapshot.turns(scope) if not turn.aside)
+    chunks = (snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
+    seen = set[str]()
+    for memory in chain(disclose_all(snapshot.memories(scope), reader), chunks):
+        if shown := disclose(memory, reader):
+            seen |= _words_of(shown) & wanted
+    return frozenset(seen)
+
+
+def _words_of(memory: Memory) -> set[str]:
+    """Return the words that ``NameLexicon`` counts of a memory, in lower case."""
+    rare = rare_words(indexed_text(memory))
+    return {word.form.lower() for word in rare} | set(memory.speaker.lower().split())
 
 
 def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollection:
@@ -226,25 +264,26 @@ def read_graph(
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are excluded.
     """
+    reader = reader_of(engine.config.people, scope, local=local)
+    kinds = (
+        (f"{ENTITY}/", f"{RELATION}/") if local else ("",)
+    )  # what is local-only follows from all
     with engine.snapshot() as snapshot:
-        entities = snapshot.memories(scope, f"{ENTITY}/")
-        names = EntityNames(one for one in entities if local or not one.local_only)
-        every = [Relation.of(one) for one in snapshot.memories(scope, f"{RELATION}/")]
-        every = list(_without_hidden_turns(snapshot, scope, every, local))
-    found = believed(every, known) if true is None else as_of(every, true, known)
+        stored = chain.from_iterable(snapshot.memories(scope, kind) for kind in kinds)
+        every = disclose_all(stored, reader)
+        names = EntityNames(one for one in every if family(one.kind) == ENTITY)
+        related = [Relation.of(one) for one in every if family(one.kind) == RELATION]
+        related = list(_without_hidden_turns(snapshot, scope, related))
+    found = believed(related, known) if true is None else as_of(related, true, known)
     in_order = sorted(found, key=lambda one: (one.valid_from, one.recorded_at, one.id))
     return Graph(names, in_order, engine.clock())
 
 
 def _without_hidden_turns(
-    snapshot: Snapshot, scope: str, relations: Sequence[Relation], local: bool
+    snapshot: Snapshot, scope: str, relations: Sequence[Relation]
 ) -> Iterator[Relation]:
-    """Exclude relations with a source turn that is retired, or local-only when that counts."""
+    """Exclude relations with a source turn that is retired."""
     turns = {turn for one in relations for turn in one.sources}
     chunks = ((turn, snapshot.memory(scope, chunk_id(turn))) for turn in turns)
-    hidden = {
-        turn
-        for turn, one in chunks
-        if one is not None and (one.retired_at is not None or (one.local_only and not local))
-    }
+    hidden = {turn for turn, one in chunks if one is not None and one.retired_at is not None}
     return (one for one in relations if hidden.isdisjoint(one.sources))

@@ -2,13 +2,14 @@
 
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
+from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.clock_judge import ClockJudge
 from slowcat_memory.index.files.arrays import release_pages
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.runtime.commands.undo_log import UndoLog
-from slowcat_memory.runtime.conversation.audience import guest_scope
+from slowcat_memory.runtime.conversation.audience import guest_scope, reader_of
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache
@@ -83,6 +84,9 @@ class EngineWiring:
             config.memory.language,
         )
         self.undo_log = UndoLog(self.store, self.indexer.put, clock)
+
+    def reader(self, *scopes: str, local: bool = False) -> Reader:
+        return reader_of(self.config.people, *scopes, local=local)
 
     def namespaces_of(self, store: Store) -> Namespaces:
         """Build the indexes of a store; each is loaded when first used."""

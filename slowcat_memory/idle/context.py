@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import Job, JobOptions, OverBudgetError, Upkeep
+from slowcat_memory.idle.prompt_gate import PromptGate
 from slowcat_memory.idle.working_set import V, WorkingSet
 from slowcat_memory.providers import LLM, Answer, Embedded, Prompt, is_remote
 from slowcat_memory.store import Snapshot, Store
@@ -152,6 +153,7 @@ class GatedUpkeep:
         self.seal, self.seal_due, self.age = upkeep.seal, upkeep.seal_due, upkeep.age
         self.erase_due, self.embed_due = upkeep.erase_due, upkeep.embed_due
         self.expired, self.erase_expired = upkeep.expired, upkeep.erase_expired
+        self.clock_doubted = upkeep.clock_doubted
 
     def embed(self, scope: str, *, stop: Callable[[], bool]) -> None:
         """See ``Upkeep.embed``; ends between two slices when the budget forbids the model.
@@ -204,7 +206,8 @@ class Context:
         self.counting_llm: CountingLLM | None = None
         if deps.llm is not None and job.needs not in WITHOUT_LLM:
             job_options = deps.jobs.get(job.name, JobOptions())
-            self.counting_llm = CountingLLM(deps.llm, self._gate, job_options)
+            checked = PromptGate(deps.llm, deps.store)
+            self.counting_llm = CountingLLM(checked, self._gate, job_options)
 
     @property
     def llm(self) -> LLM | None:

@@ -86,6 +86,8 @@ class LiveConversation:
             hidden=deps.visible.said,
             local=deps.locality.local,
             keeps=not deps.off_record.off,
+            shown=self.log.shown,
+            private=self.log.is_private,
         )
 
     async def watch_silence(self) -> None:

@@ -1,6 +1,6 @@
 """Dependencies of one conversation: aggregators, LLM, engine, shared state."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from loguru import logger
@@ -17,7 +17,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import Memory
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.guard import Guard
-from slowcat_memory.processor.locality import Locality
+from slowcat_memory.processor.locality import Locality, llm_services
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord
 from slowcat_memory.runtime.injection import Visible
@@ -30,11 +30,13 @@ class Neighbours(Struct, frozen=True):
         user_aggregator: Collects what users say.
         assistant_aggregator: Knows which of the agent's words were really spoken.
         llm: The first LLM service behind the memory.
+        llms: All LLM services of the pipeline: they can read the same context.
     """
 
     user_aggregator: LLMUserAggregator | None = None
     assistant_aggregator: LLMAssistantAggregator | None = None
     llm: LLMService | None = None
+    llms: tuple[LLMService, ...] = ()
 
     @property
     def messages(self) -> list[Any]:
@@ -60,10 +62,15 @@ class ConversationDeps(Struct, frozen=True, kw_only=True):
     guard: Guard
 
 
-def find_neighbours(memory: FrameProcessor, pair: LLMContextAggregatorPair | None) -> Neighbours:
+def find_neighbours(
+    memory: FrameProcessor, pair: LLMContextAggregatorPair | None, pipeline: Any = None
+) -> Neighbours:
     """Search a flat pipeline around the memory, and warn if the aggregators are missing.
 
-    ``pair``: the aggregators, if the application passed them.
+    Args:
+        pair: The aggregators, if the application passed them.
+        pipeline: The outermost pipeline, None if it is not known: then only the LLMs next to the
+            memory are found.
     """
     users, assistants = (
         tuple(pair)
@@ -78,11 +85,15 @@ def find_neighbours(memory: FrameProcessor, pair: LLMContextAggregatorPair | Non
             f"{memory}: found no context aggregators next to me; pass them as "
             "aggregators=, or speakers and the agent's words may be missed"
         )
-    return Neighbours(users, assistants, _find(memory, LLMService, "next"))
+    around = [memory, *_along(memory, "previous"), *_along(memory, "next")]
+    llms = llm_services(pipeline, *around, users, assistants)
+    return Neighbours(users, assistants, _find(memory, LLMService, "next"), tuple(llms))
+
+
+def _along(processor: Any, way: str) -> Iterator[Any]:
+    while (processor := getattr(processor, way, None)) is not None:
+        yield processor
 
 
 def _find(processor: Any, kind: type, way: str) -> Any:
-    processor = getattr(processor, way)
-    while processor is not None and not isinstance(processor, kind):
-        processor = getattr(processor, way)
-    return processor
+    return next((one for one in _along(processor, way) if isinstance(one, kind)), None)

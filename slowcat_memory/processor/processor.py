@@ -104,7 +104,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             speakers: Scopes by STT speaker id, with ``[people] scopes = "each"``; any other
                 speaker is a guest.
             llm_is_local: Whether the LLM runs on this machine, for local-only memories; None to
-                use its client's base URL.
+                use the base URLs of the clients of all LLM services in the pipeline.
             add_instruction: Add the one line that explains the block to the system instruction.
             **overrides: ``path``, ``embedding_model``, ``hot_cache_size``, ``memory_token_budget``
                 and ``context_llm_endpoint`` override the configuration, see ``Overrides``; others
@@ -278,7 +278,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def setup(self, setup: FrameProcessorSetup) -> None:  # type: ignore[override]
         """Open the memory and find the aggregators; the agent does not wait for a store."""
         await super().setup(setup)
-        self._neighbours = find_neighbours(self, self._aggregators)
+        pipeline = getattr(setup.pipeline_worker, "pipeline", None)
+        self._neighbours = find_neighbours(self, self._aggregators, pipeline)
         self._dispatcher = FrameDispatcher(
             self._neighbours, self._messages, self._warming, self._guard
         )
@@ -302,7 +303,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         )
         for scope in self._audience.recallable:
             await asyncio.to_thread(engine.prepare, scope)
-        self._locality = await asyncio.to_thread(locate, self._neighbours.llm, self._llm_is_local)
+        self._locality = await asyncio.to_thread(locate, self._neighbours.llms, self._llm_is_local)
         self._locality.remind(engine.clock())
         deps = ConversationDeps(
             engine=engine,

@@ -192,6 +192,7 @@ class Turns:
         return self._deps.audience.readable(asking)
 
     def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
+        self._conversation.shown(hit.memory for hit in packed.hits)
         self._recall.place(message, found, packed)
         guard = self._deps.guard
         if turn:

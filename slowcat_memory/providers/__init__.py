@@ -18,6 +18,7 @@ from slowcat_memory.providers.embedding.base import (
     Encoded,
     QueryEmbedder,
     TokenEmbedder,
+    sends_texts_away,
     token_key_of,
 )
 from slowcat_memory.providers.embedding.factory import (
@@ -59,5 +60,6 @@ __all__ = [
     "open_document_embedder",
     "open_llm",
     "open_query_embedder",
+    "sends_texts_away",
     "token_key_of",
 ]

@@ -6,7 +6,7 @@ sentence, so that it can call again.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
 
@@ -15,16 +15,18 @@ import numpy as np
 from loguru import logger
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.disclosure import disclose_all, is_listed
 from slowcat_memory.core.extraction.evidence import shared
 from slowcat_memory.core.graph.portrait import predicate_in_words
-from slowcat_memory.core.memory import CHUNK, QUARANTINED, believed, chunk_id, turn_of
+from slowcat_memory.core.memory import FACT, NOTE, believed, chunk_id, family
 from slowcat_memory.core.ranking.calibration import best_of_top
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.engine import Memory as Engine
 from slowcat_memory.engine.search import read_graph
-from slowcat_memory.records import Forget, Hit, Memory
+from slowcat_memory.records import Disclosed, Forget, Hit, Memory
+from slowcat_memory.runtime.conversation.audience import reader_of
 
 Date = Annotated[str, Meta(description="A date like 2024-05-31, or words like 'last week'.")]
 
@@ -123,6 +125,9 @@ class Call(Struct, frozen=True):
         hidden: Memories that are the user's own messages in the LLM's context.
         local: The LLM runs on this machine.
         keeps: The conversation is on the record.
+        shown: Called, on the handler's thread, with the memories of an answer.
+        private: Whether the LLM could read local-only memories for this reply: what it asks to
+            remember is local-only then.
     """
 
     engine: Engine
@@ -133,6 +138,8 @@ class Call(Struct, frozen=True):
     hidden: frozenset[str]
     local: bool = False
     keeps: bool = True
+    shown: Callable[[Iterable[Memory]], object] = lambda memories: None
+    private: bool = False
 
 
 class ToolCalls:
@@ -183,7 +190,7 @@ class ToolCalls:
         text = _words(asked.text, "text")
         if len(text) > LONGEST:
             raise Unclear("That is too long. Keep one sentence at a time.")
-        kept = call.engine.remember(text, call.scope)
+        kept = call.engine.remember(text, call.scope, local_only=call.private)
         return {"kept": neutralise(kept.text)}
 
     def forget(self, call: Call, asked: ForgetWhat) -> dict[str, Any]:
@@ -268,16 +275,18 @@ class ToolCalls:
             for one in rows
             if one.subject in names and one.object in names
         ]
-        about = [line for one, line in told if shared(f"{line} {one.quote}", query, "")]
-        return [neutralise(line) for line in about[:MOST]]
-
-    def _facts(self, call: Call) -> list[Memory]:
+        about = [pair for pair in told if shared(f"{pair[1]} {pair[0].quote}", query, "")][:MOST]
         with call.engine.snapshot() as snapshot:
-            every = snapshot.memories(call.scope)
-            seen = (m for m in every if call.local or not m.local_only)
-            return [
-                m for m in seen if _types(m) and m.kind != QUARANTINED and believed(m, call.now)
-            ]
+            stored = [snapshot.memory(call.scope, one.id) for one, _ in about]
+        call.shown(memory for memory in stored if memory)
+        return [neutralise(line) for _, line in about]
+
+    def _facts(self, call: Call) -> list[Disclosed]:
+        """Return the valid facts, notes and pinned memories that the LLM may see."""
+        reader = reader_of(call.engine.config.people, call.scope, local=call.local)
+        with call.engine.snapshot() as snapshot:
+            seen = disclose_all(snapshot.memories(call.scope), reader)
+        return [m for m in seen if is_listed(m) and believed(m, call.now)]
 
     def _found(self, call: Call, hits: Sequence[Hit]) -> dict[str, Any]:
         if not hits:
@@ -287,7 +296,7 @@ class ToolCalls:
         doubt = {} if sure >= call.engine.config.recall.floor else {"note": UNSURE}
         return {"memories": lines, **doubt}
 
-    def _lines(self, call: Call, memories: Sequence[Memory]) -> list[str]:
+    def _lines(self, call: Call, memories: Sequence[Disclosed]) -> list[str]:
         limit, zone = call.engine.config.pack.memory_tokens, call.engine.zone
         lines: list[str] = []
         used = 0
@@ -297,6 +306,7 @@ class ToolCalls:
             if used > TOKENS:
                 break
             lines.append(line)
+        call.shown(memories[: len(lines)])
         return lines
 
     def _time(self, call: Call, text: str, name: str) -> tuple[datetime, datetime] | None:
@@ -333,7 +343,7 @@ def _chunks_about(call: Call, since: int) -> list[str]:
 
 
 def _types(memory: Memory) -> tuple[str, ...]:
-    """Return the types under which a memory is listed: none for an unpinned chunk."""
-    kind = memory.kind.partition("/")[2] or memory.kind
-    own = () if memory.kind == CHUNK or turn_of(memory.id) else (kind,)
-    return (*own, PINNED) if memory.pinned else own
+    """Return the types under which a listed memory appears: that of a fact or note, and "pinned"."""
+    own = (memory.kind.partition("/")[2] or memory.kind,)
+    types = own if family(memory.kind) in (FACT, NOTE) else ()
+    return (*types, PINNED) if memory.pinned else types

@@ -36,7 +36,7 @@ def ingest(
     """
     with engine.snapshot() as snapshot:
         match = session_match.find(snapshot, scope, session, again=again)
-    marks = any(said.pinned or said.local_only for said in session.utterances)
+    marks = any(said.pinned for said in session.utterances)
     events = list(_events(engine, scope, session, match, zone or engine.zone))
     acks: list[Ack] = []
     if events:
@@ -54,7 +54,7 @@ def _mark(
     match: session_match.Match,
     turns: list[int],
 ) -> None:
-    """Pin and keep local what the transcript says; a kill before the end has it done again.
+    """Pin what the transcript says; a kill before the end has it done again.
 
     ``turns`` are the log ids of the new ones.
     """
@@ -63,10 +63,8 @@ def _mark(
         with engine.snapshot() as snapshot:
             logged = session_match.in_log(snapshot, match, session) | logged
     for place, turn in logged.items():
-        said = session.utterances[place]
-        if said.local_only or said.pinned:
-            local, pinned = said.local_only or None, said.pinned or None
-            engine.mark(scope, chunk_id(turn), local_only=local, pinned=pinned)
+        if session.utterances[place].pinned:
+            engine.mark(scope, chunk_id(turn), pinned=True)
     cursor = session_match.done(match, session, marked=True)
     engine.apply(REASON, WriteBatch(cursor=cursor))
 
@@ -113,6 +111,7 @@ def _turn(
         cut=said.cut,
         doubted=said.doubted,
         origin=said.origin,
+        local_only=said.local_only,
     )
 
 

@@ -23,7 +23,7 @@ from slowcat_memory.store import Snapshot
 from slowcat_memory.transfer.transcript import TranscriptSession, Utterance
 
 ID_BYTES = 200  # longest id that is taken over from a file; table keys hold at most 511
-_UNMARKED = "unmarked "  # begins a cursor's note until pins and local-only marks are written
+_UNMARKED = "unmarked "  # begins a cursor's note until pins are written
 
 
 class Match(Struct, frozen=True, kw_only=True):

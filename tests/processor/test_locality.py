@@ -7,9 +7,24 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from loguru import logger
+from pipecat.pipeline.llm_switcher import LLMSwitcher
+from pipecat.pipeline.parallel_pipeline import ParallelPipeline
+from pipecat.pipeline.pipeline import Pipeline
+from pipecat.pipeline.service_switcher import ServiceSwitcher, ServiceSwitcherStrategyManual
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMAssistantAggregatorParams,
+    LLMContextAggregatorPair,
+)
+from pipecat.services.llm_service import LLMService
 from pipecat.services.openai.llm import OpenAILLMService
+from pipecat.utils.context.llm_context_summarization import (
+    LLMAutoContextSummarizationConfig,
+    LLMContextSummaryConfig,
+)
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.processor.deps import find_neighbours
 from slowcat_memory.processor.locality import Locality, locate
 from tests.support.memories import remember
 from tests.support.voice_pipeline import VoicePipeline, run
@@ -82,6 +97,110 @@ class Odd:
 def test_locality_what_cannot_be_read_is_elsewhere(service, host):
     found = locate(service)
     assert (found.local, found.host) == (False, host)
+
+
+class Lying:
+    class _client:
+        @property
+        def base_url(self):
+            raise RuntimeError("not connected yet")
+
+    _client = _client()
+
+
+def test_locality_a_url_that_cannot_be_read_is_elsewhere():
+    assert locate(Lying()).local is False
+
+
+HERE, THERE = "http://127.0.0.1:1234/v1", "http://192.0.2.7:1234/v1"
+
+
+@pytest.mark.parametrize(
+    ("urls", "local", "host"),
+    [
+        ((HERE, HERE), True, "127.0.0.1:1234"),
+        ((HERE, THERE), False, "192.0.2.7:1234"),
+        ((THERE, HERE), False, "192.0.2.7:1234"),
+        ((), False, ""),
+    ],
+)
+def test_locality_any_llm_on_another_machine_decides(urls, local, host):
+    found = locate([llm(url) for url in urls])
+    assert (found.local, found.host) == (local, host)
+    assert locate([llm(url) for url in urls], True).local
+
+
+class Quiet(LLMService):
+    """A third party's service that does not say where it sends the conversation."""
+
+
+class Wrapping(LLMService):
+    """A third party's service that passes the conversation to another one."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self._inner = inner
+
+
+async def neighbours(*after, aggregators=None, beside=()):
+    """Find the LLMs of a pipeline: memory and ``after``, parallel to ``beside``."""
+    memory = HybridContextualMemoryProcessor(path="unused")
+    branch = [memory, *after]
+    pipeline = Pipeline([ParallelPipeline(branch, list(beside))] if beside else branch)
+    return find_neighbours(memory, aggregators, pipeline)
+
+
+PIPELINES = {
+    "one here": (lambda: [llm(HERE)], True),
+    "one there": (lambda: [llm(THERE)], False),
+    "none": (lambda: [], False),
+    "a third party's": (lambda: [Quiet()], False),
+    "a third party's, behind one here": (lambda: [llm(HERE), Quiet()], False),
+    "one that wraps one there": (lambda: [Wrapping(llm(THERE))], False),
+    "one that wraps one here": (lambda: [Wrapping(llm(HERE))], False),
+    "a switch between two here": (lambda: [LLMSwitcher([llm(HERE), llm(HERE)])], True),
+    "a switch that may go there": (lambda: [LLMSwitcher([llm(HERE), llm(THERE)])], False),
+    "a service switch": (
+        lambda: [ServiceSwitcher([llm(HERE), llm(THERE)], ServiceSwitcherStrategyManual)],
+        False,
+    ),
+    "two branches here": (lambda: [ParallelPipeline([llm(HERE)], [llm(HERE)])], True),
+    "one branch there": (lambda: [ParallelPipeline([llm(HERE)], [llm(THERE)])], False),
+    "nested": (lambda: [Pipeline([Pipeline([llm(HERE)]), llm(THERE)])], False),
+}
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_locality_of_all_llms_of_a_pipeline(name):
+    async def scenario():
+        make, local = PIPELINES[name]
+        found = await neighbours(*make())
+        assert locate(found.llms).local is local
+
+    run(scenario())
+
+
+def test_locality_an_llm_in_a_branch_beside_the_memory_counts():
+    """It reads the same context, into which the blocks are written."""
+
+    async def scenario():
+        assert locate((await neighbours(llm(HERE), beside=[llm(HERE)])).llms).local
+        assert not locate((await neighbours(llm(HERE), beside=[llm(THERE)])).llms).local
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(("url", "local"), [(HERE, True), (THERE, False)])
+def test_locality_an_llm_for_summaries_counts(url, local):
+    async def scenario():
+        summary = LLMContextSummaryConfig(llm=llm(url))
+        config = LLMAutoContextSummarizationConfig(summary_config=summary)
+        params = LLMAssistantAggregatorParams(auto_context_summarization_config=config)
+        pair = LLMContextAggregatorPair(LLMContext(), assistant_params=params)
+        found = await neighbours(llm(HERE), aggregators=pair)
+        assert locate(found.llms).local is local
+
+    run(scenario())
 
 
 @pytest.mark.parametrize("name", PROXIES[::2])

@@ -30,6 +30,10 @@ def hotwords(
         Format,
         typer.Option(help="One word a line; JSON with weights; or a prompt for Whisper."),
     ] = Format.plain,
+    local: Annotated[
+        bool,
+        typer.Option(help="Include words of local-only memories: the STT runs on this machine."),
+    ] = False,
     scope: Scope = None,
 ) -> None:
     """List the names in a memory, and the rare words it uses often.
@@ -42,7 +46,7 @@ def hotwords(
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=True, words_only=True) as engine:
-        found = engine.hotwords(where, n)
+        found = engine.hotwords(where, n, local=local)
         if not found and format is not Format.json:
             return warn(_why_none(engine, where))
     if format is Format.json:

@@ -121,6 +121,7 @@ WORDS = {
     "room": "no room in the block",
     "over": "was no longer true",
     "gone": "forgotten since",
+    "local": "not for this reader",
 }
 WIDTH = 20  # of the verdict columns, so that 80 columns leave room for the memory
 STAGES = {

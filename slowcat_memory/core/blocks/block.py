@@ -117,12 +117,21 @@ def revised(
     text, _ = clean(new.text)
     if valid and valid[-1].text == text and owner_of(valid[-1]) == owner:
         facets = {**valid[-1].facets, **new.facets}
-        same = replace(valid[-1], sources=new.sources, made=new.made, facets=facets)
+        same = replace(
+            valid[-1],
+            sources=new.sources,
+            derived_from=new.derived_from,
+            made=new.made,
+            facets=facets,
+        )
         return () if same == valid[-1] else (same,)
     now = new.recorded_at or new.valid_from
     old = tuple(replace(m, retired_at=now) for m in valid)
     if not text:
         return old
+    # A person's mark is one of the block, not of a version. An inherited one comes with its origins.
+    kept_here = any(m.local_only and not m.local_inherited for m in valid)
+    new = replace(new, local_only=new.local_only or kept_here)
     version = max(map(version_of, known), default=0) + 1
     parts = "\0".join((new.scope, new.kind, str(version), text))
     digest = hashlib.blake2b(parts.encode(), digest_size=6).hexdigest()

@@ -88,7 +88,10 @@ def relationship(
         sources = turns or tuple(i for s, _ in latest if s.summary for i in s.summary.sources)
         text = _tones(latest, len(steps) > 1, zone, language)
         at = steps[-1][0].at
-        lines.append(SourcedLine(text=text, at=at, sources=sources, weight=TONE_WEIGHT))
+        summaries = tuple(session.summary.id for session, _ in latest if session.summary)
+        lines.append(
+            SourcedLine(text=text, at=at, sources=sources, weight=TONE_WEIGHT, also=summaries)
+        )
     for place, session in enumerate(sessions):
         said = session.summary.facets.get("relationship", "") if session.summary else ""
         if said and session.summary and harmless(said):
@@ -99,6 +102,7 @@ def relationship(
                     text=text,
                     at=session.at,
                     sources=session.summary.sources,
+                    of=session.summary.id,
                     weight=place / len(sessions),
                 )
             )
@@ -158,7 +162,8 @@ def background(
         last = summaries[-1]
         recent = shorten_to_chars(neutralise(last.text), RECENT_CHARS)
         text = language.blocks.recent.format(text=recent)
-        lines.append(SourcedLine(text=text, at=last.valid_from, sources=last.sources, weight=3.0))
+        at, sources = last.valid_from, last.sources
+        lines.append(SourcedLine(text=text, at=at, sources=sources, weight=3.0, of=last.id))
     since = now - timedelta(hours=topics_h)
     fresh = [one for one in summaries if one.valid_from >= since]
     topics = dict.fromkeys(
@@ -170,14 +175,17 @@ def background(
     if topics:
         sources = tuple(turn for one in fresh for turn in one.sources)
         text = language.blocks.topics.format(topics=", ".join(topics))
-        lines.append(SourcedLine(text=text, at=now, sources=sources, weight=2.0))
+        ids = tuple(one.id for one in fresh)
+        lines.append(SourcedLine(text=text, at=now, sources=sources, weight=2.0, also=ids))
     facts = [m for m in every if m.kind in (THREAD, EVENT) and harmless(m.text)]
     open_ = [m for m in valid_of_kind(facts, "fact") if m.kind == THREAD or _is_near(m, now)]
     for memory in open_[-threads:] if threads else []:
         when = memory.facets.get("date") or full_date(memory.valid_from, zone, language.dates)
         text = f"- {neutralise(memory.text).rstrip('.')} ({when})"
         lines.append(
-            SourcedLine(text=text, at=memory.valid_from, sources=memory.sources, weight=1.0)
+            SourcedLine(
+                text=text, at=memory.valid_from, sources=memory.sources, weight=1.0, of=memory.id
+            )
         )
     return lines
 

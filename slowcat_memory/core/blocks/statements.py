@@ -24,6 +24,7 @@ class SourcedLine(Struct, frozen=True, kw_only=True):
         sources: Log ids of the turns that state it.
         weight: Lines of less weight are dropped first when room is short.
         of: Id of the memory that states it, "" for a turn's own words.
+        also: Ids of further memories that it was made from.
     """
 
     text: str
@@ -31,6 +32,7 @@ class SourcedLine(Struct, frozen=True, kw_only=True):
     sources: tuple[int, ...] = ()
     weight: float = 0.5
     of: str = ""
+    also: tuple[str, ...] = ()
 
 
 def valid_of_kind(memories: Iterable[Memory], kind: str) -> list[Memory]:
@@ -92,6 +94,11 @@ def fit(lines: Sequence[SourcedLine], chars: int) -> list[SourcedLine]:
 def sources_of(lines: Iterable[SourcedLine]) -> tuple[int, ...]:
     """Return the distinct log ids of all sources, in order."""
     return tuple(sorted({turn for one in lines for turn in one.sources}))
+
+
+def memories_of(lines: Iterable[SourcedLine]) -> tuple[str, ...]:
+    """Return the distinct ids of the memories that lines were made from, in order."""
+    return tuple(dict.fromkeys(id for one in lines for id in (one.of, *one.also) if id))
 
 
 def record(lines: Sequence[SourcedLine], zone: tzinfo) -> str:

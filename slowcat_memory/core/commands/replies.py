@@ -7,7 +7,7 @@ from slowcat_memory.core.language import Language
 from slowcat_memory.core.render.memory_block import shorten
 from slowcat_memory.core.render.speech import spoken_day
 from slowcat_memory.core.text.normalize import neutralise
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Disclosed
 
 QUOTE_TOKENS = 30  # of a memory read aloud: some twenty words, ten seconds
 
@@ -45,7 +45,9 @@ def day(language: Language, at: datetime, now: datetime, zone: tzinfo) -> str:
     return language.dates.on.format(spoken_day(then.date(), language.dates)) + year
 
 
-def describe_known(language: Language, memories: Sequence[Memory], limit: int, total: int) -> str:
+def describe_known(
+    language: Language, memories: Sequence[Disclosed], limit: int, total: int
+) -> str:
     """Return a sentence about a user's memories; the most important come first."""
     items = "; ".join(f"“{quote(memory.text)}”" for memory in memories[:limit])
     if not items:
@@ -57,7 +59,7 @@ def describe_known(language: Language, memories: Sequence[Memory], limit: int, t
 
 
 def describe_sources(
-    language: Language, memories: Sequence[Memory], limit: int, now: datetime, zone: tzinfo
+    language: Language, memories: Sequence[Disclosed], limit: int, now: datetime, zone: tzinfo
 ) -> str:
     if not memories:
         return say(language, "why_nothing")

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.facts.fact import add_sources, supersede, type_of
@@ -205,6 +206,7 @@ def merge(pair: Pair, outcome: Outcome, now: datetime) -> tuple[Memory, Memory]:
     """Return the fact that stays, and the superseded one."""
     if outcome == "same":
         kept = add_sources(pair.older, pair.newer)
+        kept = replace(kept, derived_from=(*kept.derived_from, (pair.newer.scope, pair.newer.id)))
         return kept, supersede(pair.newer, pair.older, now, same=True)
     return pair.newer, supersede(pair.older, pair.newer, now)
 

@@ -6,13 +6,15 @@ An icebreaker is a memory: its importance is its priority, it may be used from `
 
 from collections.abc import Iterable
 from datetime import datetime, time, timedelta, tzinfo
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import ICEBREAKER, family
 from slowcat_memory.records import Memory
+
+M = TypeVar("M", bound=Memory)
 
 ANY_HOUR = f"{ICEBREAKER}/any-hour"  # kind that ignores the quiet hours
 USED, PASSED = "used", "passed over"  # outcomes of an icebreaker that a session has retired
@@ -38,7 +40,7 @@ class IcebreakerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     expire_days: Annotated[float, Meta(ge=0, le=3650)] = 14.0
 
 
-def waiting(memories: Iterable[Memory], now: datetime) -> list[Memory]:
+def waiting(memories: Iterable[M], now: datetime) -> list[M]:
     """Return icebreakers neither used, dropped nor expired, by importance, then expiry."""
     found = [
         memory
@@ -53,12 +55,12 @@ def expired(memory: Memory, now: datetime) -> bool:
 
 
 def choose(
-    memories: Iterable[Memory],
+    memories: Iterable[M],
     now: datetime,
     zone: tzinfo,
     last: datetime | None,
     options: IcebreakerOptions,
-) -> Memory | None:
+) -> M | None:
     """Choose a new session's icebreaker; ``last`` is the end of the last conversation."""
     if last is not None and now - last < timedelta(hours=options.min_absence_h):
         return None
@@ -67,7 +69,7 @@ def choose(
     return next(found, None)
 
 
-def due(memories: Iterable[Memory], now: datetime) -> list[Memory]:
+def due(memories: Iterable[M], now: datetime) -> list[M]:
     """Return the waiting icebreakers that may be used already, in the order of ``waiting``."""
     return [memory for memory in waiting(memories, now) if memory.valid_from <= now]
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.language import ENGLISH, Language, language_of
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until
 from slowcat_memory.core.text.normalize import content_words, estimate_tokens, neutralise
-from slowcat_memory.records import Hit, Memory
+from slowcat_memory.records import Disclosed, Hit
 
 OPEN, CLOSE = "<memories>", "</memories>"
 SAME_MATTER = 0.5  # share of the shorter memory's content words that both have
@@ -109,7 +109,7 @@ def pack(
 
 
 def memory_line(
-    memory: Memory,
+    memory: Disclosed,
     now: datetime,
     zone: tzinfo,
     limit: int,

@@ -14,7 +14,7 @@ from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.memory import BLOCK, FACT, NOTE, family, findable
 from slowcat_memory.core.render.speech import full_date, long_ago
 from slowcat_memory.core.text.normalize import neutralise
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Disclosed, Memory
 
 # Order of blocks by label; any other comes after them.
 BLOCKS = ("persona", "human", "relationship", "self_perception", "background_context")
@@ -54,9 +54,9 @@ class SessionStart(Struct, frozen=True, kw_only=True):
     moment: datetime
     talks: int = 0
     last: datetime | None = None
-    summary: Memory | None = None
-    memories: Sequence[Memory] = ()
-    icebreaker: Memory | None = None
+    summary: Disclosed | None = None
+    memories: Sequence[Disclosed] = ()
+    icebreaker: Disclosed | None = None
     user: str = "User"
 
 

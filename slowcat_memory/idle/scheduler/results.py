@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.disclosure import is_derived_local, with_mark
 from slowcat_memory.errors import PromptTooLongError, SlowcatError
 from slowcat_memory.idle.context import CountingLLM
 from slowcat_memory.idle.job import Job
@@ -100,21 +100,16 @@ def describe_error(error: BaseException) -> str:
 
 
 def mark_local_only(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Memory, ...]:
-    """Mark memories as local-only that were made from a local-only turn."""
-    known = dict[tuple[str, int], bool]()
+    """Mark memories that were made from a local-only one, for whatever indexes this batch.
 
-    def is_local(scope: str, turn: int) -> bool:
-        if (scope, turn) not in known:
-            chunk = snapshot.memory(scope, chunk_id(turn))
-            known[scope, turn] = chunk is not None and chunk.local_only
-        return known[scope, turn]
+    The store marks them as well, and last, when it writes them.
+    """
 
-    return tuple(
-        replace(one, local_only=True)
-        if not one.local_only and any(is_local(one.scope, turn) for turn in one.sources)
-        else one
-        for one in memories
-    )
+    def marked(one: Memory) -> Memory:
+        derived = not one.local_only and is_derived_local(one, snapshot.memory)
+        return with_mark(one, True, False) if derived else one
+
+    return tuple(map(marked, memories))
 
 
 def _split(job: Job, task: Task) -> tuple[Task, ...]:

@@ -18,6 +18,9 @@ Progress = Callable[[str], None]
 class Embedder(Protocol):
     """Turns texts into vectors.
 
+    One that sends texts to another machine has an attribute ``remote`` that is True; texts of
+    local-only memories are not passed to it.
+
     Attributes:
         name: The model's readable name.
         key: Identifies the vector space, for example "all-MiniLM-L6-v2@1a2b3c4d5e6f/384".
@@ -136,6 +139,11 @@ class TokenEmbedder(Embedder, Protocol):
             ProviderError: The model failed.
         """
         ...
+
+
+def sends_texts_away(embedder: object) -> bool:
+    """Return whether an embedder sends texts to another machine: its ``remote``, False without."""
+    return bool(getattr(embedder, "remote", False))
 
 
 def token_key_of(embedder: object) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import openai
 from msgspec import Struct
 
-from slowcat_memory.errors import ConfigError, EndpointError
+from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
 from slowcat_memory.providers.embedding import chunking
 from slowcat_memory.providers.embedding.base import EmbedderOptions
 from slowcat_memory.providers.llm.http import connect
@@ -53,6 +53,15 @@ class EndpointEmbedder:
         self.dim = 0
         self.dim = self._request(["word"]).shape[1]
         self.key = f"endpoint:{self.name}@{self._server}/{self.dim}"
+
+    @property
+    def remote(self) -> bool:
+        """True as well if the host name does not resolve."""
+        try:
+            check_loopback(self._options.endpoint_url)
+        except (EndpointRefusedError, EndpointError):
+            return True
+        return False
 
     def encode_query(self, text: str) -> np.ndarray:
         """Embed a query; see ``QueryEmbedder``.

@@ -21,10 +21,11 @@ from slowcat_memory.core.commands.replies import (
     quote,
     say,
 )
+from slowcat_memory.core.disclosure import Reader, disclose_found
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import CommandEntry, LedgerEntry, Memory
+from slowcat_memory.records import CommandEntry, Disclosed, LedgerEntry, Memory
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.undo_log import UNDOABLE, UndoLog, last_exchange
 from slowcat_memory.store import Snapshot, Store
@@ -78,8 +79,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
         rest: Words beside the command, for the LLM to answer.
         done: Whether anything was changed or answered; False if it was refused, or found nothing.
         entry: Id of the command's row, 0 when it changed nothing.
-        turns: Log ids of forgotten turns.
-        memories: Ids of memories that recall no longer finds.
+        turns: Log ids of turns that the LLM must no longer see: they are forgotten, or local-only.
+        memories: Ids of memories that it must no longer see.
     """
 
     kind: CommandKind
@@ -106,6 +107,9 @@ class CommandMemory(Protocol):
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
         """Return the ledger row of a user turn, by its log id, and its memories."""
+
+    def reader(self, *scopes: str, local: bool = False) -> Reader:
+        """Return who is answered: see ``audience.reader_of``."""
 
 
 KeepLocal = Callable[[str, str], object]
@@ -157,6 +161,12 @@ class CommandExecutor:
         self._engine.store.flush(self._options.wait_s)  # earlier turns must be readable
         return self._methods[command.kind](command, context)
 
+    def _reader(self, context: CommandContext) -> Reader:
+        """Return who hears an answer: the speaker, and the LLM, whose context it enters."""
+        scopes = filter(None, (context.scope, context.shared))
+        reader = self._engine.reader(*scopes, local=context.llm == "local")
+        return reader if context.scope in reader.scopes else Reader()
+
     def _outcome(
         self,
         command: Command,
@@ -187,7 +197,12 @@ class CommandExecutor:
         """Retire the wrong memory, and the agent's answer, which would be recalled too."""
         with self._engine.store.snapshot() as snapshot:
             old = targets.corrected(
-                snapshot, self._engine.why, context, command.argument, self._tokenize
+                snapshot,
+                self._engine.why,
+                context,
+                command.argument,
+                self._tokenize,
+                self._reader(context),
             )
             said = last_exchange(snapshot, context.scope, context.session, context.turn)
         name, text = "nothing_to_correct", command.argument
@@ -199,6 +214,8 @@ class CommandExecutor:
             sources = (*old.sources, context.turn)  # it quotes them: forgetting them must forget it
             wrong.append(old.id)
         note = self._engine.note(text, context.scope, speaker=context.speaker, sources=sources)
+        if old is not None:
+            note = replace(note, derived_from=((old.scope, old.id),))
         entry = self._engine.undo_log.add_memory("correct", note, context.turn, wrong)
         return self._outcome(command, name, entry=entry, text=quote(command.argument, 60))
 
@@ -305,7 +322,9 @@ class CommandExecutor:
 
     def _what_known(self, command: Command, context: CommandContext) -> Outcome:
         with self._engine.store.snapshot() as snapshot:
-            found = targets.known_about(snapshot, context.scope, self._language.commands.own)
+            found = targets.known_about(
+                snapshot, context.scope, self._language.commands.own, self._reader(context)
+            )
         said = describe_known(self._language, found, self._options.tell, len(found))
         return Outcome(kind=command.kind, said=said)
 
@@ -320,10 +339,14 @@ class CommandExecutor:
             }
         asked = targets.question(said)
         found = self._engine.why(asked.id) if asked else None
-        offered: list[Memory] = []
+        offered: list[Disclosed] = []
         if found:
             present = (found[1].get(offer.memory) for offer in found[0].offers)
-            offered = [m for m in present if m and (m.scope, m.id) not in hidden]
+            wanted = (m for m in present if m and (m.scope, m.id) not in hidden)
+            reader, store = self._reader(context), self._engine.store
+            with store.snapshot() as snapshot:
+                shown = [disclose_found(m, reader, snapshot.memory) for m in wanted]
+            offered = [m for m in shown if m]
         now, zone = self._engine.clock(), self._engine.zone
         text = describe_sources(self._language, offered, self._options.tell, now, zone)
         return Outcome(kind=command.kind, said=text)
@@ -340,9 +363,15 @@ class CommandExecutor:
         with self._engine.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, context)
             said = [t for id_ in turns if (t := snapshot.turn(id_)) and not t.aside]
-        for memory in memories or [chunk_id(turn.id) for turn in said]:
+        # What was made from the turns follows them; what a command made is marked itself.
+        for memory in [chunk_id(turn.id) for turn in said] or memories:
             self._keep_local(scope, memory)
-        return self._outcome(command, "local" if turns else "local_nothing", done=bool(turns))
+        outcome = self._outcome(command, "local" if turns else "local_nothing", done=bool(turns))
+        if context.llm == "local":
+            return outcome
+        return replace(
+            outcome, turns=turns, memories=tuple(memories)
+        )  # so that it is not sent again
 
 
 def _forgotten_before(snapshot: Snapshot, turns: tuple[int, ...]) -> CommandEntry | None:

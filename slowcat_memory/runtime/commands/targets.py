@@ -4,8 +4,15 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from slowcat_memory.core.memory import CHUNK, QUARANTINED, chunk, chunk_id
-from slowcat_memory.records import LedgerEntry, Memory, Turn
+from slowcat_memory.core.disclosure import (
+    Reader,
+    disclose,
+    disclose_all,
+    disclose_found,
+    is_listed,
+)
+from slowcat_memory.core.memory import chunk, chunk_id
+from slowcat_memory.records import Disclosed, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
 
@@ -65,9 +72,9 @@ def mentioning(
 
 
 def corrected(
-    snapshot: Snapshot, why: Why, place: Place, right: str, tokenize: Tokenize
-) -> Memory | None:
-    """Return the memory that a correction refers to, if any.
+    snapshot: Snapshot, why: Why, place: Place, right: str, tokenize: Tokenize, reader: Reader
+) -> Disclosed | None:
+    """Return the memory that a correction refers to, if any; one that the user may be told.
 
     Of the memories injected for the last answer, the one that shares most words with the answer and
     the correction; else the user's last statement. ``why`` is ``Memory.why``.
@@ -80,33 +87,39 @@ def corrected(
     stems = set(tokenize(" ".join([right, *answers])))
     offered = why(asked.id)
     memories = [offered[1].get(offer.memory) for offer in offered[0].offers] if offered else []
-    current = [m for m in memories if m and not m.retired_at and m.scope == place.scope]
+    shown = [disclose_found(m, reader, snapshot.memory) for m in memories if m]
+    current = [m for m in shown if m and not m.retired_at and m.scope == place.scope]
     if current:
         return max(current, key=lambda memory: len(stems.intersection(tokenize(memory.text))))
     if asked.text.rstrip().endswith("?"):
         return None
-    return snapshot.read(place.scope, chunk_id(asked.id))
+    found = snapshot.read(place.scope, chunk_id(asked.id))
+    return disclose_found(found, reader, snapshot.memory) if found else None
 
 
-def known_about(snapshot: Snapshot, scope: str, own: str) -> list[Memory]:
+def known_about(snapshot: Snapshot, scope: str, own: str, reader: Reader) -> list[Disclosed]:
     """Return what is known about a user, whose words for themselves match the pattern ``own``.
 
-    Pinned memories first, then notes, facts, other derived ones, then the user's recent statements
-    about themselves; within each the latest first.
+    Pinned memories first, then notes, facts, then the user's recent statements about themselves;
+    within each the latest first. Nothing that ``reader`` must not see: the answer enters the LLM's
+    context.
     """
-    kept = [memory for memory in snapshot.memories(scope) if memory.kind != QUARANTINED]
-    retired = {memory.id for memory in kept if memory.retired_at}
-    current = [m for m in kept if m.id not in retired and (m.pinned or m.kind != CHUNK)]
+    if scope not in reader.scopes:
+        return []
+    stored = list(snapshot.memories(scope))
+    rows = {memory.id: memory for memory in stored}
+    current = [m for m in disclose_all(stored, reader) if not m.retired_at and is_listed(m)]
     derived = sorted(current, key=_order)
     refers = re.compile(rf"\b(?:{own})\b", re.IGNORECASE)
     after = max(0, snapshot.last_id() - LATELY)
-    said = [
-        chunk(turn)
+    turns = [
+        turn
         for turn in snapshot.turns(scope, after=after)
         if turn.role == "user" and not turn.aside and _is_statement(turn.text, refers)
     ]
-    passed = retired | {memory.id for memory in derived}
-    return [*derived, *(memory for memory in reversed(said) if memory.id not in passed)]
+    chunks = (rows.get(chunk_id(turn.id)) or chunk(turn) for turn in reversed(turns))
+    said = (disclose(one, reader) for one in chunks if not one.retired_at and not one.pinned)
+    return [*derived, *(memory for memory in said if memory)]
 
 
 def _order(memory: Memory) -> tuple[bool, int, float]:

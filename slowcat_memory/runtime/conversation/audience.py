@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Forget
 from slowcat_memory.runtime.namespaces.registry import check_scope
@@ -41,6 +42,15 @@ class PeopleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 def guest_scope(options: PeopleOptions) -> str:
     return options.guest if options.scopes == "each" else ""
+
+
+def reader_of(options: PeopleOptions, *scopes: str, local: bool = False) -> Reader:
+    """Return who reads some namespaces, for ``core.disclosure``; that of guests is left out.
+
+    Args:
+        local: Whether the texts stay on this machine: the LLM that reads them runs here.
+    """
+    return Reader(frozenset(scopes) - {guest_scope(options)}, local)
 
 
 def expired(options: PeopleOptions, now: datetime) -> Forget:

@@ -10,16 +10,17 @@ passed to ``append``, which neither blocks nor waits.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.records import Channel, Event, Turn
+from slowcat_memory.records import Channel, Event, Memory, Turn
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionTracker
 from slowcat_memory.runtime.conversation.transcripts import Part, Transcripts, Voice, split
@@ -84,12 +85,14 @@ class Exchange(Struct):
         kept: It was said on the record.
         turns: Its logged turns, the latest by scope.
         tools: Names of the tools that the agent has called since.
+        private: (scope, id) of local-only memories that the LLM could read for the reply.
     """
 
     scopes: tuple[str, ...]
     kept: bool = True
     turns: dict[str, Turn] = {}
     tools: list[str] = []
+    private: list[tuple[str, str]] = []
 
 
 class Conversation:
@@ -226,6 +229,15 @@ class Conversation:
     def tool_called(self, name: str) -> None:
         self._exchange.tools.append(name)
 
+    def shown(self, memories: Iterable[Memory]) -> None:
+        """Note what the LLM can read for its reply: made from local-only memories, it is one."""
+        self._exchange.private += [(m.scope, m.id) for m in memories if m.local_only]
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the LLM could read local-only memories for the present reply."""
+        return bool(self._exchange.private)
+
     def agent_begins(self) -> None:
         """Bind the agent's reply to the present turn, whatever is said until it ends."""
         self._answering = self._present()
@@ -256,13 +268,14 @@ class Conversation:
                 cut=cut,
                 aside=asked.aside if asked else False,
             )
-            ack = log.append(events)
+            ack = log.append(_derived(events, answered.private))
         return (asked, ack) if ack else None
 
     def _present(self) -> Exchange:
         """Return a copy of the present exchange that shares its turns and tools."""
         now = self._exchange
-        return Exchange(now.scopes, now.kept and not self.off_record.off, now.turns, now.tools)
+        kept = now.kept and not self.off_record.off
+        return Exchange(now.scopes, kept, now.turns, now.tools, now.private)
 
     def disconnected(self, reason: str = "disconnect") -> None:
         """End every session because of a "disconnect" or "close"; they may be resumed."""
@@ -276,6 +289,14 @@ class Conversation:
         self.off_record.tick(now)
         for log in self._logs.values():
             log.append(log.tracker.tick(now))
+
+
+def _derived(events: Iterable[Event], private: Iterable[tuple[str, str]]) -> Iterator[Event]:
+    """Yield events with their turns marked as made from some local-only memories."""
+    origins = tuple(dict.fromkeys(private))
+    for event in events:
+        marked = bool(origins) and isinstance(event, Turn)
+        yield replace(event, local_only=True, derived_from=origins) if marked else event
 
 
 def _scopes(parts: Iterable[Part]) -> tuple[str, ...]:

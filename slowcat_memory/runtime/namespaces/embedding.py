@@ -22,6 +22,7 @@ from slowcat_memory.providers import (
     Encoded,
     QueryEmbedder,
     TokenEmbedder,
+    sends_texts_away,
     token_key_of,
 )
 from slowcat_memory.providers.breaker import CircuitBreaker
@@ -177,6 +178,7 @@ class _GivenDocuments:
 
     def __init__(self, embedder: QueryEmbedder) -> None:
         self.name, self.key, self.dim = embedder.name, embedder.key, embedder.dim
+        self.remote = sends_texts_away(embedder)
         self.token_key = token_key_of(embedder)
         self._embedder: Any = embedder
 

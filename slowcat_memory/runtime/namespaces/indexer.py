@@ -102,6 +102,15 @@ class Indexer:
         if unembedded := namespace.searcher.incomplete([*part.changed, *part.drops]):
             self.later(self._vectors.draft, scope, unembedded)
 
+    def refresh_local_only(self) -> None:
+        """Read again which memories are local-only, in the namespaces that are loaded. Blocks."""
+        self.release()
+        self.talk.submit(self._refresh_local_only).result()
+
+    def _refresh_local_only(self) -> None:
+        for namespace in self._namespaces:
+            namespace.refresh_local_only()
+
     def reload(self, scope: str) -> None:
         """Load a namespace again from the store, after all turns queued before. Blocks.
 

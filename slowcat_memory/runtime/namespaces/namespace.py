@@ -11,12 +11,13 @@ writer.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import local_only_ids
 from slowcat_memory.core.memory import READING, chunk, turn_of
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
@@ -71,6 +72,13 @@ class HotCache:
         held = self._held.get(memory_id)
         return held is not None and held[1] is not None and not held[1].done()
 
+    def pending_local_only(self) -> list[str]:
+        return [
+            id_
+            for id_, (memory, _) in self._held.items()
+            if memory.local_only and self.pending(id_)
+        ]
+
     def drop(self, memory_id: str) -> None:
         self._held.pop(memory_id, None)
 
@@ -85,13 +93,25 @@ class LocalOnlyIds:
     def all(self) -> frozenset[str]:
         """Return the ids. The first call reads all memories."""
         if self._ids is None:
-            with self._store.snapshot() as snapshot:
-                self._ids = frozenset(m.id for m in snapshot.memories(self._scope) if m.local_only)
+            self._ids = self._stored()
         return self._ids
+
+    def reload(self, pending: Iterable[str]) -> frozenset[str]:
+        """Read the ids again; return those that were added or removed.
+
+        ``pending`` are the ids of local-only turns that are not stored yet.
+        """
+        before = self._ids or frozenset()
+        self._ids = self._stored().union(pending)
+        return self._ids ^ before
 
     def mark(self, memory_id: str, *, local: bool) -> None:
         if self._ids is not None and local != (memory_id in self._ids):
             self._ids = self._ids ^ {memory_id}
+
+    def _stored(self) -> frozenset[str]:
+        with self._store.snapshot() as snapshot:
+            return local_only_ids(list(snapshot.memories(self._scope)))
 
 
 class Namespace:
@@ -155,11 +175,20 @@ class Namespace:
                     added = stored_document(snapshot, memory, self._reading, before)
             self._last_chunks.record(turn)
             self._hot.add(memory, ack)
+            self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
 
     def put_memory(self, memory: Memory) -> None:
         with self._lock, self._store.snapshot() as snapshot:
             self._index_stored(snapshot.in_context(memory), snapshot)
+
+    def refresh_local_only(self) -> None:
+        """Read again which memories are local-only, after a person marked some."""
+        with self._lock, self._store.snapshot() as snapshot:
+            for memory_id in self._local_only.reload(self._hot.pending_local_only()):
+                if memory := snapshot.read(self.scope, memory_id):
+                    self._hot.update(memory)
+            self.version += 1
 
     def refresh(self, memory_ids: Sequence[str]) -> None:
         """Read memories from the store again, with contexts, keys, and the vectors of both.

@@ -6,13 +6,13 @@ token vectors are made and stored together with the vector.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.memory import chunk, indexed_text
+from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import (
@@ -20,6 +20,7 @@ from slowcat_memory.providers import (
     Embedded,
     Embedder,
     TokenEmbedder,
+    sends_texts_away,
     token_key_of,
 )
 from slowcat_memory.records import Key, Memory, TokenVectors, Vector, WriteBatch
@@ -39,12 +40,14 @@ Stop = Callable[[], bool]
 class Passage(Struct, frozen=True):
     """A text to embed: a memory's line in its context, or an index key.
 
-    ``owner`` is the memory that a key points to, "" for a memory.
+    ``owner`` is the memory that a key points to, "" for a memory; ``sources`` are log ids of the
+    turns that a key was made from.
     """
 
     id: str
     text: str
     owner: str = ""
+    sources: tuple[int, ...] = ()
 
     @property
     def tokens(self) -> bool:
@@ -67,9 +70,13 @@ class DocumentVectors:
         self._embedding, self._namespaces, self._store = embedding, namespaces, store
 
     def encode(self, texts: Sequence[str]) -> Embedded:
-        """Embed texts with the query model. Blocks, 2 ms a text. Empty without a model."""
+        """Embed texts with the query model. Blocks, 2 ms a text. Empty without a model.
+
+        Empty also for a model on another machine: it is not known here whose texts these are.
+        ``draft`` and ``embed`` make such vectors, from the memories.
+        """
         embedder = self._embedding.embedder
-        if embedder is None:
+        if embedder is None or sends_texts_away(embedder):
             return Embedded(np.zeros((0, 0), np.float32), [])
         if self._token_key(embedder):
             return cast(TokenEmbedder, embedder).encode_tokens(texts)
@@ -83,6 +90,7 @@ class DocumentVectors:
             keys = [key for id_ in memory_ids for key in snapshot.keys(scope, id_)]
         every = [*self._passages(scope, memory_ids), *map(_passage_of_key, keys)]
         wanted = [one for one in every if not namespace.searcher.has_vector(one.id)]
+        wanted = self._sendable(scope, embedder, wanted)
         if wanted:
             self._store_vectors(
                 scope, namespace.space, self._embed_passages(embedder, wanted), draft=True
@@ -116,7 +124,7 @@ class DocumentVectors:
             return False
         try:
             same = opened.key == self._namespaces.get(scope).space.key
-            return same and bool(self._without_exact(scope, self._token_key(opened)))
+            return same and bool(self._without_exact(scope, opened))
         finally:
             opened.close()
 
@@ -160,7 +168,7 @@ class DocumentVectors:
                 f"documents would be embedded as {embedder.key}, not {space.key}",
                 hint="The model has changed; start again, and it is exported anew",
             )
-        missing = self._without_exact(scope, self._token_key(embedder))
+        missing = self._without_exact(scope, embedder)
         size = GENTLE if stop else EXACT
         for start in range(0, len(missing), size):
             if stop and stop():
@@ -194,8 +202,28 @@ class DocumentVectors:
                 made += map(EmbeddedPassage, part, embedder.encode(texts))
         return made
 
-    def _without_exact(self, scope: str, token_key: str) -> list[Passage]:
-        key = self._namespaces.get(scope).space.key
+    def _sendable(
+        self, scope: str, embedder: Embedder, passages: Sequence[Passage]
+    ) -> list[Passage]:
+        """Return the passages that may be passed to an embedder.
+
+        For one on another machine, passages of local-only memories are left out, and those whose
+        context or key was made from a local-only turn.
+        """
+        if not sends_texts_away(embedder):
+            return list(passages)
+        hidden = self._namespaces.get(scope).local_only()
+        with self._store.snapshot() as snapshot:
+
+            def origins(one: Passage) -> Iterator[str]:
+                context = snapshot.context(scope, one.owner or one.id)
+                yield from (one.id, one.owner)
+                yield from map(chunk_id, (*one.sources, *(context.sources if context else ())))
+
+            return [one for one in passages if hidden.isdisjoint(origins(one))]
+
+    def _without_exact(self, scope: str, embedder: Embedder) -> list[Passage]:
+        key, token_key = self._namespaces.get(scope).space.key, self._token_key(embedder)
         with self._store.snapshot() as snapshot:
             done = {vector.memory for vector in snapshot.vectors(key, scope) if not vector.draft}
             pointing = [_passage_of_key(one) for one in snapshot.keys(scope) if one.id not in done]
@@ -205,7 +233,8 @@ class DocumentVectors:
             chunks = (chunk(turn) for turn in snapshot.turns(scope) if not turn.aside)
             every = {memory.id: memory for memory in (*chunks, *notes)}
             lines = (snapshot.in_context(m) for id_, m in every.items() if id_ not in done)
-            return [*map(_passage_of, lines), *pointing]
+            found = [*map(_passage_of, lines), *pointing]
+        return self._sendable(scope, embedder, found)
 
     def _store_vectors(
         self, scope: str, space: Space, made: Sequence[EmbeddedPassage], *, draft: bool
@@ -251,4 +280,4 @@ def _passage_of(memory: Memory) -> Passage:
 
 
 def _passage_of_key(key: Key) -> Passage:
-    return Passage(key.id, key.text, key.memory)
+    return Passage(key.id, key.text, key.memory, key.sources)

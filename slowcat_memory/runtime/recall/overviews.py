@@ -8,11 +8,12 @@ summaries of its sessions are used.
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
+from slowcat_memory.core.disclosure import disclose_found
 from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
 from slowcat_memory.core.query.overview import asks_overview, names
 from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
-from slowcat_memory.records import Hit, Memory
+from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.store import Snapshot, Store
 
@@ -53,14 +54,16 @@ class Overviews:
 
     def _summaries(
         self, snapshot: Snapshot, scope: str, query: Query, past: Sequence[Interval]
-    ) -> Iterator[Memory]:
-        seen = set[str]()
+    ) -> Iterator[Disclosed]:
+        seen, reader = set[str](), query.reader
         for memory in self._candidates(snapshot, scope, query.now, past):
-            withheld = memory.local_only and not query.local
-            if memory.id in seen or memory.id in query.exclude or memory.retired_at or withheld:
+            if memory.id in seen or memory.id in query.exclude or memory.retired_at:
+                continue
+            shown = disclose_found(memory, reader, snapshot.memory)
+            if shown is None:
                 continue
             seen.add(memory.id)
-            yield memory
+            yield shown
             if len(seen) == MOST:
                 return
 

@@ -16,6 +16,7 @@ from datetime import tzinfo
 import numpy as np
 from msgspec import Struct
 
+from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import holds
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
 from slowcat_memory.core.ranking import fusion
@@ -25,7 +26,7 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.index import Candidates, Lexical, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
-from slowcat_memory.records import Hit, Memory
+from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.overviews import Overviews
@@ -79,7 +80,7 @@ class _Candidate(Struct, frozen=True):
     """A candidate for the result: its position in the trace, and its record."""
 
     position: int
-    memory: Memory
+    memory: Disclosed
 
 
 class Pipeline:
@@ -135,16 +136,20 @@ class Pipeline:
             encoded = None  # a zero vector has no direction: use words
         turned = self._turned(searcher, encoded, query.dialogue, embed)
         search = _Search(namespace, searcher, query, parsed, lexical, encoded, turned)
-        exclude = self._excluded(namespace, query)
+        withheld = self._withheld(namespace, query)
 
-        found = _propose(search, exclude)
+        found = _propose(search, query.exclude | withheld)
         watch.lap("dense")
         trace = self._score(search, found, watch)
         evidence = _evidence(search, trace)
         asks = query.need is not None and query.need.asks_at_all
-        if exclude and asks and answer_probability(evidence) < self._options.recall.unknown_below:
+        if (
+            query.exclude
+            and asks
+            and answer_probability(evidence) < self._options.recall.unknown_below
+        ):
             # The answer may be in the LLM's context already, and be excluded for that.
-            every = self._score(search, _propose(search, frozenset()), _Stopwatch())
+            every = self._score(search, _propose(search, withheld), _Stopwatch())
             evidence = max(evidence, _evidence(search, every), key=answer_probability)
             watch.lap("doubt")
         trace = trace.ordered(self._floor(query))
@@ -183,7 +188,8 @@ class Pipeline:
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
         search = _Search(namespace, searcher, query, parsed, lexical)
-        scored = self._score(search, _propose(search, self._excluded(namespace, query)), watch)
+        exclude = query.exclude | self._withheld(namespace, query)
+        scored = self._score(search, _propose(search, exclude), watch)
         at_hand = self._choose(search, scored.ordered(self._floor(query)), namespace.recent)
         watch.lap("fetch")
         progress.settled = Recollection(
@@ -223,12 +229,12 @@ class Pipeline:
     def _floor(self, query: Query) -> float:
         return self._options.recall.floor if query.floor is None else query.floor
 
-    def _excluded(self, namespace: Namespace, query: Query) -> frozenset[str]:
-        """Return the ids to exclude: those of the query, and local-only ones for a remote LLM."""
+    def _withheld(self, namespace: Namespace, query: Query) -> frozenset[str]:
+        """Return the ids of local-only memories for a remote LLM: they do not even answer."""
         local_only = frozenset() if query.local else namespace.local_only()
         if local_only:
             self._metrics.count("local_only_withheld")
-        return query.exclude | local_only
+        return local_only
 
     # ------------------------------------------------------------------- embed
 
@@ -292,7 +298,7 @@ class Pipeline:
         """
         ids, scores, reasons = trace.candidates.ids, trace.scores, trace.reasons
         query, options = search.query, self._options
-        limit = query.limit(options)
+        limit, reader = query.limit(options), query.reader
         share = options.recall.keep_share if query.keep_share is None else query.keep_share
         least = -math.inf  # set by the best usable candidate: a visible memory suppresses no other
         usable, kept = list[_Candidate](), list[int]()
@@ -303,15 +309,17 @@ class Pipeline:
             memories = fetch([ids[n] for n in positions])
             for n in positions:
                 memory = memories.get(ids[n])
-                if memory is None:
-                    reasons[ids[n]] = LeftOutReason.DELETED
+                shown = None if memory is None else disclose(memory, reader)
+                if memory is None or shown is None:
+                    gone = memory is None
+                    reasons[ids[n]] = LeftOutReason.DELETED if gone else LeftOutReason.WITHHELD
                 elif reason := _rejection(memory, query, search.parsed):
                     reasons[ids[n]] = reason
                 else:
                     if not usable and share > 0:
                         least = share * scores[n]
                     if scores[n] >= least:
-                        usable.append(_Candidate(n, memory))
+                        usable.append(_Candidate(n, shown))
             texts = [one.memory.text for one in usable]
             kept = fusion.distinct(texts, options.fuse.duplicate, limit)
             if len(kept) == limit or scores[positions[-1]] < least:

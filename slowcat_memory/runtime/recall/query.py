@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.recall_gate import GateOptions, Need, judge
 from slowcat_memory.core.query.understand import AskOptions, DialogueTurn, with_context
@@ -133,6 +134,11 @@ class Query(Struct, frozen=True, kw_only=True):
     also: tuple[str, ...] = ()
     local: bool = False
     need: Need | None = None
+
+    @property
+    def reader(self) -> Reader:
+        """Who gets the hits. Guests' namespaces are no part of a query: see ``Retrieval``."""
+        return Reader(frozenset((self.scope, *self.also)), self.local)
 
     def limit(self, options: RetrievalOptions) -> int:
         return options.pack.memories if self.k is None else self.k

@@ -21,7 +21,7 @@ from slowcat_memory.core.memory import (
 )
 from slowcat_memory.core.ranking.calibration import probability
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import Hit, Memory
+from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.store import Snapshot
 
 MOST = 5000  # turns that are read
@@ -29,7 +29,7 @@ Keep = Callable[[Memory], bool]
 
 
 def scan(
-    memories: Iterable[Memory], words: Mapping[str, float], tokenizer: Tokenizer, k: int
+    memories: Iterable[Disclosed], words: Mapping[str, float], tokenizer: Tokenizer, k: int
 ) -> list[Hit]:
     """Return the memories that match a query best, best first.
 

@@ -19,7 +19,7 @@ from slowcat_memory.core.ranking.calibration import best_of_top, probability
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions, closeness, overlap, priors, votes
 from slowcat_memory.index import Candidates, Searcher
-from slowcat_memory.records import Hit, LeftOut, Memory
+from slowcat_memory.records import Disclosed, Hit, LeftOut
 
 NONE = np.zeros(0, np.intp)
 SOFTNESS = 0.5  # width of the soft edges of a named time span, as a share of its length
@@ -36,6 +36,7 @@ class LeftOutReason(StrEnum):
     NO_BUDGET = "room"  # a hit that exceeds the block's token budget
     EXPIRED = "over"  # no longer true at the time of the query
     DELETED = "gone"  # no longer in the store
+    WITHHELD = "local"  # its reader must not see it
 
 
 class RankingTrace(Struct, frozen=True, eq=False):
@@ -78,7 +79,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
             order = order[self.candidates.pinned[order]]
         return replace(self, order=order, below_floor=below_floor, reasons={})
 
-    def hit(self, position: int, memory: Memory) -> Hit:
+    def hit(self, position: int, memory: Disclosed) -> Hit:
         cosines = self.candidates.cosine
         cosine = math.nan if cosines is None else float(cosines[position])
         return Hit(

@@ -5,9 +5,10 @@ from datetime import datetime, timedelta, tzinfo
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import Reader, disclose_all
 from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY, family, holds
 from slowcat_memory.core.render.session_head import HeadOptions, SessionStart, session_preamble
-from slowcat_memory.records import Memory, Session
+from slowcat_memory.records import Disclosed, Memory, Session
 from slowcat_memory.runtime.session.icebreakers import HOLD, Icebreakers
 from slowcat_memory.store import Store
 
@@ -32,20 +33,18 @@ class Heads:
         self._language = language
         self._asked: dict[str, tuple[int, datetime]] = {}  # by scope: talks before, and when
 
-    def write(self, scope: str, *, local: bool = False) -> str:
+    def write(self, scope: str, reader: Reader) -> str:
         """Render the context of the scope's next session, or of the present one.
 
-        Args:
-            local: It stays on this machine; if not, local-only memories are excluded.
-
         Returns:
-            A few lines, "" if there is nothing to include.
+            A few lines, "" if there is nothing to include, or the reader may not read the scope.
         """
+        if scope not in reader.scopes:
+            return ""
         with self._store.snapshot() as snapshot:
             sessions = snapshot.sessions(scope)
-            kept = (m for m in snapshot.memories(scope) if local or not m.local_only)
-            every = list(kept)
-        icebreaker = self._icebreakers.for_session(scope, sessions)
+            every = disclose_all(snapshot.memories(scope), reader)
+        icebreaker = self._icebreakers.for_session(scope, sessions, reader)
         ended = [session for session in sessions if session.ended is not None]
         past = [session for session in ended if session.last <= self._clock() + SLACK]
         last = max(past, key=lambda session: session.last, default=None)
@@ -74,7 +73,7 @@ class Heads:
         return at
 
 
-def standing(memories: Iterable[Memory], moment: datetime, going: bool) -> list[Memory]:
+def standing(memories: Iterable[Disclosed], moment: datetime, going: bool) -> list[Disclosed]:
     """Return the memories that were not superseded before a session began, in their order.
 
     What idle work supersedes during the session stays until its end; what a user retires is removed
@@ -97,7 +96,7 @@ def _is_due(memory: Memory, moment: datetime, going: bool) -> bool:
     return memory.pinned or not going or (memory.recorded_at or memory.valid_from) <= moment
 
 
-def _summary(memories: Iterable[Memory], session: Session | None) -> Memory | None:
+def _summary(memories: Iterable[Disclosed], session: Session | None) -> Disclosed | None:
     """Return the summary of a session: made of its turns or, without sources, of its time."""
     if session is None:
         return None

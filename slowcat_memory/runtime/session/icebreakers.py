@@ -16,6 +16,7 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import Reader, disclose_found
 from slowcat_memory.core.memory import ICEBREAKER
 from slowcat_memory.core.proactive.policy import (
     ANY_HOUR,
@@ -30,7 +31,7 @@ from slowcat_memory.core.proactive.policy import (
 )
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Cursor, Memory, Session, WriteBatch
+from slowcat_memory.records import Cursor, Disclosed, Memory, Session, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot, Store
 
@@ -161,10 +162,12 @@ class Icebreakers:
                 self._store.apply(ICEBREAKER, batch).wait(None)
         return found
 
-    def for_session(self, scope: str, sessions: Sequence[Session]) -> Memory | None:
+    def for_session(
+        self, scope: str, sessions: Sequence[Session], reader: Reader
+    ) -> Disclosed | None:
         """Take the icebreaker of the next or present session; the same one at every call.
 
-        None if none may be used.
+        None if none may be used. One that ``reader`` must not see is left in the queue.
         """
         now = self._clock()
         going = max((s.started for s in sessions if s.ended is None), default=None)
@@ -172,7 +175,9 @@ class Icebreakers:
         after = latest.id if latest else ""
         with self._lock:
             with self._store.snapshot() as snapshot:
-                known = {one.id: one for one in _all(snapshot, scope)}
+                every = _all(snapshot, scope)
+                shown = (disclose_found(one, reader, snapshot.memory) for one in every)
+                known = {one.id: one for one in shown if one}
                 taken = _taken(snapshot, scope)
             if taken and taken.after == after and (going or now) - taken.at <= HOLD:
                 return known.get(taken.memory)

@@ -5,7 +5,8 @@ a vector of a forgotten memory, is skipped, because the step that made it may ha
 forget (see ``subjects``).
 
 A vector was made of one text, so it is deleted when that text changes; the same batch may have the
-new one. Contexts and keys are deleted with their memory.
+new one. Contexts and keys are deleted with their memory. A memory made from a local-only one is
+written as local-only (see ``local_marks``).
 """
 
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from slowcat_memory.records import (
     Key,
     Memory,
     TokenVectors,
+    Turn,
     Vector,
     WriteBatch,
 )
@@ -29,6 +31,7 @@ from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import EMBEDDERS, NEXT_ID
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows import bookkeeping
+from slowcat_memory.store.rows.local_marks import change_marks, inherit, log_marked, spread
 from slowcat_memory.store.rows.subjects import (
     any_forgotten,
     drop_vectors,
@@ -51,6 +54,8 @@ def append_events(events: Sequence[Event], cursor: Cursor | None, tx: Transactio
         tx.write_record("log", keys.id_key(event.id), event)
         scoped = keys.scoped_id_key(event.scope, event.id)
         tx.put("log_by_scope", scoped, codec.seal(scoped))
+        if isinstance(event, Turn):
+            log_marked(event, tx)
         session = keys.name_key(event.session)
         after = bookkeeping.fold_session(before, event)
         tx.write_record("sessions", session, after)
@@ -72,9 +77,7 @@ def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
         return
     for scope, memory in batch.drop:
         _drop_memory(scope, memory, tx)
-    for record in batch.memories:
-        if not _is_forgotten(record, tx):
-            _put_memory(record, tx)
+    marked = _put_memories(batch, tx)
     for scope, id in batch.drop_keys:
         _drop_key(scope, id, tx)
     for context in batch.contexts:
@@ -85,11 +88,26 @@ def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
         _put_vectors(batch.embedder, batch.vectors, codec.encode_vector, tx)
     if batch.tokens:
         _put_vectors(batch.token_key, batch.tokens, codec.encode_tokens, tx)
-    bookkeeping.log_changes(batch, tx)
+    bookkeeping.log_changes(replace(batch, memories=(*batch.memories, *marked)), tx)
     bookkeeping.move_cursor(batch.cursor, tx)
     if batch.command is not None:
         tx.write_record("commands", keys.id_key(batch.command.id), batch.command)
     bookkeeping.put_tasks(batch, tx)
+
+
+def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
+    """Write the memories with the marks that they inherit; return those that change with them."""
+    remarked = set[str]()
+    for record in batch.memories:
+        if _is_forgotten(record, tx):
+            continue
+        row = keys.scoped_key(record.scope, record.id)
+        before, kept = tx.read(Memory, "memories", row), inherit(record, tx)
+        _put_memory(kept, tx)
+        if before is not None and before.local_only != kept.local_only:
+            remarked.add(record.scope)
+    changed = change_marks(batch.marks, tx) if batch.marks else []
+    return [*changed, *spread(remarked, tx)] if remarked else changed
 
 
 def _put_memory(memory: Memory, tx: Transaction) -> None:

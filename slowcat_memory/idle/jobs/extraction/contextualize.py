@@ -37,6 +37,7 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     Request,
     SessionExtractor,
 )
+from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
     Context,
@@ -147,6 +148,7 @@ class Contextualize(SessionExtractor):
             version=self.version,
             system=SYSTEM,
             user=build_prompt(request.seen, due, context.zone, options.chunk_chars),
+            made_from=names_of(request.seen[0].scope, (turn.id for turn in request.seen)),
             max_tokens=ANSWER_TOKENS * (len(due) + 1) + NOTES_TOKENS * long,
         )
         answer = await context.llm.complete(prompt, DescriptionsReply)

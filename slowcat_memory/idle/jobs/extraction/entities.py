@@ -34,6 +34,7 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     SessionsCursor,
     decode_note,
 )
+from slowcat_memory.idle.prompt_gate import names_of as names_in_prompt
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -122,6 +123,7 @@ class Entities(SessionExtractor):
             version=self.version,
             system=system(types),
             user=build_prompt(seen, due, context.zone, context.options.turn_chars),
+            made_from=names_in_prompt(seen[0].scope, (turn.id for turn in seen)),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
         known = _known(request, context)

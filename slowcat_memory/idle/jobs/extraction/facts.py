@@ -34,6 +34,7 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     encode,
 )
 from slowcat_memory.idle.jobs.session_log import Progress, may_see
+from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Key, Made, Memory, Task, Turn, Vector, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -121,13 +122,16 @@ class Facts(SessionExtractor):
             user=fact_prompts.build_prompt(
                 seen, due, known, context.zone, context.options.turn_chars
             ),
+            made_from=names_of(
+                seen[0].scope, (turn.id for turn in seen), (one.id for one in known)
+            ),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
         answer = await context.llm.complete(prompt, fact_prompts.FactsReply)
         from_others = [one.text for one in known if one.sources and one.sources[0] not in due]
         found = fact_prompts.check_reply(answer.value, due, seen, context.zone, from_others)
         made = Made(job=NAME, version=self.version, model=answer.model)
-        new = _memories(found.kept, made, context)
+        new = _standing_in(_memories(found.kept, made, context), ruled)
         return await _batch(new, _replaced(ruled, every, new, context), context)
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
@@ -170,6 +174,17 @@ def _memories(found: Iterable[ExtractedFact], made: Made, context: JobContext) -
             elif made.model and known.made and not known.made.model:
                 new[memory.id] = replace(memory, recorded_at=known.recorded_at, pinned=known.pinned)
     return list(new.values())
+
+
+def _standing_in(new: Sequence[Memory], ruled: Sequence[Memory]) -> list[Memory]:
+    """Return an LLM's facts as made from those of the rules that a person marked local-only."""
+    kept_here = [one for one in ruled if one.local_only]
+    return [
+        replace(one, derived_from=(*one.derived_from, *origins))
+        if (origins := [(m.scope, m.id) for m in kept_here if m.sources[0] in one.sources])
+        else one
+        for one in new
+    ]
 
 
 def _replaced(

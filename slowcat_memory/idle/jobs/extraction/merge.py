@@ -90,6 +90,7 @@ class Merge:
             version=VERSION,
             system=SYSTEM,
             user=merging.build_prompt(doubts),
+            made_from=tuple((m.scope, m.id) for pair in doubts for m in (pair.older, pair.newer)),
             max_tokens=ANSWER_TOKENS * (len(doubts) + 1),
         )
         try:

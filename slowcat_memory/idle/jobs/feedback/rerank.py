@@ -13,6 +13,7 @@ from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.feedback import shared
+from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 
@@ -136,6 +137,7 @@ def build_prompt(turn: Turn, memories: list[Memory], limit: int) -> tuple[Prompt
         version=Rerank.version,
         system=SYSTEM,
         user=user,
+        made_from=names_of(turn.scope, (turn.id,), (memory.id for memory in memories)),
         max_tokens=ANSWER_TOKENS,
         temperature=0.0,
     )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.blocks import rules
 from slowcat_memory.core.blocks.block import (
@@ -36,11 +37,19 @@ from slowcat_memory.core.blocks.prompt import (
     system,
 )
 from slowcat_memory.core.blocks.rules import SessionView
-from slowcat_memory.core.blocks.statements import SourcedLine, fit, ground_of, sources_of, to_lines
+from slowcat_memory.core.blocks.statements import (
+    SourcedLine,
+    fit,
+    ground_of,
+    memories_of,
+    sources_of,
+    to_lines,
+)
 from slowcat_memory.core.language import language_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, recent_sessions, touched
+from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -130,7 +139,8 @@ class Blocks:
             made=Made(job=NAME, version=VERSION, model=model),
             facets={"digest": of} if lines else {},
         )
-        return new, failed
+        origins = tuple((task.scope, id_) for id_ in memories_of(used))
+        return replace(new, derived_from=origins), failed
 
 
 def material(label: str, seen: BlockInput, context: JobContext) -> list[SourcedLine]:
@@ -184,6 +194,11 @@ async def _asked(
         version=VERSION,
         system=system(label, chars),
         user=build_prompt(label, found, there, user, context.zone),
+        made_from=names_of(
+            task.scope,
+            sources_of(found),
+            (*memories_of(found), before.id if before is not None and there else ""),
+        ),
         max_tokens=chars,
     )
     try:

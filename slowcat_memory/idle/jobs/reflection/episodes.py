@@ -25,6 +25,7 @@ from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongEr
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, cursor_at, payload_of
 from slowcat_memory.idle.jobs.changed_scopes import readable_among, readable_turns
 from slowcat_memory.idle.jobs.session_log import EVENTS_PER_PLAN, read_log
+from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -127,6 +128,7 @@ class Episodes:
                 version=VERSION,
                 system=SYSTEM,
                 user=f"{record(seen, context.zone)}\nWrite the text.",
+                made_from=names_of(window[0].scope, (turn.id for turn in window)),
                 max_tokens=ANSWER_TOKENS,
             )
             try:

@@ -30,6 +30,7 @@ from slowcat_memory.core.proactive.policy import PASSED, outcome_of, waiting
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, recent_sessions, touched
+from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
 
@@ -111,6 +112,7 @@ async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobCon
             version=VERSION,
             system=SYSTEM,
             user=f"The user is {speaker}.\n{record([matter.said], context.zone)}\nWrite the text.",
+            made_from=names_of(scope, matter.said.sources, (matter.said.of,)),
             max_tokens=ANSWER_TOKENS,
         )
         try:

@@ -3,6 +3,7 @@
 import hashlib
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.block import (
     OWNERS,
@@ -24,11 +25,18 @@ from slowcat_memory.core.blocks.profile import (
     proposed,
 )
 from slowcat_memory.core.blocks.rules import human
-from slowcat_memory.core.blocks.statements import SourcedLine, ground_of, record
+from slowcat_memory.core.blocks.statements import (
+    SourcedLine,
+    ground_of,
+    memories_of,
+    record,
+    sources_of,
+)
 from slowcat_memory.core.language import language_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Made, Memory, Task, WriteBatch
 
@@ -82,7 +90,7 @@ class Profile:
             same = before is not None and before.facets.get("digest") == of
             if same and before is not None and before.made and before.made.model:
                 return WriteBatch()
-            fields, model = await _asked(fields, statements, user, context)
+            fields, model = await _asked(fields, statements, task.scope, user, context)
             if not model and before is not None and before.made and before.made.model:
                 return WriteBatch()  # the LLM's fields stay until it is reachable again
         new = block(
@@ -95,12 +103,18 @@ class Profile:
             made=Made(job=NAME, version=VERSION, model=model),
             facets=facets(fields) | ({"digest": of} if model else {}),
         )
+        stated = dict.fromkeys(id_ for one in fields.values() for id_ in one.of)
+        new = replace(new, derived_from=tuple((task.scope, id_) for id_ in stated))
         changed = revised(history(memories, PROFILE), new, owner=OWNERS[PROFILE], limit=0)
         return WriteBatch(memories=changed)
 
 
 async def _asked(
-    fields: dict[str, Field], statements: list[SourcedLine], user: str, context: JobContext
+    fields: dict[str, Field],
+    statements: list[SourcedLine],
+    scope: str,
+    user: str,
+    context: JobContext,
 ) -> tuple[dict[str, Field], str]:
     assert context.llm is not None
     prompt = Prompt(
@@ -108,6 +122,7 @@ async def _asked(
         version=VERSION,
         system=SYSTEM,
         user=f"The user is {user}.\n{record(statements, context.zone)}\nFill in the fields.",
+        made_from=names_of(scope, sources_of(statements), memories_of(statements)),
         max_tokens=ANSWER_TOKENS,
     )
     try:

@@ -47,6 +47,7 @@ from slowcat_memory.idle.jobs.summaries.purposes import (
     periods_due,
 )
 from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions, group_sessions
+from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -224,18 +225,18 @@ def _batch(
     return WriteBatch(memories=tuple(memories), tasks=(*again, *more), retask=bool(again))
 
 
-def _persona(snapshot: Snapshot, scope: str) -> str:
-    """Return the latest persona of the agent that is not local-only; "" for none."""
+def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
+    """Return the latest persona of the agent that is not local-only."""
     every = snapshot.memories(scope, PERSONA)
     found = [m for m in every if m.retired_at is None and not m.local_only]
-    return max(found, key=lambda m: m.recorded_at or m.valid_from).text if found else ""
+    return max(found, key=lambda m: m.recorded_at or m.valid_from, default=None)
 
 
 async def _text(
     purpose: SummaryPurpose,
     task: Task,
     found: SummaryInput,
-    persona: str,
+    persona: Memory | None,
     by_rule_stands: bool,
     context: JobContext,
 ) -> tuple[SummaryText | None, tuple[Task, ...]]:
@@ -267,11 +268,15 @@ def _note_of(task: Task) -> SummaryNote:
 
 
 async def _text_by_llm(
-    purpose: SummaryPurpose, task: Task, found: SummaryInput, persona: str, context: JobContext
+    purpose: SummaryPurpose,
+    task: Task,
+    found: SummaryInput,
+    persona: Memory | None,
+    context: JobContext,
 ) -> SummaryText:
     assert context.llm is not None
     wording, turns = purpose.prompt, found.turns
-    system = instruction(wording, persona)
+    system = instruction(wording, persona.text if persona else "")
     room = context.llm.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
     room = max(MIN_RECORD_TOKENS, room) >> _note_of(task).half
     prompt = Prompt(
@@ -279,6 +284,7 @@ async def _text_by_llm(
         version=VERSION,
         system=system,
         user=fenced(turns, context.zone, fitting(turns, room, TURN_CHARS)),
+        made_from=_made_from(task.scope, found, persona),
         max_tokens=wording.max_tokens,
         temperature=wording.temperature,
     )
@@ -287,6 +293,15 @@ async def _text_by_llm(
     if text is None:
         raise BadAnswerError("nothing of the summary holds")
     return replace(text, model=answer.model)
+
+
+def _made_from(
+    scope: str, found: SummaryInput, persona: Memory | None
+) -> tuple[tuple[str, str], ...]:
+    assert found.subject is not None
+    parts = () if found.seen is None else found.seen
+    turns = found.turns if found.seen is None else ()
+    return names_of(scope, (turn.id for turn in turns), (*parts, persona.id if persona else ""))
 
 
 async def _text_by_rule(found: SummaryInput, context: JobContext) -> SummaryText:

@@ -92,11 +92,13 @@ class SummaryInput(Struct, frozen=True):
     Attributes:
         subject: Its subject; None if no sources are left, and the summary is removed.
         turns: The LLM's input: turns, or summaries in their form.
+        seen: Ids of these summaries; None for turns.
     """
 
     subject: Subject | None
     turns: Sequence[Turn]
     old: Memory | None
+    seen: tuple[str, ...] | None = None
 
 
 class SummaryPurpose(Struct, frozen=True, kw_only=True):
@@ -239,7 +241,7 @@ def _read_meta(snapshot: Snapshot, task: Task, context: JobContext) -> SummaryIn
     id = f"{META}/{task.key}"
     turns = len({turn for memory in parts for turn in memory.sources})
     subject = _subject_of_summaries(id, META, parts, until=until(parts[-1]), turns=turns)
-    return SummaryInput(subject, _as_turns(parts), snapshot.memory(task.scope, id))
+    return SummaryInput(subject, _as_turns(parts), snapshot.memory(task.scope, id), _ids(parts))
 
 
 def _metas_due(
@@ -310,7 +312,7 @@ def _read_period(snapshot: Snapshot, task: Task, context: JobContext) -> Summary
         return None
     kind_of_memory = f"{SUMMARY}/{kind}"
     subject = _subject_of_summaries(id, kind_of_memory, parts, start=period.start, until=period.end)
-    return SummaryInput(subject, _as_turns(parts), old)
+    return SummaryInput(subject, _as_turns(parts), old, _ids(parts))
 
 
 def by_period(
@@ -378,9 +380,10 @@ def _read_topic(snapshot: Snapshot, task: Task, context: JobContext) -> SummaryI
     parts = [memory for memory in read if memory and memory.retired_at is None]
     parts.sort(key=lambda memory: memory.valid_from)
     seen = may_see(parts, context)[-TOPIC_PARTS:]
-    return (
-        SummaryInput(topic_subject(old.id, members, parts), _as_turns(seen), old) if seen else None
-    )
+    if not seen:
+        return None
+    subject = topic_subject(old.id, members, parts)
+    return SummaryInput(subject, _as_turns(seen), old, _ids(seen))
 
 
 def topic_subject(id: str, members: tuple[str, ...], parts: Sequence[Memory]) -> Subject:
@@ -433,6 +436,10 @@ def _subject_of_summaries(
         turns=counted if turns is None else turns,
         local_only=any(memory.local_only for memory in parts),
     )
+
+
+def _ids(memories: Sequence[Memory]) -> tuple[str, ...]:
+    return tuple(memory.id for memory in memories)
 
 
 def _as_turns(memories: Sequence[Memory]) -> list[Turn]:

@@ -1,0 +1,169 @@
+"""Disclosure: which memories may be shown to whom, and what a derived memory inherits.
+
+Every text of a memory that leaves (blocks, session heads, spoken and tool answers, graphs) is that
+of a ``Disclosed`` memory. Only this module makes them, so that a renderer cannot be given a memory
+that nobody checked.
+
+A memory is local-only if a person marked it, or if anything that it was made from is local-only:
+its turns (``sources``), and the memories in ``derived_from``.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.memory import FACT, NOTE, QUARANTINED, chunk_id, family, turn_of
+from slowcat_memory.records import Disclosed, Memory
+
+Origin = tuple[str, str]  # (scope, id); the scope of a turn's chunk is "": turn ids are global
+Find = Callable[[str, str], Memory | None]  # returns a stored memory by scope and id
+_BETWEEN = "; "  # ids in a summary's facet "covers"
+_LISTED = frozenset({NOTE, FACT})
+
+
+class Reader(Struct, frozen=True):
+    """Who receives texts, and where the texts go.
+
+    Attributes:
+        scopes: Namespaces that they may read; none for guests.
+        local: The texts stay on this machine: the LLM that reads them runs here.
+    """
+
+    scopes: frozenset[str] = frozenset()
+    local: bool = False
+
+
+def may_read(memory: Memory, reader: Reader) -> bool:
+    """Return whether a memory may be shown to a reader. Takes less than a microsecond."""
+    return (
+        memory.scope in reader.scopes
+        and (reader.local or not memory.local_only)
+        and memory.kind != QUARANTINED
+    )
+
+
+def disclose(memory: Memory, reader: Reader) -> Disclosed | None:
+    """Return a memory for a reader, None if it must not be shown.
+
+    For another machine it has no context, whose text may come from other turns.
+    """
+    if not may_read(memory, reader):
+        return None
+    hides = memory.context and not reader.local
+    return cast(Disclosed, replace(memory, context="") if hides else memory)
+
+
+def disclose_all(memories: Iterable[Memory], reader: Reader) -> list[Disclosed]:
+    """Return those of a namespace's memories that may be shown, in their order.
+
+    Args:
+        memories: All of a namespace. What was made from a local-only one is local-only too, even
+            where an older version stored it without the mark.
+    """
+    every = list(memories)
+    hidden = frozenset[str]() if reader.local else local_only_ids(every)
+    found = (disclose(one, reader) for one in every if one.id not in hidden)
+    return [one for one in found if one is not None]
+
+
+def disclose_found(memory: Memory, reader: Reader, find: Find) -> Disclosed | None:
+    """Return a memory for a reader as ``disclose`` does, after looking up what it was made from."""
+    if not reader.local and not memory.local_only and is_derived_local(memory, find):
+        return None
+    return disclose(memory, reader)
+
+
+def is_listed(memory: Memory) -> bool:
+    """Return whether a memory counts when memories are listed: facts, notes, and pinned ones."""
+    return memory.pinned or family(memory.kind) in _LISTED
+
+
+# ------------------------------------------------------------------- inheritance
+
+
+def origins(memory: Memory) -> Iterator[Origin]:
+    """Yield what a memory was made from, except itself.
+
+    Older versions recorded a summary's parts and an icebreaker's source in facets.
+    """
+    own = turn_of(memory.id)
+    yield from (("", chunk_id(turn)) for turn in memory.sources if turn != own)
+    covered = memory.facets.get("covers", "").split(_BETWEEN)
+    listed = ((memory.scope, id) for id in (*covered, memory.facets.get("source", "")) if id)
+    for scope, id in (*memory.derived_from, *listed):
+        yield ("", id) if turn_of(id) else (scope, id)
+
+
+def is_derived_local(memory: Memory, find: Find) -> bool:
+    """Return whether anything that a memory was made from is local-only, however indirectly."""
+    seen, waiting = {_key(memory)}, [memory]
+    while waiting:
+        one = waiting.pop()
+        for scope, id in origins(one):
+            if (scope, id) in seen:
+                continue
+            seen.add((scope, id))
+            origin = find(scope or one.scope, id)
+            if origin is not None and origin.local_only:
+                return True
+            if origin is not None:
+                waiting.append(origin)
+    return False
+
+
+def local_only_ids(memories: Sequence[Memory]) -> frozenset[str]:
+    """Return the ids of the local-only ones among all of a namespace's memories.
+
+    What was made from a local-only one counts, even where it was stored without the mark.
+    """
+    if not any(one.local_only for one in memories):
+        return frozenset()
+    corrected = corrected_marks(memories, lambda origin: False)
+    return frozenset(one.id for one in (*memories, *corrected) if one.local_only)
+
+
+def corrected_marks(
+    memories: Iterable[Memory], elsewhere: Callable[[Origin], bool | None]
+) -> list[Memory]:
+    """Return the memories whose mark differs from what follows from their origins, corrected.
+
+    A mark that a person set stays; an inherited one goes when no origin is local-only any more, and
+    stays when an origin was deleted, whose mark nobody can change. Takes time in proportion to the
+    memories and their origins.
+
+    Args:
+        elsewhere: Whether an origin that is not among the memories is local-only; None if it does
+            not exist.
+    """
+    every = {_key(one): one for one in memories}
+    made_from: defaultdict[Origin, list[Origin]] = defaultdict(list)
+    for key, one in every.items():
+        for origin in origins(one):
+            made_from[origin].append(key)
+    own = {key for key, one in every.items() if one.local_only and not one.local_inherited}
+    others = {origin: elsewhere(origin) for origin in made_from if origin not in every}
+    deleted = (key for origin, mark in others.items() if mark is None for key in made_from[origin])
+    reached = own | {key for key in deleted if every[key].local_inherited}
+    reached |= {origin for origin, mark in others.items() if mark}
+    waiting = [*reached]
+    while waiting:
+        fresh = [key for key in made_from[waiting.pop()] if key not in reached]
+        reached.update(fresh)
+        waiting += fresh
+    marked = (with_mark(one, key in reached, key in own) for key, one in every.items())
+    return [new for new, old in zip(marked, every.values(), strict=True) if new != old]
+
+
+def with_mark(memory: Memory, local_only: bool, by_person: bool) -> Memory:
+    """Return a memory with another mark, itself if it has that mark already."""
+    inherited = local_only and not by_person
+    if (memory.local_only, memory.local_inherited) == (local_only, inherited):
+        return memory
+    return replace(memory, local_only=local_only, local_inherited=inherited)
+
+
+def _key(memory: Memory) -> Origin:
+    return ("", memory.id) if turn_of(memory.id) else (memory.scope, memory.id)

@@ -1,0 +1,143 @@
+"""Local-only marks, as rows are written: a derived memory gets the strictest mark of its origins.
+
+A person's mark is changed by ``WriteBatch.marks`` alone. When a mark changes, everything that was
+made from it follows in the same transaction, however indirectly; what is made later inherits it
+when it is written. ``core.disclosure`` has the rule.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from slowcat_memory.core.disclosure import corrected_marks, is_derived_local, with_mark
+from slowcat_memory.core.memory import CHUNK, NOTE, chunk, chunk_id, turn_of
+from slowcat_memory.records import Memory, Turn
+from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
+from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk.transaction import Transaction
+
+REPLIES = 8  # log positions behind a user's turn that are searched for its reply
+_CROSSING = (CHUNK, NOTE)  # kinds that may be made from a memory of another namespace
+
+
+def inherit(memory: Memory, tx: Transaction) -> Memory:
+    """Return a memory that is to be written with its mark: a person's, or that of its origins."""
+    before = tx.read(Memory, "memories", keys.scoped_key(memory.scope, memory.id))
+    derived = is_derived_local(memory, lambda scope, id: _find(memory, scope, id, tx))
+    own = memory.local_only and not memory.local_inherited
+    own = own and not (derived and memory.made)  # a job marks what it knows to be derived
+    if before is not None:
+        own = own or (before.local_only and not before.local_inherited)
+    return with_mark(memory, own or derived, own)
+
+
+def log_marked(turn: Turn, tx: Transaction) -> None:
+    """Mark the chunk of a turn that is logged as local-only, or that replies to such a turn."""
+    asked = (turn.scope, chunk_id(turn.reply_to))
+    row = tx.read(Memory, "memories", keys.scoped_key(*asked)) if turn.reply_to else None
+    replies = row is not None and row.local_only
+    if turn.local_only or replies:
+        memory = chunk(turn)
+        origins = (*memory.derived_from, asked) if replies else memory.derived_from
+        own = memory.local_only and not memory.local_inherited
+        _put(with_mark(replace(memory, derived_from=origins), True, own), tx)
+
+
+def change_marks(marks: Iterable[tuple[str, str, bool]], tx: Transaction) -> list[Memory]:
+    """Apply a person's marks; return every memory that changes with them."""
+    changed = dict[tuple[str, str], Memory]()
+    for scope, id, on in marks:
+        memory = _stored(scope, id, tx)
+        if memory is None:
+            continue
+        for one in (with_mark(memory, on, on), *_replies(memory, tx)):
+            _put(one, tx)
+            changed[one.scope, one.id] = one
+    for one in spread({scope for scope, _ in changed}, tx):
+        changed[one.scope, one.id] = one
+    return list(changed.values())
+
+
+def spread(scopes: Iterable[str], tx: Transaction) -> list[Memory]:
+    """Correct the marks of all that was made from some namespaces' memories; return the changed.
+
+    Reads every memory of these namespaces, and the notes and marked turns of the others.
+    """
+    wanted = set(scopes)
+    every = [one for scope in wanted for one in _memories(scope, "", tx)]
+    others = set(_scopes(tx)) - wanted if wanted else set()
+    every += [one for scope in others for kind in _CROSSING for one in _memories(scope, kind, tx)]
+    changed = corrected_marks(every, lambda origin: _is_local(*origin, tx))
+    for one in changed:
+        _put(one, tx)
+    return changed
+
+
+def _find(memory: Memory, scope: str, id: str, tx: Transaction) -> Memory | None:
+    """Return an origin of a memory. Only a note may be made from a turn of another namespace."""
+    found = tx.read(Memory, "memories", keys.scoped_key(scope, id))
+    if found is None and memory.kind == NOTE and turn_of(id):
+        turn = _turn(turn_of(id), tx)
+        return None if turn is None or turn.scope == scope else _stored(turn.scope, id, tx)
+    return found
+
+
+def _is_local(scope: str, id: str, tx: Transaction) -> bool | None:
+    """Return whether a memory that ``spread`` did not read is local-only, None if there is none.
+
+    It reads every chunk that has a row: a chunk without one (``scope`` is "") has no mark.
+    """
+    if not scope:
+        return False
+    found = tx.read(Memory, "memories", keys.scoped_key(scope, id))
+    return None if found is None else found.local_only
+
+
+def _stored(scope: str, id: str, tx: Transaction) -> Memory | None:
+    """Return a memory, or the chunk of a turn that has no row yet."""
+    memory = tx.read(Memory, "memories", keys.scoped_key(scope, id))
+    if memory is None and (turn := _turn(turn_of(id), tx)) and turn.scope == scope:
+        return chunk(turn)
+    return memory
+
+
+def _replies(memory: Memory, tx: Transaction) -> Iterator[Memory]:
+    """Yield the chunks of the replies to a user's turn, as derived from it."""
+    turn = turn_of(memory.id)
+    for id in range(turn + 1, turn + 1 + REPLIES) if turn and memory.role == "user" else ():
+        reply = _turn(id, tx)
+        if reply is None or reply.reply_to != turn or reply.scope != memory.scope:
+            continue
+        stored = _stored(reply.scope, chunk_id(id), tx)
+        origin = (memory.scope, memory.id)
+        if stored is not None and origin not in stored.derived_from:
+            yield replace(stored, derived_from=(*stored.derived_from, origin))
+
+
+def _turn(id: int, tx: Transaction) -> Turn | None:
+    try:
+        event = BlockReader(tx.get, BlockCache()).event(keys.id_key(id)) if id else None
+    except DamagedRow:
+        return None
+    return event if isinstance(event, Turn) else None
+
+
+def _memories(scope: str, kind: str, tx: Transaction) -> Iterator[Memory]:
+    prefix = keys.scope_prefix(scope) + (f"{kind}/".encode() if kind else b"")
+    for key in tx.keys_with("memories", prefix):
+        if (memory := tx.read(Memory, "memories", key)) is not None:
+            yield memory
+
+
+def _scopes(tx: Transaction) -> Iterator[str]:
+    cursor = tx.cursor("memories")
+    found = cursor is not None and cursor.first()
+    while cursor is not None and found:
+        scope, _ = keys.split_scope(cursor.key())
+        yield scope
+        found = cursor.set_range(scope.encode() + b"\1")
+
+
+def _put(memory: Memory, tx: Transaction) -> None:
+    row = replace(memory, context="") if turn_of(memory.id) else memory
+    tx.write_record("memories", keys.scoped_key(memory.scope, memory.id), row)

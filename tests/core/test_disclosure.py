@@ -1,0 +1,195 @@
+"""Which memories a reader may see, and what a derived memory inherits: the rules alone."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core import disclosure
+from slowcat_memory.core.blocks.block import block, revised
+from slowcat_memory.core.disclosure import (
+    Reader,
+    corrected_marks,
+    disclose,
+    disclose_all,
+    disclose_found,
+    is_derived_local,
+    is_listed,
+    local_only_ids,
+    origins,
+)
+from slowcat_memory.core.facts.merging import Pair, merge
+from slowcat_memory.records import Memory
+
+NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
+HERE, AWAY = Reader(frozenset({"anna"}), local=True), Reader(frozenset({"anna"}))
+
+
+def memory(id: str, *sources: int, **more: Any) -> Memory:
+    given = {"kind": id.partition("/")[0], "scope": "anna", "text": id, **more}
+    return Memory(id=id, speaker="Anna", valid_from=NOON, sources=sources, **given)
+
+
+def chunk(turn: int, *, local: bool = True) -> Memory:
+    return memory(f"chunk/{turn}", turn, local_only=local)
+
+
+def find(*stored: Memory) -> Any:
+    known = {(one.scope, one.id): one for one in stored}
+    return lambda scope, id: known.get((scope, id))
+
+
+@pytest.mark.parametrize(
+    ("reader", "shown"),
+    [
+        (HERE, {"note/1", "note/2"}),
+        (AWAY, {"note/1"}),
+        (Reader(), set()),
+        (Reader(frozenset({"ben"}), local=True), set()),
+    ],
+    ids=["here", "away", "guest", "other"],
+)
+def test_disclosure_of_a_memory_depends_on_reader_and_place(
+    reader: Reader, shown: set[str]
+) -> None:
+    stored = [memory("note/1"), memory("note/2", local_only=True)]
+    stored.append(memory("fact/1", kind="fact/quarantined"))
+    assert {one.id for one in disclose_all(stored, reader)} == shown
+    assert {one.id for one in stored if disclose(one, reader)} == shown
+
+
+def test_disclosure_of_a_context_is_for_this_machine_alone() -> None:
+    described = memory("chunk/1", 1, context="Made from the turns around it.")
+    assert disclose(described, HERE) == described
+    shown = disclose(described, AWAY)
+    assert shown is not None and shown.context == ""
+
+
+CHAINS = {
+    "of a turn": (memory("fact/1", 1),),
+    "a summary of a summary": (
+        memory("summary/session/1", 1),
+        memory("summary/day/1", facets={"covers": "summary/session/0; summary/session/1"}),
+    ),
+    "an icebreaker of a fact": (
+        memory("fact/1", 1),
+        memory("icebreaker/1", facets={"source": "fact/1"}),
+    ),
+    "an icebreaker of a turn": (memory("icebreaker/1", facets={"source": "chunk/1"}),),
+    "a correction": (memory("note/1", derived_from=(("anna", "chunk/1"),)),),
+    "in a circle": (
+        memory("block/1", 1, derived_from=(("anna", "block/2"),)),
+        memory("block/2", derived_from=(("anna", "block/1"),)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_disclosure_of_what_was_made_from_it_is_refused_however_far_away(name: str) -> None:
+    derived = CHAINS[name]
+    stored = [*derived, chunk(1)]
+    last = derived[-1]
+    assert is_derived_local(last, find(*stored))
+    assert disclose_found(last, AWAY, find(*stored)) is None
+    assert disclose_found(last, HERE, find(*stored)) == last
+    assert local_only_ids(stored) == {one.id for one in stored}
+    assert disclose_all(stored, AWAY) == []
+    opened = [*derived, chunk(1, local=False)]
+    assert disclose_all(opened, AWAY) == opened
+    assert not is_derived_local(last, find(*opened))
+
+
+def test_disclosure_marks_follow_their_origins_both_ways() -> None:
+    derived = list(CHAINS["a summary of a summary"])
+    marked = corrected_marks([*derived, chunk(1)], lambda origin: False)
+    assert [(one.id, one.local_only, one.local_inherited) for one in marked] == [
+        ("summary/session/1", True, True),
+        ("summary/day/1", True, True),
+    ]
+    assert corrected_marks([*marked, chunk(1)], lambda origin: False) == []
+    assert corrected_marks([*marked, chunk(1, local=False)], lambda origin: False) == derived
+
+
+def test_disclosure_a_persons_own_mark_outlasts_that_of_its_turn() -> None:
+    own = replace(memory("fact/1", 1), local_only=True)
+    assert corrected_marks([own, chunk(1, local=False)], lambda origin: False) == []
+
+
+def test_disclosure_a_mark_stays_when_its_origin_was_deleted() -> None:
+    reply = memory("chunk/9", 9, derived_from=(("anna", "note/1"),), local_only=True)
+    reply = replace(reply, local_inherited=True)
+    assert corrected_marks([reply], lambda origin: None) == []
+    (opened,) = corrected_marks([reply], lambda origin: False)
+    assert not opened.local_only
+
+
+def test_disclosure_an_origin_elsewhere_is_looked_up() -> None:
+    reply = memory("chunk/9", 9, derived_from=(("home", "note/1"),))
+    assert corrected_marks([reply], lambda origin: False) == []
+    (marked,) = corrected_marks([reply], lambda origin: origin == ("home", "note/1"))
+    assert marked.local_only and marked.local_inherited
+
+
+def test_disclosure_of_marks_reads_each_origin_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work grows with the memories, not with their square."""
+    reads = 0
+
+    def counted(one: Memory) -> Any:
+        nonlocal reads
+        for origin in origins(one):
+            reads += 1
+            yield origin
+
+    monkeypatch.setattr(disclosure, "origins", counted)
+
+    def work(n: int) -> int:
+        nonlocal reads
+        reads = 0
+        chain = [memory(f"day/{i}", 1, derived_from=(("anna", f"day/{i - 1}"),)) for i in range(n)]
+        assert len(corrected_marks([*chain, chunk(1)], lambda origin: False)) == n
+        return reads
+
+    assert work(2000) <= 2.1 * work(1000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "pinned", "listed"),
+    [
+        ("note", False, True),
+        ("fact/person", False, True),
+        ("reading", False, False),
+        ("summary/day", False, False),
+        ("block/human", False, False),
+        ("chunk", False, False),
+        ("chunk", True, True),
+    ],
+)
+def test_disclosure_lists_facts_notes_and_what_is_pinned(
+    kind: str, pinned: bool, listed: bool
+) -> None:
+    assert is_listed(memory("x/1", kind=kind, pinned=pinned)) is listed
+
+
+# ------------------------------------------------------------------- what replaces a memory
+
+
+def test_disclosure_a_new_version_of_a_block_kept_here_is_kept_here() -> None:
+    def written(text: str) -> Memory:
+        return block("human", text, scope="anna", speaker="Anna", now=NOON)
+
+    (first,) = revised((), written("one"), owner="agent", limit=99)
+    kept = replace(first, local_only=True)
+    *_, second = revised((kept,), written("two"), owner="agent", limit=99)
+    assert second.text == "two" and second.local_only
+    inherited = replace(kept, local_inherited=True)
+    *_, second = revised((inherited,), written("two"), owner="agent", limit=99)
+    assert not second.local_only, "that comes with its origins"
+
+
+def test_disclosure_a_fact_that_stands_for_one_kept_here_is_kept_here() -> None:
+    older = memory("fact/1", 1, kind="fact/person")
+    newer = memory("fact/2", 2, kind="fact/person", local_only=True)
+    kept, gone = merge(Pair(older, newer), "same", NOON)
+    assert (kept.id, gone.id) == ("fact/1", "fact/2")
+    assert is_derived_local(kept, find(gone))

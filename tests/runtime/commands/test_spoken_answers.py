@@ -1,0 +1,100 @@
+"""What spoken answers read from the memory: for whom, and where the LLM is that hears them."""
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.records import LedgerEntry, Made, Memory, Offer, Turn, WriteBatch
+from slowcat_memory.runtime.commands.executor import CommandContext
+from tests.support.engine_talks import NOW, talk
+
+SECRET = "Zqxsecret"
+
+
+@pytest.fixture
+def engine(open_engine):
+    return open_engine()
+
+
+def order(engine, text: str, llm: str = "remote", scope: str = "anna"):
+    command = recognise(text)
+    assert command is not None, text
+    turn = Turn(session="s", scope=scope, speaker="Anna", role="user", text=text,
+                at=engine.clock(), aside=True)  # fmt: skip
+    id_ = engine.append(turn).id
+    context = CommandContext(scope=scope, speaker="Anna", session="s", turn=id_, llm=llm)
+    return engine.carry_out(command, context)
+
+
+def offer(engine, turn: int, *memories: str) -> None:
+    offers = tuple(Offer(memory, 0.9) for memory in memories)
+    row = LedgerEntry(turn=turn, scope="anna", session="s", at=NOW, offers=offers)
+    engine.store.write_ledger(row).wait(5)
+
+
+@pytest.mark.parametrize(("llm", "there"), [("local", True), ("remote", False), ("unknown", False)])
+@pytest.mark.parametrize("question", ["what do you know about me?", "why did you say that?"])
+def test_spoken_answers_hold_local_only_memories_for_a_local_llm_alone(
+    engine, question: str, llm: str, there: bool
+) -> None:
+    asked = talk(engine, "I have a bank pin, and what is it?", "Let me think.")[0]
+    note = engine.remember(f"My bank pin is {SECRET}.", "anna", local_only=True)
+    other = engine.remember("My bank is in Graz.", "anna")
+    offer(engine, asked, note.id, other.id)
+    said = order(engine, question, llm).said
+    assert (SECRET in said, "Graz" in said) == (there, True)
+
+
+def test_spoken_answers_name_no_internal_records(engine) -> None:
+    turn = talk(engine, "My dog is called Max, you know.", "Nice.")[0]
+    one = Memory(id="", kind="", scope="anna", speaker="Anna", text="internal", valid_from=NOW,
+                 sources=(turn,), made=Made(job="test"))  # fmt: skip
+    kinds = ("reading", "entity/person", "relation/knows", "block/human", "summary/day", "episode")
+    rows = [replace(one, id=f"{kind}/x", kind=kind) for kind in kinds]
+    rows.append(replace(one, id="fact/1", kind="fact/pet", text="Anna has a dog called Max."))
+    engine.apply("test", WriteBatch(memories=tuple(rows)))
+    said = order(engine, "what do you know about me?").said
+    assert "internal" not in said and "Anna has a dog called Max" in said
+    assert said.startswith("I know 2 things")
+
+
+def test_spoken_answers_leave_out_statements_that_are_hidden_or_local_only(engine) -> None:
+    kept, hidden = talk(
+        engine, f"My therapist is called {SECRET}.", "I see.", "My dog is called Max, you know."
+    )[::2]
+    engine.mark("anna", chunk_id(kept), local_only=True)
+    assert SECRET not in order(engine, "what do you know about me?").said
+    assert SECRET in order(engine, "what do you know about me?", "local").said
+    order(engine, "forget that")
+    assert "Max" not in order(engine, "what do you know about me?", "local").said
+
+
+@pytest.mark.parametrize("of", ["note", "turn"])
+def test_spoken_answers_a_correction_of_a_local_only_memory_is_local_only(engine, of: str) -> None:
+    if of == "note":
+        memory = engine.remember(f"My bank pin is 4711 {SECRET}.", "anna", local_only=True)
+        asked = talk(engine, "What is my bank pin?", f"It is 4711 {SECRET}.")[0]
+    else:
+        told = talk(engine, f"My bank pin is 4711 {SECRET}.", "Noted.")[0]
+        memory = engine.mark("anna", chunk_id(told), local_only=True)
+        asked = talk(engine, "What is my bank pin?", f"It is 4711 {SECRET}.")[0]
+    assert memory is not None
+    offer(engine, asked, memory.id)
+    order(engine, f"that's wrong, it's 4712 {SECRET}", "local")
+    engine.drain()
+    with engine.snapshot() as snapshot:
+        notes = [m for m in snapshot.memories("anna", "note/") if not m.retired_at]
+    corrections = [note for note in notes if "4712" in note.text]
+    assert corrections and all(note.local_only for note in corrections)
+    remote = engine.search("bank pin", "anna", 20).hits
+    assert all("4712" not in hit.memory.text for hit in remote)
+
+
+def test_spoken_answers_mark_the_context_of_a_remote_llm_for_removal(engine) -> None:
+    turns = talk(engine, f"My bank pin is {SECRET}.", "I see.")
+    away, here = order(engine, "keep that between us"), None
+    assert set(turns) <= set(away.turns)
+    assert {chunk_id(turn) for turn in turns} <= set(away.memories)
+    here = order(engine, "keep that between us", "local")
+    assert here.done and not here.turns

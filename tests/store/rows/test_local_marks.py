@@ -1,0 +1,127 @@
+"""Local-only marks in the store: inherited when a row is written, and when a mark changes."""
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.records import Made, WriteBatch
+from tests.harness.samples import memory, turn
+
+MADE = Made(job="test")
+
+
+def write(store, *memories):
+    store.apply("test", WriteBatch(memories=memories)).wait(5)
+
+
+def mark(store, id, on=True, scope="anna"):
+    store.apply("person", WriteBatch(marks=((scope, id, on),))).wait(5)
+
+
+def local(store, scope="anna"):
+    with store.snapshot() as snapshot:
+        return {one.id for one in snapshot.memories(scope) if one.local_only}
+
+
+def derived(id, *sources, **more):
+    return replace(memory(id, sources=sources), made=MADE, **more)
+
+
+@pytest.fixture
+def talk(store):
+    """Three turns: the user's, the agent's reply to it, and another of the user's."""
+    for n in (1, 2, 3):
+        said = replace(turn(n), id=0, role="assistant" if n == 2 else "user")
+        store.append(replace(said, reply_to=1 if n == 2 else 0)).wait(5)
+    return store
+
+
+def test_local_marks_what_is_written_later_inherits_it(talk):
+    mark(talk, chunk_id(1))
+    write(talk, derived("fact/1", 1), derived("fact/3", 3))
+    write(talk, derived("summary/day/1", 3, facets={"covers": "fact/1"}))
+    assert {"fact/1", "summary/day/1"} <= local(talk) and "fact/3" not in local(talk)
+
+
+def test_local_marks_what_was_written_before_follows_and_goes_back(talk):
+    write(talk, derived("fact/1", 1), derived("fact/3", 3))
+    write(talk, derived("block/1", 3, derived_from=(("anna", "fact/1"),)))
+    write(talk, derived("icebreaker/1", facets={"source": "fact/1"}))
+    mark(talk, chunk_id(1))
+    assert local(talk) == {"chunk/1", "chunk/2", "fact/1", "block/1", "icebreaker/1"}
+    mark(talk, chunk_id(1), False)
+    assert local(talk) == set()
+
+
+def test_local_marks_a_reply_follows_its_turn_and_one_logged_later_too(talk):
+    mark(talk, chunk_id(3))
+    talk.append(replace(turn(4), id=0, role="assistant", reply_to=3)).wait(5)
+    assert {"chunk/3", "chunk/4"} <= local(talk)
+    mark(talk, chunk_id(3), False)
+    assert local(talk) == set()
+
+
+def test_local_marks_a_turn_is_logged_with_its_mark(store):
+    origin = (("anna", "note/1"),)
+    store.append(replace(turn(1), id=0, local_only=True, derived_from=origin)).wait(5)
+    store.append(replace(turn(2), id=0, local_only=True)).wait(5)
+    assert local(store) == {"chunk/1", "chunk/2"}
+    with store.snapshot() as snapshot:
+        assert snapshot.memory("anna", "chunk/1").local_inherited
+        assert not snapshot.memory("anna", "chunk/2").local_inherited
+
+
+def test_local_marks_no_job_removes_a_persons_mark(talk):
+    write(talk, derived("fact/1", 1))
+    mark(talk, "fact/1")
+    write(talk, derived("fact/1", 1, text="the same fact, written again"))
+    assert local(talk) == {"fact/1"}
+    mark(talk, chunk_id(1))
+    mark(talk, chunk_id(1), False)
+    assert local(talk) == {"fact/1"}, "that of its turn came and went"
+    mark(talk, "fact/1", False)
+    assert local(talk) == set()
+
+
+def test_local_marks_a_derived_memory_stays_while_another_origin_is(talk):
+    write(talk, derived("fact/1", 1, 3))
+    mark(talk, chunk_id(1))
+    mark(talk, chunk_id(3))
+    mark(talk, chunk_id(1), False)
+    assert local(talk) == {"chunk/3", "fact/1"}
+    mark(talk, "fact/1", False)
+    assert local(talk) == {"chunk/3", "fact/1"}, "its turn is local-only still"
+
+
+def test_local_marks_cross_into_another_namespace(talk):
+    note = replace(memory("note/1", scope="home", sources=(1,)), kind="note", made=None)
+    write(talk, note)
+    mark(talk, chunk_id(1))
+    assert local(talk, "home") == {"note/1"}
+    mark(talk, chunk_id(1), False)
+    assert local(talk, "home") == set()
+    write(talk, replace(note, id="note/2"))
+    talk.append(
+        replace(turn(4), id=0, role="assistant", local_only=True,
+                derived_from=(("home", "note/2"),))
+    ).wait(5)  # fmt: skip
+    mark(talk, "note/2", scope="home")
+    assert local(talk) == {"chunk/4"}
+    mark(talk, "note/2", False, scope="home")
+    assert local(talk) == set()
+
+
+def test_local_marks_of_what_does_not_exist_change_nothing(talk):
+    mark(talk, "note/none")
+    mark(talk, chunk_id(99))
+    mark(talk, chunk_id(1), scope="ben")
+    assert local(talk) == set() and local(talk, "ben") == set()
+
+
+def test_local_marks_are_known_to_indexes_as_changes(talk):
+    write(talk, derived("fact/1", 1))
+    with talk.snapshot() as snapshot:
+        before = snapshot.last_change()
+    mark(talk, chunk_id(1))
+    with talk.snapshot() as snapshot:
+        assert {"chunk/1", "fact/1"} <= set(snapshot.changed("anna", before))

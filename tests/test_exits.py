@@ -1,0 +1,435 @@
+"""Every exit of a memory's text, and what must not pass it: local-only words, guests', others'.
+
+``READERS`` are the exits. A method of the engine, a tool or a spoken answer that is in no table here
+fails the first tests: whoever adds one says whether a text leaves by it, and it is attacked then.
+"""
+
+import ast
+import asyncio
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+import slowcat_memory
+from slowcat_memory.core import disclosure
+from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.engine import Memory as Engine
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.idle.registry import BUILT_IN
+from slowcat_memory.records import LedgerEntry, Made, Memory, Offer, SessionEdge, Turn, WriteBatch
+from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+from slowcat_memory.tools.handlers import KINDS, Call, ToolCalls
+from tests.support.asking_jobs import ASKING
+from tests.support.parroting_llm import MONDAY
+
+PACKAGE = Path(slowcat_memory.__file__).parent
+SECRET, GUESTS, BENS, OPEN = "Zqxprivate", "Zqxvisitor", "Zqxbenjamin", "Zqxopenly"
+QUESTION = "What do you remember about my therapist and the appointment?"
+GUEST = "visitors"
+
+# ------------------------------------------------------------------- the exits
+
+Exit = Callable[[MemoryEngine, str, bool], Any]  # (engine, scope, local) to what leaves
+
+
+def _tool(tool: str, **arguments: Any) -> Exit:
+    def call(engine: MemoryEngine, scope: str, local: bool) -> Any:
+        guests = engine.wiring.namespaces.is_guests(scope)
+        made = Call(engine, "" if guests else scope, 1, 0, engine.clock(), frozenset(), local)
+        return ToolCalls().answer(tool, arguments, made)
+
+    return call
+
+
+def _every_type(engine: MemoryEngine, scope: str, local: bool) -> Any:
+    types = _tool("facts_list")(engine, scope, local).get("types", {})
+    return [types, [_tool("facts_read", name=name)(engine, scope, local) for name in types]]
+
+
+def _spoken(kind: Any, argument: str = "") -> Exit:
+    def say(engine: MemoryEngine, scope: str, local: bool) -> str:
+        with engine.snapshot() as snapshot:
+            last = max((turn.id for turn in snapshot.turns(scope)), default=0)
+            turn = snapshot.turn(last)
+        context = CommandContext(
+            scope=scope,
+            speaker="Anna",
+            session=turn.session if turn else "s",
+            turn=last + 1,
+            llm="local" if local else "remote",
+        )
+        return engine.carry_out(Command(kind=kind, argument=argument), context).said
+
+    return say
+
+
+def _block(engine: MemoryEngine, scope: str, local: bool) -> str:
+    found = asyncio.run(engine.recall(QUESTION, scope, local=local))
+    return engine.pack(found).text + repr(found.hits)
+
+
+def _graph(engine: MemoryEngine, scope: str, local: bool) -> str:
+    graph = engine.graph(scope, local=local)
+    return repr(graph.portraits()) + repr(graph.relations)
+
+
+ENGINE_EXITS: dict[str, Exit] = {
+    "recall": _block,
+    "search": lambda engine, scope, local: engine.search(QUESTION, scope, 20, local=local).hits,
+    "session_context": lambda engine, scope, local: engine.session_context(scope, local=local),
+    "graph": _graph,
+    "hotwords": lambda engine, scope, local: engine.hotwords(scope, 500, local=local),
+}
+SEARCHES: dict[str, Exit] = {
+    "search by time": lambda engine, scope, local: (
+        engine.search(QUESTION, scope, 20, local=local, since=MONDAY - timedelta(days=9)).hits
+    ),
+    "search by speaker": lambda engine, scope, local: (
+        engine.search(QUESTION, scope, 20, local=local, speaker="Anna").hits
+    ),
+    "search as of": lambda engine, scope, local: (
+        engine.search(QUESTION, scope, 20, local=local, at=engine.clock()).hits
+    ),
+    "overview": lambda engine, scope, local: (
+        engine.search("What did we talk about last time?", scope, 20, local=local).hits
+    ),
+}
+TOOL_EXITS: dict[str, Exit] = {
+    "search_memory": _tool("search_memory", query=QUESTION, since="2026-05-01"),
+    "forget": _tool("forget", what="therapist appointment"),
+    "facts_list": _every_type,
+    "facts_read": _tool("facts_read", name="person"),
+    "memory_as_of": _tool("memory_as_of", query=QUESTION, date="2026-05-12"),
+}
+SPOKEN_EXITS: dict[str, Exit] = {
+    "what_known": _spoken("what_known"),
+    "why": _spoken("why"),
+}
+EXITS = {**ENGINE_EXITS, **SEARCHES, **TOOL_EXITS, **SPOKEN_EXITS}
+
+# What shows no text of a memory to a reader, or shows it to the owner of the store only.
+NO_EXIT = {
+    *("append", "append_all", "prefetch", "pack", "note_recall", "prepare", "set_activity"),
+    *("stats", "latest_session", "remember", "mark", "push_icebreaker", "carry_out", "undo"),
+    *("forget", "apply", "maintain", "think", "subscribe", "drain", "flush"),
+    *("embedding", "opened", "acquire", "release", "close"),
+    *("snapshot", "why"),  # for the doors, which show them to the owner; see the last tests
+}
+NO_ANSWER = {
+    *("remember", "forget_that", "forget_about", "yes", "no", "undo", "who_sees", "local"),
+    "correct",  # quotes what was offered to this LLM: see test_exits_a_correction_…
+}
+
+
+def test_exits_every_method_of_the_engine_is_an_exit_or_none() -> None:
+    methods = {name for name in (*vars(Engine), *vars(MemoryEngine)) if not name.startswith("_")}
+    assert methods - NO_EXIT == set(ENGINE_EXITS)
+
+
+def test_exits_every_tool_is_attacked() -> None:
+    assert set(KINDS) - {"remember"} == set(TOOL_EXITS)
+
+
+def test_exits_every_spoken_answer_is_attacked(engine: MemoryEngine) -> None:
+    executor = CommandExecutor(engine.command_memory, engine.config.commands, "english")
+    assert set(executor._methods) - NO_ANSWER == set(SPOKEN_EXITS)
+
+
+# ------------------------------------------------------------------- the memory
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
+    made = MemoryEngine(
+        memory_config(
+            tmp_path / "store",
+            recall={"floor": 0.0, "keep_share": 0.0, "deadline_ms": 1e4, "unknown_below": 0.0},
+            people={"scopes": "each", "guest": GUEST, "household": "home"},
+            icebreakers={"quiet_hours": "", "min_absence_h": 0.0},
+        ),
+        clock=FixedClock(MONDAY),
+        embedder=HashEmbedder(),
+    )
+    yield made
+    made.close()
+
+
+def talk(engine: MemoryEngine, scope: str, name: str, *said: str, session: str = "") -> list[Turn]:
+    """Log a session; every other line is the agent's."""
+    at, session = engine.clock() - timedelta(hours=6), session or f"{scope}-1"
+    engine.append(SessionEdge(session=session, scope=scope, kind="start", at=at))
+    turns = list[Turn]()
+    for n, text in enumerate(said):
+        role, who = ("assistant", "Assistant") if n % 2 else ("user", name)
+        ack = engine.append(
+            Turn(session=session, scope=scope, speaker=who, role=role, text=text,
+                 at=at + timedelta(seconds=n), reply_to=turns[-1].id if n % 2 else 0)
+        )  # fmt: skip
+        assert isinstance(ack.event, Turn)
+        turns.append(ack.event)
+    end = at + timedelta(minutes=1)
+    engine.append(SessionEdge(session=session, scope=scope, kind="end", at=end, reason="silence"))
+    offers = (Offer(chunk_id(turns[0].id), 0.9),)  # the last question was answered from the first
+    row = LedgerEntry(turn=turns[-2].id, scope=scope, session=session, at=at, offers=offers)
+    engine.store.write_ledger(row)
+    engine.flush(indexed=True)
+    return turns
+
+
+def derived(engine: MemoryEngine, scope: str, word: str, turn: int) -> list[Memory]:
+    """Store one memory of each kind that a head, an answer or a graph shows, made from a turn."""
+    now, job = engine.clock(), Made(job="test")
+    base = Memory(
+        id="", kind="", scope=scope, speaker="Anna", text=f"My therapist is called {word}.",
+        valid_from=now - timedelta(hours=5), recorded_at=now - timedelta(hours=5),
+        sources=(turn,), made=job,
+    )  # fmt: skip
+    sure = {"confidence": "high", "subject": "Anna"}
+    person = f"entity/{word}"
+    made = [
+        replace(base, id=f"fact/{word}", kind="fact/person", facets=sure),
+        replace(base, id="block/human/1", kind="block/human", facets={"owner": "agent"}),
+        replace(base, id="block/profile/1", kind="block/profile"),
+        replace(base, id="icebreaker/1", kind="icebreaker", valid_to=now + timedelta(days=9)),
+        replace(base, id=f"summary/session/{scope}-1", kind="summary/session"),
+        replace(base, id=person, kind="entity/person", facets={"name": word, "type": "person"}),
+        replace(
+            base, id="relation/1", kind="relation/knows",
+            facets={"subject": person, "predicate": "knows", "object": person, "quote": word,
+                    "confidence": "high"},
+        ),
+        replace(base, id="episode/1", kind="episode"),
+    ]  # fmt: skip
+    engine.apply("test", WriteBatch(memories=tuple(made)))
+    return made
+
+
+def fill(engine: MemoryEngine, scope: str, name: str, word: str) -> list[Turn]:
+    turns = talk(
+        engine, scope, name,
+        f"I have an appointment with my therapist {word}.", f"{word} is noted, the therapist.",
+        "I like the beach in Lisbon, and what do you think?", "Lisbon is nice.",
+    )  # fmt: skip
+    derived(engine, scope, word, turns[0].id)
+    return turns
+
+
+def leaving(engine: MemoryEngine, scope: str, local: bool) -> dict[str, str]:
+    """Return what leaves by each exit."""
+    return {name: repr(exit_(engine, scope, local)) for name, exit_ in EXITS.items()}
+
+
+def showing(found: dict[str, str], word: str) -> set[str]:
+    return {name for name, text in found.items() if word.casefold() in text.casefold()}
+
+
+# ------------------------------------------------------------------- local-only
+
+TOLD = (
+    f"I have an appointment with my therapist {SECRET}.",
+    f"{SECRET} is noted, the therapist.",
+    "I like the beach in Lisbon, and what do you think?",
+    "Lisbon is nice.",
+)
+
+
+def test_exits_what_may_leave_leaves_by_every_exit(engine: MemoryEngine) -> None:
+    """The negative control: an exit that shows nothing would pass every attack."""
+    fill(engine, "anna", "Anna", OPEN)
+    assert set(EXITS) - showing(leaving(engine, "anna", False), OPEN) == set()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_exits_local_only_words_reach_no_llm_on_another_machine(
+    engine: MemoryEngine, when: str
+) -> None:
+    turns = talk(engine, "anna", "Anna", *TOLD)
+    if when == "after":
+        derived(engine, "anna", SECRET, turns[0].id)
+    assert engine.mark("anna", chunk_id(turns[0].id), local_only=True)
+    if when == "before":
+        derived(engine, "anna", SECRET, turns[0].id)
+    assert showing(leaving(engine, "anna", False), SECRET) == set()
+    assert len(showing(leaving(engine, "anna", True), SECRET)) > 8, "they stay for a local LLM"
+
+
+def test_exits_a_note_kept_here_is_spoken_to_a_local_llm_only(engine: MemoryEngine) -> None:
+    engine.remember(f"The code is {SECRET}.", "anna", local_only=True, pinned=True)
+    assert SECRET not in EXITS["what_known"](engine, "anna", False)
+    assert SECRET in EXITS["what_known"](engine, "anna", True)
+
+
+def test_exits_what_an_older_version_left_unmarked_is_withheld(
+    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Derived memories without the mark, as a store of an older version holds them."""
+    turns = talk(engine, "anna", "Anna", *TOLD)
+    engine.mark("anna", chunk_id(turns[0].id), local_only=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(disclosure, "origins", lambda memory: iter(()))
+        derived(engine, "anna", SECRET, turns[0].id)
+    with engine.snapshot() as snapshot:
+        assert any(one.made and not one.local_only for one in snapshot.memories("anna"))
+    engine.close()
+    again = MemoryEngine(engine.config, clock=engine.clock, embedder=HashEmbedder())
+    try:
+        assert showing(leaving(again, "anna", False), SECRET) == set()
+    finally:
+        again.close()
+
+
+# ------------------------------------------------------------------- guests, and others
+
+
+def test_exits_a_guest_is_shown_nothing_of_anybody(engine: MemoryEngine) -> None:
+    fill(engine, GUEST, "Visitor", GUESTS)
+    fill(engine, "anna", "Anna", OPEN)
+    found = leaving(engine, GUEST, True)
+    assert showing(found, GUESTS) | showing(found, OPEN) == set()
+
+
+def test_exits_nobody_is_shown_what_guests_or_others_said(engine: MemoryEngine) -> None:
+    fill(engine, GUEST, "Visitor", GUESTS)
+    fill(engine, "ben", "Ben", BENS)
+    fill(engine, "anna", "Anna", OPEN)
+    found = leaving(engine, "anna", True)
+    assert showing(found, GUESTS) | showing(found, BENS) == set()
+
+
+def test_exits_a_guests_scope_is_not_read_beside_ones_own(engine: MemoryEngine) -> None:
+    fill(engine, GUEST, "Visitor", GUESTS)
+    fill(engine, "anna", "Anna", OPEN)
+    found = asyncio.run(engine.recall(QUESTION, "anna", also=(GUEST,), local=True))
+    more = engine.search(QUESTION, "anna", 20, also=(GUEST,), local=True)
+    assert found.hits and more.hits
+    assert {hit.memory.scope for hit in (*found.hits, *more.hits)} == {"anna"}
+
+
+# ------------------------------------------------------------------- by construction
+
+
+@cache
+def _modules() -> tuple[tuple[str, ast.Module], ...]:
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return tuple(
+        (p.relative_to(PACKAGE).as_posix(), ast.parse(p.read_text("utf-8"))) for p in paths
+    )
+
+
+def _makes_disclosed(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    made = node.args[0] if getattr(node.func, "id", "") == "cast" and node.args else node.func
+    return "Disclosed" in ast.unparse(made)
+
+
+def test_exits_only_the_gate_makes_a_disclosed_memory() -> None:
+    found = {name for name, tree in _modules() if any(map(_makes_disclosed, ast.walk(tree)))}
+    assert found == {"core/disclosure.py"}
+
+
+RENDERERS = (
+    "core/render/memory_block.py",
+    "core/render/session_head.py",
+    "core/commands/replies.py",
+)
+
+
+def _takes_memories(tree: ast.Module) -> Iterator[str]:
+    """Yield public functions and structs of a module that take memories nobody checked."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            fields = node.body if isinstance(node, ast.ClassDef) else node.args.args
+            hints = (one.annotation for one in fields if isinstance(one, ast.arg | ast.AnnAssign))
+            names = (name.id for hint in hints if hint for name in ast.walk(hint)
+                     if isinstance(name, ast.Name))  # fmt: skip
+            if "Memory" in names:
+                yield node.name
+
+
+def test_exits_a_renderer_takes_disclosed_memories_alone() -> None:
+    trees = dict(_modules())
+    assert [(name, one) for name in RENDERERS for one in _takes_memories(trees[name])] == []
+    control = ast.parse("def shown(memories: Sequence[Memory]) -> str: ...")
+    assert list(_takes_memories(control)) == ["shown"]
+
+
+# Functions of the doors to an LLM that read memories and are no exit, with the reason.
+NOT_SHOWN = {
+    "engine/search.py": {
+        "why": "for the owner, and for `_why`, which discloses",
+        "_without_hidden_turns": "reads whether turns are retired",
+    },
+    "runtime/commands/targets.py": {
+        "made_from": "ids",
+        "mentioning": "ids",
+    },
+    "runtime/session/icebreakers.py": {"_all": "the owner's queue, and disclosed when taken"},
+    "tools/handlers.py": {"_held": "of disclosed relations", "_chunks_about": "ids"},
+}
+DOORS = (
+    "engine/search.py",
+    "engine/turns.py",
+    "runtime/commands/targets.py",
+    "runtime/commands/executor.py",
+    "runtime/session/head.py",
+    "runtime/session/icebreakers.py",
+    "tools/handlers.py",
+    "tools/functions.py",
+    "processor/turn.py",
+    "processor/commands.py",
+    "processor/conversation.py",
+    "processor/processor.py",
+)
+READS = {"memories", "memory", "read", "turns"}
+GATES = {"disclose", "disclose_all", "disclose_found"}
+
+
+def _ungated(tree: ast.Module) -> Iterator[str]:
+    """Yield functions that read memories from a snapshot and do not pass the gate."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+        reads = {
+            one.func.attr
+            for one in calls
+            if isinstance(one.func, ast.Attribute) and ast.unparse(one.func.value) == "snapshot"
+        }
+        if reads & READS and not GATES & {getattr(one.func, "id", "") for one in calls}:
+            yield node.name
+
+
+def test_exits_what_reads_memories_for_a_reader_passes_the_gate() -> None:
+    trees = dict(_modules())
+    found = {(door, one) for door in DOORS for one in _ungated(trees[door])}
+    assert found == {(door, one) for door, those in NOT_SHOWN.items() for one in those}
+
+
+def test_exits_every_prompt_of_idle_work_names_its_memories() -> None:
+    asking, nameless = set[str](), list[str]()
+    for name, tree in _modules():
+        if not name.startswith("idle/"):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Prompt":
+                asking.add(name)
+                if "made_from" not in {keyword.arg for keyword in node.keywords}:
+                    nameless.append(f"{name}:{node.lineno}")
+    assert asking and nameless == []
+
+
+def test_exits_every_job_that_asks_is_attacked() -> None:
+    """``test_kept_here`` reads the prompts of the jobs in ``ASKING``."""
+    asking = {name for name, tree in _modules() if name.startswith("idle/jobs/")
+              and any(getattr(node, "attr", "") == "complete" for node in ast.walk(tree))}  # fmt: skip
+    homes = {type(job).__module__.removeprefix("slowcat_memory.").replace(".", "/") + ".py"
+             for job in BUILT_IN if job.name in ASKING}  # fmt: skip
+    assert asking <= homes
