@@ -46,8 +46,9 @@ class Notes:
 
         Raises:
             ValueError: The statement is empty.
-            ConfigError: The scope is not a valid name.
+            ConfigError: The scope is not a valid name, or that of guests.
         """
+        self._check_known(scope)
         kept, _ = clean(text)
         if not kept:
             raise ValueError("there is nothing to remember")
@@ -89,14 +90,17 @@ class Notes:
         Raises:
             ConfigError: Its scope is that of guests.
         """
-        if self._wiring.namespaces.is_guests(memory.scope):
-            raise ConfigError(
-                f"{memory.scope!r} is the guests' scope, of which nothing is remembered",
-                hint="Say whose memory it is, or name them in the speakers of your agent",
-            )
+        self._check_known(memory.scope)
         self._wiring.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
         self._wiring.indexer.put(memory)
         return memory
+
+    def _check_known(self, scope: str) -> None:
+        if self._wiring.namespaces.is_guests(scope):
+            raise ConfigError(
+                f"{scope!r} is the guests' scope, of which nothing is remembered",
+                hint="Say whose memory it is, or name them in the speakers of your agent",
+            )
 
     def pin(self, scope: str, memory_id: str, pinned: bool) -> Memory | None:
         """Pin or unpin a memory; None when there is no such memory."""
@@ -134,6 +138,7 @@ class CommandMemory:
         self.store, self.undo_log = wiring.store, wiring.undo_log
         self.zone, self.clock = wiring.zone, wiring.clock
         self.note = notes.note
+        self.is_guests = wiring.namespaces.is_guests
 
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
         with self.store.snapshot() as snapshot:

@@ -36,7 +36,7 @@ class ContextMessages:
         """
         self._own, self._was_spoken = own, was_spoken
         self._handled: dict[int, Message] = {}  # no longer new: recalled for, or history
-        self._turns: dict[int, tuple[Message, Turn | None]] = {}
+        self._turns: dict[int, tuple[Message, Turn | None, tuple[str, ...]]] = {}
         self._newest: Message | None = None  # the latest handled one
         self._typed: dict[int, Message] = {}  # appended alone, and not yet logged
 
@@ -90,15 +90,20 @@ class ContextMessages:
     def is_handled(self, message: Message) -> bool:
         return id(message) in self._handled
 
-    def set_turn(self, message: Message, turn: Turn | None) -> None:
-        self._turns[id(message)] = (message, turn)
+    def set_turn(self, message: Message, turn: Turn | None, scopes: tuple[str, ...] = ()) -> None:
+        """Set what a message was logged as (None if it is not kept), and its speakers' scopes."""
+        self._turns[id(message)] = (message, turn, scopes)
         self._newest = message
 
     def is_logged(self, message: Message) -> bool:
         return id(message) in self._turns
 
     def turn_of(self, message: Message) -> Turn | None:
-        return self._turns.get(id(message), (message, None))[1]
+        return self._turns.get(id(message), (message, None, ()))[1]
+
+    def scopes_of(self, message: Message) -> tuple[str, ...]:
+        """Return the scopes of a logged message's speakers."""
+        return self._turns[id(message)][2]
 
     def mark_history(self, messages: Sequence[Any]) -> None:
         """Treat those of an application's messages that are answered already as handled."""

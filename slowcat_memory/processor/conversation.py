@@ -4,11 +4,13 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from weakref import WeakKeyDictionary
 
 from loguru import logger
 from pipecat.frames.frames import Frame
 
 from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.search import latest_session
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import VoiceCommands
@@ -18,10 +20,13 @@ from slowcat_memory.processor.interim import InterimTranscripts
 from slowcat_memory.processor.reply import Replies
 from slowcat_memory.processor.turn import Turns
 from slowcat_memory.runtime.commands.executor import Outcome
+from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
-from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import Moment, SessionTracker
 from slowcat_memory.tools.handlers import Call
 
+# By engine: the sessions that conversations of this process have open.
+_open_sessions = WeakKeyDictionary[MemoryEngine, set[str]]()
 _LAST_REPLY_S = 0.2  # wait at the pipeline's end for the agent's last words
 
 
@@ -43,6 +48,7 @@ class LiveConversation:
             push=push,
             on_done=self._command_done,
             shared=deps.config.people.household,
+            guest=deps.audience.guest,
             llm=lambda: "local" if deps.locality.local else "remote",
         )
         self.log = _open_log(deps)
@@ -54,7 +60,7 @@ class LiveConversation:
 
     def touch(self) -> None:
         """Keep the session open: a user or the agent is speaking."""
-        self.log.touch(self._deps.engine.clock())
+        self.log.touch()
 
     def set_realtime(self) -> None:
         """Expect a realtime service, which answers a turn before its transcript is known."""
@@ -118,10 +124,12 @@ class LiveConversation:
 def _open_log(deps: ConversationDeps) -> Conversation:
     engine, memory = deps.engine, deps.config.memory
     scopes = filter(None, (*deps.audience.people, deps.audience.guest))
+    held = _open_sessions.setdefault(engine, set())
+    now = Moment(engine.clock(), session_tracker.monotonic())
     with engine.snapshot() as snapshot:
         trackers = [
             SessionTracker(
-                scope, _session_id, deps.config.sessions, latest_session(snapshot, scope)
+                scope, _session_id, deps.config.sessions, latest_session(snapshot, scope), now, held
             )
             for scope in scopes
         ]

@@ -13,6 +13,7 @@ from pipecat.frames import frames
 from pipecat.frames.frames import (
     BotSpeakingFrame,
     EagerEndOfTurnCancelFrame,
+    EagerTranscriptionFrame,
     Frame,
     FunctionCallInProgressFrame,
     InterruptionFrame,
@@ -90,11 +91,15 @@ class FrameDispatcher:
 
     async def _before_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
         live = self.live
-        if live and live.interim and not live.turns.realtime:
-            self._guard.run(live.interim.see, frame)
-        if live and isinstance(frame, TranscriptionFrame):
-            live.log.heard(frame.user_id or "", frame.text)
-        elif isinstance(frame, (LLMMessagesUpdateFrame, LLMMessagesAppendFrame)):
+        if live and not _is_muted(aggregator):  # what is muted is in no turn
+            if live.interim and not live.turns.realtime:
+                self._guard.run(live.interim.see, frame)
+            if isinstance(frame, TranscriptionFrame):
+                begins = not aggregator.aggregation_string()
+                live.log.heard(frame.user_id or "", frame.text, begins=begins)
+            elif isinstance(frame, EagerTranscriptionFrame):
+                live.log.expected(frame.user_id or "", frame.text)
+        if isinstance(frame, (LLMMessagesUpdateFrame, LLMMessagesAppendFrame)):
             self._guard.run(self._messages.mark_history, frame.messages)
             if live and isinstance(frame, LLMMessagesAppendFrame):
                 self._guard.run(self._messages.mark_typed, frame.messages)
@@ -157,6 +162,14 @@ if USER_TURN:
     TABLE[USER_TURN] = FrameDispatcher._turn_confirmed
 if LLM_METADATA:
     TABLE[LLM_METADATA] = FrameDispatcher._llm_described
+
+
+def _is_muted(aggregator: LLMUserAggregator) -> bool:
+    """Return whether the aggregator drops the words of its next frame.
+
+    There is no public way to know: the events and frames about it come after later frames.
+    """
+    return bool(getattr(aggregator, "_user_is_muted", False))
 
 
 @cache

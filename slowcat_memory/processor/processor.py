@@ -40,7 +40,7 @@ from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.processor.warming import Warming, rewarm_after_idle
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.session_tracker import OffRecord
+from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.tools.functions import SEARCH, FunctionSchema, memory_tools
@@ -240,11 +240,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
         It lasts until ``back_on_the_record``, and no longer than the conversation.
         """
-        self._off_record.set(True)
+        self._off_record.begin()
 
     def back_on_the_record(self) -> None:
         """Resume keeping what is said."""
-        self._off_record.set(False)
+        self._off_record.end()
 
     async def rewarm(self, *, again: bool = False) -> bool:
         """Make a local LLM process the conversation ahead of time, by a request for one token.
@@ -338,7 +338,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         try:
             if live:
                 live.log.disconnected()
-            self._off_record.set(False)  # it must not outlive the conversation
+            self._off_record.end()  # it must not outlive the conversation
             await self._engine_handle.close()
         except SlowcatError as error:
             logger.error(f"{self}: closing the memory failed: {error}")

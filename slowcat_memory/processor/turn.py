@@ -70,7 +70,8 @@ class Turns:
         self._conversation, self._commands, self._replies = conversation, commands, replies
         self._recall = TurnRecall(deps, conversation, prefetch)
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
-        self._speculated: tuple[Recollection, Packed] | None = None  # what was recalled for it
+        # What was recalled for it, and for which scopes.
+        self._speculated: tuple[Recollection, Packed, tuple[str, ...]] | None = None
         self._command_held = False  # it is a command, to be executed when the turn is confirmed
 
     @property
@@ -99,34 +100,54 @@ class Turns:
             if message is None:
                 return TurnResult()
             text = injection.message_text(message)
-            command = self._commands.recognise(text)
+            scopes = self._speakers(message, text, speculation)
+            command = self._commands.recognise(text, scopes)
             if command is not None and speculation:
                 self._command_held = True
                 return TurnResult(answered=True)
-            if command is not None and await self._obey(command, message, text):
+            if command is not None and await self._obey(command, message, text, scopes):
                 return TurnResult(answered=True)
             if self._messages.is_handled(message):  # the reply to a command failed
                 return TurnResult()
-            recalled = await self._recall_into(message, text, context, speculation)
+            recalled = await self._recall_into(message, text, context, speculation, scopes)
             return TurnResult(timing=(started, time.time()) if recalled else None)
         except Exception as error:
             self._deps.guard.count("turns_without_memory")
             await self._deps.guard.report("memory skipped this turn", error)
             return TurnResult()
 
-    async def _obey(self, command: Command, message: dict, text: str) -> bool:
+    def _speakers(self, message: dict, text: str, predicted: bool) -> tuple[str, ...]:
+        if self._messages.is_logged(message):  # its transcripts are taken
+            return self._messages.scopes_of(message)
+        channel = self._channel(message)
+        return self._conversation.scopes_of(text, channel, predicted=predicted)
+
+    def _channel(self, message: dict) -> Channel | None:
+        if self._messages.is_typed(message):
+            return "text"
+        return "voice" if self.spoken else None
+
+    async def _obey(
+        self, command: Command, message: dict, text: str, scopes: tuple[str, ...]
+    ) -> bool:
         turn = None
-        if not command.rest:
+        if not command.rest or self._commands.refuses(scopes):
+            channel = self._channel(message)
             self._messages.mark_handled(message)
-            turn = self.log(message, text)
+            turn = self.log(message, text, channel)
         try:
-            return await self._commands.answer(command, turn)
+            return await self._commands.answer(command, turn, scopes)
         except Exception as error:
             logger.error(f"a voice command was lost: {type(error).__name__}")
             return False
 
     async def _recall_into(
-        self, message: dict, text: str, context: LLMContext, speculation: bool
+        self,
+        message: dict,
+        text: str,
+        context: LLMContext,
+        speculation: bool,
+        speakers: tuple[str, ...],
     ) -> bool:
         turn = None
         self._speculating, self._speculated = message if speculation else None, None
@@ -134,7 +155,7 @@ class Turns:
             turn = self._log_new(message, text)
         if self.realtime or not clean(text)[0]:
             return False
-        scopes = self._readable_scopes(text, speculation)
+        scopes = self._deps.audience.readable(speakers)
         found, packed = await self._recall.recall(text, context, turn, scopes)
         # No await from here to the push: an interruption finds all of it done, or none.
         if not speculation:
@@ -143,7 +164,7 @@ class Turns:
         if packed.text:
             injection.prefix(message, packed.text)
         if self._speculating is message:  # not withdrawn meanwhile
-            self._speculated = (found, packed)
+            self._speculated = (found, packed, scopes)
         return True
 
     def _log_new(self, message: dict, text: str) -> Turn | None:
@@ -171,25 +192,19 @@ class Turns:
     def _log(self, message: dict, text: str, channel: Channel | None) -> Turn | None:
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
-        command = self._commands.recognise(text)
         channel = channel or ("voice" if self.spoken else None)
-        keep = command is None or command.kind != "off_record"
+        scopes = self._conversation.scopes_of(text, channel)
+        command = self._commands.recognise(text, scopes)
+        keep = command is None or self._commands.keeps(command, scopes)
         turns = self._conversation.user_said(text, channel, aside=command is not None, keep=keep)
         turn = turns[-1] if turns else None
         self.count += not self.realtime
-        self._messages.set_turn(message, turn)
+        self._messages.set_turn(message, turn, self._conversation.scopes)
         self._deps.visible.add_logged(message, (chunk_id(turn.id) for turn in turns))
         if channel != "text":
             self.spoken = False
         self._replies.expect()
         return turn
-
-    def _readable_scopes(self, text: str, speculation: bool) -> tuple[str, ...]:
-        """Return the scopes the turn's speakers may read; a speculated turn changes no state."""
-        channel: Channel | None = "voice" if self.spoken else None
-        conversation = self._conversation
-        asking = conversation.scopes_of(text, channel) if speculation else conversation.scopes
-        return self._deps.audience.readable(asking)
 
     def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
         self._recall.place(message, found, packed)
@@ -208,11 +223,12 @@ class Turns:
         message = self._messages.find_new(self._deps.neighbours.messages)
         if message is None:
             return
-        found, packed = self._speculated
+        found, packed, scopes = self._speculated
         self._speculating = self._speculated = None
         self._messages.mark_handled(message)
         turn = self.log(message, injection.message_text(message), "voice")
-        self._place(message, found, packed, turn)
+        if scopes == self._deps.audience.readable(self._conversation.scopes):
+            self._place(message, found, packed, turn)
 
     async def confirm_command(self) -> None:
         """Execute a command held until its turn was confirmed: no other frame follows."""
@@ -223,8 +239,9 @@ class Turns:
         if message is None:
             return
         text = injection.message_text(message)
-        if command := self._commands.recognise(text):
-            await self._obey(command, message, text)
+        scopes = self._speakers(message, text, predicted=False)
+        if command := self._commands.recognise(text, scopes):
+            await self._obey(command, message, text, scopes)
 
     def withdraw(self) -> None:
         """Drop what was recalled for a withdrawn turn: the user continues speaking."""

@@ -107,6 +107,9 @@ class CommandMemory(Protocol):
     def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
         """Return the ledger row of a user turn, by its log id, and its memories."""
 
+    def is_guests(self, scope: str) -> bool:
+        """Return whether a scope is that of guests, whose commands are refused."""
+
 
 KeepLocal = Callable[[str, str], object]
 """Marks a memory, by scope and id, as one that never leaves this machine."""
@@ -154,6 +157,8 @@ class CommandExecutor:
         Raises:
             StoreError: The disk is full, or the store is closed; nothing is changed.
         """
+        if self._engine.is_guests(context.scope):  # nothing is read or written for them
+            return self._outcome(command, "guest", done=False)
         self._engine.store.flush(self._options.wait_s)  # earlier turns must be readable
         return self._methods[command.kind](command, context)
 
