@@ -27,6 +27,7 @@ from slowcat_memory.runtime.conversation.off_record import OffRecord
 
 Push = Callable[[Frame], Awaitable[None]]
 OnDone = Callable[[Command, Outcome], None]
+OnAnswer = Callable[[str, tuple[str, ...]], None]
 
 
 class VoiceCommands:
@@ -42,6 +43,7 @@ class VoiceCommands:
         *,
         push: Push,
         on_done: OnDone,
+        on_answer: OnAnswer = lambda said, scopes: None,
         shared: str = "",
         guest: str = "",
         llm: Callable[[], LLMPlace] = lambda: "unknown",
@@ -50,6 +52,7 @@ class VoiceCommands:
 
         Args:
             on_done: Called with every command and its outcome.
+            on_answer: Called with every answer that may hold memories, and the speakers' scopes.
             shared: The household's scope, "" for none.
             guest: The scope of guests, whose commands are refused; "" for none.
         """
@@ -58,6 +61,7 @@ class VoiceCommands:
         self._names = (config.memory.agent_name,)
         self._off_record, self._push, self._on_done = off_record, push, on_done
         self._shared, self._guest, self._llm = shared, guest, llm
+        self._on_answer = on_answer
         self._engine = engine
         self._asked: tuple[str, float] | None = None  # who was asked, and until when it counts
         self._latest: tuple[str, bool, Command | None] = ("", False, None)
@@ -121,6 +125,8 @@ class VoiceCommands:
             self._asked = (turn.scope, time.monotonic() + ASKED_S)
         if outcome.rest:
             return False
+        if not self.refuses(scopes):
+            self._on_answer(outcome.said, scopes)
         await self._push(LLMFullResponseStartFrame())
         await self._push(LLMTextFrame(outcome.said))
         await self._push(LLMFullResponseEndFrame())

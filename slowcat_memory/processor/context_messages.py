@@ -1,17 +1,12 @@
-"""Messages of the LLM's context: finds the new turns, and removes forgotten or foreign content.
+"""Messages of the LLM's context: finds the new turns, and removes forgotten content.
 
 A turn is identified by its message object, never by its text: people repeat themselves, and a
 repeated "yes" is a new turn. Messages that an application adds together with their answers are
 history, and an equal copy of a message that it replaced is not new.
-
-All users in the room share one context. When another user speaks, blocks recalled for the previous
-one are removed; the spoken words of users and agent stay.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
-
-from msgspec.structs import replace
 
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.records import Turn
@@ -21,7 +16,6 @@ from slowcat_memory.runtime.recall.query import Recollection
 Message = dict[str, Any]
 Pack = Callable[[Recollection], Packed]
 FORGOTTEN = "…"  # chat templates refuse an empty message
-BLOCKS_KEPT = 256  # an older block is treated as unknown
 
 
 class ContextMessages:
@@ -126,50 +120,6 @@ class ContextMessages:
         self._handled |= {id(m): m for m in messages if isinstance(m, dict)}
 
 
-class PlacedBlocks:
-    """Remembers what each block in the context was made from, while it is there."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, Recollection] = {}
-
-    def add(self, found: Recollection, packed: Packed) -> None:
-        if packed.text:
-            self._made[packed.text] = replace(found, hits=list(packed.hits))
-        if len(self._made) > BLOCKS_KEPT:
-            del self._made[next(iter(self._made))]
-
-    def strip(
-        self, messages: Sequence[Any], scopes: Iterable[str], pack: Pack
-    ) -> list[tuple[Message, Packed]]:
-        """Remove memories of other scopes from a context, in place.
-
-        An unknown block, such as one that the application added, is removed as a whole: its
-        scopes cannot be determined.
-
-        Args:
-            scopes: Memories of these may stay.
-            pack: Renders what stays as a block.
-
-        Returns:
-            The messages that changed, with their present blocks.
-        """
-        allowed, changed = frozenset(scopes), []
-        standing = [(m, block) for m in messages if (block := _block(m))]
-        self._made = {block: self._made[block] for _, block in standing if block in self._made}
-        for message, block in standing:
-            found = self._made.get(block, Recollection())
-            stays = [hit for hit in found.hits if hit.memory.scope in allowed]
-            if found.hits and len(stays) == len(found.hits):
-                continue
-            packed = pack(replace(found, hits=stays))
-            message["content"] = injection.strip_memories([message])[0]["content"]
-            if packed.text:
-                injection.prefix(message, packed.text)
-            self.add(found, packed)
-            changed.append((message, packed))
-        return changed
-
-
 def remove_forgotten(
     messages: Sequence[Any],
     turns: Collection[int],
@@ -201,7 +151,3 @@ def remove_forgotten(
         elif visible.holds(message, memories):
             message["content"] = injection.strip_memories([message])[0]["content"]
             visible.discard(message)
-
-
-def _block(message: Any) -> str:
-    return injection.block_of(message) if isinstance(message, dict) else ""

@@ -47,6 +47,7 @@ class LiveConversation:
             deps.off_record,
             push=push,
             on_done=self._command_done,
+            on_answer=deps.owned.add_answer,
             shared=deps.config.people.household,
             guest=deps.audience.guest,
             llm=lambda: "local" if deps.locality.local else "remote",
@@ -57,6 +58,11 @@ class LiveConversation:
         self.interim = InterimTranscripts(deps, users, self.log) if users and wanted else None
         prefetch = self.interim.prefetch if self.interim else None
         self.turns = Turns(deps, self.log, self.commands, self.replies, prefetch)
+
+    @property
+    def strips(self) -> bool:
+        """Whether memories leave the context when another person speaks."""
+        return self._deps.audience.apart and self._deps.config.people.strip_on_change
 
     def touch(self) -> None:
         """Keep the session open: a user or the agent is speaking."""

@@ -36,6 +36,7 @@ from slowcat_memory.processor.engine_handle import (
 from slowcat_memory.processor.frames import USER_TURN, FrameDispatcher
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.locality import Locality, base_url, locate, same_server
+from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.processor.warming import Warming, rewarm_after_idle
 from slowcat_memory.records import Memory
@@ -122,7 +123,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._locality = Locality(bool(llm_is_local))  # until the pipeline starts
         self._add_instruction = add_instruction
         self._instruction = instruction(self._config.memory.language)
-        self._warming, self._visible = Warming(), Visible()
+        self._warming, self._visible, self._owned = Warming(), Visible(), OwnedMessages()
         self._messages = ContextMessages(lambda: self._neighbours.messages, self._was_spoken)
         self._guard = Guard(self, self._call_event_handler)
         self._dispatcher: FrameDispatcher | None = None
@@ -181,9 +182,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             return ""
         try:
             engine = await self._engine_handle.open()
-            return await asyncio.to_thread(
+            head = await asyncio.to_thread(
                 engine.session_context, scope, local=self._locality.local
             )
+            self._owned.add_head(head, scope)
+            return head
         except SlowcatError as error:
             logger.warning(f"{self}: no session context: {error}")
             return ""
@@ -275,7 +278,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         await super().setup(setup)
         self._neighbours = find_neighbours(self, self._aggregators)
         self._dispatcher = FrameDispatcher(
-            self._neighbours, self._messages, self._warming, self._guard
+            self._neighbours, self._messages, self._owned, self._warming, self._guard
         )
         if self._add_instruction and self._neighbours.llm:
             self._neighbours.llm.append_system_instruction(self._instruction)
@@ -306,6 +309,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             neighbours=self._neighbours,
             messages=self._messages,
             visible=self._visible,
+            owned=self._owned,
             guard=self._guard,
         )
         live = LiveConversation(deps, f"{self.name}:{self.id}", self.push_frame)

@@ -17,8 +17,7 @@ words are in the real context, and its block is placed there.
 """
 
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from loguru import logger
 from msgspec import Struct
@@ -31,7 +30,6 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.processor.commands import VoiceCommands
-from slowcat_memory.processor.context_messages import PlacedBlocks
 from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.reply import Replies
 from slowcat_memory.records import Channel, Turn
@@ -102,6 +100,8 @@ class Turns:
             text = injection.message_text(message)
             scopes = self._speakers(message, text, speculation)
             command = self._commands.recognise(text, scopes)
+            if command is None or not self._commands.refuses(scopes):
+                self._recall.strip_others(context, self._deps.audience.readable(scopes))
             if command is not None and speculation:
                 self._command_held = True
                 return TurnResult(answered=True)
@@ -256,8 +256,7 @@ class TurnRecall:
         self, deps: ConversationDeps, conversation: Conversation, prefetch: Prefetch | None
     ) -> None:
         self._deps, self._conversation, self._prefetch = deps, conversation, prefetch
-        self._visible, self._blocks = deps.visible, PlacedBlocks()
-        self._stripped_for: tuple[str, ...] | None = None  # the scopes whose blocks may stay
+        self._visible, self._owned = deps.visible, deps.owned
 
     async def recall(
         self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
@@ -265,12 +264,11 @@ class TurnRecall:
         """Recall, and pack the block.
 
         Args:
-            context: The LLM's context; blocks of other scopes are removed from it.
+            context: The LLM's context.
             turn: None if it was not logged.
             scopes: Readable scopes, the speaker's first; empty to recall nothing.
         """
         start = time.perf_counter()
-        self._strip_others(context.messages, scopes)
         self._visible.refresh(context.messages)
         if not scopes:
             return Recollection(), Packed("", (), 0)
@@ -313,19 +311,17 @@ class TurnRecall:
         if packed.text:
             injection.prefix(message, packed.text)
             self._add_visible([(message, packed)])
-            self._blocks.add(found, packed)
+            self._owned.add_block(found, packed)
 
-    def _strip_others(self, messages: Sequence[Any], scopes: tuple[str, ...]) -> None:
-        deps = self._deps
+    def strip_others(self, context: LLMContext, scopes: tuple[str, ...]) -> None:
+        """Remove from the context what may not be read for a turn, if others were read before."""
+        deps, allowed = self._deps, frozenset(scopes)
         wanted = deps.audience.apart and deps.config.people.strip_on_change
-        if not wanted or scopes == self._stripped_for:
+        if not wanted or allowed == self._owned.readable:
             return
-        standing = [
-            *messages,
-            *deps.neighbours.messages,
-        ]  # a withdrawn turn has a copy
-        self._add_visible(self._blocks.strip(standing, scopes, deps.engine.pack))
-        self._stripped_for = scopes
+        contexts = [context.messages, deps.neighbours.messages]  # a withdrawn turn has a copy
+        llm = deps.neighbours.llm
+        self._add_visible(self._owned.strip(contexts, allowed, deps.engine.pack, llm))
 
     def _add_visible(self, changed: Iterable[tuple[dict, Packed]]) -> None:
         for message, packed in changed:
