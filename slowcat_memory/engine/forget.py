@@ -90,4 +90,4 @@ def expired_orders(snapshot: Snapshot, config: Config, now: datetime) -> Iterato
             turns = chain((first,), old)
             memories = snapshot.memories(scope)
             if ids := tuple(retention.due(turns, memories, now, config.retention)):
-                yield Forget(scope=scope, turns=ids)
+                yield Forget(scope=scope, turns=ids, copies=False)

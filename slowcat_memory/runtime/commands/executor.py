@@ -212,13 +212,21 @@ class CommandExecutor:
     def _forget_that(self, command: Command, context: CommandContext) -> Outcome:
         with self._engine.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, context)
+            others = self._others(snapshot, turns)
+            turns = tuple(dict.fromkeys((*turns, *others.turns)))
             before = _forgotten_before(snapshot, turns)
         if not turns:
             return self._outcome(command, "nothing_to_forget", done=False)
         if before is not None:  # a repeated command means the same exchange
             return self._gone(command, "forgotten", before)
         entry = self._engine.undo_log.hide(
-            "forget_that", scope, memories, turns, context.turn, self._options.undo_s
+            "forget_that",
+            scope,
+            memories,
+            turns,
+            context.turn,
+            self._options.undo_s,
+            others.memories,
         )
         return self._gone(command, "forgotten", entry)
 
@@ -237,6 +245,15 @@ class CommandExecutor:
         if command is not None:
             return command.scope, list(command.made), turns
         return context.scope, targets.made_from(snapshot, context.scope, said), turns
+
+    def _others(self, snapshot: Snapshot, turns: tuple[int, ...]) -> targets.Others:
+        """Return what an exchange of several speakers left with the others.
+
+        Guests' words are turns alone: nothing was made of them.
+        """
+        found = targets.others(snapshot, turns)
+        known = [one for one in found.memories if not self._engine.is_guests(one[0])]
+        return targets.Others(found.turns, tuple(known))
 
     def _forget_about(self, command: Command, context: CommandContext) -> Outcome:
         about = command.argument
@@ -281,7 +298,8 @@ class CommandExecutor:
             minutes=minutes(self._language, self._options.undo_s),
             things=count_things(self._language, len(entry.hidden)),
         )
-        return replace(outcome, turns=entry.turns, memories=(*entry.hidden, *entry.made))
+        hidden = (id_ for _, id_ in entry.all_hidden)
+        return replace(outcome, turns=entry.turns, memories=(*hidden, *entry.made))
 
     # ---------------------------------------------------------------- undo
 
@@ -318,10 +336,10 @@ class CommandExecutor:
         with self._engine.store.snapshot() as snapshot:
             said = last_exchange(snapshot, context.scope, context.session, context.turn)
             hidden = {
-                (entry.scope, id_)
+                hidden
                 for entry in snapshot.commands(n=LATEST)
                 if entry.state == "done" and entry.due is not None
-                for id_ in entry.hidden
+                for hidden in entry.all_hidden
             }
         asked = targets.question(said)
         found = self._engine.why(asked.id) if asked else None
@@ -345,8 +363,11 @@ class CommandExecutor:
         with self._engine.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, context)
             said = [t for id_ in turns if (t := snapshot.turn(id_)) and not t.aside]
+            others = self._others(snapshot, turns)
         for memory in memories or [chunk_id(turn.id) for turn in said]:
             self._keep_local(scope, memory)
+        for other, memory in others.memories:
+            self._keep_local(other, memory)
         return self._outcome(command, "local" if turns else "local_nothing", done=bool(turns))
 
 

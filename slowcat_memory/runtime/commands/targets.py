@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from slowcat_memory.core.memory import CHUNK, QUARANTINED, chunk, chunk_id
 from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
 
+NEAR = 64  # log positions behind a turn where its other parts and copies are
 LATELY = 2000  # log positions searched for a user's own statements
 STATEMENT = range(4, 31)  # words of a turn worth reading out
 
@@ -43,6 +44,41 @@ def made_from(snapshot: Snapshot, scope: str, turns: Sequence[Turn]) -> list[str
     chunks = [chunk_id(turn.id) for turn in turns if not turn.aside]
     derived = [m.id for m in snapshot.memories(scope) if ids.intersection(m.sources)]
     return list(dict.fromkeys((*chunks, *derived)))
+
+
+class Others(NamedTuple):
+    """What an exchange left in the namespaces of its other speakers.
+
+    Attributes:
+        turns: Log ids of their words and of the copies of the reply.
+        memories: (scope, id) of these turns' chunks, and of what was made from them.
+    """
+
+    turns: tuple[int, ...]
+    memories: tuple[tuple[str, str], ...]
+
+
+def others(snapshot: Snapshot, exchange: Sequence[int]) -> Others:
+    """Find the parts and copies of an exchange's turns in other namespaces.
+
+    They were logged together, so only the neighbours in the log are read.
+
+    Args:
+        exchange: Log ids of the turns, in one namespace.
+    """
+    known = [turn for id_ in exchange if (turn := snapshot.turn(id_))]
+    wholes = {turn.part_of or turn.id for turn in known}
+    scopes = {turn.scope for turn in known}
+    if not known:
+        return Others((), ())
+    near = snapshot.turns(after=min(wholes) - 1, upto=max(exchange) + NEAR)
+    found = [t for t in near if (t.part_of or t.id) in wholes and t.scope not in scopes]
+    memories = [
+        (scope, id_)
+        for scope in dict.fromkeys(turn.scope for turn in found)
+        for id_ in made_from(snapshot, scope, [turn for turn in found if turn.scope == scope])
+    ]
+    return Others(tuple(turn.id for turn in found), tuple(memories))
 
 
 def mentioning(

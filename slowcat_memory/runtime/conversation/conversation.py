@@ -243,7 +243,15 @@ class Conversation:
             if not kept:
                 continue
             ack = log.append(
-                log.tracker.user_said(kept, speaker, now, channel=how, cut=cut, aside=aside)
+                log.tracker.user_said(
+                    kept,
+                    speaker,
+                    now,
+                    channel=how,
+                    cut=cut,
+                    aside=aside,
+                    part_of=turns[0].id if turns else 0,
+                )
             )
             if ack and isinstance(ack.event, Turn):
                 self._exchange.turns[scope] = ack.event
@@ -270,6 +278,7 @@ class Conversation:
         kept, cut = clean(text)
         if not (kept and answered.kept) or self.off_record.off:
             return None
+        first = 0
         for scope in answered.scopes:
             asked, log = answered.turns.get(scope), self._logs[scope]
             events = log.tracker.agent_said(
@@ -282,8 +291,10 @@ class Conversation:
                 channel=asked.channel if asked else "voice",
                 cut=cut,
                 aside=asked.aside if asked else False,
+                part_of=first,
             )
             ack = log.append(events)
+            first = first or (ack.event.id if ack and ack.event else 0)
         return (asked, ack) if ack else None
 
     def _present(self) -> Exchange:

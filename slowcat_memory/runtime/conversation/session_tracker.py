@@ -114,13 +114,27 @@ class SessionTracker:
         channel: Channel = "voice",
         cut: int = 0,
         aside: bool = False,
+        part_of: int = 0,
     ) -> list[Event]:
         """Return the events of a user's utterance: the turn, last, and its session's start.
 
-        ``text`` is clean; ``cut`` characters of it were cut off.
+        Args:
+            text: Clean.
+            cut: How many characters were cut off.
+            aside: It is a voice command.
+            part_of: Log id of the first of the parts of a turn, 0 for this one.
         """
         edges = self._opened(now)
-        turn = self._turn(text, speaker, "user", now, channel=channel, cut=cut, aside=aside)
+        turn = self._turn(
+            text,
+            speaker,
+            "user",
+            now,
+            channel=channel,
+            cut=cut,
+            aside=aside,
+            part_of=part_of,
+        )
         return [*edges, turn]
 
     def agent_said(
@@ -135,6 +149,7 @@ class SessionTracker:
         channel: Channel = "voice",
         cut: int = 0,
         aside: bool = False,
+        part_of: int = 0,
     ) -> list[Event]:
         """Return the events of the agent's utterance: the turn, last, and its session's start.
 
@@ -143,6 +158,7 @@ class SessionTracker:
             reply_to: Log id of the user's turn, 0 for a greeting.
             cut: How many characters were cut off.
             aside: It answers a voice command.
+            part_of: Log id of the first of the copies of a reply, 0 for this one.
         """
         edges = self._opened(now)
         turn = self._turn(
@@ -156,6 +172,7 @@ class SessionTracker:
             channel=channel,
             cut=cut,
             aside=aside,
+            part_of=part_of,
         )
         return [*edges, turn]
 

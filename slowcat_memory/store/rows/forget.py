@@ -181,15 +181,17 @@ def _cleaned_command(entry: CommandEntry, gone: Deletion) -> CommandEntry | None
         tuple(id for id in ids if (entry.scope, id) not in gone.memories)
         for ids in (entry.made, entry.hidden)
     )
+    others = tuple(other for other in entry.others if other not in gone.memories)
     turns = tuple(turn for turn in entry.turns if turn not in gone.turns)
-    lost = (made, hidden, turns) != (entry.made, entry.hidden, entry.turns)
+    lost = (made, hidden, others, turns) != (entry.made, entry.hidden, entry.others, entry.turns)
     return replace(
         entry,
         turn=0 if entry.turn in gone.turns else entry.turn,
         made=made,
         hidden=hidden,
+        others=others,
         turns=turns,
-        state="erased" if lost and not (made or hidden or turns) else entry.state,
+        state="erased" if lost and not (made or hidden or others or turns) else entry.state,
     )
 
 

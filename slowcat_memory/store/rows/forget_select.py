@@ -181,6 +181,7 @@ def select(requests: Sequence[Forget], tx: Transaction) -> Deletion:
         by_session[event.session].append(event)
         if isinstance(event, Turn) and any(s.has_turn(event) for s in selectors):
             gone.turns[event.id] = event
+    _select_copies(by_session, gone)
     _select_sessions(by_session, gone)
     gone.memories = {(turn.scope, chunk_id(turn.id)) for turn in gone.turns.values()}
     for _, memory in gone.read_records(tx, "memories"):
@@ -195,6 +196,21 @@ def select(requests: Sequence[Forget], tx: Transaction) -> Deletion:
     gone.scopes = {scope for scope, _ in gone.memories}
     gone.scopes |= {event.scope for event in gone.events().values()}
     return gone
+
+
+def _select_copies(by_session: dict[str, list[Event]], gone: Deletion) -> None:
+    """Select the copies of the agent's replies that were logged for several speakers."""
+    said = [
+        turn
+        for turn in gone.turns.values()
+        if turn.role == "assistant"
+        and any(s.request.copies and s.has_turn(turn) for s in gone.selectors)
+    ]
+    wholes = {turn.part_of or turn.id for turn in said}
+    for events in by_session.values() if wholes else ():
+        for event in events:
+            if isinstance(event, Turn) and (event.part_of or event.id) in wholes:
+                gone.turns[event.id] = event
 
 
 def _joined(requests: Sequence[Forget]) -> list[Forget]:
