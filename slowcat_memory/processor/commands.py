@@ -33,7 +33,9 @@ OnAnswer = Callable[[str, tuple[str, ...]], None]
 class VoiceCommands:
     """Recognises, executes and answers the commands of one conversation. Use it on the event loop.
 
-    ``enabled`` is False where turns are answered before their words are known.
+    Attributes:
+        enabled: False where turns are answered before their words are known.
+        left_to_llm: The LLM must answer what the last command left.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class VoiceCommands:
         self._asked: tuple[str, float] | None = None  # who was asked, and until when it counts
         self._latest: tuple[str, bool, Command | None] = ("", False, None)
         self._running: set[asyncio.Task[Outcome]] = set()
-        self.enabled = self._options.enabled
+        self.enabled, self.left_to_llm = self._options.enabled, False
 
     def recognise(self, text: str, scopes: tuple[str, ...]) -> Command | None:
         """Return the command in a turn, None for conversation. Takes less than a millisecond.
@@ -118,7 +120,9 @@ class VoiceCommands:
         Returns:
             False if the LLM must answer the rest of the turn.
         """
+        self.left_to_llm = False
         outcome = await self._execute(command, turn, scopes)
+        self.left_to_llm = bool(outcome.rest)
         if self._asked and self._asked[0] in scopes:
             self._asked = None
         if turn and command.kind == "forget_about" and outcome.entry:

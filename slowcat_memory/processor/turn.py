@@ -107,8 +107,8 @@ class Turns:
                 return TurnResult(answered=True)
             if command is not None and await self._obey(command, message, text, scopes):
                 return TurnResult(answered=True)
-            if self._messages.is_handled(message):  # the reply to a command failed
-                return TurnResult()
+            if self._messages.is_handled(message) and not self._commands.left_to_llm:
+                return TurnResult()  # the reply to a command failed
             recalled = await self._recall_into(message, text, context, speculation, scopes)
             return TurnResult(timing=(started, time.time()) if recalled else None)
         except Exception as error:

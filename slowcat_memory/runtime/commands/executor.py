@@ -24,7 +24,7 @@ from slowcat_memory.core.commands.replies import (
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import CommandEntry, LedgerEntry, Memory
+from slowcat_memory.records import CommandEntry, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.undo_log import UNDOABLE, UndoLog, last_exchange
 from slowcat_memory.store import Snapshot, Store
@@ -189,23 +189,43 @@ class CommandExecutor:
         return self._outcome(command, name, entry=entry, text=quote(command.argument, 60))
 
     def _correct(self, command: Command, context: CommandContext) -> Outcome:
-        """Retire the wrong memory, and the agent's answer, which would be recalled too."""
+        """Retire the wrong memory, and the agent's answer, which would be recalled too.
+
+        A correction of what the agent said by itself is for the LLM to answer.
+        """
+        right = command.argument
         with self._engine.store.snapshot() as snapshot:
             old = targets.corrected(
-                snapshot, self._engine.why, context, command.argument, self._tokenize
+                snapshot, self._engine.why, context, right, self._language, self._tokenize
             )
             said = last_exchange(snapshot, context.scope, context.session, context.turn)
-        name, text = "nothing_to_correct", command.argument
-        sources: tuple[int, ...] = (context.turn,)
-        wrong = [chunk_id(turn.id) for turn in said if turn.role == "assistant"]
-        if old is not None:
-            name = "corrected"
-            text = say(self._language, "about", old=quote(old.text, 60), text=text)
-            sources = (*old.sources, context.turn)  # it quotes them: forgetting them must forget it
-            wrong.append(old.id)
-        note = self._engine.note(text, context.scope, speaker=context.speaker, sources=sources)
-        entry = self._engine.undo_log.add_memory("correct", note, context.turn, wrong)
-        return self._outcome(command, name, entry=entry, text=quote(command.argument, 60))
+        if old == "own":
+            return Outcome(kind=command.kind, said="", rest=right, done=False)
+        if old == "unclear":
+            return self._outcome(command, "correct_what", done=False)
+        if old == "new":
+            note = self._engine.note(
+                right, context.scope, speaker=context.speaker, sources=(context.turn,)
+            )
+            entry = self._engine.undo_log.add_memory("correct", note, context.turn)
+            return self._outcome(command, "nothing_to_correct", entry=entry, text=quote(right, 60))
+        return self._replace(command, context, old, said)
+
+    def _replace(
+        self, command: Command, context: CommandContext, old: Memory, said: list[Turn]
+    ) -> Outcome:
+        right, wrong = command.argument, quote(old.text, 60)
+        answers = [chunk_id(turn.id) for turn in said if turn.role == "assistant"]
+        note = self._engine.note(
+            say(self._language, "about", old=wrong, text=right),
+            context.scope,
+            speaker=context.speaker,
+            # It quotes them: forgetting them must forget it.
+            sources=(*old.sources, context.turn),
+        )
+        note = replace(note, local_only=note.local_only or old.local_only)
+        entry = self._engine.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
+        return self._outcome(command, "corrected", entry=entry, old=wrong, text=quote(right, 60))
 
     # ---------------------------------------------------------------- forget
 

@@ -4,7 +4,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from slowcat_memory.core.commands.corrections import Said, Verdict, find_corrected
+from slowcat_memory.core.commands.replies import quote
+from slowcat_memory.core.language import Language
 from slowcat_memory.core.memory import CHUNK, QUARANTINED, chunk, chunk_id
+from slowcat_memory.core.text.normalize import asking, fingerprint
 from slowcat_memory.records import LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
@@ -101,27 +105,49 @@ def mentioning(
 
 
 def corrected(
-    snapshot: Snapshot, why: Why, place: Place, right: str, tokenize: Tokenize
-) -> Memory | None:
-    """Return the memory that a correction refers to, if any.
+    snapshot: Snapshot, why: Why, place: Place, right: str, language: Language, tokenize: Tokenize
+) -> Memory | Verdict:
+    """Return the memory that a correction is for, or why it is for none.
 
-    Of the memories injected for the last answer, the one that shares most words with the answer and
-    the correction; else the user's last statement. ``why`` is ``Memory.why``.
+    It may be one that was put before the LLM for the last answer, that was read aloud by the last
+    command, or the user's last statement. ``why`` is ``Memory.why``.
     """
-    exchange = last_exchange(snapshot, place.scope, place.session, place.turn)
-    asked = question(exchange)
-    if asked is None:
+    read = _read_aloud(snapshot, place)
+    if read is not None:
+        said, found = read
+    else:
+        exchange = last_exchange(snapshot, place.scope, place.session, place.turn)
+        asked = question(exchange)
+        answer = " ".join(turn.text for turn in exchange if turn.role == "assistant")
+        if asked is None:
+            return "own" if answer else "new"
+        offered = why(asked.id)
+        memories = [offered[1].get(offer.memory) for offer in offered[0].offers] if offered else []
+        found = [m for m in memories if m and not m.retired_at and m.scope == place.scope]
+        own = snapshot.read(place.scope, chunk_id(asked.id)) if not _asks(asked) else None
+        found += [own] if own and not own.retired_at else []
+        said = Said(asked.text, answer, is_statement=own in found)
+    texts = [memory.text for memory in found]
+    verdict = find_corrected(right, said, texts, language, tokenize)
+    return found[verdict] if isinstance(verdict, int) else verdict
+
+
+def _asks(turn: Turn) -> bool:
+    return bool(asking(turn.text))
+
+
+def _read_aloud(snapshot: Snapshot, place: Place) -> tuple[Said, list[Memory]] | None:
+    """Return a command's answer just before, and the memories that it quotes; None without."""
+    answer = snapshot.turn(snapshot.turn_before(place.scope, place.session, place.turn))
+    if answer is None or not answer.aside or answer.role != "assistant":
         return None
-    answers = (turn.text for turn in exchange if turn.role == "assistant")
-    stems = set(tokenize(" ".join([right, *answers])))
-    offered = why(asked.id)
-    memories = [offered[1].get(offer.memory) for offer in offered[0].offers] if offered else []
-    current = [m for m in memories if m and not m.retired_at and m.scope == place.scope]
-    if current:
-        return max(current, key=lambda memory: len(stems.intersection(tokenize(memory.text))))
-    if asked.text.rstrip().endswith("?"):
-        return None
-    return snapshot.read(place.scope, chunk_id(asked.id))
+    spoken = fingerprint(answer.text)
+    after = max(0, snapshot.last_id() - LATELY)
+    said = (chunk(t) for t in snapshot.turns(place.scope, after=after) if not t.aside)
+    every = [*snapshot.memories(place.scope), *said]
+    current = {memory.id: memory for memory in reversed(every) if not memory.retired_at}
+    quoted = [m for m in current.values() if (q := fingerprint(quote(m.text))) and q in spoken]
+    return (Said("", answer.text), quoted) if quoted else None
 
 
 def known_about(snapshot: Snapshot, scope: str, own: str) -> list[Memory]:
