@@ -164,16 +164,16 @@ def _says_something(
 
 
 def _parts(correction: str, language: Language) -> _Correction:
-    table = language.commands.corrections
+    table = language.commands
     text = correction.strip(" .!?,;:")
-    value = re.match(table.value, text, re.IGNORECASE)
+    value = re.match(table.right_value, text, re.IGNORECASE)
     rest = text[value.end() :] if value else text
-    wrong, named = "", re.search(table.instead, text, re.IGNORECASE)
+    wrong, named = "", re.search(table.right_and_wrong, text, re.IGNORECASE)
     if named:
         groups = named.groupdict()
         wrong = (groups.get("y") or groups.get("z") or "").strip(" ,.")
         rest = (groups.get("x") or groups.get("w") or "").strip(" ,.")
-    vague = re.match(table.vague, text, re.IGNORECASE) is not None
+    vague = re.match(table.right_vague, text, re.IGNORECASE) is not None
     return _Correction(rest, wrong, value is not None or bool(named), vague)
 
 

@@ -65,20 +65,6 @@ def rules_of(kind: CommandKind, *patterns: str, **limits: Any) -> tuple[CommandR
     return tuple(CommandRule(kind=kind, says=says, **limits) for says in patterns)
 
 
-class CorrectionWords(Struct, frozen=True, kw_only=True):
-    """Patterns of the words behind "that's wrong"; case is ignored.
-
-    Attributes:
-        value: A beginning that only a value follows ("it's").
-        instead: The right value as ``x`` or ``w``, the wrong one as ``y`` or ``z``.
-        vague: A beginning that refers to something else ("she"): such words say nothing alone.
-    """
-
-    value: str
-    instead: str
-    vague: str
-
-
 class CommandWords(Struct, frozen=True, kw_only=True):
     """Voice commands.
 
@@ -89,7 +75,11 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         parts: Named patterns that rules insert.
         rules: In order; the first match counts.
         answers: Answers to a question of the memory; ignored at any other time.
-        corrections: What a correction says.
+        right_value: Pattern of a correction's beginning that only a value follows ("it's").
+        right_and_wrong: Pattern of a correction with the right value as ``x`` or ``w``, and the
+            wrong one as ``y`` or ``z``.
+        right_vague: Pattern of a beginning that refers to something else ("she"): such a correction
+            says nothing alone.
         requests: Those of ``before`` that make a question a command: "could you remember that…?"
         own: Pattern of words by which users refer to themselves.
         everything: Words for everything stored ("forget everything", "forget about me").
@@ -102,7 +92,9 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     parts: Mapping[str, str]
     rules: tuple[CommandRule, ...]
     answers: tuple[CommandRule, ...]
-    corrections: CorrectionWords
+    right_value: str
+    right_and_wrong: str
+    right_vague: str
     requests: tuple[str, ...]
     own: str
     everything: frozenset[str]
