@@ -21,14 +21,21 @@ FORGOTTEN = "…"  # chat templates refuse an empty message
 class ContextMessages:
     """Tracks messages by ``id()``, and keeps them alive, so that an id is not reused."""
 
-    def __init__(self, own: Callable[[], Sequence[Any]], was_spoken: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        own: Callable[[], Sequence[Any]],
+        was_spoken: Callable[[str], bool],
+        is_placed: Callable[[Message], bool] = lambda message: bool(injection.block_of(message)),
+    ) -> None:
         """Start empty.
 
         Args:
+            is_placed: Returns whether the memory placed the block of a message. A user may copy
+                one, and write behind it.
             own: Returns the messages of the aggregators' context; a frame may carry a copy.
             was_spoken: Returns whether these words were heard since the last turn.
         """
-        self._own, self._was_spoken = own, was_spoken
+        self._own, self._was_spoken, self._is_placed = own, was_spoken, is_placed
         self._handled: dict[int, Message] = {}  # no longer new: recalled for, or history
         self._turns: dict[int, tuple[Message, Turn | None, tuple[str, ...]]] = {}
         self._newest: Message | None = None  # the latest handled one
@@ -43,7 +50,9 @@ class ContextMessages:
         self._handled = {key: held for key, held in self._handled.items() if key in present}
         self._turns = {key: held for key, held in self._turns.items() if key in present}
         message = injection.last_user_message(messages)
-        if message is None or id(message) in self._handled or injection.block_of(message):
+        if message is None or id(message) in self._handled:
+            return None
+        if injection.block_of(message) and (self._is_placed(message) or not self.is_typed(message)):
             return None
         return None if not predicted and self._is_copy(message, present) else message
 
@@ -67,7 +76,7 @@ class ContextMessages:
         """Treat unanswered user messages that an application appends as new, whatever they say."""
         waiting = messages[injection.answered(messages) :]
         users = (m for m in waiting if isinstance(m, dict) and m.get("role") == "user")
-        self._typed |= {id(m): m for m in users if not injection.block_of(m)}
+        self._typed |= {id(m): m for m in users if not self._is_placed(m)}
 
     def take_typed(self) -> list[Message]:
         """Return the appended messages that are not logged yet, once, in order."""

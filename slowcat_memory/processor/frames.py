@@ -121,7 +121,7 @@ class FrameDispatcher:
         if not self.live or not isinstance(frame, LLMMessagesAppendFrame):
             return
         for message in self._messages.take_typed():
-            if clean(text := injection.message_text(message))[0]:
+            if clean(text := injection.words_of(message))[0]:
                 self.live.turns.log(message, text, "text")
 
     async def _on_user_message(

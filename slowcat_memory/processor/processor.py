@@ -124,7 +124,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._add_instruction = add_instruction
         self._instruction = instruction(self._config.memory.language)
         self._warming, self._visible, self._owned = Warming(), Visible(), OwnedMessages()
-        self._messages = ContextMessages(lambda: self._neighbours.messages, self._was_spoken)
+        own = lambda: self._neighbours.messages  # noqa: E731
+        self._messages = ContextMessages(own, self._was_spoken, self._visible.knows)
         self._guard = Guard(self, self._call_event_handler)
         self._dispatcher: FrameDispatcher | None = None
         self._live: LiveConversation | None = None  # while the memory is open
@@ -239,14 +240,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._live.log.set_speaker(user_id)
 
     def off_the_record(self) -> None:
-        """Stop keeping what is said; recall continues.
-
-        It lasts until ``back_on_the_record``, and no longer than the conversation.
-        """
+        """Stop keeping what is said, until ``back_on_the_record`` or the conversation's end."""
         self._off_record.begin()
 
     def back_on_the_record(self) -> None:
-        """Resume keeping what is said."""
+        """Resume keeping what is said, whoever asked for the contrary."""
         self._off_record.end()
 
     async def rewarm(self, *, again: bool = False) -> bool:

@@ -97,7 +97,7 @@ class Turns:
             message = self._messages.find_new(context.messages, predicted=speculation)
             if message is None:
                 return TurnResult()
-            text = injection.message_text(message)
+            text = injection.words_of(message)
             scopes = self._speakers(message, text, speculation)
             command = self._commands.recognise(text, scopes)
             if command is None or not self._commands.refuses(scopes):
@@ -226,7 +226,7 @@ class Turns:
         found, packed, scopes = self._speculated
         self._speculating = self._speculated = None
         self._messages.mark_handled(message)
-        turn = self.log(message, injection.message_text(message), "voice")
+        turn = self.log(message, injection.words_of(message), "voice")
         if scopes == self._deps.audience.readable(self._conversation.scopes):
             self._place(message, found, packed, turn)
 
@@ -238,7 +238,7 @@ class Turns:
         message = self._messages.find_new(self._deps.neighbours.messages)
         if message is None:
             return
-        text = injection.message_text(message)
+        text = injection.words_of(message)
         scopes = self._speakers(message, text, predicted=False)
         if command := self._commands.recognise(text, scopes):
             await self._obey(command, message, text, scopes)

@@ -44,6 +44,13 @@ class Moment(NamedTuple):
         return Moment(self.at + timedelta(seconds=seconds), self.seconds + seconds)
 
 
+def seconds_since_drop(session: Session, now: datetime) -> float | None:
+    """Return how long ago a session's connection dropped; None if it cannot be resumed."""
+    if session.ended is None or session.reason not in RESUMABLE:
+        return None
+    return abs((now - session.ended).total_seconds())  # the clock may have gone back
+
+
 class SessionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When a session ends.
 
@@ -84,9 +91,9 @@ class SessionTracker:
         self._session = ""
         self._last: Moment | None = None
         self._ended = 0.0  # when the connection dropped, monotonic
-        if previous and previous.reason in RESUMABLE and previous.ended and now:
+        gap = seconds_since_drop(previous, now.at) if previous and now else None
+        if previous and now and gap is not None:
             self._state, self._session = "dropped", previous.id
-            gap = abs((now.at - previous.ended).total_seconds())  # the clock may have gone back
             self._ended = now.seconds - gap
 
     @property
