@@ -37,6 +37,9 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
     local_only: bool = False  # when it was logged; the mark of its chunk may have changed since
     # (scope, id) of local-only memories that the LLM could read when it said this
     derived_from: tuple[tuple[str, str], ...] = ()
+    # log id of the first turn of several that are one: the parts of a turn of several speakers, or
+    # the copies of the agent's reply to it; 0 for that first one, and for a turn that is alone
+    part_of: int = 0
 
 
 EdgeKind = Literal["start", "end", "resume"]
@@ -191,10 +194,16 @@ class CommandEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: datetime
     turn: int = 0  # log id of the command's turn; 0 when there is none, or it is forgotten
     made: tuple[str, ...] = ()  # ids of memories that it made
-    hidden: tuple[str, ...] = ()  # hidden memory ids, chunks of ``turns`` included
+    hidden: tuple[str, ...] = ()  # hidden memory ids of ``scope``, chunks of ``turns`` included
+    others: tuple[tuple[str, str], ...] = ()  # (scope, id) of memories hidden in other namespaces
     turns: tuple[int, ...] = ()  # log ids of turns that are to be forgotten
     due: datetime | None = None  # when what is hidden is erased for good; None for never
     state: CommandState = "done"  # "asked" until confirmed; "erased" once it cannot be undone
+
+    @property
+    def all_hidden(self) -> tuple[tuple[str, str], ...]:
+        """Return (scope, id) of every memory that it hid."""
+        return (*((self.scope, id_) for id_ in self.hidden), *self.others)
 
 
 TaskState = Literal["waiting", "dead"]
@@ -346,6 +355,9 @@ class Forget(Struct, frozen=True, kw_only=True):
     since: datetime | None = None  # said at or after
     until: datetime | None = None  # said before
     everything: bool = False  # everything (in ``scope``, when given)
+    # also the copies, in other namespaces, of the agent's replies that it covers; False for
+    # retention, which each namespace has of its own
+    copies: bool = True
 
 
 class Forgotten(Struct, frozen=True, kw_only=True):

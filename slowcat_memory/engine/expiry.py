@@ -198,7 +198,7 @@ class Expiry:
             found += [id for id, at_s in said.items() if at_s < before and id not in kept]
             young = (at_s for at_s in said.values() if at_s >= before)
             self._after.append((shelf, min(young, default=float("inf")), bool(kept)))
-        return Forget(scope=scope, turns=tuple(found)) if found else None
+        return Forget(scope=scope, turns=tuple(found), copies=False) if found else None
 
     def _keeping(self, scope: str) -> frozenset[int]:
         """Return the ids of the turns of a namespace that a memory keeps: never a guest's."""

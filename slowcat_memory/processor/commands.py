@@ -6,8 +6,8 @@ and the turn waits for it for a bounded time; a failure is reported to the user.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
 
 from loguru import logger
 from pipecat.frames.frames import (
@@ -23,16 +23,19 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import Memory
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.executor import ASKED_S, CommandContext, LLMPlace, Outcome
-from slowcat_memory.runtime.conversation.session_tracker import OffRecord
+from slowcat_memory.runtime.conversation.off_record import OffRecord
 
 Push = Callable[[Frame], Awaitable[None]]
 OnDone = Callable[[Command, Outcome], None]
+OnAnswer = Callable[[str, tuple[str, ...]], None]
 
 
 class VoiceCommands:
     """Recognises, executes and answers the commands of one conversation. Use it on the event loop.
 
-    ``enabled`` is False where turns are answered before their words are known.
+    Attributes:
+        enabled: False where turns are answered before their words are known.
+        left_to_llm: The LLM must answer what the last command left.
     """
 
     def __init__(
@@ -42,32 +45,63 @@ class VoiceCommands:
         *,
         push: Push,
         on_done: OnDone,
+        on_answer: OnAnswer = lambda said, scopes: None,
         shared: str = "",
+        guest: str = "",
         llm: Callable[[], LLMPlace] = lambda: "unknown",
     ) -> None:
-        """Start with no command; ``on_done`` is called with every command and its outcome."""
+        """Start with no command.
+
+        Args:
+            on_done: Called with every command and its outcome.
+            on_answer: Called with every answer that may hold memories, and the speakers' scopes.
+            shared: The household's scope, "" for none.
+            guest: The scope of guests, whose commands are refused; "" for none.
+        """
         config = engine.config
         self._options, self._language = config.commands, config.memory.language
-        self._names, self._clock = (config.memory.agent_name,), engine.clock
+        self._names = (config.memory.agent_name,)
         self._off_record, self._push, self._on_done = off_record, push, on_done
-        self._shared, self._llm = shared, llm
+        self._shared, self._guest, self._llm = shared, guest, llm
+        self._on_answer = on_answer
         self._engine = engine
-        self._asked_until: datetime | None = None
+        self._asked: tuple[str, float] | None = None  # who was asked, and until when it counts
         self._latest: tuple[str, bool, Command | None] = ("", False, None)
         self._running: set[asyncio.Task[Outcome]] = set()
-        self.enabled = self._options.enabled
+        self.enabled, self.left_to_llm = self._options.enabled, False
 
-    def recognise(self, text: str) -> Command | None:
-        """Return the command in a turn, None for conversation. Takes less than a millisecond."""
+    def recognise(self, text: str, scopes: tuple[str, ...]) -> Command | None:
+        """Return the command in a turn, None for conversation. Takes less than a millisecond.
+
+        What several people say in one turn is the command of none of them; only "off the record"
+        counts, because nothing is kept while anybody wants that.
+
+        Args:
+            scopes: Of the turn's speakers.
+        """
         if not self.enabled:
             return None
-        asked = self._asked_until is not None and self._clock() <= self._asked_until
-        if self._latest[:2] != (
-            text,
-            asked,
-        ):  # each turn is recognised before it is logged, and then
+        asked = self._is_asked(scopes)
+        if self._latest[:2] != (text, asked):  # a turn is recognised several times
             self._latest = (text, asked, self._recognise(text, asked))
-        return self._latest[2]
+        command = self._latest[2]
+        one = len(scopes) == 1 or self.refuses(scopes)
+        return command if one or (command and command.kind == "off_record") else None
+
+    def _is_asked(self, scopes: tuple[str, ...]) -> bool:
+        """Return whether a question of the memory waits for the answer of this speaker."""
+        if self._asked is None:
+            return False
+        scope, until = self._asked
+        return scopes == (scope,) and time.monotonic() <= until
+
+    def refuses(self, scopes: tuple[str, ...]) -> bool:
+        """Return whether a guest is among the speakers of a turn."""
+        return bool(self._guest) and self._guest in scopes
+
+    def keeps(self, command: Command, scopes: tuple[str, ...]) -> bool:
+        """Return whether the words of a command may be logged."""
+        return command.kind != "off_record" and not self.refuses(scopes)
 
     def _recognise(self, text: str, asked: bool) -> Command | None:
         try:
@@ -76,29 +110,39 @@ class VoiceCommands:
             logger.error(f"a voice command could not be recognised: {type(error).__name__}")
             return None
 
-    async def answer(self, command: Command, turn: Turn | None) -> bool:
+    async def answer(self, command: Command, turn: Turn | None, scopes: tuple[str, ...]) -> bool:
         """Execute a command and speak the answer.
 
         Args:
             turn: The logged turn; None if it was not logged.
+            scopes: Of its speakers.
 
         Returns:
             False if the LLM must answer the rest of the turn.
         """
-        outcome = await self._execute(command, turn)
-        self._asked_until = None
-        if command.kind == "forget_about" and outcome.entry:
-            self._asked_until = self._clock() + timedelta(seconds=ASKED_S)
+        self.left_to_llm = False
+        outcome = await self._execute(command, turn, scopes)
+        self.left_to_llm = bool(outcome.rest)
+        if self._asked and self._asked[0] in scopes:
+            self._asked = None
+        if turn and command.kind == "forget_about" and outcome.entry:
+            self._asked = (turn.scope, time.monotonic() + ASKED_S)
         if outcome.rest:
             return False
+        if not self.refuses(scopes):
+            self._on_answer(outcome.said, scopes)
         await self._push(LLMFullResponseStartFrame())
         await self._push(LLMTextFrame(outcome.said))
         await self._push(LLMFullResponseEndFrame())
         return True
 
-    async def _execute(self, command: Command, turn: Turn | None) -> Outcome:
+    async def _execute(
+        self, command: Command, turn: Turn | None, scopes: tuple[str, ...]
+    ) -> Outcome:
+        if self.refuses(scopes):
+            return self._done(command, "guest", done=False)
         if command.kind in ("off_record", "on_record"):
-            return self._switch_record(command)
+            return self._switch_record(command, scopes)
         if turn is None:
             return self._apologise(command, "failed")
         context = CommandContext(
@@ -127,12 +171,19 @@ class VoiceCommands:
         self._on_done(command, outcome)
         return outcome
 
-    def _switch_record(self, command: Command) -> Outcome:
+    def _switch_record(self, command: Command, scopes: tuple[str, ...]) -> Outcome:
         """Switch off or on the record at once, so that no later word is kept."""
-        off = command.kind == "off_record"
-        self._off_record.set(off)
-        said = say(language_of(self._language), "off" if off else "on")
-        outcome = Outcome(kind=command.kind, said=said, rest=command.rest)
+        if command.kind == "off_record":
+            for scope in scopes:
+                self._off_record.begin(scope)
+            return self._done(command, "off", rest=command.rest)
+        if self._off_record.end(scopes[-1]):
+            return self._done(command, "on", rest=command.rest)
+        return self._done(command, "still_off", done=False)
+
+    def _done(self, command: Command, reply: str, *, done: bool = True, rest: str = "") -> Outcome:
+        said = say(language_of(self._language), reply)
+        outcome = Outcome(kind=command.kind, said=said, rest=rest, done=done)
         self._on_done(command, outcome)
         return outcome
 

@@ -1,17 +1,12 @@
-"""Messages of the LLM's context: finds the new turns, and removes forgotten or foreign content.
+"""Messages of the LLM's context: finds the new turns, and removes forgotten content.
 
 A turn is identified by its message object, never by its text: people repeat themselves, and a
 repeated "yes" is a new turn. Messages that an application adds together with their answers are
 history, and an equal copy of a message that it replaced is not new.
-
-All users in the room share one context. When another user speaks, blocks recalled for the previous
-one are removed; the spoken words of users and agent stay.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
-
-from msgspec.structs import replace
 
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.records import Turn
@@ -21,22 +16,28 @@ from slowcat_memory.runtime.recall.query import Recollection
 Message = dict[str, Any]
 Pack = Callable[[Recollection], Packed]
 FORGOTTEN = "…"  # chat templates refuse an empty message
-BLOCKS_KEPT = 256  # an older block is treated as unknown
 
 
 class ContextMessages:
     """Tracks messages by ``id()``, and keeps them alive, so that an id is not reused."""
 
-    def __init__(self, own: Callable[[], Sequence[Any]], was_spoken: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        own: Callable[[], Sequence[Any]],
+        was_spoken: Callable[[str], bool],
+        is_placed: Callable[[Message], bool] = lambda message: bool(injection.block_of(message)),
+    ) -> None:
         """Start empty.
 
         Args:
+            is_placed: Returns whether the memory placed the block of a message. A user may copy
+                one, and write behind it.
             own: Returns the messages of the aggregators' context; a frame may carry a copy.
             was_spoken: Returns whether these words were heard since the last turn.
         """
-        self._own, self._was_spoken = own, was_spoken
+        self._own, self._was_spoken, self._is_placed = own, was_spoken, is_placed
         self._handled: dict[int, Message] = {}  # no longer new: recalled for, or history
-        self._turns: dict[int, tuple[Message, Turn | None]] = {}
+        self._turns: dict[int, tuple[Message, Turn | None, tuple[str, ...]]] = {}
         self._newest: Message | None = None  # the latest handled one
         self._typed: dict[int, Message] = {}  # appended alone, and not yet logged
 
@@ -49,7 +50,9 @@ class ContextMessages:
         self._handled = {key: held for key, held in self._handled.items() if key in present}
         self._turns = {key: held for key, held in self._turns.items() if key in present}
         message = injection.last_user_message(messages)
-        if message is None or id(message) in self._handled or injection.block_of(message):
+        if message is None or id(message) in self._handled:
+            return None
+        if injection.block_of(message) and (self._is_placed(message) or not self.is_typed(message)):
             return None
         return None if not predicted and self._is_copy(message, present) else message
 
@@ -73,7 +76,7 @@ class ContextMessages:
         """Treat unanswered user messages that an application appends as new, whatever they say."""
         waiting = messages[injection.answered(messages) :]
         users = (m for m in waiting if isinstance(m, dict) and m.get("role") == "user")
-        self._typed |= {id(m): m for m in users if not injection.block_of(m)}
+        self._typed |= {id(m): m for m in users if not self._is_placed(m)}
 
     def take_typed(self) -> list[Message]:
         """Return the appended messages that are not logged yet, once, in order."""
@@ -90,15 +93,20 @@ class ContextMessages:
     def is_handled(self, message: Message) -> bool:
         return id(message) in self._handled
 
-    def set_turn(self, message: Message, turn: Turn | None) -> None:
-        self._turns[id(message)] = (message, turn)
+    def set_turn(self, message: Message, turn: Turn | None, scopes: tuple[str, ...] = ()) -> None:
+        """Set what a message was logged as (None if it is not kept), and its speakers' scopes."""
+        self._turns[id(message)] = (message, turn, scopes)
         self._newest = message
 
     def is_logged(self, message: Message) -> bool:
         return id(message) in self._turns
 
     def turn_of(self, message: Message) -> Turn | None:
-        return self._turns.get(id(message), (message, None))[1]
+        return self._turns.get(id(message), (message, None, ()))[1]
+
+    def scopes_of(self, message: Message) -> tuple[str, ...]:
+        """Return the scopes of a logged message's speakers."""
+        return self._turns[id(message)][2]
 
     def mark_history(self, messages: Sequence[Any]) -> None:
         """Treat those of an application's messages that are answered already as handled."""
@@ -119,50 +127,6 @@ class ContextMessages:
     def mark_known(self, messages: Sequence[Any]) -> None:
         """Treat messages as handled; anything but a dict is skipped."""
         self._handled |= {id(m): m for m in messages if isinstance(m, dict)}
-
-
-class PlacedBlocks:
-    """Remembers what each block in the context was made from, while it is there."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, Recollection] = {}
-
-    def add(self, found: Recollection, packed: Packed) -> None:
-        if packed.text:
-            self._made[packed.text] = replace(found, hits=list(packed.hits))
-        if len(self._made) > BLOCKS_KEPT:
-            del self._made[next(iter(self._made))]
-
-    def strip(
-        self, messages: Sequence[Any], scopes: Iterable[str], pack: Pack
-    ) -> list[tuple[Message, Packed]]:
-        """Remove memories of other scopes from a context, in place.
-
-        An unknown block, such as one that the application added, is removed as a whole: its
-        scopes cannot be determined.
-
-        Args:
-            scopes: Memories of these may stay.
-            pack: Renders what stays as a block.
-
-        Returns:
-            The messages that changed, with their present blocks.
-        """
-        allowed, changed = frozenset(scopes), []
-        standing = [(m, block) for m in messages if (block := _block(m))]
-        self._made = {block: self._made[block] for _, block in standing if block in self._made}
-        for message, block in standing:
-            found = self._made.get(block, Recollection())
-            stays = [hit for hit in found.hits if hit.memory.scope in allowed]
-            if found.hits and len(stays) == len(found.hits):
-                continue
-            packed = pack(replace(found, hits=stays))
-            message["content"] = injection.strip_memories([message])[0]["content"]
-            if packed.text:
-                injection.prefix(message, packed.text)
-            self.add(found, packed)
-            changed.append((message, packed))
-        return changed
 
 
 def remove_forgotten(
@@ -196,7 +160,3 @@ def remove_forgotten(
         elif visible.holds(message, memories):
             message["content"] = injection.strip_memories([message])[0]["content"]
             visible.discard(message)
-
-
-def _block(message: Any) -> str:
-    return injection.block_of(message) if isinstance(message, dict) else ""

@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from weakref import WeakKeyDictionary
 
 from loguru import logger
 from pipecat.frames.frames import Frame
@@ -21,10 +22,13 @@ from slowcat_memory.processor.reply import Replies
 from slowcat_memory.processor.turn import Turns
 from slowcat_memory.records import Session
 from slowcat_memory.runtime.commands.executor import Outcome
+from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
-from slowcat_memory.runtime.conversation.session_tracker import SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import Moment, SessionTracker
 from slowcat_memory.tools.handlers import Call
 
+# By engine: the sessions that conversations of this process have open.
+_open_sessions = WeakKeyDictionary[Memory, set[str]]()
 _LAST_REPLY_S = 0.2  # wait at the pipeline's end for the agent's last words
 
 
@@ -45,7 +49,9 @@ class LiveConversation:
             deps.off_record,
             push=push,
             on_done=self._command_done,
+            on_answer=deps.owned.add_answer,
             shared=deps.config.people.household,
+            guest=deps.audience.guest,
             llm=lambda: "local" if deps.locality.local else "remote",
         )
         self.log = _open_log(deps)
@@ -55,9 +61,14 @@ class LiveConversation:
         prefetch = self.interim.prefetch if self.interim else None
         self.turns = Turns(deps, self.log, self.commands, self.replies, prefetch)
 
+    @property
+    def strips(self) -> bool:
+        """Whether memories leave the context when another person speaks."""
+        return self._deps.audience.apart and self._deps.config.people.strip_on_change
+
     def touch(self) -> None:
         """Keep the session open: a user or the agent is speaking."""
-        self.log.touch(self._deps.engine.clock())
+        self.log.touch()
 
     def set_realtime(self) -> None:
         """Expect a realtime service, which answers a turn before its transcript is known."""
@@ -123,8 +134,12 @@ class LiveConversation:
 def _open_log(deps: ConversationDeps) -> Conversation:
     engine, memory = deps.engine, deps.config.memory
     scopes = filter(None, (*deps.audience.people, deps.audience.guest))
+    held = _open_sessions.setdefault(engine, set())
+    now = Moment(engine.clock(), session_tracker.monotonic())
     trackers = [
-        SessionTracker(scope, _session_id, deps.config.sessions, _previous(engine, scope))
+        SessionTracker(
+            scope, _session_id, deps.config.sessions, _previous(engine, scope), now, held
+        )
         for scope in scopes
     ]
     names = Names(memory.user_name, memory.agent_name, deps.speaker_names)

@@ -18,8 +18,9 @@ from slowcat_memory.engine import Memory
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.locality import Locality, llm_services
+from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.session_tracker import OffRecord
+from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.injection import Visible
 
 
@@ -59,6 +60,7 @@ class ConversationDeps(Struct, frozen=True, kw_only=True):
     neighbours: Neighbours
     messages: ContextMessages
     visible: Visible
+    owned: OwnedMessages
     guard: Guard
 
 

@@ -13,16 +13,20 @@ from pipecat.frames import frames
 from pipecat.frames.frames import (
     BotSpeakingFrame,
     EagerEndOfTurnCancelFrame,
+    EagerTranscriptionFrame,
     Frame,
     FunctionCallInProgressFrame,
+    FunctionCallResultFrame,
     InterruptionFrame,
     LLMContextAssistantTurnFrame,
+    LLMContextSummaryRequestFrame,
     LLMMessagesAppendFrame,
     LLMMessagesUpdateFrame,
     TranscriptionFrame,
     UserSpeakingFrame,
     UserStartedSpeakingFrame,
 )
+from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.aggregators.llm_response_universal import (
     AssistantTurnStoppedMessage,
     LLMAssistantAggregator,
@@ -35,8 +39,10 @@ from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
 from slowcat_memory.processor.deps import Neighbours
 from slowcat_memory.processor.guard import Guard
+from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.processor.warming import Warming
 from slowcat_memory.runtime import injection
+from slowcat_memory.tools.functions import NAMES, TOO_LATE
 
 # Newer than the oldest Pipecat that we support.
 USER_TURN = getattr(frames, "LLMContextUserTurnFrame", None)
@@ -52,11 +58,16 @@ class FrameDispatcher:
     """
 
     def __init__(
-        self, neighbours: Neighbours, messages: ContextMessages, warming: Warming, guard: Guard
+        self,
+        neighbours: Neighbours,
+        messages: ContextMessages,
+        owned: OwnedMessages,
+        warming: Warming,
+        guard: Guard,
     ) -> None:
         """Subscribe to the aggregators' events; ``warming`` is notified when an answer is over."""
         self.live: LiveConversation | None = None
-        self._neighbours, self._messages = neighbours, messages
+        self._neighbours, self._messages, self._owned = neighbours, messages, owned
         self._warming, self._guard = warming, guard
         if users := neighbours.user_aggregator:
             messages.mark_known(users.context.messages)
@@ -64,6 +75,8 @@ class FrameDispatcher:
             users.add_event_handler("on_after_process_frame", self._after_user_frame)
             users.add_event_handler("on_user_turn_message_added", self._on_user_message)
         if assistants := neighbours.assistant_aggregator:
+            assistants.add_event_handler("on_before_process_frame", self._before_agent_frame)
+            assistants.add_event_handler("on_before_push_frame", self._before_agent_push)
             assistants.add_event_handler("on_assistant_turn_started", self._on_reply_started)
             assistants.add_event_handler("on_assistant_turn_stopped", self._on_reply_stopped)
             assistants.add_event_handler("on_summary_applied", self._on_summary)
@@ -90,11 +103,15 @@ class FrameDispatcher:
 
     async def _before_user_frame(self, aggregator: LLMUserAggregator, frame: Frame) -> None:
         live = self.live
-        if live and live.interim and not live.turns.realtime:
-            self._guard.run(live.interim.see, frame)
-        if live and isinstance(frame, TranscriptionFrame):
-            live.log.heard(frame.user_id or "", frame.text)
-        elif isinstance(frame, (LLMMessagesUpdateFrame, LLMMessagesAppendFrame)):
+        if live and not _is_muted(aggregator):  # what is muted is in no turn
+            if live.interim and not live.turns.realtime:
+                self._guard.run(live.interim.see, frame)
+            if isinstance(frame, TranscriptionFrame):
+                begins = not aggregator.aggregation_string()
+                live.log.heard(frame.user_id or "", frame.text, begins=begins)
+            elif isinstance(frame, EagerTranscriptionFrame):
+                live.log.expected(frame.user_id or "", frame.text)
+        if isinstance(frame, (LLMMessagesUpdateFrame, LLMMessagesAppendFrame)):
             self._guard.run(self._messages.mark_history, frame.messages)
             if live and isinstance(frame, LLMMessagesAppendFrame):
                 self._guard.run(self._messages.mark_typed, frame.messages)
@@ -104,7 +121,7 @@ class FrameDispatcher:
         if not self.live or not isinstance(frame, LLMMessagesAppendFrame):
             return
         for message in self._messages.take_typed():
-            if clean(text := injection.message_text(message))[0]:
+            if clean(text := injection.words_of(message))[0]:
                 self.live.turns.log(message, text, "text")
 
     async def _on_user_message(
@@ -119,6 +136,20 @@ class FrameDispatcher:
         added = injection.message_saying(aggregator.context.messages, message.content)
         if added is not None and not self._messages.is_handled(added):
             live.turns.log(added, message.content, "voice")
+
+    async def _before_agent_frame(self, aggregator: LLMAssistantAggregator, frame: Frame) -> None:
+        """Keep a late result of the memory's tools from another person's context."""
+        if isinstance(frame, FunctionCallResultFrame) and frame.function_name in NAMES:
+            if not self._owned.may_enter(frame.tool_call_id):
+                frame.result = TOO_LATE
+
+    async def _before_agent_push(self, aggregator: LLMAssistantAggregator, frame: Frame) -> None:
+        """Let a summary be made of what was said: it stays in the context whoever speaks."""
+        live = self.live
+        if live and live.strips and isinstance(frame, LLMContextSummaryRequestFrame):
+            messages = self._guard.run(self._owned.without_memories, frame.context.messages)
+            if messages is not None:
+                frame.context = LLMContext(messages=messages)
 
     async def _on_summary(self, aggregator: LLMAssistantAggregator, *_: Any) -> None:
         self._guard.run(self._messages.mark_summary, aggregator.context.messages)
@@ -157,6 +188,14 @@ if USER_TURN:
     TABLE[USER_TURN] = FrameDispatcher._turn_confirmed
 if LLM_METADATA:
     TABLE[LLM_METADATA] = FrameDispatcher._llm_described
+
+
+def _is_muted(aggregator: LLMUserAggregator) -> bool:
+    """Return whether the aggregator drops the words of its next frame.
+
+    There is no public way to know: the events and frames about it come after later frames.
+    """
+    return bool(getattr(aggregator, "_user_is_muted", False))
 
 
 @cache

@@ -38,11 +38,12 @@ from slowcat_memory.processor.engine_handle import (
 from slowcat_memory.processor.frames import USER_TURN, FrameDispatcher
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.locality import Locality, base_url, locate, same_server
+from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.processor.warming import Warming, rewarm_after_idle
 from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.session_tracker import OffRecord
+from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.tools.functions import SEARCH, FunctionSchema, memory_tools
@@ -127,8 +128,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._locality = Locality(bool(llm_is_local))  # until the pipeline starts
         self._add_instruction = add_instruction
         self._instruction = instruction(self._config.memory.language)
-        self._warming, self._visible = Warming(), Visible()
-        self._messages = ContextMessages(lambda: self._neighbours.messages, self._was_spoken)
+        self._warming, self._visible, self._owned = Warming(), Visible(), OwnedMessages()
+        own = lambda: self._neighbours.messages  # noqa: E731
+        self._messages = ContextMessages(own, self._was_spoken, self._visible.knows)
         self._guard = Guard(self, self._call_event_handler)
         self._dispatcher: FrameDispatcher | None = None
         self._live: LiveConversation | None = None  # while the memory is open
@@ -186,9 +188,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             return ""
         try:
             engine = await self._engine_handle.open()
-            return await asyncio.to_thread(
+            head = await asyncio.to_thread(
                 engine.session_context, scope, local=self._locality.local
             )
+            self._owned.add_head(head, scope)
+            return head
         except SlowcatError as error:
             logger.warning(f"{self}: no session context: {error}")
             return ""
@@ -241,15 +245,12 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._live.log.set_speaker(user_id)
 
     def off_the_record(self) -> None:
-        """Stop keeping what is said; recall continues.
-
-        It lasts until ``back_on_the_record``, and no longer than the conversation.
-        """
-        self._off_record.set(True)
+        """Stop keeping what is said, until ``back_on_the_record`` or the conversation's end."""
+        self._off_record.begin()
 
     def back_on_the_record(self) -> None:
-        """Resume keeping what is said."""
-        self._off_record.set(False)
+        """Resume keeping what is said, whoever asked for the contrary."""
+        self._off_record.end()
 
     async def rewarm(self, *, again: bool = False) -> bool:
         """Make a local LLM process the conversation ahead of time, by a request for one token.
@@ -281,7 +282,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         pipeline = getattr(setup.pipeline_worker, "pipeline", None)
         self._neighbours = find_neighbours(self, self._aggregators, pipeline)
         self._dispatcher = FrameDispatcher(
-            self._neighbours, self._messages, self._warming, self._guard
+            self._neighbours, self._messages, self._owned, self._warming, self._guard
         )
         if self._add_instruction and self._neighbours.llm:
             self._neighbours.llm.append_system_instruction(self._instruction)
@@ -315,6 +316,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             neighbours=self._neighbours,
             messages=self._messages,
             visible=self._visible,
+            owned=self._owned,
             guard=self._guard,
         )
         live = LiveConversation(deps, f"{self.name}:{self.id}", self.push_frame)
@@ -347,7 +349,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         try:
             if live:
                 live.log.disconnected()
-            self._off_record.set(False)  # it must not outlive the conversation
+            self._off_record.end()  # it must not outlive the conversation
             await self._engine_handle.close()
         except SlowcatError as error:
             logger.error(f"{self}: closing the memory failed: {error}")

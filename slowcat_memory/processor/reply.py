@@ -6,6 +6,7 @@ from slowcat_memory.engine.availability import Availability
 from slowcat_memory.errors import StoreError
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.records import Turn
+from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.conversation import Conversation
 from slowcat_memory.store import Ack
 
@@ -39,7 +40,8 @@ class Replies:
     def log(self, text: str, *, interrupted: bool | None = None) -> None:
         """Log what the agent spoke; ``interrupted`` None means to use the interruptions seen."""
         cut = self._interrupted if interrupted is None else interrupted
-        logged = self._conversation.agent_said(text, interrupted=cut)
+        said = injection.without_blocks(text)  # what it reads aloud of a block is not its own
+        logged = self._conversation.agent_said(said, interrupted=cut)
         self._done.set()
         if logged is not None:
             self._guard.spawn(self._announce(*logged))

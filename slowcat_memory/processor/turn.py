@@ -17,8 +17,7 @@ words are in the real context, and its block is placed there.
 """
 
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from loguru import logger
 from msgspec import Struct
@@ -31,7 +30,6 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.processor.commands import VoiceCommands
-from slowcat_memory.processor.context_messages import PlacedBlocks
 from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.reply import Replies
 from slowcat_memory.records import Channel, Turn
@@ -70,7 +68,8 @@ class Turns:
         self._conversation, self._commands, self._replies = conversation, commands, replies
         self._recall = TurnRecall(deps, conversation, prefetch)
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
-        self._speculated: tuple[Recollection, Packed] | None = None  # what was recalled for it
+        # What was recalled for it, and for which scopes.
+        self._speculated: tuple[Recollection, Packed, tuple[str, ...]] | None = None
         self._command_held = False  # it is a command, to be executed when the turn is confirmed
 
     @property
@@ -98,35 +97,57 @@ class Turns:
             message = self._messages.find_new(context.messages, predicted=speculation)
             if message is None:
                 return TurnResult()
-            text = injection.message_text(message)
-            command = self._commands.recognise(text)
+            text = injection.words_of(message)
+            scopes = self._speakers(message, text, speculation)
+            command = self._commands.recognise(text, scopes)
+            if command is None or not self._commands.refuses(scopes):
+                self._recall.strip_others(context, self._deps.audience.readable(scopes))
             if command is not None and speculation:
                 self._command_held = True
                 return TurnResult(answered=True)
-            if command is not None and await self._obey(command, message, text):
+            if command is not None and await self._obey(command, message, text, scopes):
                 return TurnResult(answered=True)
-            if self._messages.is_handled(message):  # the reply to a command failed
-                return TurnResult()
-            recalled = await self._recall_into(message, text, context, speculation)
+            if self._messages.is_handled(message) and not self._commands.left_to_llm:
+                return TurnResult()  # the reply to a command failed
+            recalled = await self._recall_into(message, text, context, speculation, scopes)
             return TurnResult(timing=(started, time.time()) if recalled else None)
         except Exception as error:
             self._deps.guard.count("turns_without_memory")
             await self._deps.guard.report("memory skipped this turn", error)
             return TurnResult()
 
-    async def _obey(self, command: Command, message: dict, text: str) -> bool:
+    def _speakers(self, message: dict, text: str, predicted: bool) -> tuple[str, ...]:
+        if self._messages.is_logged(message):  # its transcripts are taken
+            return self._messages.scopes_of(message)
+        channel = self._channel(message)
+        return self._conversation.scopes_of(text, channel, predicted=predicted)
+
+    def _channel(self, message: dict) -> Channel | None:
+        if self._messages.is_typed(message):
+            return "text"
+        return "voice" if self.spoken else None
+
+    async def _obey(
+        self, command: Command, message: dict, text: str, scopes: tuple[str, ...]
+    ) -> bool:
         turn = None
-        if not command.rest:
+        if not command.rest or self._commands.refuses(scopes):
+            channel = self._channel(message)
             self._messages.mark_handled(message)
-            turn = self.log(message, text)
+            turn = self.log(message, text, channel)
         try:
-            return await self._commands.answer(command, turn)
+            return await self._commands.answer(command, turn, scopes)
         except Exception as error:
             logger.error(f"a voice command was lost: {type(error).__name__}")
             return False
 
     async def _recall_into(
-        self, message: dict, text: str, context: LLMContext, speculation: bool
+        self,
+        message: dict,
+        text: str,
+        context: LLMContext,
+        speculation: bool,
+        speakers: tuple[str, ...],
     ) -> bool:
         turn = None
         self._speculating, self._speculated = message if speculation else None, None
@@ -134,7 +155,7 @@ class Turns:
             turn = self._log_new(message, text)
         if self.realtime or not clean(text)[0]:
             return False
-        scopes = self._readable_scopes(text, speculation)
+        scopes = self._deps.audience.readable(speakers)
         found, packed = await self._recall.recall(text, context, turn, scopes)
         # No await from here to the push: an interruption finds all of it done, or none.
         if not speculation:
@@ -143,7 +164,7 @@ class Turns:
         if packed.text:
             injection.prefix(message, packed.text)
         if self._speculating is message:  # not withdrawn meanwhile
-            self._speculated = (found, packed)
+            self._speculated = (found, packed, scopes)
         return True
 
     def _log_new(self, message: dict, text: str) -> Turn | None:
@@ -171,25 +192,19 @@ class Turns:
     def _log(self, message: dict, text: str, channel: Channel | None) -> Turn | None:
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
-        command = self._commands.recognise(text)
         channel = channel or ("voice" if self.spoken else None)
-        keep = command is None or command.kind != "off_record"
+        scopes = self._conversation.scopes_of(text, channel)
+        command = self._commands.recognise(text, scopes)
+        keep = command is None or self._commands.keeps(command, scopes)
         turns = self._conversation.user_said(text, channel, aside=command is not None, keep=keep)
         turn = turns[-1] if turns else None
         self.count += not self.realtime
-        self._messages.set_turn(message, turn)
+        self._messages.set_turn(message, turn, self._conversation.scopes)
         self._deps.visible.add_logged(message, (chunk_id(turn.id) for turn in turns))
         if channel != "text":
             self.spoken = False
         self._replies.expect()
         return turn
-
-    def _readable_scopes(self, text: str, speculation: bool) -> tuple[str, ...]:
-        """Return the scopes the turn's speakers may read; a speculated turn changes no state."""
-        channel: Channel | None = "voice" if self.spoken else None
-        conversation = self._conversation
-        asking = conversation.scopes_of(text, channel) if speculation else conversation.scopes
-        return self._deps.audience.readable(asking)
 
     def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
         self._conversation.shown(hit.memory for hit in packed.hits)
@@ -209,11 +224,12 @@ class Turns:
         message = self._messages.find_new(self._deps.neighbours.messages)
         if message is None:
             return
-        found, packed = self._speculated
+        found, packed, scopes = self._speculated
         self._speculating = self._speculated = None
         self._messages.mark_handled(message)
-        turn = self.log(message, injection.message_text(message), "voice")
-        self._place(message, found, packed, turn)
+        turn = self.log(message, injection.words_of(message), "voice")
+        if scopes == self._deps.audience.readable(self._conversation.scopes):
+            self._place(message, found, packed, turn)
 
     async def confirm_command(self) -> None:
         """Execute a command held until its turn was confirmed: no other frame follows."""
@@ -223,9 +239,10 @@ class Turns:
         message = self._messages.find_new(self._deps.neighbours.messages)
         if message is None:
             return
-        text = injection.message_text(message)
-        if command := self._commands.recognise(text):
-            await self._obey(command, message, text)
+        text = injection.words_of(message)
+        scopes = self._speakers(message, text, predicted=False)
+        if command := self._commands.recognise(text, scopes):
+            await self._obey(command, message, text, scopes)
 
     def withdraw(self) -> None:
         """Drop what was recalled for a withdrawn turn: the user continues speaking."""
@@ -240,8 +257,7 @@ class TurnRecall:
         self, deps: ConversationDeps, conversation: Conversation, prefetch: Prefetch | None
     ) -> None:
         self._deps, self._conversation, self._prefetch = deps, conversation, prefetch
-        self._visible, self._blocks = deps.visible, PlacedBlocks()
-        self._stripped_for: tuple[str, ...] | None = None  # the scopes whose blocks may stay
+        self._visible, self._owned = deps.visible, deps.owned
 
     async def recall(
         self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
@@ -249,12 +265,11 @@ class TurnRecall:
         """Recall, and pack the block.
 
         Args:
-            context: The LLM's context; blocks of other scopes are removed from it.
+            context: The LLM's context.
             turn: None if it was not logged.
             scopes: Readable scopes, the speaker's first; empty to recall nothing.
         """
         start = time.perf_counter()
-        self._strip_others(context.messages, scopes)
         self._visible.refresh(context.messages)
         if not scopes:
             return Recollection(), Packed("", (), 0)
@@ -297,19 +312,17 @@ class TurnRecall:
         if packed.text:
             injection.prefix(message, packed.text)
             self._add_visible([(message, packed)])
-            self._blocks.add(found, packed)
+            self._owned.add_block(found, packed)
 
-    def _strip_others(self, messages: Sequence[Any], scopes: tuple[str, ...]) -> None:
-        deps = self._deps
+    def strip_others(self, context: LLMContext, scopes: tuple[str, ...]) -> None:
+        """Remove from the context what may not be read for a turn, if others were read before."""
+        deps, allowed = self._deps, frozenset(scopes)
         wanted = deps.audience.apart and deps.config.people.strip_on_change
-        if not wanted or scopes == self._stripped_for:
+        if not wanted or allowed == self._owned.readable:
             return
-        standing = [
-            *messages,
-            *deps.neighbours.messages,
-        ]  # a withdrawn turn has a copy
-        self._add_visible(self._blocks.strip(standing, scopes, deps.engine.pack))
-        self._stripped_for = scopes
+        contexts = [context.messages, deps.neighbours.messages]  # a withdrawn turn has a copy
+        llm = deps.neighbours.llm
+        self._add_visible(self._owned.strip(contexts, allowed, deps.engine.pack, llm))
 
     def _add_visible(self, changed: Iterable[tuple[dict, Packed]]) -> None:
         for message, packed in changed:

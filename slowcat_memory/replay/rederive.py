@@ -125,10 +125,10 @@ def _derived(snapshot: Snapshot, jobs: Sequence[str] | None) -> Derived:
     """Read all derived records, except those a user has changed or hidden since."""
     scopes = snapshot.scopes()
     hidden = {
-        (entry.scope, id_)
+        hidden
         for entry in snapshot.commands()
         if entry.state in ("done", "asked")
-        for id_ in entry.hidden
+        for hidden in entry.all_hidden
     }
     memories = (m for scope in scopes for m in snapshot.memories(scope))
     contexts = (c for scope in scopes for c in snapshot.contexts(scope))

@@ -15,6 +15,7 @@ from slowcat_memory.core.text.normalize import clean, fingerprint
 
 Message = Any
 # Only at the start: further on, the tag is a user's text.
+_READ_ALOUD = re.compile(rf"{re.escape(OPEN)}.*?(?:{re.escape(CLOSE)}|\Z)", re.S)
 _BLOCK = re.compile(rf"({re.escape(OPEN)}\n.*?\n{re.escape(CLOSE)})\s*", re.S)
 
 
@@ -55,6 +56,16 @@ def message_text(message: dict) -> str:
 def _part_text(part: Any) -> str:
     known = isinstance(part, dict) and part.get("type") == "text"
     return (part.get("text") or "") if known else ""
+
+
+def words_of(message: dict) -> str:
+    """Return the text of a message behind its block, which may be a copied one."""
+    return without_block(message_text(message))
+
+
+def without_blocks(text: str) -> str:
+    """Return a text without any block in it, such as one that the agent reads aloud."""
+    return " ".join(_READ_ALOUD.sub(" ", text).split()) if OPEN in text else text
 
 
 def prefix(message: dict, block: str) -> None:
@@ -124,6 +135,10 @@ class Visible:
         """Return whether a message's block holds one of some memories, given by id."""
         block = block_of(message)
         return bool(block) and not self._blocks.get(block, frozenset()).isdisjoint(memories)
+
+    def knows(self, message: Message) -> bool:
+        """Return whether the block of a message is one of the memory's, not a user's copy."""
+        return block_of(message) in self._blocks
 
     def discard(self, message: Message) -> None:
         """Drop the record of a message whose content was removed."""

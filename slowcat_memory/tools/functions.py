@@ -33,6 +33,7 @@ DESCRIPTIONS = {
     "facts_read": "Read the stored facts of one type.",
     "memory_as_of": "Search what was known at an earlier date, even if it changed since.",
 }
+TOO_LATE: dict[str, Any] = {"error": "Somebody else is speaking now. Do not answer this."}
 NO_MEMORY: dict[str, Any] = {"error": "There is no memory right now."}
 
 
@@ -79,6 +80,9 @@ def _handler(
         answer = NO_MEMORY
         if call is not None:
             answer = await asyncio.to_thread(calls.answer, name, params.arguments, call)
+            now = memory.tool_call()
+            if now is None or now.scope != call.scope:
+                answer = TOO_LATE
         await params.result_callback(answer)
 
     return handle

@@ -27,7 +27,8 @@ from slowcat_memory.records import Hit
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
-from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionTracker
+from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import Moment, SessionTracker
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
@@ -81,11 +82,11 @@ class Household:
     def open(self) -> None:
         self.engine = MemoryEngine(self.config, clock=self.clock, embedder=HashEmbedder())
         self.audience = Audience(self.config.people, "anna", VOICES)
-        self.record = OffRecord(self.config.sessions, self.record_changed)
+        self.record = OffRecord(self.config.sessions, self.record_changed, self.monotonic)
         scopes = (*self.audience.people, self.audience.guest)
         names = Names("User", "Cat", VOICES)
         self.talk = Conversation(self.audience, map(self.tracker, scopes), self.engine.append,
-                                 names, self.record, self.clock)  # fmt: skip
+                                 names, self.record, self.clock, self.monotonic)  # fmt: skip
         self.blocks, self.readers = PlacedBlocks(), ()
         self.messages.clear()  # another conversation, another context
         for scope in self.audience.recallable:
@@ -97,7 +98,11 @@ class Household:
             lambda now: f"{scope}-{now:%d%H%M%S}-{self.number()}",
             self.config.sessions,
             self.engine.latest_session(scope),
+            Moment(self.clock(), self.monotonic()),
         )
+
+    def monotonic(self) -> float:
+        return self.clock().timestamp()
 
     def record_changed(self, off: bool) -> None:
         if not off:
@@ -105,7 +110,7 @@ class Household:
 
     def close(self) -> None:
         self.talk.disconnected()
-        self.record.set(False)
+        self.record.end()
         self.engine.close()
 
     def number(self) -> int:

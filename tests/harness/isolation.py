@@ -29,7 +29,7 @@ from slowcat_memory.processor.context_messages import PlacedBlocks
 from slowcat_memory.records import Forget
 from slowcat_memory.runtime.conversation import conversation
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.session_tracker import OffRecord
+from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.conversation.transcripts import Part
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
@@ -66,10 +66,10 @@ def visit(home: Household) -> None:
 
 def off_the_record(home: Household) -> None:
     home.between_us = True
-    home.record.set(True)
+    home.record.begin()
     for _ in range(home.rng.randint(1, 3)):
         home.say(home.rng.choice([*VOICES, "stranger"]))
-    home.record.set(False)
+    home.record.end()
     home.look_into_caches()
     home.between_us = False
 
@@ -274,7 +274,7 @@ CONTROLS: dict[str, Callable[[], Any]] = {
     "cache": shared_cache,
     "filter": post_filter,
     "strip": lambda: mock.patch.object(PlacedBlocks, "strip", lambda *_: []),
-    "record": lambda: mock.patch.object(OffRecord, "set", lambda self, off: None),
+    "record": lambda: mock.patch.object(OffRecord, "begin", lambda self, by="": None),
     "purge": lambda: mock.patch.object(Household, "record_changed", lambda self, off: None),
     "local": lambda: mock.patch.object(Namespace, "local_only", lambda self: frozenset()),
     "guest": lambda: mock.patch("slowcat_memory.engine.wiring.guest_scope", lambda options: ""),

@@ -147,7 +147,8 @@ def test_commands_command_correction_takes_the_place_of_what_was_offered_and_und
 ):
     remember(config, "Anna: My sister is called Hannah.", "Anna: The weather is nice.")
     answers, *_ = converse(config, "what is my sister called", "that's wrong it's Annika")
-    assert "Hannah" in answers[0] and answers[1] == "Thank you, I've corrected that: it's Annika."
+    assert "Hannah" in answers[0]
+    assert answers[1] == "Thank you, I've corrected “My sister is called Hannah”: it's Annika."
     answers, requests, *_ = converse(config, "what is my sister called")
     block = requests[0]["messages"][-1]["content"]
     assert "About “My sister is called Hannah”: that is wrong, it's Annika." in block
@@ -159,6 +160,22 @@ def test_commands_command_correction_takes_the_place_of_what_was_offered_and_und
     old, new = sister(config)
     assert old.retired_at is None and old.valid_to is None
     assert new.retired_at
+
+
+def test_commands_command_correction_of_the_agents_own_words_is_answered_by_the_llm(config):
+    remember(config, "Anna: My dog is called Max.")
+
+    async def scenario():
+        processor = memory(config)
+        reply = lambda request: "It is Max. Today is Monday, by the way."  # noqa: E731
+        async with VoicePipeline(reply, memory=processor) as voice:
+            for words in ("what is my dog called", "that's wrong, it's Tuesday", "is it Max"):
+                await voice.exchange(words)
+            return [body["messages"] for body in voice.server.requests]
+
+    first, second, third = run(scenario())
+    assert "My dog is called Max" in str(first) and commands(config) == []
+    assert second[-1]["content"].endswith("that's wrong, it's Tuesday") and third
 
 
 def sister(config):

@@ -29,6 +29,7 @@ from slowcat_memory import MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.processor.engine_handle import load_config
+from slowcat_memory.runtime.conversation import session_tracker
 from tests.support.memories import edges, ledger, remember, said, turns
 from tests.support.processors import (
     MAX,
@@ -96,9 +97,10 @@ def test_processor_turn_for_which_nothing_comes_to_mind_is_recalled_once(config)
     assert recalls == [""]
 
 
-def test_processor_whoever_speaks_keeps_the_session_open(config):
+def test_processor_whoever_speaks_keeps_the_session_open(config, monkeypatch):
     clock = [datetime(2026, 5, 12, 12, tzinfo=UTC)]
     engine = MemoryEngine(config, clock=lambda: clock[0])
+    monkeypatch.setattr(session_tracker, "monotonic", lambda: clock[0].timestamp())
     processor = memory(config, engine=engine)
 
     async def pass_time(_, frame):

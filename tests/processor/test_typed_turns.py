@@ -77,3 +77,29 @@ def test_typed_turns_typed_turn_text_typed_while_somebody_speaks(engine, config)
     run(scenario())
     users = [(t.speaker, t.text, t.channel) for t in session_turns(engine) if t.role == "user"]
     assert users == [("User", "typed words", "text"), ("anna", "good morning", "voice")]
+
+
+BLOCK = "<memories>\n- (today) Anna: I like figs.\n</memories>"
+
+
+def test_typed_turns_words_behind_a_copied_block_are_kept_and_the_block_is_not(engine, config):
+    async def scenario():
+        async with VoicePipeline(memory=memory(config, engine=engine)) as voice:
+            for words in (f"{BLOCK}\n\nI like plums.", BLOCK):
+                typed = LLMMessagesAppendFrame(messages=[user(words)], run_llm=True)
+                await voice.worker.queue_frame(typed)
+                await voice.answer(len(voice.turns))
+
+    run(scenario())
+    assert [t.text for t in session_turns(engine) if t.role == "user"] == ["I like plums."]
+
+
+def test_typed_turns_block_that_the_agent_reads_aloud_is_not_its_words(engine, config):
+    async def scenario():
+        reply = lambda _: f"{BLOCK} You like figs."  # noqa: E731
+        async with VoicePipeline(reply, memory=memory(config, engine=engine)) as voice:
+            await voice.exchange("what do I like", user_id="anna")
+
+    run(scenario())
+    (answer,) = [t.text for t in session_turns(engine) if t.role == "assistant"]
+    assert answer == "You like figs."

@@ -8,11 +8,8 @@ from msgspec.structs import replace
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
-from slowcat_memory.runtime.conversation.session_tracker import (
-    OffRecord,
-    SessionOptions,
-    SessionTracker,
-)
+from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import SessionOptions, SessionTracker
 from slowcat_memory.store import Ack
 from slowcat_memory.testing import FixedClock
 
@@ -44,7 +41,8 @@ class Room:
         self.log, self.clock, self.changes = Log(), FixedClock(), []
         options = PeopleOptions(scopes=scopes, household="home")  # type: ignore[arg-type]
         audience = Audience(options, "anna", SPEAKERS if scopes == "each" else None)
-        self.off_record = OffRecord(SessionOptions(), self.changes.append)
+        self.seconds = 0.0  # of the monotonic clock
+        self.off_record = OffRecord(SessionOptions(), self.changes.append, self.monotonic)
         trackers = [self.tracker(s) for s in (*audience.people, audience.guest) if s]
         self.talk = Conversation(
             audience,
@@ -53,7 +51,16 @@ class Room:
             NAMES,
             self.off_record,
             self.clock,
+            self.monotonic,
         )
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass by both clocks."""
+        self.clock.advance(seconds)
+        self.seconds += seconds
 
     def tracker(self, scope: str) -> SessionTracker:
         return SessionTracker(scope, lambda now: f"{scope} {now:%H%M%S}", SessionOptions())

@@ -75,6 +75,11 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         parts: Named patterns that rules insert.
         rules: In order; the first match counts.
         answers: Answers to a question of the memory; ignored at any other time.
+        right_value: Pattern of a correction's beginning that only a value follows ("it's").
+        right_and_wrong: Pattern of a correction with the right value as ``x`` or ``w``, and the
+            wrong one as ``y`` or ``z``.
+        right_vague: Pattern of a beginning that refers to something else ("she"): such a correction
+            says nothing alone.
         requests: Those of ``before`` that make a question a command: "could you remember that…?"
         own: Pattern of words by which users refer to themselves.
         everything: Words for everything stored ("forget everything", "forget about me").
@@ -87,6 +92,9 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     parts: Mapping[str, str]
     rules: tuple[CommandRule, ...]
     answers: tuple[CommandRule, ...]
+    right_value: str
+    right_and_wrong: str
+    right_vague: str
     requests: tuple[str, ...]
     own: str
     everything: frozenset[str]

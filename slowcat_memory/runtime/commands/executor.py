@@ -25,7 +25,7 @@ from slowcat_memory.core.disclosure import Reader, disclose_found
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import CommandEntry, Disclosed, LedgerEntry, Memory
+from slowcat_memory.records import CommandEntry, Disclosed, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.undo_log import UNDOABLE, UndoLog, last_exchange
 from slowcat_memory.store import Snapshot, Store
@@ -111,6 +111,9 @@ class CommandMemory(Protocol):
     def reader(self, *scopes: str, local: bool = False) -> Reader:
         """Return who is answered: see ``audience.reader_of``."""
 
+    def is_guests(self, scope: str) -> bool:
+        """Return whether a scope is that of guests, whose commands are refused."""
+
 
 KeepLocal = Callable[[str, str], object]
 """Marks a memory, by scope and id, as one that never leaves this machine."""
@@ -158,6 +161,8 @@ class CommandExecutor:
         Raises:
             StoreError: The disk is full, or the store is closed; nothing is changed.
         """
+        if self._engine.is_guests(context.scope):  # nothing is read or written for them
+            return self._outcome(command, "guest", done=False)
         self._engine.store.flush(self._options.wait_s)  # earlier turns must be readable
         return self._methods[command.kind](command, context)
 
@@ -194,43 +199,70 @@ class CommandExecutor:
         return self._outcome(command, name, entry=entry, text=quote(command.argument, 60))
 
     def _correct(self, command: Command, context: CommandContext) -> Outcome:
-        """Retire the wrong memory, and the agent's answer, which would be recalled too."""
+        """Retire the wrong memory, and the agent's answer, which would be recalled too.
+
+        A correction of what the agent said by itself is for the LLM to answer.
+        """
+        right = command.argument
         with self._engine.store.snapshot() as snapshot:
             old = targets.corrected(
                 snapshot,
                 self._engine.why,
                 context,
-                command.argument,
+                right,
+                self._language,
                 self._tokenize,
                 self._reader(context),
             )
             said = last_exchange(snapshot, context.scope, context.session, context.turn)
-        name, text = "nothing_to_correct", command.argument
-        sources: tuple[int, ...] = (context.turn,)
-        wrong = [chunk_id(turn.id) for turn in said if turn.role == "assistant"]
-        if old is not None:
-            name = "corrected"
-            text = say(self._language, "about", old=quote(old.text, 60), text=text)
-            sources = (*old.sources, context.turn)  # it quotes them: forgetting them must forget it
-            wrong.append(old.id)
-        note = self._engine.note(text, context.scope, speaker=context.speaker, sources=sources)
-        if old is not None:
-            note = replace(note, derived_from=((old.scope, old.id),))
-        entry = self._engine.undo_log.add_memory("correct", note, context.turn, wrong)
-        return self._outcome(command, name, entry=entry, text=quote(command.argument, 60))
+        if old == "own":
+            return Outcome(kind=command.kind, said="", rest=right, done=False)
+        if old == "unclear":
+            return self._outcome(command, "correct_what", done=False)
+        if old == "new":
+            note = self._engine.note(
+                right, context.scope, speaker=context.speaker, sources=(context.turn,)
+            )
+            entry = self._engine.undo_log.add_memory("correct", note, context.turn)
+            return self._outcome(command, "nothing_to_correct", entry=entry, text=quote(right, 60))
+        return self._replace(command, context, old, said)
+
+    def _replace(
+        self, command: Command, context: CommandContext, old: Disclosed, said: list[Turn]
+    ) -> Outcome:
+        right, wrong = command.argument, quote(old.text, 60)
+        answers = [chunk_id(turn.id) for turn in said if turn.role == "assistant"]
+        note = self._engine.note(
+            say(self._language, "about", old=wrong, text=right),
+            context.scope,
+            speaker=context.speaker,
+            # It quotes them: forgetting them must forget it.
+            sources=(*old.sources, context.turn),
+        )
+        note = replace(note, derived_from=((old.scope, old.id),))
+        entry = self._engine.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
+        return self._outcome(command, "corrected", entry=entry, old=wrong, text=quote(right, 60))
 
     # ---------------------------------------------------------------- forget
 
     def _forget_that(self, command: Command, context: CommandContext) -> Outcome:
         with self._engine.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, context)
+            others = self._others(snapshot, turns)
+            turns = tuple(dict.fromkeys((*turns, *others.turns)))
             before = _forgotten_before(snapshot, turns)
         if not turns:
             return self._outcome(command, "nothing_to_forget", done=False)
         if before is not None:  # a repeated command means the same exchange
             return self._gone(command, "forgotten", before)
         entry = self._engine.undo_log.hide(
-            "forget_that", scope, memories, turns, context.turn, self._options.undo_s
+            "forget_that",
+            scope,
+            memories,
+            turns,
+            context.turn,
+            self._options.undo_s,
+            others.memories,
         )
         return self._gone(command, "forgotten", entry)
 
@@ -249,6 +281,15 @@ class CommandExecutor:
         if command is not None:
             return command.scope, list(command.made), turns
         return context.scope, targets.made_from(snapshot, context.scope, said), turns
+
+    def _others(self, snapshot: Snapshot, turns: tuple[int, ...]) -> targets.Others:
+        """Return what an exchange of several speakers left with the others.
+
+        Guests' words are turns alone: nothing was made of them.
+        """
+        found = targets.others(snapshot, turns)
+        known = [one for one in found.memories if not self._engine.is_guests(one[0])]
+        return targets.Others(found.turns, tuple(known))
 
     def _forget_about(self, command: Command, context: CommandContext) -> Outcome:
         about = command.argument
@@ -293,7 +334,8 @@ class CommandExecutor:
             minutes=minutes(self._language, self._options.undo_s),
             things=count_things(self._language, len(entry.hidden)),
         )
-        return replace(outcome, turns=entry.turns, memories=(*entry.hidden, *entry.made))
+        hidden = (id_ for _, id_ in entry.all_hidden)
+        return replace(outcome, turns=entry.turns, memories=(*hidden, *entry.made))
 
     # ---------------------------------------------------------------- undo
 
@@ -332,10 +374,10 @@ class CommandExecutor:
         with self._engine.store.snapshot() as snapshot:
             said = last_exchange(snapshot, context.scope, context.session, context.turn)
             hidden = {
-                (entry.scope, id_)
+                hidden
                 for entry in snapshot.commands(n=LATEST)
                 if entry.state == "done" and entry.due is not None
-                for id_ in entry.hidden
+                for hidden in entry.all_hidden
             }
         asked = targets.question(said)
         found = self._engine.why(asked.id) if asked else None
@@ -363,15 +405,17 @@ class CommandExecutor:
         with self._engine.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, context)
             said = [t for id_ in turns if (t := snapshot.turn(id_)) and not t.aside]
+            others = self._others(snapshot, turns)
         # What was made from the turns follows them; what a command made is marked itself.
         for memory in [chunk_id(turn.id) for turn in said] or memories:
             self._keep_local(scope, memory)
+        for other, memory in others.memories:
+            self._keep_local(other, memory)
         outcome = self._outcome(command, "local" if turns else "local_nothing", done=bool(turns))
         if context.llm == "local":
             return outcome
-        return replace(
-            outcome, turns=turns, memories=tuple(memories)
-        )  # so that it is not sent again
+        # So that it is not sent again.
+        return replace(outcome, turns=(*turns, *others.turns), memories=tuple(memories))
 
 
 def _forgotten_before(snapshot: Snapshot, turns: tuple[int, ...]) -> CommandEntry | None:

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from slowcat_memory.core.commands.corrections import Said, Verdict, find_corrected
+from slowcat_memory.core.commands.replies import quote
 from slowcat_memory.core.disclosure import (
     Reader,
     disclose,
@@ -11,11 +13,14 @@ from slowcat_memory.core.disclosure import (
     disclose_found,
     is_listed,
 )
+from slowcat_memory.core.language import Language
 from slowcat_memory.core.memory import chunk, chunk_id
+from slowcat_memory.core.text.normalize import asking, fingerprint
 from slowcat_memory.records import Disclosed, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
 
+NEAR = 64  # log positions behind a turn where its other parts and copies are
 LATELY = 2000  # log positions searched for a user's own statements
 STATEMENT = range(4, 31)  # words of a turn worth reading out
 
@@ -52,6 +57,41 @@ def made_from(snapshot: Snapshot, scope: str, turns: Sequence[Turn]) -> list[str
     return list(dict.fromkeys((*chunks, *derived)))
 
 
+class Others(NamedTuple):
+    """What an exchange left in the namespaces of its other speakers.
+
+    Attributes:
+        turns: Log ids of their words and of the copies of the reply.
+        memories: (scope, id) of these turns' chunks, and of what was made from them.
+    """
+
+    turns: tuple[int, ...]
+    memories: tuple[tuple[str, str], ...]
+
+
+def others(snapshot: Snapshot, exchange: Sequence[int]) -> Others:
+    """Find the parts and copies of an exchange's turns in other namespaces.
+
+    They were logged together, so only the neighbours in the log are read.
+
+    Args:
+        exchange: Log ids of the turns, in one namespace.
+    """
+    known = [turn for id_ in exchange if (turn := snapshot.turn(id_))]
+    wholes = {turn.part_of or turn.id for turn in known}
+    scopes = {turn.scope for turn in known}
+    if not known:
+        return Others((), ())
+    near = snapshot.turns(after=min(wholes) - 1, upto=max(exchange) + NEAR)
+    found = [t for t in near if (t.part_of or t.id) in wholes and t.scope not in scopes]
+    memories = [
+        (scope, id_)
+        for scope in dict.fromkeys(turn.scope for turn in found)
+        for id_ in made_from(snapshot, scope, [turn for turn in found if turn.scope == scope])
+    ]
+    return Others(tuple(turn.id for turn in found), tuple(memories))
+
+
 def mentioning(
     snapshot: Snapshot, scope: str, about: Callable[[str], bool], command: int
 ) -> tuple[list[str], list[int]]:
@@ -72,29 +112,56 @@ def mentioning(
 
 
 def corrected(
-    snapshot: Snapshot, why: Why, place: Place, right: str, tokenize: Tokenize, reader: Reader
-) -> Disclosed | None:
-    """Return the memory that a correction refers to, if any; one that the user may be told.
+    snapshot: Snapshot,
+    why: Why,
+    place: Place,
+    right: str,
+    language: Language,
+    tokenize: Tokenize,
+    reader: Reader,
+) -> Disclosed | Verdict:
+    """Return the memory that a correction is for, or why it is for none.
 
-    Of the memories injected for the last answer, the one that shares most words with the answer and
-    the correction; else the user's last statement. ``why`` is ``Memory.why``.
+    It may be one that was put before the LLM for the last answer, that was read aloud by the last
+    command, or the user's last statement. ``why`` is ``Memory.why``.
     """
-    exchange = last_exchange(snapshot, place.scope, place.session, place.turn)
-    asked = question(exchange)
-    if asked is None:
+    read = _read_aloud(snapshot, place)
+    if read is not None:
+        said, found = read
+    else:
+        exchange = last_exchange(snapshot, place.scope, place.session, place.turn)
+        asked = question(exchange)
+        answer = " ".join(turn.text for turn in exchange if turn.role == "assistant")
+        if asked is None:
+            return "own" if answer else "new"
+        offered = why(asked.id)
+        memories = [offered[1].get(offer.memory) for offer in offered[0].offers] if offered else []
+        found = [m for m in memories if m and not m.retired_at and m.scope == place.scope]
+        own = snapshot.read(place.scope, chunk_id(asked.id)) if not _asks(asked) else None
+        found += [own] if own and not own.retired_at else []
+        said = Said(asked.text, answer, is_statement=own in found)
+    shown = [one for m in found if (one := disclose_found(m, reader, snapshot.memory))]
+    texts = [memory.text for memory in shown]
+    verdict = find_corrected(right, said, texts, language, tokenize)
+    return shown[verdict] if isinstance(verdict, int) else verdict
+
+
+def _asks(turn: Turn) -> bool:
+    return bool(asking(turn.text))
+
+
+def _read_aloud(snapshot: Snapshot, place: Place) -> tuple[Said, list[Memory]] | None:
+    """Return a command's answer just before, and the memories that it quotes; None without."""
+    answer = snapshot.turn(snapshot.turn_before(place.scope, place.session, place.turn))
+    if answer is None or not answer.aside or answer.role != "assistant":
         return None
-    answers = (turn.text for turn in exchange if turn.role == "assistant")
-    stems = set(tokenize(" ".join([right, *answers])))
-    offered = why(asked.id)
-    memories = [offered[1].get(offer.memory) for offer in offered[0].offers] if offered else []
-    shown = [disclose_found(m, reader, snapshot.memory) for m in memories if m]
-    current = [m for m in shown if m and not m.retired_at and m.scope == place.scope]
-    if current:
-        return max(current, key=lambda memory: len(stems.intersection(tokenize(memory.text))))
-    if asked.text.rstrip().endswith("?"):
-        return None
-    found = snapshot.read(place.scope, chunk_id(asked.id))
-    return disclose_found(found, reader, snapshot.memory) if found else None
+    spoken = fingerprint(answer.text)
+    after = max(0, snapshot.last_id() - LATELY)
+    said = (chunk(t) for t in snapshot.turns(place.scope, after=after) if not t.aside)
+    every = [*snapshot.memories(place.scope), *said]
+    current = {memory.id: memory for memory in reversed(every) if not memory.retired_at}
+    quoted = [m for m in current.values() if (q := fingerprint(quote(m.text))) and q in spoken]
+    return (Said("", answer.text), quoted) if quoted else None
 
 
 def known_about(snapshot: Snapshot, scope: str, own: str, reader: Reader) -> list[Disclosed]:

@@ -55,11 +55,14 @@ class UndoLog:
         turns: Iterable[int],
         turn: int,
         undo_s: float,
+        others: Iterable[tuple[str, str]] = (),
     ) -> CommandEntry:
         """Hide memories from recall, to be erased later with their turns.
 
         Args:
-            turns: Log ids of the turns to erase.
+            memories: Ids of memories of the scope.
+            turns: Log ids of the turns to erase, of any scope.
+            others: (scope, id) of memories of other scopes.
 
         Returns:
             The command's row, durable.
@@ -67,9 +70,15 @@ class UndoLog:
         with self._lock:
             now = self._clock()
             hidden = self._retired(scope, memories, now)
+            more = [m for where, id_ in others for m in self._retired(where, (id_,), now)]
             entry = self._entry(kind, scope, turn, now, turns=tuple(turns))
-            entry = replace(entry, hidden=tuple(m.id for m in hidden), due=_later(now, undo_s))
-            return self._apply(hidden, entry)
+            entry = replace(
+                entry,
+                hidden=tuple(memory.id for memory in hidden),
+                others=tuple((memory.scope, memory.id) for memory in more),
+                due=_later(now, undo_s),
+            )
+            return self._apply([*hidden, *more], entry)
 
     def ask(
         self, kind: str, scope: str, memories: Iterable[str], turns: Iterable[int], turn: int
@@ -113,7 +122,7 @@ class UndoLog:
                 present = next((e for e in snapshot.commands() if e.id == entry.id), None)
                 if present is None or present.state != "done" or present.kind not in UNDOABLE:
                     return None
-                found = [snapshot.read(present.scope, id_) for id_ in present.hidden]
+                found = [snapshot.read(scope, id_) for scope, id_ in present.all_hidden]
             back = [replace(m, retired_at=None, valid_to=None) for m in found if m]
             in_order = sorted(back, key=lambda memory: (turn_of(memory.id), memory.id))
             made = self._retired(present.scope, present.made, now)
@@ -205,9 +214,11 @@ def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
     own = [entry.turn, *answers] if entry.turn else []
     turns = tuple(dict.fromkeys((*entry.turns, *own)))
     chunks = {chunk_id(turn) for turn in turns}
-    others = tuple(id_ for id_ in entry.hidden if id_ not in chunks)
     erasures = [Forget(turns=turns)] if turns else []
-    return [*erasures, Forget(scope=entry.scope, memories=others)] if others else erasures
+    for scope, id_ in entry.all_hidden:
+        if id_ not in chunks:
+            erasures.append(Forget(scope=scope, memories=(id_,)))
+    return erasures
 
 
 def _next(snapshot: Snapshot, turn: int) -> Iterable[Turn]:

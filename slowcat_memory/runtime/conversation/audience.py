@@ -55,7 +55,8 @@ def reader_of(options: PeopleOptions, *scopes: str, local: bool = False) -> Read
 
 def expired(options: PeopleOptions, now: datetime) -> Forget:
     """Return the forget order for guests' turns past their retention, with "each"."""
-    return Forget(scope=options.guest, until=now - timedelta(hours=options.guest_hours))
+    until = now - timedelta(hours=options.guest_hours)
+    return Forget(scope=options.guest, until=until, copies=False)
 
 
 class Audience:

@@ -21,8 +21,10 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Channel, Event, Memory, Turn
+from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.session_tracker import OffRecord, SessionTracker
+from slowcat_memory.runtime.conversation.off_record import OffRecord
+from slowcat_memory.runtime.conversation.session_tracker import Moment, SessionTracker
 from slowcat_memory.runtime.conversation.transcripts import Part, Transcripts, Voice, split
 from slowcat_memory.store import Ack
 
@@ -106,6 +108,7 @@ class Conversation:
         names: Names,
         off_record: OffRecord,
         clock: Callable[[], datetime],
+        monotonic: Callable[[], float] | None = None,
     ) -> None:
         """Start a conversation.
 
@@ -113,8 +116,10 @@ class Conversation:
             trackers: One for each scope of the audience, guests included.
             append: Logs an event, and returns it numbered. Must neither block nor wait.
             clock: Returns the current time, timezone-aware.
+            monotonic: Returns seconds, for durations; None for ``session_tracker.monotonic``.
         """
         self.off_record = off_record
+        self._monotonic = monotonic or (lambda: session_tracker.monotonic())
         self._audience, self._names, self._clock = audience, names, clock
         self._logs = {tracker.scope: ScopeLog(tracker, append) for tracker in trackers}
         self._transcripts = Transcripts()
@@ -144,6 +149,8 @@ class Conversation:
         Returns:
             Two turns at most; none for several speakers, as they share no session.
         """
+        if turn is not None and turn.scope not in self.scopes:  # another has spoken since
+            return self._logs[turn.scope].before(turn)
         return self._logs[self.scopes[-1]].before(turn) if len(self.scopes) == 1 else []
 
     def before_next(self, scope: str) -> list[DialogueTurn]:
@@ -168,24 +175,44 @@ class Conversation:
             return Voice(self._audience.named_scope(self._speaker), self._names.of(self._speaker))
         return Voice(self._audience.scope_of(speaker), self._names.of(speaker))
 
-    def heard(self, speaker: str, words: str) -> None:
-        """Add a final transcript of the current turn; ``speaker`` may be empty."""
-        self.off_record.touch(self._clock())
-        self._transcripts.add(self._voice(speaker), words, off_record=self.off_record.off)
+    def heard(self, speaker: str, words: str, *, begins: bool = False) -> None:
+        """Add a final transcript of the current turn. Leave out those that the aggregator mutes.
+
+        Args:
+            speaker: STT speaker id, may be empty.
+            begins: It is the first that the aggregator collects for a turn.
+        """
+        self.off_record.touch()
+        off = self.off_record.off
+        self._transcripts.add(self._voice(speaker), words, off_record=off, begins=begins)
+
+    def expected(self, speaker: str, words: str) -> None:
+        """Set the predicted last transcript of a turn that may yet be withdrawn."""
+        off = self.off_record.off
+        self._transcripts.expect(self._voice(speaker), words, off_record=off)
 
     def was_heard(self, text: str) -> bool:
         return self._transcripts.any_in(text)
 
-    def touch(self, now: datetime) -> None:
+    def touch(self) -> None:
         """Keep the sessions of the latest speakers open, because somebody speaks."""
-        self.off_record.touch(now)
+        self.off_record.touch()
+        now = self._now()
         for scope in self.scopes:
             self._logs[scope].tracker.touch(now)
 
-    def scopes_of(self, text: str, channel: Channel | None = None) -> tuple[str, ...]:
-        """Return the scopes of a turn that may yet be withdrawn, without logging it."""
-        heard = self._transcripts.of_turn(text, channel)
+    def scopes_of(
+        self, text: str, channel: Channel | None = None, *, predicted: bool = False
+    ) -> tuple[str, ...]:
+        """Return the scopes of a turn's speakers, the last speaker's last, without logging it.
+
+        ``predicted``: the turn may yet be withdrawn.
+        """
+        heard = self._transcripts.of_turn(text, channel, predicted=predicted)
         return _scopes(split(text, heard, self._voice("")))
+
+    def _now(self) -> Moment:
+        return Moment(self._clock(), self._monotonic())
 
     def user_said(
         self,
@@ -205,8 +232,8 @@ class Conversation:
         Returns:
             The numbered turns; the agent replies to the last. None if nothing was logged.
         """
-        now = self._clock()
-        self.off_record.touch(now)
+        now = self._now()
+        self.off_record.touch()
         heard = self._transcripts.of_turn(text, channel)
         self._transcripts.discard(heard)
         off = self.off_record.off or any(transcript.off_record for transcript in heard)
@@ -219,7 +246,15 @@ class Conversation:
             if not kept:
                 continue
             ack = log.append(
-                log.tracker.user_said(kept, speaker, now, channel=how, cut=cut, aside=aside)
+                log.tracker.user_said(
+                    kept,
+                    speaker,
+                    now,
+                    channel=how,
+                    cut=cut,
+                    aside=aside,
+                    part_of=turns[0].id if turns else 0,
+                )
             )
             if ack and isinstance(ack.event, Turn):
                 self._exchange.turns[scope] = ack.event
@@ -248,13 +283,14 @@ class Conversation:
         Return the turn that it answers, None when it spoke first, and the ack of its own; None when
         nothing was spoken, or it must not be logged.
         """
-        now = self._clock()
-        self.off_record.touch(now)
+        now = self._now()
+        self.off_record.touch()
         answered = self._answering or self._present()
         self._answering = None
         kept, cut = clean(text)
         if not (kept and answered.kept) or self.off_record.off:
             return None
+        first = 0
         for scope in answered.scopes:
             asked, log = answered.turns.get(scope), self._logs[scope]
             events = log.tracker.agent_said(
@@ -267,8 +303,10 @@ class Conversation:
                 channel=asked.channel if asked else "voice",
                 cut=cut,
                 aside=asked.aside if asked else False,
+                part_of=first,
             )
             ack = log.append(_derived(events, answered.private))
+            first = first or (ack.event.id if ack and ack.event else 0)
         return (asked, ack) if ack else None
 
     def _present(self) -> Exchange:
@@ -279,14 +317,14 @@ class Conversation:
 
     def disconnected(self, reason: str = "disconnect") -> None:
         """End every session because of a "disconnect" or "close"; they may be resumed."""
-        now = self._clock()
-        self.off_record.disconnected(now)
+        now = self._now()
+        self.off_record.disconnected()
         for log in self._logs.values():
             log.append(log.tracker.disconnected(now, reason))
 
     def tick(self) -> None:
-        now = self._clock()
-        self.off_record.tick(now)
+        now = self._now()
+        self.off_record.tick()
         for log in self._logs.values():
             log.append(log.tracker.tick(now))
 

@@ -1,5 +1,8 @@
 """Assigns utterances to sessions: a state machine without a clock.
 
+Durations are measured in seconds of a monotonic clock, so that a step of the wall clock neither
+ends a session nor resumes one; the wall clock only dates what is logged.
+
 A session begins with its first utterance (an empty one leaves no trace), and ends after a silence
 or when the connection drops. A connection that returns soon continues the same session: a
 ``resume`` edge voids the end. A silence ends a session for good, at the moment it was long enough,
@@ -13,9 +16,10 @@ a clock, or writes.
     dropped   resume or start, turn   -                 -
 """
 
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
@@ -23,6 +27,28 @@ from slowcat_memory.records import Channel, Event, Session, SessionEdge, Turn
 
 State = Literal["idle", "open", "dropped"]
 RESUMABLE = frozenset({"disconnect", "close", "crash"})  # a silence ends a session for good
+
+
+def monotonic() -> float:
+    """Return the seconds by which durations are measured; a test may replace this."""
+    return time.monotonic()
+
+
+class Moment(NamedTuple):
+    """One moment by two clocks: ``at`` dates it, ``seconds`` (monotonic) measures durations."""
+
+    at: datetime
+    seconds: float
+
+    def later(self, seconds: float) -> "Moment":
+        return Moment(self.at + timedelta(seconds=seconds), self.seconds + seconds)
+
+
+def seconds_since_drop(session: Session, now: datetime) -> float | None:
+    """Return how long ago a session's connection dropped; None if it cannot be resumed."""
+    if session.ended is None or session.reason not in RESUMABLE:
+        return None
+    return abs((now - session.ended).total_seconds())  # the clock may have gone back
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,55 +74,81 @@ class SessionTracker:
         new_id: Callable[[datetime], str],
         options: SessionOptions,
         previous: Session | None = None,
+        now: Moment | None = None,
+        held: set[str] | None = None,
     ) -> None:
-        """Start without a session; ``previous`` is the scope's latest one, which may be resumed."""
+        """Start without a session.
+
+        Args:
+            previous: The scope's latest session. It may be resumed if it ended, by the wall clock,
+                at most the grace period before ``now``.
+            held: Ids of the sessions that are open in conversations with the same store, which
+                these share: each belongs to one of them. None for a set of its own.
+        """
         self.scope, self._new_id, self._options = scope, new_id, options
+        self._held = set[str]() if held is None else held
         self._state: State = "idle"
         self._session = ""
-        self._last: datetime | None = None
-        self._ended: datetime | None = None  # when the connection dropped
-        if previous and previous.reason in RESUMABLE:
-            self._state, self._session, self._ended = "dropped", previous.id, previous.ended
+        self._last: Moment | None = None
+        self._ended = 0.0  # when the connection dropped, monotonic
+        gap = seconds_since_drop(previous, now.at) if previous and now else None
+        if previous and now and gap is not None:
+            self._state, self._session = "dropped", previous.id
+            self._ended = now.seconds - gap
 
     @property
     def session(self) -> str:
         return self._session if self._state == "open" else ""
 
     @property
-    def due(self) -> datetime | None:
+    def due(self) -> Moment | None:
         """When a silence ends the open session; None when none is open."""
         if self._state != "open" or self._last is None:
             return None
-        return self._last + timedelta(seconds=self._options.silence_s)
+        return self._last.later(self._options.silence_s)
 
-    def touch(self, now: datetime) -> None:
+    def touch(self, now: Moment) -> None:
         """Keep the session open, because somebody speaks."""
         if self._state == "open" and self._last is not None:
-            self._last = max(self._last, now)
+            self._last = max(self._last, now, key=lambda moment: moment.seconds)
 
     def user_said(
         self,
         text: str,
         speaker: str,
-        now: datetime,
+        now: Moment,
         *,
         channel: Channel = "voice",
         cut: int = 0,
         aside: bool = False,
+        part_of: int = 0,
     ) -> list[Event]:
         """Return the events of a user's utterance: the turn, last, and its session's start.
 
-        ``text`` is clean; ``cut`` characters of it were cut off.
+        Args:
+            text: Clean.
+            cut: How many characters were cut off.
+            aside: It is a voice command.
+            part_of: Log id of the first of the parts of a turn, 0 for this one.
         """
         edges = self._opened(now)
-        turn = self._turn(text, speaker, "user", now, channel=channel, cut=cut, aside=aside)
+        turn = self._turn(
+            text,
+            speaker,
+            "user",
+            now,
+            channel=channel,
+            cut=cut,
+            aside=aside,
+            part_of=part_of,
+        )
         return [*edges, turn]
 
     def agent_said(
         self,
         text: str,
         speaker: str,
-        now: datetime,
+        now: Moment,
         *,
         reply_to: int = 0,
         interrupted: bool = False,
@@ -104,6 +156,7 @@ class SessionTracker:
         channel: Channel = "voice",
         cut: int = 0,
         aside: bool = False,
+        part_of: int = 0,
     ) -> list[Event]:
         """Return the events of the agent's utterance: the turn, last, and its session's start.
 
@@ -112,6 +165,7 @@ class SessionTracker:
             reply_to: Log id of the user's turn, 0 for a greeting.
             cut: How many characters were cut off.
             aside: It answers a voice command.
+            part_of: Log id of the first of the copies of a reply, 0 for this one.
         """
         edges = self._opened(now)
         turn = self._turn(
@@ -125,46 +179,51 @@ class SessionTracker:
             channel=channel,
             cut=cut,
             aside=aside,
+            part_of=part_of,
         )
         return [*edges, turn]
 
-    def disconnected(self, now: datetime, reason: str = "disconnect") -> list[Event]:
+    def disconnected(self, now: Moment, reason: str = "disconnect") -> list[Event]:
         """Return the end of the session, if one is open; ``reason`` is "disconnect" or "close"."""
         if edges := self.tick(now):  # a silence had already ended it
             return edges
         if self._state != "open":
             return []
-        self._state, self._ended = "dropped", now
-        return [self._edge("end", now, reason)]
+        self._held.discard(self._session)
+        self._state, self._ended = "dropped", now.seconds
+        return [self._edge("end", now.at, reason)]
 
-    def tick(self, now: datetime) -> list[Event]:
+    def tick(self, now: Moment) -> list[Event]:
         """Return the end of the session, if the silence was long enough."""
         due = self.due
-        if due is None or now < due:
+        if due is None or now.seconds < due.seconds:
             return []
+        self._held.discard(self._session)
         self._state = "idle"
-        return [self._edge("end", due, "silence")]
+        return [self._edge("end", due.at, "silence")]
 
-    def _opened(self, now: datetime) -> list[Event]:
+    def _opened(self, now: Moment) -> list[Event]:
         edges = self.tick(now)  # a late timer must not extend a session
         if self._state == "open":
             return edges
-        grace = timedelta(seconds=self._options.resume_grace_s)
-        if self._state == "dropped" and self._ended is not None and now - self._ended <= grace:
+        if self._may_resume(now):
             kind: Literal["start", "resume"] = "resume"
         else:
-            kind, self._session = "start", self._new_id(now)
+            kind, self._session = "start", self._new_id(now.at)
+        self._held.add(self._session)
         self._state, self._last = "open", now
-        return [*edges, self._edge(kind, now)]
+        return [*edges, self._edge(kind, now.at)]
+
+    def _may_resume(self, now: Moment) -> bool:
+        soon = now.seconds - self._ended <= self._options.resume_grace_s
+        return self._state == "dropped" and soon and self._session not in self._held
 
     def _edge(
-        self, kind: Literal["start", "end", "resume"], now: datetime, reason: str = ""
+        self, kind: Literal["start", "end", "resume"], at: datetime, reason: str = ""
     ) -> SessionEdge:
-        return SessionEdge(
-            session=self._session, scope=self.scope, kind=kind, at=now, reason=reason
-        )
+        return SessionEdge(session=self._session, scope=self.scope, kind=kind, at=at, reason=reason)
 
-    def _turn(self, text: str, speaker: str, role: str, now: datetime, **more: object) -> Turn:
+    def _turn(self, text: str, speaker: str, role: str, now: Moment, **more: object) -> Turn:
         self.touch(now)
         return Turn(
             session=self._session,
@@ -172,53 +231,6 @@ class SessionTracker:
             speaker=speaker,
             role=role,  # type: ignore[arg-type]
             text=text,
-            at=now,
+            at=now.at,
             **more,  # type: ignore[arg-type]
         )
-
-
-class OffRecord:
-    """Whether turns are kept: a state machine without a clock.
-
-    While it is off the record, turns are answered but not logged, indexed, embedded for keeping or
-    entered into the ledger, and what a recall leaves in caches is dropped at its end. Recall itself
-    continues.
-
-    It lasts until it is switched off, or the conversation is over: after a silence that would end a
-    session, or when a dropped connection does not return. It does not outlast the conversation,
-    because the next user did not ask for it and would lose turns without knowing; it does outlast a
-    short disconnection, because the user who asked for it is still talking.
-
-    Attributes:
-        off: Nothing is kept.
-    """
-
-    def __init__(self, options: SessionOptions, on_change: Callable[[bool], None]) -> None:
-        """Start on the record; ``on_change`` is called with each new value of ``off``."""
-        self.off = False
-        self._silence = timedelta(seconds=options.silence_s)
-        self._grace = timedelta(seconds=options.resume_grace_s)
-        self._on_change = on_change
-        self._until: datetime | None = None  # when the conversation is over
-
-    def set(self, off: bool) -> None:
-        """Go off the record, or back on it."""
-        if off:
-            self._until = None  # until somebody speaks, the conversation cannot end
-        if off != self.off:
-            self.off = off
-            self._on_change(off)
-
-    def touch(self, now: datetime) -> None:
-        """Extend the conversation, because somebody speaks."""
-        self.tick(now)
-        self._until = now + self._silence
-
-    def disconnected(self, now: datetime) -> None:
-        """Start the grace period of a dropped connection."""
-        self.tick(now)
-        self._until = now + self._grace
-
-    def tick(self, now: datetime) -> None:
-        if self._until is not None and now >= self._until:
-            self.set(False)

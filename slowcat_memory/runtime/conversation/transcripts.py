@@ -1,4 +1,9 @@
-"""Final transcripts waiting for their turn, and the division of a turn among its speakers."""
+"""Final transcripts waiting for their turn, and the division of a turn among its speakers.
+
+A turn is the transcripts that the user aggregator collected for it, one after another. So its words
+are compared with theirs as whole words and in order, never as substrings, and a transcript that is
+not one of them (muted, of a television, of an earlier turn) belongs to no turn.
+"""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -10,7 +15,8 @@ from msgspec import Struct
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Channel
 
-WAITING = 256  # transcripts waiting for their turn; muted ones never get one
+WAITING = 256  # transcripts waiting for their turn; some never get one
+Words = tuple[str, ...]
 
 
 class Voice(Struct, frozen=True):
@@ -21,11 +27,19 @@ class Voice(Struct, frozen=True):
 
 
 class Transcript(Struct, frozen=True):
-    """A final transcript; ``mark`` is its fingerprint, "" for a text without words."""
+    """A final transcript.
+
+    Attributes:
+        mark: Its words, in lower case and without punctuation; empty for a text without words.
+        part: Number of the aggregator's collection that it went into: those of one turn share it.
+        order: Its position among all transcripts.
+    """
 
     voice: Voice
     words: str
-    mark: str
+    mark: Words
+    part: int
+    order: int
     off_record: bool = False
 
 
@@ -45,44 +59,74 @@ class Transcripts:
 
     def __init__(self) -> None:
         self._waiting: deque[Transcript] = deque(maxlen=WAITING)
+        self._expected: Transcript | None = None  # of a turn whose end is predicted
+        self._part = self._order = 0
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, voice: Voice, words: str, *, off_record: bool = False) -> None:
-        self._waiting.append(Transcript(voice, words, fingerprint(words), off_record))
+    def add(
+        self, voice: Voice, words: str, *, off_record: bool = False, begins: bool = False
+    ) -> None:
+        """Add a transcript; ``begins`` is whether it is the first that a new turn collects."""
+        self._expected = None
+        self._waiting.append(self._made(voice, words, off_record, begins))
+
+    def expect(self, voice: Voice, words: str, *, off_record: bool = False) -> None:
+        """Set the predicted last transcript of the present turn, which a final one will replace."""
+        self._expected = self._made(voice, words, off_record, False)
+
+    def _made(self, voice: Voice, words: str, off_record: bool, begins: bool) -> Transcript:
+        self._part += begins
+        self._order += 1
+        mark = tuple(fingerprint(words).split())
+        return Transcript(voice, words, mark, self._part, self._order, off_record)
 
     def any_in(self, text: str) -> bool:
-        return bool(_inside(self._waiting, fingerprint(text)))
+        """Return whether a transcript's words, as whole words, are among those of a text."""
+        return bool(_inside(self._waiting, _mark(text)))
 
-    def of_turn(self, text: str, channel: Channel | None) -> list[Transcript]:
-        """Return everything that may be part of a turn.
+    def of_turn(
+        self, text: str, channel: Channel | None, *, predicted: bool = False
+    ) -> list[Transcript]:
+        """Return the transcripts that a turn consists of.
 
-        Transcripts that are not in the turn's words were muted, or belong to another turn, unless
-        the aggregator has rewritten the words: then all transcripts may be part of it.
+        If the aggregator has rewritten the words, so that they do not cover the turn, all
+        transcripts of one collection may be part of it.
 
         Args:
             channel: "voice" for words that were spoken, however they were rewritten; None if
                 unknown.
+            predicted: The turn's last transcript may be a prediction.
 
         Returns:
-            Those heard off the record, then the others; none for a typed turn.
+            In the order in which they were heard; none for a typed turn.
         """
         if channel == "text":
             return []  # the transcripts belong to the turn being spoken
-        mark = fingerprint(text)
-        kept = _of(mark, [one for one in self._waiting if not one.off_record], channel)
-        if _joined(kept) == mark:
-            return kept
-        return _of(mark, [one for one in self._waiting if one.off_record], channel) + kept
+        mark, waiting = _mark(text), list(self._waiting)
+        if predicted and self._expected:
+            waiting.append(self._expected)
+        on = [one for one in waiting if not one.off_record]
+        for heard in (on, waiting):
+            for collected in (*_collections(heard), heard):
+                if exact := _covering(mark, collected):
+                    return exact
+        return _rewritten(mark, waiting, channel)
 
     def discard(self, taken: Sequence[Transcript]) -> None:
         """Discard the transcripts up to a turn, where ``of_turn`` returned ``taken``.
 
-        If none of it was on the record, the others still wait.
+        If none of it was on the record, those on the record still wait.
         """
-        wait = all(one.off_record for one in taken)
-        waiting = [one for one in self._waiting if wait and not one.off_record]
+        last = max((one.order for one in taken), default=0)
+        off = all(one.off_record for one in taken)
+        self._expected = None
+        waiting = [
+            one
+            for one in self._waiting
+            if (taken and one.order > last) or (off and not one.off_record)
+        ]
         self._waiting = deque(waiting, maxlen=WAITING)
 
 
@@ -108,28 +152,70 @@ def split(text: str, heard: Sequence[Transcript], typed: Voice) -> list[Part]:
 
 
 def _by_speaker(text: str, heard: Sequence[Transcript]) -> list[Part]:
-    mark, scope = fingerprint(text), heard[0].voice.scope
-    heard = _inside(heard, mark) or heard
+    mark, scope = _mark(text), heard[0].voice.scope
+    heard = _covering(mark, heard) or _inside(heard, mark) or heard
     names = list(dict.fromkeys(one.voice.name for one in heard))
-    if len(names) > 1 and _joined(heard) == mark:
+    if len(names) > 1 and _covering(mark, heard):
         runs = groupby(heard, key=lambda one: one.voice.name)
         return [Part(scope, name, _words(run)) for name, run in runs]
     return [Part(scope, " and ".join(names), text)]
 
 
-def _of(mark: str, heard: list[Transcript], channel: Channel | None) -> list[Transcript]:
-    inside = _inside(heard, mark)
-    if inside and _joined(inside) == mark:
-        return inside
-    return heard if inside or channel == "voice" else []
+def _mark(text: str) -> Words:
+    return tuple(fingerprint(text).split())
 
 
-def _inside(heard: Iterable[Transcript], mark: str) -> list[Transcript]:
-    return [one for one in heard if one.mark and one.mark in mark]
+def _collections(heard: Iterable[Transcript]) -> list[list[Transcript]]:
+    """Return the transcripts by collection, the oldest first: turns come in that order."""
+    return [list(run) for _, run in groupby(heard, key=lambda one: one.part)]
 
 
-def _joined(heard: Sequence[Transcript]) -> str:
-    return fingerprint(_words(heard))
+def _covering(mark: Words, heard: Sequence[Transcript]) -> list[Transcript]:
+    """Return the transcripts whose words, one after another, are exactly a turn's.
+
+    The latest are preferred where several have the same words. Empty if there are none.
+    """
+    letters = "".join(mark)
+    pieces = ["".join(one.mark) for one in heard]  # a service may split a word
+    if sum(map(len, pieces)) < len(letters):
+        return []
+    failed = set[tuple[int, int]]()
+
+    def cover(at: int, end: int) -> list[Transcript] | None:
+        """Cover the first ``end`` letters with some of the first ``at`` pieces."""
+        if end == 0 or at == 0 or (at, end) in failed:
+            return None if end else []
+        piece = pieces[at - 1]
+        if piece and letters.endswith(piece, 0, end):
+            if (rest := cover(at - 1, end - len(piece))) is not None:
+                return [*rest, heard[at - 1]]
+        if (rest := cover(at - 1, end)) is None:
+            failed.add((at, end))
+        return rest
+
+    return cover(len(pieces), len(letters)) or []
+
+
+def _inside(heard: Iterable[Transcript], mark: Words) -> list[Transcript]:
+    line = f" {' '.join(mark)} "
+    return [one for one in heard if one.mark and f" {' '.join(one.mark)} " in line]
+
+
+def _rewritten(
+    mark: Words, heard: Sequence[Transcript], channel: Channel | None
+) -> list[Transcript]:
+    """Return the collection that shares most words with a turn, the oldest of several.
+
+    Unless the turn was surely spoken, a whole transcript must be in its words.
+    """
+    if channel != "voice" and not _inside(heard, mark):
+        return []
+    known = frozenset(mark)
+
+    def shared(collected: list[Transcript]) -> int:
+        return sum(word in known for one in collected for word in one.mark)
+
+    return max(_collections(heard), key=shared, default=[])
 
 
 def _words(heard: Iterable[Transcript]) -> str:

@@ -89,8 +89,8 @@ def retired(snapshot: Snapshot, scope: str, at: datetime) -> Iterator[Memory]:
 
     Excludes those forgotten by a voice command and waiting to be erased.
     """
-    pending = (entry for entry in snapshot.commands(scope) if entry.state == "done" and entry.due)
-    forgotten = {memory for entry in pending for memory in entry.hidden}
+    pending = (entry for entry in snapshot.commands() if entry.state == "done" and entry.due)
+    forgotten = {id_ for entry in pending for where, id_ in entry.all_hidden if where == scope}
     for memory in filter(searchable, snapshot.memories(scope)):
         if memory.retired_at is not None and memory.id not in forgotten and believed(memory, at):
             yield memory

@@ -31,6 +31,8 @@ class Heads:
         self._store, self._icebreakers, self._zone = store, icebreakers, zone
         self._clock, self._options, self._user_name = clock, options, user_name
         self._language = language
+        # By scope: the latest session when a context was rendered after its end, and when that was.
+        self._ended: dict[str, tuple[Session, datetime]] = {}
         self._asked: dict[str, tuple[int, datetime]] = {}  # by scope: talks before, and when
 
     def write(self, scope: str, reader: Reader) -> str:
@@ -42,7 +44,7 @@ class Heads:
         if scope not in reader.scopes:
             return ""
         with self._store.snapshot() as snapshot:
-            sessions = snapshot.sessions(scope)
+            sessions = self._continued(scope, snapshot.sessions(scope))
             every = disclose_all(snapshot.memories(scope), reader)
         icebreaker = self._icebreakers.for_session(scope, sessions, reader)
         ended = [session for session in sessions if session.ended is not None]
@@ -61,6 +63,23 @@ class Heads:
             user=self._user_name,
         )
         return session_preamble(start, self._zone, self._options, self._language)
+
+    def _continued(self, scope: str, sessions: Sequence[Session]) -> list[Session]:
+        """Return a scope's sessions such that a context stays the same once words are said.
+
+        A context is rendered before the first words. These may resume the latest session, which had
+        ended by then: it stays ended here, and what follows is a session of its own.
+        """
+        open_ = {session.id for session in sessions if session.ended is None}
+        latest, since = self._ended.get(scope, (None, self._clock()))
+        if latest is not None and latest.id in open_:
+            rest = [session for session in sessions if session.id != latest.id]
+            new = Session(id=f"{latest.id} resumed", scope=scope, started=since, last=since)
+            return [*rest, latest, new]
+        last = max(sessions, key=lambda session: session.last, default=None)
+        if not open_ and last is not None and last != latest:
+            self._ended[scope] = (last, self._clock())
+        return list(sessions)
 
     def _moment(self, scope: str, sessions: Sequence[Session], talks: int) -> datetime:
         """Return when the session begins, or its context was first rendered, shortly before."""

@@ -160,8 +160,8 @@ class _Restoration:
             for command in commands
             if command.state == "done" and command.due
             for request in (
-                Forget(scope=command.scope, turns=command.turns),
-                Forget(scope=command.scope, memories=command.hidden),
+                Forget(turns=command.turns),
+                *(Forget(scope=scope, memories=(id_,)) for scope, id_ in command.all_hidden),
             )
             if request.turns or request.memories
         ]

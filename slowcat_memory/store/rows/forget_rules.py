@@ -193,49 +193,55 @@ def _drop_scopes(table: Table, part: Slice, tx: Transaction) -> None:
             bookkeeping.drop_changes(scope, bookkeeping.LATEST, tx)
 
 
+IsAway = Callable[[str, str], bool]
+"""Returns whether a memory, by scope and id, is deleted."""
+
+
 def _clean_ids(table: Table, part: Slice, tx: Transaction) -> None:
     if not part.last:
         return
     clean = _cleaned_ledger if table.name == "ledger" else _cleaned_command
+    is_away = partial(_is_away, part.gone, tx)
     for key, entry in part.gone.read_records(tx, table.name):
-        cleaned = clean(entry, partial(_is_away, entry.scope, part.gone, tx), part.gone)
+        cleaned = clean(entry, is_away, part.gone)
         if cleaned is None:
             tx.drop(table.name, key)
         elif cleaned != entry:
             tx.write_record(table.name, key, cleaned)
 
 
-def _is_away(scope: str, gone: Deletion, tx: Transaction, id: str) -> bool:
+def _is_away(gone: Deletion, tx: Transaction, scope: str, id: str) -> bool:
     """Return whether a memory is deleted; a resumed deletion does not know all that were."""
     if id in gone.memory_ids or turn_of(id) in gone.ids:
         return True
     return gone.resumed and not exists(scope, id, tx)
 
 
-def _cleaned_ledger(
-    entry: LedgerEntry, is_away: Callable[[str], bool], gone: Deletion
-) -> LedgerEntry | None:
-    return None if entry.turn in gone.ids else bookkeeping.without(entry, is_away)
+def _cleaned_ledger(entry: LedgerEntry, is_away: IsAway, gone: Deletion) -> LedgerEntry | None:
+    if entry.turn in gone.ids:
+        return None
+    return bookkeeping.without(entry, partial(is_away, entry.scope))
 
 
-def _cleaned_command(
-    entry: CommandEntry, is_away: Callable[[str], bool], gone: Deletion
-) -> CommandEntry | None:
+def _cleaned_command(entry: CommandEntry, is_away: IsAway, gone: Deletion) -> CommandEntry | None:
     """Return a command's row without deleted ids: an id may contain words."""
     if gone.is_whole(entry.scope):
         return None
     made, hidden = (
-        tuple(id for id in ids if not is_away(id)) for ids in (entry.made, entry.hidden)
+        tuple(id for id in ids if not is_away(entry.scope, id))
+        for ids in (entry.made, entry.hidden)
     )
+    others = tuple(other for other in entry.others if not is_away(*other))
     turns = tuple(turn for turn in entry.turns if turn not in gone.ids)
-    lost = (made, hidden, turns) != (entry.made, entry.hidden, entry.turns)
+    lost = (made, hidden, others, turns) != (entry.made, entry.hidden, entry.others, entry.turns)
     return replace(
         entry,
         turn=0 if entry.turn in gone.ids else entry.turn,
         made=made,
         hidden=hidden,
+        others=others,
         turns=turns,
-        state="erased" if lost and not (made or hidden or turns) else entry.state,
+        state="erased" if lost and not (made or hidden or others or turns) else entry.state,
     )
 
 

@@ -60,6 +60,7 @@ class Deletion:
 
     Attributes:
         ids: Log ids of all selected turns, also of those whose rows are deleted already.
+        copies: Those of them that no request covers: copies of a selected reply.
         turns: (scope, session) of those in the log, by log id.
         edges: Likewise, of sessions that lose their last turn.
         upto: The last log id that was read.
@@ -79,6 +80,7 @@ class Deletion:
 
     selectors: "list[_Selector]"
     ids: frozenset[int] = frozenset()
+    copies: frozenset[int] = frozenset()
     turns: dict[int, Subject] = field(default_factory=dict)
     edges: dict[int, Subject] = field(default_factory=dict)
     upto: int = 0
@@ -111,6 +113,12 @@ class Deletion:
 
     def has_memory(self, scope: str, id: str) -> bool:
         return (scope, id) in self.memories or turn_of(id) in self.ids
+
+    def takes_copies(self, reply: Turn) -> bool:
+        """Return whether the copies of a reply in other namespaces are selected with it."""
+        return not self.resumed and any(
+            s.request.copies and s.has_turn(reply) for s in self.selectors
+        )
 
     def is_named(self, scope: str, memory: str) -> bool:
         return any(memory in s.memories and s.request.scope in ("", scope) for s in self.selectors)
@@ -214,29 +222,69 @@ def select(requests: Sequence[Forget], tx: Transaction, pending: Pending | None 
 
 
 def _select_turns(gone: Deletion, tx: Transaction) -> None:
-    """Select turns, and recompute the sessions that lose one, in one pass over the log."""
-    kept: dict[str, Session] = {}
-    edges: defaultdict[str, dict[int, Subject]] = defaultdict(dict)
-    scopes: defaultdict[str, set[str]] = defaultdict(set)
-    for event in gone.read_events(tx):
-        session = event.session
-        if isinstance(event, Turn) and _is_selected(event, gone):
-            gone.turns[event.id] = event.scope, session
-        else:
-            kept[session] = fold_session(kept.get(session), event)
-            scopes[session].add(event.scope)
-            if isinstance(event, SessionEdge):
-                edges[session][event.id] = event.scope, session
+    """Select turns, and recompute the sessions that lose one.
+
+    One pass over the log, and a second one for the copies of selected replies in other namespaces.
+    """
+    rest = _fold_rest(gone, tx)
+    copies = rest.copies() - gone.turns.keys()
+    if copies:
+        gone.copies = frozenset(copies)
+        rest = _fold_rest(gone, tx)
     if not gone.resumed:
         gone.ids = frozenset(gone.turns)
-    touched = {session for _, session in gone.turns.values()} | _whole(scopes, gone)
-    for session in touched | (_outdated(kept, tx) if gone.resumed else set()):
-        row = kept.get(session)
+    touched = {session for _, session in gone.turns.values()} | _whole(rest.scopes, gone)
+    for session in touched | (_outdated(rest.kept, tx) if gone.resumed else set()):
+        row = rest.kept.get(session)
         if row is not None and row.turns:
             gone.sessions[session] = row
         else:
             gone.sessions[session] = None
-            gone.edges |= edges[session]
+            gone.edges |= rest.edges[session]
+
+
+@dataclass(slots=True)
+class _Rest:
+    """The log without the selected turns, by session.
+
+    Attributes:
+        kept: The remaining rows.
+        edges: (scope, session) of the edges, by log id.
+        scopes: Namespaces of the remaining events.
+        parts: Log ids of the copies of replies, by that of the first one.
+        wholes: Those of the selected replies whose copies are selected too.
+    """
+
+    kept: dict[str, Session] = field(default_factory=dict)
+    edges: defaultdict[str, dict[int, Subject]] = field(default_factory=lambda: defaultdict(dict))
+    scopes: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    parts: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    wholes: set[int] = field(default_factory=set)
+
+    def copies(self) -> set[int]:
+        """Return the log ids of the selected replies and of their copies."""
+        return {id for whole in self.wholes for id in (whole, *self.parts[whole])}
+
+    def add(self, event: Event) -> None:
+        self.kept[event.session] = fold_session(self.kept.get(event.session), event)
+        self.scopes[event.session].add(event.scope)
+        if isinstance(event, SessionEdge):
+            self.edges[event.session][event.id] = event.scope, event.session
+
+
+def _fold_rest(gone: Deletion, tx: Transaction) -> _Rest:
+    gone.turns.clear()
+    rest = _Rest()
+    for event in gone.read_events(tx):
+        if isinstance(event, Turn) and event.part_of and event.role == "assistant":
+            rest.parts[event.part_of].add(event.id)
+        if isinstance(event, Turn) and _is_selected(event, gone):
+            gone.turns[event.id] = event.scope, event.session
+            if event.role == "assistant" and gone.takes_copies(event):
+                rest.wholes.add(event.part_of or event.id)
+        else:
+            rest.add(event)
+    return rest
 
 
 def _outdated(kept: Mapping[str, Session], tx: Transaction) -> set[str]:
@@ -251,7 +299,7 @@ def _outdated(kept: Mapping[str, Session], tx: Transaction) -> set[str]:
 def _is_selected(turn: Turn, gone: Deletion) -> bool:
     if gone.resumed:
         return turn.id in gone.ids
-    return any(selector.has_turn(turn) for selector in gone.selectors)
+    return turn.id in gone.copies or any(selector.has_turn(turn) for selector in gone.selectors)
 
 
 def _whole(scopes: Mapping[str, Set[str]], gone: Deletion) -> set[str]:

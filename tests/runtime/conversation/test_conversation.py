@@ -121,9 +121,9 @@ def test_conversation_everybodys_session_ends(room: Room) -> None:
 def test_conversation_who_is_silent_is_not_kept_awake_by_others(room: Room) -> None:
     room.say(("s1", "hello"))
     for _ in range(4):
-        room.clock.advance(100)
+        room.wait(100)
         room.say(("s2", "and then"))
-        room.talk.touch(room.clock())
+        room.talk.touch()
         room.talk.tick()
     ends = [(e.scope, e.reason) for e in room.log if getattr(e, "kind", "") == "end"]
     assert ends == [("anna", "silence")]
@@ -135,39 +135,39 @@ def test_conversation_who_is_silent_is_not_kept_awake_by_others(room: Room) -> N
 def test_conversation_off_the_record_nothing_is_logged(room: Room) -> None:
     room.say(("s1", "before"), reply="Noted.")
     logged = list(room.log)
-    room.off_record.set(True)
+    room.off_record.begin()
     room.say(("s1", "between us"), reply="Of course.")
     room.talk.user_said("typed")
     assert list(room.log) == logged and room.talk.before(None)[-1].text == "Noted."
-    room.off_record.set(False)
+    room.off_record.end()
     room.say(("s1", "after"), reply="Yes.")
     assert [text for _, _, text in room.said] == ["before", "Noted.", "after", "Yes."]
 
 
 def test_conversation_reply_to_what_was_off_the_record_is_off_the_record(room: Room) -> None:
-    room.off_record.set(True)
+    room.off_record.begin()
     room.say(("s1", "between us"))
-    room.off_record.set(False)
+    room.off_record.end()
     assert room.reply("About what is between us") is None
     room.say(("s1", "on again"))
     room.talk.agent_begins()
-    room.off_record.set(True)
+    room.off_record.begin()
     assert room.talk.agent_said("Hm", interrupted=False) is None
     assert [text for _, _, text in room.said] == ["on again"]
 
 
 def test_conversation_reply_that_began_off_the_record_is_not_kept(room: Room) -> None:
     room.say(("s1", "hello"))
-    room.off_record.set(True)
+    room.off_record.begin()
     room.talk.agent_begins()
-    room.off_record.set(False)
+    room.off_record.end()
     assert room.talk.agent_said("Hello", interrupted=False) is None
 
 
 def test_conversation_turn_of_which_a_part_was_off_the_record_is_not_kept(room: Room) -> None:
-    room.off_record.set(True)
+    room.off_record.begin()
     room.talk.heard("s1", "the secret is")
-    room.off_record.set(False)
+    room.off_record.end()
     room.talk.heard("s1", "never mind")
     room.talk.user_said("the secret is never mind")
     assert room.log == []
@@ -176,9 +176,9 @@ def test_conversation_turn_of_which_a_part_was_off_the_record_is_not_kept(room: 
 
 
 def test_conversation_conversations_end_puts_it_back(room: Room) -> None:
-    room.off_record.set(True)
+    room.off_record.begin()
     room.say(("s1", "between us"))
-    room.clock.advance(timedelta(minutes=5).total_seconds())
+    room.wait(timedelta(minutes=5).total_seconds())
     room.talk.tick()
     room.say(("s1", "good morning"))
     assert room.changes == [True, False] and len(room.said) == 1

@@ -157,7 +157,7 @@ def test_exchanges_exchange_what_was_said_before_a_turn_is_the_same_ahead_of_it(
     assert say("hello") == ([], [])
     dialogue.agent_said("Hello, you.", interrupted=False)
     assert say("how are you") == (["hello", "Hello, you."],) * 2
-    room.clock.advance(301)
+    room.wait(301)
     dialogue.tick()
     assert say("good morning") == ([], [])  # another session
 

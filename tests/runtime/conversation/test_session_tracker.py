@@ -7,30 +7,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.records import Event, Session, SessionEdge, Turn
-from slowcat_memory.runtime.conversation.session_tracker import SessionOptions, SessionTracker
+from slowcat_memory.runtime.conversation.session_tracker import (
+    Moment,
+    SessionOptions,
+    SessionTracker,
+)
 
 NOON = datetime(2026, 5, 12, 12, 0, tzinfo=UTC)
 SILENCE, GRACE = 300.0, 120.0
 
 
-def after(seconds: float) -> datetime:
-    return NOON + timedelta(seconds=seconds)
+def after(seconds: float, step: float = 0.0) -> Moment:
+    """So many seconds after noon; the wall clock has been stepped by ``step`` seconds."""
+    return Moment(NOON + timedelta(seconds=seconds + step), seconds)
 
 
-def tracker(previous: Session | None = None) -> SessionTracker:
+def tracker(previous: Session | None = None, now: Moment | None = None) -> SessionTracker:
     made = iter(range(1, 1000))
     return SessionTracker(
         "anna",
         lambda now: f"s{next(made)}",
         SessionOptions(silence_s=SILENCE, resume_grace_s=GRACE),
         previous,
+        after(0) if now is None else now,
     )
 
 
 def earlier(reason: str, *, last: float = 0.0, ended: float | None = None) -> Session:
-    end = None if reason == "" else after(last if ended is None else ended)
+    end = None if reason == "" else after(last if ended is None else ended).at
     return Session(
-        id="old", scope="anna", started=NOON, last=after(last), ended=end, reason=reason, turns=2
+        id="old", scope="anna", started=NOON, last=after(last).at, ended=end, reason=reason, turns=2
     )
 
 
@@ -54,13 +60,13 @@ def idle() -> SessionTracker:
 
 def opened() -> SessionTracker:
     machine = tracker()
-    machine.user_said("hello", "Anna", NOON)
+    machine.user_said("hello", "Anna", after(0))
     return machine
 
 
 def dropped() -> SessionTracker:
     machine = opened()
-    machine.disconnected(NOON)
+    machine.disconnected(after(0))
     return machine
 
 
@@ -116,7 +122,7 @@ def test_session_tracker_tracker_turn_says_what_was_given():
         speaker="Cat",
         role="assistant",
         text="Meow.",
-        at=after(1),
+        at=after(1).at,
         reply_to=7,
         interrupted=True,
         tools=("purr",),
@@ -145,7 +151,7 @@ def test_session_tracker_tracker_late_tick_does_not_stretch_a_session():
     machine = opened()
     assert said(machine, 3600) == ["end s1 silence", "start s2", "user s2"]
     (end, *_) = opened().user_said("hello", "Anna", after(3600))
-    assert end.at == after(SILENCE)  # it ended when it fell silent, not when somebody looked
+    assert end.at == after(SILENCE).at  # it ended when it fell silent, not when somebody looked
 
 
 def test_session_tracker_tracker_line_that_drops_after_a_silence_ended_in_silence():
@@ -188,23 +194,48 @@ def test_session_tracker_tracker_silence_ends_for_good():
     ],
 )
 def test_session_tracker_tracker_restart_goes_on_within_the_grace(previous, at, first):
-    assert said(tracker(previous), at)[0] == first
+    now = after(previous.ended.timestamp() - NOON.timestamp() if previous and previous.ended else 0)
+    assert said(tracker(previous, now), at)[0] == first
 
 
-def test_session_tracker_tracker_clock_that_goes_backwards_harms_nothing():
+@pytest.mark.parametrize(("gap", "first"), [(GRACE, "resume old"), (GRACE + 1, "start s1")])
+def test_session_tracker_tracker_gap_before_the_start_is_by_the_wall_clock(gap, first):
+    assert said(tracker(earlier("close"), after(gap)), gap)[0] == first
+
+
+@pytest.mark.parametrize("step", [-7200, 7200])
+def test_session_tracker_tracker_step_of_the_wall_clock_neither_ends_nor_resumes(step):
     machine = opened()
-    assert said(machine, -3600) == ["user s1"]
-    assert machine.tick(after(-7200)) == []
-    assert machine.due == after(SILENCE)
-    machine.touch(after(-50))
-    assert told(machine.disconnected(after(-60))) == ["end s1 disconnect"]
-    assert said(machine, -7200) == ["resume s1", "user s1"]
+    machine.touch(after(10, step))
+    assert machine.tick(after(20, step)) == []
+    assert told(machine.user_said("hello", "Anna", after(SILENCE, step))) == ["user s1"]
+    machine.disconnected(after(310, step))
+    assert told(machine.user_said("a", "Anna", after(320, 0))) == ["resume s1", "user s1"]
+    machine.disconnected(after(330, 0))
+    late = machine.user_said("a", "Anna", after(331 + GRACE, -331 - GRACE))
+    assert told(late) == ["start s2", "user s2"]
+
+
+def test_session_tracker_tracker_session_that_another_conversation_resumed_is_left_to_it():
+    held = set[str]()
+
+    def conversation(name: str) -> SessionTracker:
+        options = SessionOptions(silence_s=SILENCE, resume_grace_s=GRACE)
+        return SessionTracker(
+            "anna", lambda now: name, options, earlier("disconnect"), after(0), held
+        )
+
+    one, two = conversation("one"), conversation("two")
+    assert said(one, 1)[0] == "resume old"
+    assert said(two, 2)[0] == "start two"
+    one.disconnected(after(3))
+    assert said(one, 4)[0] == "resume old"
 
 
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(["user", "agent", "drop", "tick", "touch"]),
-        st.floats(-50, 700, allow_nan=False),
+        st.floats(0, 700, allow_nan=False),
     ),
     max_size=40,
 )

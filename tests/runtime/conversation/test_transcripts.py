@@ -80,3 +80,63 @@ def test_transcripts_add_fingerprints_once(monkeypatch):
     for _ in range(3):
         assert transcripts.any_in("good morning all")
     assert calls.count("good morning") == 1
+
+
+@pytest.mark.parametrize(
+    ("muted", "text"),
+    [
+        ("no", "I want you to know my PIN is 4711"),
+        ("a", "I have a cat and a banana"),
+        ("no", "no"),
+        ("know my", "you know my PIN"),
+    ],
+)
+def test_transcripts_of_turn_word_of_another_that_is_not_the_turns_changes_no_speaker(muted, text):
+    transcripts = heard((BEN, muted), (ANNA, text))
+    assert [one.voice for one in transcripts.of_turn(text, None)] == [ANNA]
+    transcripts.discard(transcripts.of_turn(text, None))
+    assert len(transcripts) == 0
+
+
+def test_transcripts_of_turn_whole_words_count_where_they_were_rewritten():
+    transcripts = heard((ANNA, "i want you"))
+    assert words(transcripts, "I want you to know")
+    assert not words(heard((BEN, "no")), "I want you to know")
+
+
+def test_transcripts_of_turn_word_that_was_split_is_put_together():
+    assert words(heard((ANNA, "ban"), (ANNA, "ana")), "banana") == ["ban", "ana"]
+
+
+def test_transcripts_of_turn_next_turn_that_was_already_heard_waits():
+    transcripts = Transcripts()
+    for voice in (ANNA, BEN):
+        transcripts.add(voice, "yes", begins=True)
+    for voice in (ANNA, BEN):
+        found = transcripts.of_turn("yes", None)
+        assert [one.voice for one in found] == [voice]
+        transcripts.discard(found)
+
+
+def test_transcripts_of_turn_rewritten_turn_is_one_collection():
+    transcripts = Transcripts()
+    transcripts.add(BEN, "never mind", begins=True)
+    transcripts.add(ANNA, "my pin is four seven", begins=True)
+    assert [one.voice for one in transcripts.of_turn("my pin is 47", "voice")] == [ANNA]
+
+
+def test_transcripts_of_turn_predicted_words_have_a_speaker_until_they_are_final():
+    transcripts = Transcripts()
+    transcripts.expect(BEN, "what time is it")
+    assert transcripts.of_turn("what time is it", "voice") == []
+    (found,) = transcripts.of_turn("what time is it", "voice", predicted=True)
+    assert found.voice == BEN
+    transcripts.add(ANNA, "what time is it")
+    (found,) = transcripts.of_turn("what time is it", "voice", predicted=True)
+    assert found.voice == ANNA
+
+
+def test_transcripts_of_turn_many_alike_are_compared_in_few_steps():
+    transcripts = heard(*((ANNA, "ha") for _ in range(256)))
+    assert len(words(transcripts, "no " + "ha " * 255)) == 256, "it may be part of it, rewritten"
+    assert len(words(transcripts, "ha " * 255)) == 255

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Memory, Turn, WriteBatch
+from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
 from tests.support.icebreaker_home import Home
 
 
@@ -44,3 +44,28 @@ def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home: Home) 
 def _turns(engine: MemoryEngine) -> list[Turn]:
     with engine.store.snapshot() as snapshot:
         return list(snapshot.turns("anna"))
+
+
+def test_head_session_that_resumes_keeps_its_context(home: Home) -> None:
+    engine = home.open()
+    home.session(engine, "one")
+    home.clock.advance(86400)
+    edge = {"session": "two", "scope": "anna"}
+    engine.append(SessionEdge(**edge, kind="start", at=home.clock()))
+    said = {**edge, "speaker": "Anna", "role": "user"}
+    engine.append(Turn(**said, text="hello", at=home.clock()))
+    engine.append(SessionEdge(**edge, kind="end", at=home.clock(), reason="disconnect"))
+    engine.store.flush(None)
+    home.clock.advance(60)
+    before = engine.session_context("anna")
+    assert "talked 2 times" in before
+    engine.append(SessionEdge(**edge, kind="resume", at=home.clock()))
+    engine.append(Turn(**said, text="again", at=home.clock()))
+    engine.store.flush(None)
+    for _ in range(2):
+        home.clock.advance(7200)
+        assert engine.session_context("anna") == before
+    engine.append(SessionEdge(**edge, kind="end", at=home.clock(), reason="disconnect"))
+    engine.store.flush(None)
+    home.clock.advance(2 * 86400)
+    assert engine.session_context("anna") != before, "another session begins"

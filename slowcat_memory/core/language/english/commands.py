@@ -300,6 +300,17 @@ COMMANDS = CommandWords(
             "(?:no )*(?:please )?(?:don't (?:forget )?|keep )(?:them|it|that)?(?: all)?)",
         ),
     ),
+    right_value=(
+        r"(?:it['’]?s|it is|it was|it should(?: be)?|i meant|i said|(?:s?he|they)(?:['’]s|['’]re"
+        r"| is| are) called|(?:his|her|my|our|their|its|the) name(?:['’]s| is|s))"
+        r"(?: (?:called|on|in|at|the|a|an))* "
+    ),
+    right_and_wrong=(
+        r"\bnot (?P<y>.+?),? (?:it['’]?s|it is|but)(?: (?:on|in|at|the|a|an))* (?P<x>.+)$|"
+        r"(?:it['’]?s|it is|it was|i said|i meant|name is|called)(?: (?:on|in|at|the|a|an))* "
+        r"(?P<w>.+?),? (?:and )?not(?: (?:on|in|at|the|a|an))* (?P<z>.+)$"
+    ),
+    right_vague=r"(?:it|its|that|this|he|she|they|him|her|his|their)\b(?!['’]?s? name)",
     requests=("could you", "can you", "would you", "will you"),
     own="i|i'm|im|i've|my|mine|we|we're|our",
     everything=word_set(_WORDS["everything"]),

@@ -142,6 +142,17 @@ COMMANDS = CommandWords(
             "(?:nein )*(?:behalt|behalte) (?:sie|es|das|alles))",
         ),
     ),
+    right_value=(
+        r"(?:(?:es|er|sie|das) (?:ist|heißt|heisst|war)|ich meinte|ich sagte|"
+        r"(?:sein|ihr|mein|der) name ist)(?: (?:am|im|um|in|an|der|die|das|ein|eine))* "
+    ),
+    right_and_wrong=(
+        r"\bnicht(?: (?:am|im|um|in|der|die|das))* (?P<y>.+?),? sondern"
+        r"(?: (?:am|im|um|in|der|die|das))* (?P<x>.+)$|"
+        r"(?:ist|heißt|heisst|war)(?: (?:am|im|um|in|der|die|das))* (?P<w>.+?),? (?:und )?"
+        r"nicht(?: (?:am|im|um|in|der|die|das))* (?P<z>.+)$"
+    ),
+    right_vague=r"(?:es|er|sie|das|dies|ihn|ihm|ihr|sein|seine|ihre)\b",
     requests=("kannst du", "könntest du", "würdest du"),
     own="ich|mein|meine|meinen|meinem|meiner|wir|unser|unsere|unseren",
     everything=word_set(_WORDS["everything"]),

@@ -1,0 +1,193 @@
+"""Finds what "that's wrong, it's Tuesday" corrects: one of several texts, or none of them.
+
+A correction is for the agent's last statement. Only a text from which that statement was made can be
+wrong: one that shares with it what the question did not say, and whose value is of the kind of the
+right one (a weekday for a weekday, a number for a number, a word for a word). Where none is, the
+agent made the statement by itself; where several are, the user has to be asked.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple
+
+from slowcat_memory.core.language import Language
+
+Tokenize = Callable[[str], list[str]]
+Verdict = Literal["own", "unclear", "new"]
+"""The agent's own statement; unclear which text; or a statement of its own, which corrects none."""
+
+_WORD = re.compile(r"[^\W_]+")
+_KINDS = {"W": "weekday", "M": "month", "m": "month", "P": "part", "D": "day", "s": "season"}
+_SMALL_TALK = 2  # new words of a reply that only acknowledges a statement
+_ALIKE = 0.75  # of two spellings of a misheard name
+
+
+class Said(NamedTuple):
+    """The exchange before a correction.
+
+    Attributes:
+        question: The user's words.
+        answer: The agent's reply.
+        is_statement: The user's words are no question, and the last of the candidates.
+    """
+
+    question: str
+    answer: str
+    is_statement: bool = False
+
+
+class _Values(NamedTuple):
+    """The values in a text, as (kind, value), and the stems of its other words."""
+
+    closed: frozenset[tuple[str, object]]
+    words: frozenset[str]
+
+    def of(self, kinds: frozenset[str]) -> frozenset[tuple[str, object]]:
+        return frozenset(value for value in self.closed if value[0] in kinds)
+
+
+class _Correction(NamedTuple):
+    """A correction's parts; ``wrong`` is "" unless it was named."""
+
+    right: str
+    wrong: str
+    is_value: bool
+    is_vague: bool
+
+
+def find_corrected(
+    correction: str, said: Said, texts: Sequence[str], language: Language, tokenize: Tokenize
+) -> int | Verdict:
+    """Return which text a correction is for, or why it is for none.
+
+    Args:
+        correction: The user's words behind "that's wrong".
+        texts: Those that the agent could use for its reply, and the user's statement, if any.
+        tokenize: Returns stems without stop words.
+    """
+    parts = _parts(correction, language)
+    right, wrong, question, answer, *candidates = (
+        _values(text, language, tokenize)
+        for text in (parts.right, parts.wrong, said.question, said.answer, *texts)
+    )
+    if parts.wrong:
+        return _named(wrong, parts.wrong, answer, candidates, texts)
+    kinds = frozenset(kind for kind, _ in right.closed)
+    own = len(texts) - 1 if said.is_statement else -1
+    scores, uses = dict[int, tuple[int, int]](), set[_Values]()
+    for place, one in enumerate(candidates):
+        used = _used(one, question, answer)
+        if place == own:
+            used = _stated(one, answer)
+        if _fits(parts, kinds, right, one, used):
+            near = len(one.words & answer.words) + len(one.words & right.words)
+            scores[place] = (len(used.closed) + len(used.words), near)
+            uses.add(used)
+    if scores:  # a value alone does not tell which of several statements is wrong
+        return "unclear" if parts.is_value and len(uses) > 1 else _first_of_best(scores)
+    if not parts.is_value:
+        return "unclear" if parts.is_vague else "new"
+    return "own" if _says_something(kinds, right, answer, question) else "unclear"
+
+
+def _fits(
+    parts: _Correction, kinds: frozenset[str], right: _Values, one: _Values, used: _Values
+) -> bool:
+    """Return whether a text holds a wrong value of the right one's kind, which was used.
+
+    A whole statement needs no use where it has most of the text's words.
+    """
+    if kinds and (not one.of(kinds) or not right.closed.isdisjoint(one.closed)):
+        return False
+    if not kinds and right.words and right.words <= one.words:  # that is what it says
+        return False
+    if parts.is_value:
+        return bool(used.of(kinds) if kinds else used.words)
+    shared = one.words & right.words
+    same = len(shared) > 1 or bool(kinds and shared and right.words <= one.words)
+    return bool(shared) and (same or bool(used.closed or used.words))
+
+
+def _used(one: _Values, question: _Values, answer: _Values) -> _Values:
+    """Return what an answer has from a text and not from the question."""
+    return _Values(
+        (one.closed & answer.closed) - question.closed, (one.words & answer.words) - question.words
+    )
+
+
+def _stated(one: _Values, answer: _Values) -> _Values:
+    """Return what of a user's statement may be wrong: all, if the reply only acknowledges it."""
+    more = answer.words - one.words
+    talks = len(more) > _SMALL_TALK or answer.closed - one.closed
+    return _Values(frozenset(), frozenset()) if talks else one
+
+
+def _first_of_best(scores: dict[int, tuple[int, int]]) -> int:
+    """Return the best text; of equal ones the first, which was put before the LLM first."""
+    return max(scores, key=lambda place: (scores[place], -place))
+
+
+def _named(
+    wrong: _Values, word: str, answer: _Values, candidates: Sequence[_Values], texts: Sequence[str]
+) -> int | Verdict:
+    """Find the text with a wrong value that the user named; a name may have been misheard."""
+    scores = {
+        place: (len(one.words & answer.words), len(one.closed & answer.closed))
+        for place, one in enumerate(candidates)
+        if (wrong.closed or wrong.words) and wrong.closed <= one.closed and wrong.words <= one.words
+    }
+    if not scores and not wrong.closed:
+        scores = {place: (0, 0) for place, text in enumerate(texts) if _sounds(word, text)}
+    if scores:
+        return _first_of_best(scores)
+    heard = wrong.closed <= answer.closed and wrong.words <= answer.words
+    return "own" if heard else "unclear"
+
+
+def _sounds(word: str, text: str) -> bool:
+    low = word.casefold()
+    return any(
+        SequenceMatcher(None, low, other.casefold()).ratio() >= _ALIKE
+        for other in _WORD.findall(text)
+        if len(other) > 3
+    )
+
+
+def _says_something(
+    kinds: frozenset[str], right: _Values, answer: _Values, question: _Values
+) -> bool:
+    """Return whether an answer has a value of a kind by itself."""
+    if kinds:
+        return bool(answer.of(kinds) - right.closed)
+    return bool(answer.words - question.words)
+
+
+def _parts(correction: str, language: Language) -> _Correction:
+    table = language.commands
+    text = correction.strip(" .!?,;:")
+    value = re.match(table.right_value, text, re.IGNORECASE)
+    rest = text[value.end() :] if value else text
+    wrong, named = "", re.search(table.right_and_wrong, text, re.IGNORECASE)
+    if named:
+        groups = named.groupdict()
+        wrong = (groups.get("y") or groups.get("z") or "").strip(" ,.")
+        rest = (groups.get("x") or groups.get("w") or "").strip(" ,.")
+    vague = re.match(table.right_vague, text, re.IGNORECASE) is not None
+    return _Correction(rest, wrong, value is not None or bool(named), vague)
+
+
+def _values(text: str, language: Language, tokenize: Tokenize) -> _Values:
+    table = language.time.table
+    closed, others = set[tuple[str, object]](), list[str]()
+    for word in _WORD.findall(text.casefold()):
+        kind, value = table.get(word, ("", None))
+        if word.isdigit():
+            closed.add(("number", int(word[:12])))
+        elif kind == "w" and value[0] == value[1] and value[0] > 1:
+            closed.add(("number", value[0]))
+        elif kind in _KINDS:
+            closed.add((_KINDS[kind], str(value)))
+        else:
+            others.append(word)
+    return _Values(frozenset(closed), frozenset(tokenize(" ".join(others))))

@@ -1,0 +1,354 @@
+"""What the memory put into the LLM's context, by whose memories it is made of.
+
+All users in the room share one context. Before another user's turn is answered, everything of the
+memory's that this user may not read leaves the context: blocks, session heads, spoken answers to
+commands, and what the LLM never said aloud (calls of the memory's tools with arguments and results,
+thoughts, calls of other tools that repeat a memory). The spoken words of users and agent stay.
+
+A block and a session head are known by their text, a tool's call by its id: so they are known in an
+equal copy of the context, too. What the LLM wrote without saying it belongs to whoever could be
+read when it was written.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+from pipecat.processors.aggregators.llm_context import LLMSpecificMessage
+
+from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.processor.context_messages import FORGOTTEN, Message, Pack
+from slowcat_memory.processor.system_instruction import SystemInstruction
+from slowcat_memory.runtime import injection
+from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.tools.functions import NAMES
+
+KEPT = 256  # blocks and answers; an older one is treated as unknown
+UNKNOWN = frozenset(("",))  # no scope has this name: nobody may read it
+PENDING = ("IN_PROGRESS", "CANCELLED", "COMPLETED")  # Pipecat's results without content
+_WORD = re.compile(r"\w{4,}")
+Changed = tuple[Message, Packed]
+
+
+class OwnedMessages:
+    """The one registry of such content. Use it on the event loop.
+
+    Attributes:
+        readable: The scopes for which the context was stripped last; None before the first time.
+    """
+
+    def __init__(self) -> None:
+        self.readable: frozenset[str] | None = None
+        self._blocks: dict[str, Recollection] = {}
+        self._answers: dict[str, frozenset[str]] = {}
+        self._calls: dict[str, frozenset[str]] = {}  # by the id of a tool's call
+        self._silent: dict[int, tuple[Any, frozenset[str]]] = {}  # messages for one LLM service
+        self._heads: dict[str, frozenset[str]] = {}
+        self._without_heads: list[tuple[Message, Any, Any]] = []  # content before and after
+        self._instruction = SystemInstruction()
+
+    # ---------------------------------------------------------------- what is put there
+
+    def add_block(self, found: Recollection, packed: Packed) -> None:
+        if packed.text:
+            self._blocks[packed.text] = replace(found, hits=list(packed.hits))
+        _limit(self._blocks)
+
+    def add_answer(self, text: str, scopes: Iterable[str]) -> None:
+        """Add a spoken answer, made of what may be read for some scopes."""
+        if words := fingerprint(text):
+            self._answers[words] = frozenset(scopes)
+        _limit(self._answers)
+
+    def add_head(self, text: str, scope: str) -> None:
+        """Add a session head, which the application may place anywhere."""
+        if text.strip():
+            self._heads[text.strip()] = frozenset((scope,))
+
+    def may_enter(self, call: str) -> bool:
+        """Return whether the result of a tool's call may enter the context now."""
+        owner = self._calls.get(call)
+        return owner is None or self.readable is None or owner <= self.readable
+
+    # ---------------------------------------------------------------- another user speaks
+
+    def strip(
+        self, contexts: Sequence[list[Any]], scopes: Iterable[str], pack: Pack, llm: Any = None
+    ) -> list[Changed]:
+        """Remove, in place, what may not be read for some scopes.
+
+        What is of unknown origin, such as a block that the application added, is removed as a
+        whole. Messages keep their places, because Pipecat's summariser counts them, but for those
+        in the format of one LLM service, which cannot be emptied.
+
+        Args:
+            contexts: The messages of contexts, which may share some.
+            scopes: What is made of memories of these alone may stay.
+            pack: Renders what stays of a block.
+            llm: The LLM service, whose system instruction may hold a session head.
+
+        Returns:
+            The messages whose blocks changed, with their present blocks.
+        """
+        allowed = frozenset(scopes)
+        messages = list({id(m): m for context in contexts for m in context}.values())
+        self._adopt(messages)
+        self.readable = allowed
+        changed, gone = self._strip_blocks(messages, allowed, pack)
+        gone += self._strip_heads(messages, allowed, llm)
+        gone += self._strip_calls(messages, allowed)
+        self._strip_repeated(messages, allowed, _words(gone))
+        self._strip_answers(messages, allowed)
+        for context in contexts:
+            self._strip_silent(context, allowed)
+        return changed
+
+    def _adopt(self, messages: Sequence[Any]) -> None:
+        """Note what the LLM wrote for those who could be read until now."""
+        owner = UNKNOWN if self.readable is None else self.readable
+        calls = {_id(call) for message in messages for call in _calls(message)}
+        self._calls = {call: self._calls.get(call, owner) for call in calls}
+        silent = {id(m): m for m in messages if isinstance(m, LLMSpecificMessage)}
+        given = frozenset[str]() if self.readable is None else owner  # the application's own
+        self._silent = {
+            key: self._silent.get(key, (message, given)) for key, message in silent.items()
+        }
+
+    def _strip_blocks(
+        self, messages: Sequence[Any], allowed: frozenset[str], pack: Pack
+    ) -> tuple[list[Changed], list[str]]:
+        standing = [(m, block) for m in messages if (block := _block(m))]
+        self._blocks = {text: self._blocks[text] for _, text in standing if text in self._blocks}
+        changed, gone = list[Changed](), list[str]()
+        for message, block in standing:
+            found = self._blocks.get(block, Recollection())
+            stays = [hit for hit in found.hits if hit.memory.scope in allowed]
+            if found.hits and len(stays) == len(found.hits):
+                continue
+            gone += [hit.memory.text for hit in found.hits if hit not in stays]
+            packed = pack(replace(found, hits=stays))
+            message["content"] = injection.strip_memories([message])[0]["content"]
+            if packed.text:
+                injection.prefix(message, packed.text)
+            self.add_block(found, packed)
+            changed.append((message, packed))
+        return changed, gone
+
+    def _strip_heads(self, messages: Sequence[Any], allowed: frozenset[str], llm: Any) -> list[str]:
+        """Remove the heads that may not be read, and restore the others."""
+        for message, before, after in self._without_heads:
+            if message.get("content") == after:
+                message["content"] = before
+        self._without_heads.clear()
+        gone = [text for text, owner in self._heads.items() if not owner <= allowed]
+        for message in messages:
+            if not isinstance(message, dict):
+                continue
+            before = message.get("content")
+            after = _without(before, gone)
+            if after != before:
+                message["content"] = after
+                self._without_heads.append((message, before, after))
+        self._instruction.remove(llm, gone)
+        return gone
+
+    def _strip_calls(self, messages: Sequence[Any], allowed: frozenset[str]) -> list[str]:
+        """Empty the calls of the memory's tools, and their results; return what was in them.
+
+        Each call keeps its result message: providers refuse one without the other.
+        """
+        gone = {
+            _id(call): _text(call)
+            for message in messages
+            for call in _calls(message)
+            if _name(call) in NAMES and not self._calls[_id(call)] <= allowed
+        }
+        return [*gone.values(), *_emptied(messages, gone)]
+
+    def _strip_repeated(
+        self, messages: Sequence[Any], allowed: frozenset[str], gone: set[str]
+    ) -> None:
+        """Empty the calls of other tools that repeat removed words which nobody said aloud."""
+        foreign = [
+            call
+            for message in messages
+            for call in _calls(message)
+            if not self._calls[_id(call)] <= allowed and _name(call) not in NAMES
+        ]
+        if not foreign or not gone:
+            return
+        secret = gone - _words(_said(messages))
+        results = dict[str, str]()
+        for message in messages:
+            for call, text in _results(message):
+                results[call] = f"{results.get(call, '')} {text}"
+        repeated = {
+            _id(call)
+            for call in foreign
+            if not secret.isdisjoint(_words([_text(call), results.get(_id(call), "")]))
+        }
+        _emptied(messages, repeated)
+
+    def _strip_answers(self, messages: Sequence[Any], allowed: frozenset[str]) -> None:
+        foreign = [words for words, owner in self._answers.items() if not owner <= allowed]
+        for message in messages if foreign else ():
+            if not isinstance(message, dict) or message.get("role") != "assistant":
+                continue
+            spoken = fingerprint(injection.message_text(message))
+            # It may have been interrupted, or joined with what was said next.
+            if spoken and any(one.startswith(spoken) or one in spoken for one in foreign):
+                message["content"] = FORGOTTEN
+
+    def _strip_silent(self, context: list[Any], allowed: frozenset[str]) -> None:
+        gone = {key for key, (_, owner) in self._silent.items() if not owner <= allowed}
+        if gone:
+            context[:] = [message for message in context if id(message) not in gone]
+
+    # ---------------------------------------------------------------- summaries
+
+    def without_memories(self, messages: Sequence[Any]) -> list[Any]:
+        """Copy a context without anything of the memory's, for a summary of what was said."""
+        copies = [_copied(message) for message in injection.strip_memories(messages)]
+        ours = {_id(call) for message in copies for call in _calls(message) if _name(call) in NAMES}
+        _emptied(copies, ours)
+        for message in copies:
+            if isinstance(message, dict):
+                message["content"] = _without(message.get("content"), self._heads)
+        return copies
+
+
+def _limit(kept: dict[str, Any]) -> None:
+    if len(kept) > KEPT:
+        del kept[next(iter(kept))]
+
+
+def _block(message: Any) -> str:
+    return injection.block_of(message) if isinstance(message, dict) else ""
+
+
+def _copied(message: Any) -> Any:
+    if not isinstance(message, dict):
+        return message
+    copied = dict(message)
+    if calls := copied.get("tool_calls"):
+        copied["tool_calls"] = [{**call, "function": dict(call["function"])} for call in calls]
+    if isinstance(parts := copied.get("content"), list):
+        copied["content"] = [dict(part) if isinstance(part, dict) else part for part in parts]
+    return copied
+
+
+def _without(content: Any, texts: Iterable[str]) -> Any:
+    """Return a message's content without some texts; a content of which nothing is left, as "…"."""
+    if isinstance(content, list):
+        return [
+            {**part, "text": _without(part["text"], texts)}
+            if isinstance(part, dict) and isinstance(part.get("text"), str)
+            else part
+            for part in content
+        ]
+    if not isinstance(content, str):
+        return content
+    left = content
+    for text in texts:
+        left = left.replace(text, "")
+    return content if left == content else left.strip() or FORGOTTEN
+
+
+def _said(messages: Sequence[Any]) -> Iterator[str]:
+    """Yield what users and agent said aloud: their messages without blocks."""
+    for message in messages:
+        if isinstance(message, dict) and message.get("role") in ("user", "assistant"):
+            yield injection.without_block(injection.message_text(message))
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in _WORD.findall(text.casefold())}
+
+
+# ------------------------------------------------------------------- tools' messages
+
+
+def _calls(message: Any) -> list[dict[str, Any]]:
+    """Return the calls in a message: of OpenAI's shape, or parts of its content."""
+    if not isinstance(message, dict):
+        return []
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    used = [p for p in parts if isinstance(p, dict) and p.get("type") == "tool_use"]
+    return [call for call in (*(message.get("tool_calls") or ()), *used) if isinstance(call, dict)]
+
+
+def _id(call: dict[str, Any]) -> str:
+    return str(call.get("id", ""))
+
+
+def _name(call: dict[str, Any]) -> str:
+    return str((call.get("function") or call).get("name", ""))
+
+
+def _text(call: dict[str, Any]) -> str:
+    return str((call.get("function") or {}).get("arguments") or call.get("input") or "")
+
+
+def _results(message: Any) -> Iterator[tuple[str, str]]:
+    """Yield the calls that a message answers, with the answers."""
+    if not isinstance(message, dict):
+        return
+    content = message.get("content")
+    if message.get("role") == "tool":
+        yield str(message.get("tool_call_id", "")), str(content)
+    elif payload := _async_payload(message):
+        yield str(payload.get("tool_call_id", "")), str(payload.get("result", ""))
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and part.get("type") == "tool_result":
+            yield str(part.get("tool_use_id", "")), str(part.get("content", ""))
+
+
+def _async_payload(message: Any) -> dict[str, Any]:
+    """Return the payload by which Pipecat reports on a tool that keeps running; {} for others."""
+    content = message.get("content")
+    if not isinstance(content, str) or '"async_tool"' not in content:
+        return {}
+    try:
+        payload = json.loads(content)
+    except ValueError:
+        return {}
+    known = isinstance(payload, dict) and payload.get("type") == "async_tool"
+    return payload if known else {}
+
+
+def _emptied(messages: Sequence[Any], calls: Collection[str]) -> list[str]:
+    """Empty calls, by id, and their results, in place; return the results' former texts."""
+    gone = list[str]()
+    for message in messages if calls else ():
+        for call in _calls(message):
+            if _id(call) in calls:
+                _empty_call(call)
+        answered = [text for call, text in _results(message) if call in calls]
+        if answered:
+            gone += answered
+            _empty_result(message, calls)
+    return gone
+
+
+def _empty_call(call: dict[str, Any]) -> None:
+    if isinstance(call.get("function"), dict):
+        call["function"]["arguments"] = "{}"
+    if "input" in call:
+        call["input"] = {}
+
+
+def _empty_result(message: dict[str, Any], calls: Collection[str]) -> None:
+    content = message.get("content")
+    if payload := _async_payload(message):
+        if "result" in payload:
+            message["content"] = json.dumps({**payload, "result": FORGOTTEN}, ensure_ascii=False)
+    elif isinstance(content, list) and message.get("role") != "tool":
+        for part in content:
+            if isinstance(part, dict) and str(part.get("tool_use_id", "")) in calls:
+                part["content"] = FORGOTTEN
+    elif content not in PENDING:
+        message["content"] = FORGOTTEN

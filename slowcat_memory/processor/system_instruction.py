@@ -1,0 +1,70 @@
+"""The system instruction of an LLM service, from which a session head may have to be removed.
+
+The application gives the instruction to the service before the pipeline starts, and Pipecat
+composes it with addenda. There is no public way to read it, so its parts are read where Pipecat
+keeps them; a service that keeps them elsewhere is left alone, with a warning.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from loguru import logger
+
+Parts = tuple[str | None, list[str]]
+
+
+class SystemInstruction:
+    """Removes texts from the instruction of one LLM service, and restores them."""
+
+    def __init__(self) -> None:
+        self._before: Parts | None = None  # while something is removed
+        self._after: Parts | None = None
+        self._warned = False
+
+    def remove(self, llm: Any, texts: Sequence[str]) -> None:
+        """Remove these texts, and restore the others that were removed before.
+
+        Args:
+            llm: The service; None for none.
+        """
+        parts = _read(llm)
+        if parts is None:
+            self._warn(llm, texts)
+            return
+        if self._before is not None and parts == self._after:  # the application changed nothing
+            _write(llm, self._before)
+            parts = self._before
+        self._before = self._after = None
+        base, added = parts
+        after = (_without(base, texts) if base else base, [_without(one, texts) for one in added])
+        if after != parts:
+            self._before, self._after = parts, after
+            _write(llm, after)
+
+    def _warn(self, llm: Any, texts: Sequence[str]) -> None:
+        if llm is not None and texts and not self._warned:
+            self._warned = True
+            logger.warning(
+                f"the system instruction of {type(llm).__name__} cannot be read: a session "
+                "context in it stays there when another person speaks"
+            )
+
+
+def _read(llm: Any) -> Parts | None:
+    base, added = (
+        getattr(llm, "_base_system_instruction", 0),
+        getattr(llm, "_appended_system_instructions", None),
+    )
+    known = (base is None or isinstance(base, str)) and isinstance(added, list)
+    return (base, list(added)) if known and hasattr(llm, "_compose_system_instruction") else None
+
+
+def _write(llm: Any, parts: Parts) -> None:
+    llm._base_system_instruction, llm._appended_system_instructions = parts[0], list(parts[1])
+    llm._compose_system_instruction()
+
+
+def _without(text: str, parts: Sequence[str]) -> str:
+    for part in parts:
+        text = text.replace(part, "")
+    return text.strip()

@@ -1,0 +1,114 @@
+"""Which of several texts "that's wrong, it's …" is for: a table."""
+
+import pytest
+
+from slowcat_memory.core.commands.corrections import Said, find_corrected
+from slowcat_memory.core.commands.grammar import recognise
+from slowcat_memory.core.language import language_of
+from slowcat_memory.core.text.normalize import Tokenizer
+
+DOG = "Your dog is called Max"
+PLUMBER = "the plumber comes on Thursday"
+SISTER = "My sister is called Hannah"
+CLARA = "My sister Clara lives in Vienna"
+LISBON = "I live in Lisbon"
+DENTIST = "The dentist is at four"
+CATS = "We have three cats"
+
+# Question, answer, what was offered, the correction, and what is corrected or why nothing is.
+TABLE = [
+    # Both of the report.
+    ("What is my dog called?", "Your dog is called Max. Today is Monday, by the way.", [DOG],
+     "That's wrong, it's Tuesday.", "own"),
+    ("no, it is Klara with K", "Sorry, how is it spelt?", [PLUMBER],
+     "that's wrong, it's Klara", "own"),
+    # A weekday for a weekday, a word for a word, a number for a number.
+    ("when does the plumber come", "He comes on Thursday.", [PLUMBER],
+     "that's wrong, it's Tuesday", PLUMBER),
+    ("when does the plumber come", "On Thursday.", [DOG, PLUMBER, SISTER],
+     "no that's wrong it's on Tuesday", PLUMBER),
+    ("when does the plumber come", "He comes on Thursday.", [PLUMBER],
+     "that's wrong, it's Klara", "unclear"),
+    ("what is my sister called", "Your sister is called Hannah.", [SISTER],
+     "that's wrong it's Annika", SISTER),
+    ("what is my sister called", "Hannah, and your dog is Max.", [SISTER, DOG],
+     "that's wrong it's Annika", "unclear"),
+    ("what is my sister called", "Your sister is called Hannah.", [SISTER, CLARA],
+     "that's wrong it's Annika", SISTER),
+    ("what is my sister called", "Your sister is called Hannah.", [SISTER],
+     "that's wrong it's four", "unclear"),
+    ("when is the dentist", "The dentist is at four.", [DENTIST], "that's wrong it's five", DENTIST),
+    ("when is the dentist", "At 4.", [DENTIST], "that's wrong it's 5", DENTIST),
+    ("when is the dentist", "At four. It has rained for 9 days.", [DOG],
+     "that's wrong it's five", "own"),
+    ("where does my sister live", "She lives in Vienna.", [CLARA],
+     "that's wrong, it's in Salzburg", CLARA),
+    # The wrong value is named.
+    ("when does the plumber come", "Soon.", [DOG, PLUMBER], "no it's Tuesday not Thursday", PLUMBER),
+    ("how are you", "Fine.", [DOG, SISTER], "no, it's not Hannah it's Anna", SISTER),
+    ("what's my name", "You are Katrin.", [SISTER, "My friend is called Katrin"],
+     "no it's Karin not Catrin", "My friend is called Katrin"),
+    ("what day is it", "It is Monday.", [DOG], "no it's Tuesday not Monday", "own"),
+    ("what day is it", "I am not sure.", [DOG], "no it's Tuesday not Monday", "unclear"),
+    # Whole statements.
+    ("where do I live", "You live in Lisbon.", [LISBON, DOG],
+     "no that's not true i live in porto", LISBON),
+    ("how many pets", "You have three cats.", [CATS, DOG], "that's wrong we have two cats", CATS),
+    ("and the plumber", "I don't know.", [DOG, PLUMBER],
+     "that's wrong, the plumber comes on Tuesday", PLUMBER),
+    ("how are you", "Fine.", [DOG, PLUMBER], "that's wrong, my son is six", "new"),
+    ("who is Paul", "I don't know Paul.", [DOG], "that's wrong he is my brother", "unclear"),
+    # What it says already is not what is wrong.
+    ("what is my sister called", "Your sister is called Anna.", [SISTER],
+     "that's wrong it's Hannah", "own"),
+    ("when does the plumber come", "On Monday.", [PLUMBER], "that's wrong it's Thursday", "own"),
+    # Nothing was offered.
+    ("what is the capital", "It is Sydney.", [], "that's wrong it's Canberra", "own"),
+    ("how are you", "", [], "that's wrong it's Tuesday", "unclear"),
+]  # fmt: skip
+
+
+def verdict(said: Said, texts: list[str], correction: str, name: str = "english") -> str:
+    command = recognise(correction, name)
+    assert command is not None and command.kind == "correct", correction
+    language = language_of(name)
+    found = find_corrected(command.argument, said, texts, language, Tokenizer(name))
+    return texts[found] if isinstance(found, int) else found
+
+
+@pytest.mark.parametrize(("question", "answer", "texts", "correction", "expected"), TABLE)
+def test_corrections_find_corrected_only_what_was_said_from_it(
+    question, answer, texts, correction, expected
+):
+    assert verdict(Said(question, answer), texts, correction) == expected
+
+
+@pytest.mark.parametrize(
+    ("statement", "answer", "correction", "expected"),
+    [
+        (SISTER, "A nice name.", "that's wrong it's Anna", SISTER),
+        ("my dog is called Max", "Nice! Today is Monday.", "that's wrong it's Tuesday", "own"),
+        (PLUMBER, "Noted.", "that's wrong it's Tuesday", PLUMBER),
+        (SISTER, "Got it, your sister is Anna.", "that's wrong it's Hannah", "own"),
+        ("I am tired", "The capital of Australia is Sydney, far away.",
+         "that's wrong it's Canberra", "own"),
+    ],
+)  # fmt: skip
+def test_corrections_find_corrected_users_own_statement(statement, answer, correction, expected):
+    assert verdict(Said(statement, answer, True), [statement], correction) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "texts", "correction", "expected"),
+    [
+        ("wann kommt der Klempner", "Er kommt am Donnerstag.",
+         ["Mein Hund heißt Max", "Der Klempner kommt am Donnerstag"],
+         "das stimmt nicht, es ist Dienstag", "Der Klempner kommt am Donnerstag"),
+        ("wie heißt mein Hund", "Max. Heute ist Montag.", ["Mein Hund heißt Max"],
+         "das stimmt nicht, es ist Dienstag", "own"),
+        ("wie heißt meine Schwester", "Sie heißt Hanna.", ["Meine Schwester heißt Hanna"],
+         "nein, sie heißt nicht Hanna sondern Anna", "Meine Schwester heißt Hanna"),
+    ],
+)  # fmt: skip
+def test_corrections_find_corrected_german(question, answer, texts, correction, expected):
+    assert verdict(Said(question, answer), texts, correction, "german") == expected

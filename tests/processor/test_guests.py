@@ -1,0 +1,211 @@
+"""What a guest orders is refused and not done; what another says changes nobody's turn."""
+
+import pytest
+from pipecat.frames.frames import TranscriptionFrame, UserMuteStartedFrame
+from pipecat.turns.user_mute import BaseUserMuteStrategy
+from pipecat.utils.time import time_now_iso8601
+
+from slowcat_memory import HybridContextualMemoryProcessor
+from slowcat_memory.runtime.conversation import session_tracker
+from slowcat_memory.store import Store
+from tests.support.memories import engine_of, remember, turns
+from tests.support.processors import EagerVoice, Mark, aggregators, saw
+from tests.support.stores import configured
+from tests.support.voice_pipeline import VoicePipeline, run
+
+SPEAKERS = {"s1": "anna", "s2": "ben"}
+REFUSED = "I don't know who you are"
+CODE = "zqxcode"
+
+
+@pytest.fixture
+def home(tmp_path):
+    config = configured(
+        tmp_path / "memory",
+        memory={"path": str(tmp_path / "memory"), "time_zone": "UTC", "user_id": "anna"},
+        recall={"floor": 0.0, "deadline_ms": 5000.0, "warn_ms": 5000.0},
+        people={"scopes": "each", "household": "home"},
+    )
+    remember(config, "Anna: My bicycle is kept in the cellar.", scope="anna", days=3)
+    return config
+
+
+def talk(config, *said: tuple[str, str], reply="Well.", then=None):
+    """Let people speak in turn; return the answers and the LLM's requests."""
+
+    async def scenario():
+        processor = HybridContextualMemoryProcessor(config=config, speakers=SPEAKERS)
+        async with VoicePipeline(lambda _: reply, memory=processor) as voice:
+            answers = []
+            for who, words in said:
+                answers.append((await voice.exchange(words, user_id=who)).content)
+                if then:
+                    then(processor)
+        return answers, voice.server.requests
+
+    return run(scenario())
+
+
+def stored(config) -> tuple[list, list]:
+    """Return every derived memory, and the rows of commands."""
+    with Store.open(config.folder, readonly=True) as store, store.snapshot() as snapshot:
+        scopes = snapshot.scopes()
+        return [m for s in scopes for m in snapshot.memories(s)], list(snapshot.commands())
+
+
+def residue(config, word: str) -> list[str]:
+    files = [file for file in config.folder.rglob("*") if file.is_file()]
+    return [file.name for file in files if word.encode() in file.read_bytes().lower()]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        f"remember that my code is {CODE}",
+        f"remember for all of us that the code is {CODE}",
+        "what do you know about me",
+        f"forget everything about {CODE}",
+        "forget that",
+        f"that's wrong, it's {CODE}",
+        "undo that",
+        "why did you say that",
+        "keep that between us",
+        "off the record",
+        "back on the record",
+        "who can see this",
+    ],
+)
+def test_guests_order_is_refused_in_one_sentence_and_not_done(home, order):
+    (_, refused, _), requests = talk(home, ("s1", "hello"), ("eve", order), ("s1", "good day"))
+    assert refused.startswith(REFUSED) and len(requests) == 2
+    assert stored(home) == ([], [])
+    assert not residue(home, CODE)
+    assert [t.text for t in turns(home) if t.scope == "anna"][-2:] == ["good day", "Well."]
+
+
+def test_guests_one_guest_is_told_nothing_of_another(home):
+    secret = "I have a secret affair with Zqxlover and I am scared"
+    talk(home, ("eve", secret))
+    (answer,), requests = talk(home, ("adam", "what do you know about me"))
+    assert "Zqxlover" not in answer and requests == []
+
+
+def test_guests_yes_does_not_answer_what_another_was_asked(home):
+    answers, requests = talk(
+        home, ("s1", "forget everything about bicycle"), ("eve", "yes"), ("s2", "yes forget them"),
+        ("s1", "yes forget them"),
+    )  # fmt: skip
+    assert answers[0].startswith("Shall I forget 1 thing")
+    assert answers[1] == answers[2] == "Well." and len(requests) == 2
+    assert answers[3].startswith("I've forgotten 1 thing")
+
+
+def test_guests_engine_refuses_a_guests_command_wherever_it_comes_from(home):
+    from slowcat_memory.core.commands.grammar import Command
+    from slowcat_memory.runtime.commands.executor import CommandContext
+
+    with engine_of(home) as engine:
+        where = CommandContext(scope="guest", speaker="eve", session="s", turn=1, shared="home")
+        for kind in ("remember", "yes", "what_known", "correct"):
+            outcome = engine.carry_out(Command(kind=kind, argument=CODE, shared=True), where)
+            assert not outcome.done and outcome.said.startswith(REFUSED)
+    assert stored(home) == ([], [])
+
+
+# ------------------------------------------------------------------- muted transcripts
+
+
+class Mute(BaseUserMuteStrategy):
+    on = True
+
+    async def process_frame(self, frame):
+        await super().process_frame(frame)
+        return self.on
+
+
+@pytest.mark.parametrize(("who", "muted"), [("s2", "no"), ("eve", "a"), ("eve", "my bicycle")])
+def test_guests_muted_word_of_another_moves_nothing_into_their_memory(home, who, muted):
+    async def scenario():
+        mute = Mute()
+        processor = HybridContextualMemoryProcessor(config=home, speakers=SPEAKERS)
+        voice = VoicePipeline(lambda _: "Your PIN is Zqx4711.", memory=processor)
+        voice.aggregators = aggregators(voice.context, user_mute_strategies=[mute])
+        async with voice:
+            saw(voice, UserMuteStartedFrame)
+            await voice.worker.queue_frame(Mark())
+            await voice.until(lambda: saw(voice, UserMuteStartedFrame))
+            await voice.worker.queue_frame(TranscriptionFrame(muted, who, time_now_iso8601()))
+            await voice.worker.queue_frame(Mark())
+            await voice.until(lambda: saw(voice, Mark))
+            mute.on = False
+            await voice.worker.queue_frame(Mark())
+            await voice.exchange("Do you know a place where my bicycle is kept?", user_id="s1")
+        return voice.server.requests
+
+    (request,) = run(scenario())
+    assert "cellar" in str(request), "Anna is still recalled her own memories"
+    assert {t.scope for t in turns(home) if "Zqx4711" in t.text} == {"anna"}, "the reply too"
+    assert not [t for t in turns(home) if t.text == muted]
+
+
+def test_guests_predicted_turn_of_a_guest_is_recalled_nothing(home):
+    async def scenario():
+        processor = HybridContextualMemoryProcessor(config=home, speakers={"s1": "anna"})
+        eager = EagerVoice(processor)
+        async with eager.voice:
+            await eager.begin("where is my bicycle kept")  # by "anna", whose id is unknown
+            return eager.voice.server.requests
+
+    (request,) = run(scenario())
+    assert "cellar" not in str(request)
+
+
+# ------------------------------------------------------------------- off the record
+
+
+def test_guests_nobody_else_ends_off_the_record(home):
+    answers, _ = talk(
+        home,
+        ("s1", "off the record"),
+        ("s2", "back on the record"),
+        ("eve", "back on the record"),
+        ("s1", "my secret is zanzibar"),
+        ("s1", "back on the record"),
+        ("s1", "I like tea"),
+    )
+    assert answers[1].startswith("We stay off the record") and answers[2].startswith(REFUSED)
+    assert answers[4] == "We are back on the record."
+    assert not residue(home, "zanzibar") and residue(home, "i like tea")
+
+
+@pytest.mark.parametrize("step", [-86400.0, 3600.0])
+def test_guests_step_of_the_wall_clock_does_not_end_off_the_record(home, step):
+    from datetime import UTC, datetime
+
+    from slowcat_memory import MemoryEngine
+    from slowcat_memory.testing import FixedClock
+
+    clock = FixedClock(datetime.now(UTC))
+    engine = MemoryEngine(home, clock=clock)
+
+    async def scenario():
+        processor = HybridContextualMemoryProcessor(engine=engine, speakers=SPEAKERS)
+        async with VoicePipeline(lambda _: "Hush.", memory=processor) as voice:
+            await voice.exchange("off the record", user_id="s1")
+            clock.advance(step)
+            await voice.exchange("my secret is zanzibar", user_id="s1")
+
+    run(scenario())
+    engine.close()
+    assert not residue(home, "zanzibar")
+
+
+def test_guests_silence_by_the_monotonic_clock_ends_off_the_record(home, monkeypatch):
+    seconds = [0.0]
+    monkeypatch.setattr(session_tracker, "monotonic", lambda: seconds[0])
+
+    def wait(_):
+        seconds[0] += 301
+
+    talk(home, ("s1", "off the record"), ("s1", "I like tea"), then=wait)
+    assert residue(home, "i like tea")
