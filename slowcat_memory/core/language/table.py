@@ -15,6 +15,7 @@ from msgspec.structs import asdict, fields
 from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
+from slowcat_memory.core.language.orders import OrderWords
 from slowcat_memory.core.language.time import TimeWords
 
 CommandKind = Literal[
@@ -295,7 +296,7 @@ class Language(Struct, frozen=True, kw_only=True):
         other_names: Further names, e.g. the three-letter code.
         replies: Spoken replies by name, with ``{…}`` placeholders.
         tones: Words that show a speaker's tone, separated by spaces, by tone.
-        injection: Patterns of text that reads like an instruction to an LLM.
+        orders: The grammar of orders to the agent.
         importance: Patterns of important words and the weight each adds to an ordinary text's 0.5;
             together below 0.5, so that pins stay above.
     """
@@ -319,7 +320,7 @@ class Language(Struct, frozen=True, kw_only=True):
     reactions: ReactionWords
     tones: Mapping[str, str]
     overview: OverviewWords
-    injection: tuple[str, ...]
+    orders: OrderWords
     importance: tuple[tuple[str, float], ...]
     proactive: ProactiveWords
     summary: SummaryWords
@@ -343,4 +344,4 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
 
 def _same_keys(name: str) -> bool:
     """Return whether a mapping's keys are names that code looks up, not words."""
-    return not name.startswith(("commands.", "gate.", "time.", "dates.parts", "names."))
+    return not name.startswith(("commands.", "gate.", "time.", "dates.parts", "names.", "orders."))

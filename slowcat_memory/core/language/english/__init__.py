@@ -2,6 +2,7 @@
 
 from slowcat_memory.core.language.data import read_words
 from slowcat_memory.core.language.english import commands, gate, patterns, statements, time
+from slowcat_memory.core.language.orders import read_orders
 from slowcat_memory.core.language.table import Language, read_sentences
 
 LANGUAGE = Language(
@@ -18,7 +19,7 @@ LANGUAGE = Language(
     reactions=patterns.REACTIONS,
     tones=read_words(__name__)["tones"],
     overview=patterns.OVERVIEW,
-    injection=patterns.INJECTION,
+    orders=read_orders(__name__),
     importance=patterns.IMPORTANCE,
     proactive=patterns.PROACTIVE,
     summary=patterns.SUMMARY,

@@ -1,4 +1,4 @@
-"""German patterns: reactions, overview questions, prompt injection, open threads."""
+"""German patterns: reactions, overview questions, open threads."""
 
 from slowcat_memory.core.language.data import read_words, word_set
 from slowcat_memory.core.language.table import (
@@ -61,18 +61,6 @@ OVERVIEW = OverviewWords(
         r"\b(?:passiert|los) (?:mit|bei) (?!mir\b|uns\b)\w+",
         r"\bmit (?!mir\b|uns\b)\w+ (?:los|passiert)\b",
     ),
-)
-
-INJECTION = (
-    # ignoriere alle Anweisungen
-    r"\b(?:ignoriere?|vergiss|missachte|umgehe|überschreibe)\b.{0,40}\b"
-    r"(?:anweisung\w*|regeln?|vorgaben?|alles|prompts?|instruktion\w*)\b",
-    # ab jetzt bist du; du sollst
-    r"\bab (?:jetzt|sofort)\b|\bdu bist (?:jetzt|nun|ab)\b|\bdu (?:musst|sollst|darfst)\b",
-    # antworte immer
-    r"\b(?:antworte|sage?|schreibe?|speichere?|wiederhole?|beginne?)\b.{0,30}\b"
-    r"(?:immer|nur|stets|jede\w*)\b",
-    r"\bjede (?:antwort|deiner)\b|\bsystem(?:anweisung|nachricht|prompt)\w*",
 )
 
 # As in English.
