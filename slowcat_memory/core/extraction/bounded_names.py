@@ -16,7 +16,9 @@ _WORD = re.compile(r"[^\W_]+")
 # Classes of words that no name has, those that begin an order, and those that orders are made of.
 _CLAUSE = frozenset("you your first me my they must need everyone nobody asking obey".split())
 _BEGIN = frozenset("tell let serve ignore".split())
-_OF_ORDERS = frozenset([*_BEGIN, *"tells told reach always each no what secret rule word agent owner".split()])
+_OF_ORDERS = frozenset(
+    [*_BEGIN, *"tells told reach always each no what secret rule word agent owner".split()]
+)
 
 
 def can_be_name(text: str, *, person: bool = False) -> bool:
@@ -46,4 +48,6 @@ def _reads_as_sentence(words: list[str], table: OrderWords, strict: bool) -> boo
 
 
 def _begins_with_verb(word: str) -> bool:
-    return word not in COMMON_NAMES and any(one.orders.class_of(word) in _BEGIN for one in LANGUAGES)
+    return word not in COMMON_NAMES and any(
+        one.orders.class_of(word) in _BEGIN for one in LANGUAGES
+    )

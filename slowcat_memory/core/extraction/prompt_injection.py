@@ -24,14 +24,21 @@ _MARKUP = re.compile(
     r"|[<‹][|¦/]*\s*(?:im_|system|inst|end|start|s>|user|assistant|memories)"
     r"|#{2,}\s*\w|={3,}"
     r"|\{\s*\"(?:facts?|role|name|tool|function|content|turn)\""
-    r"|(?:^|[\s\"(])(?:system|developer|instructions?|tool|function)\s?[:>]"
-    # French and Spanish, which have no tables
-    r"|\b(?:ignorez?|oubliez?|ignora|olvida)\b.{0,40}\b"
-    r"(?:instructions?|instrucciones|règles|reglas|consignes|todo|tout)\b"
-    r"|\bdésormais\b|\bà partir de maintenant\b|\ba partir de ahora\b"
-    r"|\b(?:tu es|vous êtes|eres) (?:maintenant|désormais|ahora)\b"
-    r"|\b(?:réponds?|répondez|responde) (?:toujours|siempre|seulement|solo|uniquement)\b",
+    r"|(?:^|[\s\"(])(?:system|developer|instructions?|tool|function)\s?[:>]",
     re.IGNORECASE,
+)
+_MARKS = re.compile(r"[\[<‹#={:>]")  # a text without any of them has no markup
+# French and Spanish, which have no tables.
+_ELSEWHERE = re.compile(
+    r"(?:ignorez?|oubliez?|ignora|olvida)\b.{0,40}\b"
+    r"(?:instructions?|instrucciones|règles|reglas|consignes|todo|tout)\b"
+    r"|désormais\b|partir de (?:maintenant|ahora)\b"
+    r"|(?:tu es|vous êtes|eres) (?:maintenant|désormais|ahora)\b"
+    r"|(?:réponds?|répondez|responde) (?:toujours|siempre|seulement|solo|uniquement)\b"
+)
+_BEGINS_ELSEWHERE = frozenset(
+    """ignore ignorez oublie oubliez ignora olvida désormais partir tu vous eres réponds répond répondez
+    responde""".split()
 )
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+|\n|$)")
 _TOKEN = re.compile(r"[^\W_]+|[,;:.!?\"“”„()–—…]")
@@ -57,49 +64,61 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _is_order(sentence: str) -> bool:
-    return bool(_MARKUP.search(sentence)) or any(
-        _scores(sentence, one.orders) for one in LANGUAGES
-    )
+    return doubt(sentence) >= ENOUGH
 
 
-def _scores(sentence: str, words: OrderWords) -> bool:
-    codes = _encode(sentence, words)
-    if words.needed.isdisjoint(codes):
-        return False
-    return any(_points(part, words) >= ENOUGH for part in _parts(codes, words))
+def doubt(sentence: str) -> int:
+    """Return the points of a sentence: 0 for plain talk, ``ENOUGH`` or more for an order."""
+    if _MARKS.search(sentence) and _MARKUP.search(sentence):
+        return ENOUGH
+    tokens = _TOKEN.findall(sentence)
+    words = [token.lower() for token in tokens]
+    if not _BEGINS_ELSEWHERE.isdisjoint(words) and _ELSEWHERE.search(sentence.lower()):
+        return ENOUGH
+    if sentence.isupper():
+        tokens = words
+    return max(_scored(tokens, words, one.orders) for one in LANGUAGES)
 
 
-def _parts(codes: str, words: OrderWords) -> Iterator[str]:
+def _scored(tokens: list[str], words: list[str], table: OrderWords) -> int:
+    codes = "".join(map(table.codes.__getitem__, words))
+    if table.needed.isdisjoint(codes):
+        return 0
+    codes = _with_names(codes, tokens, table)
+    return max(_points(part, table) for part in _parts(codes, table))
+
+
+def _parts(codes: str, table: OrderWords) -> Iterator[str]:
     """Yield what is scored at once: the sentence, and what follows a colon ("he said: ...")."""
     for start in range(0, max(1, len(codes) - STEP), STEP):
         yield codes[start : start + WINDOW]
-    _, colon, rest = codes.partition(words.code("colon"))
+    _, colon, rest = codes.partition(table.code_of["colon"])
     if colon and rest:
         yield rest[:WINDOW]
 
 
-def _points(codes: str, words: OrderWords) -> int:
-    missing = frozenset(codes).isdisjoint
-    return sum(
-        one.points
-        for one in words.compiled
-        if not any(map(missing, one.needs)) and one.pattern.search(codes)
-    )
+def _points(codes: str, table: OrderWords) -> int:
+    """Add the points of the signals in a part of a sentence; 0 if more speaks against an order."""
+    there, total = 0, 0
+    for code in set(codes):
+        there |= table.bits[code]
+    for points, pattern, needs in table.compiled:
+        for bits in needs:
+            if not there & bits:
+                break
+        else:
+            if pattern.search(codes):
+                total += points
+    return max(0, total)
 
 
-def _encode(sentence: str, words: OrderWords) -> str:
-    """Return a sentence as one character per word: the code of its class."""
-    codes, before = list[str](), STOP
-    known, capitals = words.codes, not sentence.isupper()
-    for token in _TOKEN.findall(sentence):
-        code = known.get(token.lower(), OTHER)
-        if code == OTHER and capitals and token[0].isupper() and _is_name(token, before, words):
-            code = NAME
-        codes.append(code)
+def _with_names(codes: str, tokens: list[str], table: OrderWords) -> str:
+    """Mark names: unknown words with a capital letter, not after an article, nor common at first."""
+    found, before = list[str](), STOP
+    for code, token in zip(codes, tokens, strict=True):
+        if code == OTHER and token[0].isupper() and before not in table.nouns_after:
+            if before != STOP or not is_common(token.lower()):
+                code = NAME
+        found.append(code)
         before = code
-    return "".join(codes)
-
-
-def _is_name(token: str, before: str, words: OrderWords) -> bool:
-    """Return whether a capital letter marks a name; it need not after an article, or at first."""
-    return before not in words.nouns_after and (before != STOP or not is_common(token.lower()))
+    return "".join(found)

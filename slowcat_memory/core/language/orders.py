@@ -15,7 +15,7 @@ group are separated by slashes, and may have several words.
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -27,16 +27,24 @@ _FIRST = 0xE000  # codes of classes: private use
 _NEAR, _FAR = 3, 8  # words of a gap
 
 
-class Signal(Struct, frozen=True):
+class Signal(NamedTuple):
     """Points for an order if a pattern over codes matches.
 
     Attributes:
-        needs: Codes of which a match has at least one of each set.
+        needs: Bits of classes, of which a match has at least one of each number; see
+            ``OrderWords.bits``. Comparing them costs a tenth of a search.
     """
 
     points: int
     pattern: re.Pattern[str]
-    needs: tuple[frozenset[str], ...]
+    needs: tuple[int, ...]
+
+
+class _Codes(dict[str, str]):
+    """Codes by word; that of any other word is ``OTHER``."""
+
+    def __missing__(self, word: str) -> str:
+        return OTHER
 
 
 class OrderWords(Struct, frozen=True, kw_only=True, dict=True):
@@ -60,10 +68,10 @@ class OrderWords(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def codes(self) -> Mapping[str, str]:
         """The code of each word."""
-        found = {".": STOP, "!": STOP}
+        found = _Codes({".": STOP, "!": STOP})
         for name, words in self.classes.items():
             for word in words.split():
-                found.setdefault(word, self.code(name))
+                found.setdefault(word, self.code_of[name])
         return found
 
     @cached_property
@@ -80,37 +88,43 @@ class OrderWords(Struct, frozen=True, kw_only=True, dict=True):
         )
 
     @cached_property
+    def bits(self) -> Mapping[str, int]:
+        """A bit for each code."""
+        codes = (OTHER, STOP, *self.code_of.values())
+        return {code: 1 << place for place, code in enumerate(codes)}
+
+    @cached_property
     def needed(self) -> frozenset[str]:
         """The codes of which a sentence must have one."""
-        return frozenset(map(self.code, self.content.split()))
+        return frozenset(self.code_of[name] for name in self.content.split())
 
     @cached_property
     def nouns_after(self) -> frozenset[str]:
         """The codes after which a capital letter is no sign of a name."""
-        return frozenset(map(self.code, self.determiners.split()))
+        return frozenset(self.code_of[name] for name in self.determiners.split())
 
     def class_of(self, word: str) -> str:
         """Return the class of a word in lower case; "" for none."""
         code = self.codes.get(word, OTHER)
         return list(self.classes)[ord(code) - _FIRST] if ord(code) >= _FIRST else ""
 
-    def code(self, name: str) -> str:
-        """Return the code of a class."""
-        return {"name": NAME, "other": OTHER}.get(name) or chr(
-            _FIRST + list(self.classes).index(name)
-        )
+    @cached_property
+    def code_of(self) -> Mapping[str, str]:
+        """The code of each class."""
+        own = {name: chr(_FIRST + place) for place, name in enumerate(self.classes)}
+        return {"name": NAME, **own}
 
     @cached_property
     def pauses(self) -> str:
         """The codes between clauses."""
-        return STOP + self.code("comma") + self.code("colon")
+        return STOP + self.code_of["comma"] + self.code_of["colon"]
 
     def _parts(self, text: str) -> Iterator[str]:
         for part in text.split():
             if part in ("..", "..."):
                 yield f"[^{self.pauses}]{{0,{_NEAR if part == '..' else _FAR}}}"
             elif part == "^":
-                yield rf"(?:^|(?<=[{self.pauses}{self.code('joins')}]))"
+                yield rf"(?:^|(?<=[{self.pauses}{self.code_of['joins']}]))"
             elif part == "$":
                 yield f"(?=[{self.pauses}]|$)"
             elif part.startswith("!"):
@@ -134,14 +148,18 @@ class OrderWords(Struct, frozen=True, kw_only=True, dict=True):
             elif name in self.groups:
                 for option in self.groups[name].split("/"):
                     words = option.split()
-                    yield from self._options(words[0]) if len(words) == 1 else ["".join(self._parts(option))]
+                    yield from (
+                        self._options(words[0])
+                        if len(words) == 1
+                        else ["".join(self._parts(option))]
+                    )
             else:
-                yield self.code(name)
+                yield self.code_of[name]
 
-    def _needs(self, text: str) -> Iterator[frozenset[str]]:
+    def _needs(self, text: str) -> Iterator[int]:
         for part in text.split():
             if part not in ("..", "...", "^", "$") and part[0] != "!" and part[-1] not in "?*":
-                yield frozenset(self._firsts(part))
+                yield sum(self.bits[code] for code in set(self._firsts(part)))
 
     def _firsts(self, text: str) -> Iterator[str]:
         """Yield the codes with which a match of ``a|b`` can begin."""
@@ -152,7 +170,7 @@ class OrderWords(Struct, frozen=True, kw_only=True, dict=True):
             elif name == "other":
                 yield from (OTHER, NAME)
             else:
-                yield self.code(name)
+                yield self.code_of[name]
 
 
 def read_orders(package: str) -> OrderWords:

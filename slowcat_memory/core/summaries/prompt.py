@@ -16,7 +16,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import Ground, harmless, sentences, strays, tidy
-from slowcat_memory.core.extraction.prompt_injection import without_orders
 from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
 from slowcat_memory.core.summaries.extractive import (
     ExtractiveOptions,

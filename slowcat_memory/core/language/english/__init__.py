@@ -2,7 +2,6 @@
 
 from slowcat_memory.core.language.data import read_words
 from slowcat_memory.core.language.english import commands, gate, patterns, statements, time
-from slowcat_memory.core.language.orders import read_orders
 from slowcat_memory.core.language.table import Language, read_sentences
 
 LANGUAGE = Language(
@@ -19,7 +18,7 @@ LANGUAGE = Language(
     reactions=patterns.REACTIONS,
     tones=read_words(__name__)["tones"],
     overview=patterns.OVERVIEW,
-    orders=read_orders(__name__),
+    orders=patterns.ORDERS,
     importance=patterns.IMPORTANCE,
     proactive=patterns.PROACTIVE,
     summary=patterns.SUMMARY,

@@ -1,6 +1,7 @@
 """English patterns: reactions, overview questions, open threads."""
 
 from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.orders import read_orders
 from slowcat_memory.core.language.table import (
     OverviewWords,
     ProactiveWords,
@@ -88,6 +89,8 @@ OVERVIEW = OverviewWords(
     ),
 )
 
+
+ORDERS = read_orders(__package__)
 
 # Words from the requirements; the weights are our choice and add up to less than a pin.
 IMPORTANCE = (

@@ -1,6 +1,7 @@
 """German patterns: reactions, overview questions, open threads."""
 
 from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.orders import read_orders
 from slowcat_memory.core.language.table import (
     OverviewWords,
     ProactiveWords,
@@ -62,6 +63,8 @@ OVERVIEW = OverviewWords(
         r"\bmit (?!mir\b|uns\b)\w+ (?:los|passiert)\b",
     ),
 )
+
+ORDERS = read_orders(__package__)
 
 # As in English.
 IMPORTANCE = (
