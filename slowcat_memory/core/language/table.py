@@ -143,7 +143,8 @@ class PreambleSentences(Struct, frozen=True, kw_only=True):
     """Sentences of the session preamble.
 
     Attributes:
-        noted: Precedes the blocks.
+        noted: Precedes everything: ``{open}`` and ``{close}`` are the marks around the notes.
+        said: A quote: ``{who}``, ``{text}``.
         headings: By block label.
         about: ``{user}``, ``{facts}``.
         once: After one earlier session: ``{date}``, ``{ago}``, ``{weekday}``, ``{today}``.
@@ -154,6 +155,7 @@ class PreambleSentences(Struct, frozen=True, kw_only=True):
     """
 
     noted: str
+    said: str
     headings: Mapping[str, str]
     about: str
     once: str
