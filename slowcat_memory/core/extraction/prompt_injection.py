@@ -40,7 +40,7 @@ _BEGINS_ELSEWHERE = frozenset(
     """ignore ignorez oublie oubliez ignora olvida désormais partir tu vous eres réponds répond répondez
     responde""".split()
 )
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+|\n|$)")
+_SENTENCE = re.compile(r"[^\n]+?(?:[.!?…]+(?=\W|$)|\n|$)")
 _TOKEN = re.compile(r"[^\W_]+|[,;:.!?\"“”„()–—…]")
 _WORD_OF_TEXT = re.compile(r"\w")
 
@@ -56,7 +56,9 @@ def injected(text: str) -> bool:
 
 def without_orders(text: str) -> str:
     """Return a text without the sentences that are orders."""
-    return " ".join(one.strip() for one in _sentences(text) if not _is_order(one))
+    parts = list(_sentences(text))
+    kept = [one for one in parts if not _is_order(one)]
+    return text if len(kept) == len(parts) else " ".join(one.strip() for one in kept)
 
 
 def _sentences(text: str) -> Iterator[str]:

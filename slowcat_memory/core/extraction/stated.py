@@ -62,8 +62,11 @@ def stated(
 
 
 def stated_by(turn: Turn) -> list[StatedFact]:
-    """Return a user's statements by the rules of every language; none for the agent."""
-    if turn.role != "user":
+    """Return a user's statements by the rules of every language; none for the agent.
+
+    A turn that contains an order states nothing: what is said beside an order may belong to it.
+    """
+    if turn.role != "user" or injected(turn.text):
         return []
     found = [stated(turn.text, turn.speaker, language.name) for language in LANGUAGES]
     return list(dict.fromkeys(one for many in found for one in many))
@@ -71,7 +74,7 @@ def stated_by(turn: Turn) -> list[StatedFact]:
 
 def _read(sentence: str, speaker: str, rules: Iterable[StatementRule]) -> list[StatedFact]:
     asks = sentence.endswith("?") or len(sentence.split()) > MOST_WORDS
-    if asks or injected(sentence) or _UNSURE.search(sentence) or '"' in sentence or "“" in sentence:
+    if asks or _UNSURE.search(sentence) or '"' in sentence or "“" in sentence:
         return []
     made = list[StatedFact]()
     for rule in rules:

@@ -24,7 +24,7 @@ _NEXT = re.compile(
 def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> TurnExtract | None:
     """Return a user's statements in a turn; ``known`` has entity types by folded name.
 
-    None if there are none, and for the agent's turns.
+    None if there are none, for the agent's turns, and for a turn that contains an order.
     """
     if turn.role != "user":
         return None

@@ -95,6 +95,8 @@ def pack(
         if len(kept) == options.memories:
             break
         memory = hit.memory
+        if not memory.text.strip():
+            continue
         if options.speakable:
             memory = replace(memory, text=speakable(memory.text, words.dates))
         line = memory_line(memory, now, zone, options.memory_tokens, cut, words)

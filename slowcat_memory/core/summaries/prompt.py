@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import Ground, harmless, sentences, strays, tidy
+from slowcat_memory.core.extraction.prompt_injection import without_orders
 from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
 from slowcat_memory.core.summaries.extractive import (
     ExtractiveOptions,
@@ -194,7 +195,7 @@ def by_rule(
     text = " ".join(line.text for line in picked) if summaries else as_text(picked)
     return SummaryText(
         text=text,
-        topics=_telling([_LABEL.sub("", turn.text) for turn in turns]),
+        topics=_telling([_LABEL.sub("", without_orders(turn.text)) for turn in turns]),
         entities=_entities(turns),
     )
 
@@ -215,7 +216,7 @@ def _content(text: str) -> list[str]:
 def _entities(turns: Sequence[Turn]) -> tuple[str, ...]:
     counts = Counter[str](turn.speaker for turn in turns if turn.session)
     for turn in turns:
-        counts.update(word.form for word in rare_words(turn.text) if word.named)
+        counts.update(word.form for word in rare_words(without_orders(turn.text)) if word.named)
     ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     return tuple(form for form, _ in ranked[:MOST_ENTITIES])
 
