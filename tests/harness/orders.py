@@ -39,7 +39,9 @@ THIRD = {
 }  # fmt: skip
 _PERSONS = re.compile(rf"\b(?:{'|'.join(THIRD)})\b", re.IGNORECASE)
 _QUOTED = re.compile(r"“[^”]*”|„[^“]*“")
-_LABELLED = re.compile(r"^(?:[\w ]+: )?(?:Anna|Assistant): ")  # a rule's summary is all quotes
+_LABELLED = re.compile(
+    r"^(?:[\w ]+: ){0,2}(?:Anna|Assistant)(?:: | - )"
+)  # a rule's summary is all quotes
 _SENTENCE = re.compile(r"(?<=[.!?…;])\s+")
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
 from slowcat_memory.core.extraction.grounding import harmless, sentences
-from slowcat_memory.core.extraction.prompt_injection import without_orders
+from slowcat_memory.core.extraction.prompt_injection import doubt, without_orders
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
@@ -165,7 +165,7 @@ def background(
         neutralise(topic.strip())
         for one in reversed(fresh)
         for topic in one.facets.get("topics", "").split(";")
-        if topic.strip()
+        if topic.strip() and not doubt(topic)
     )
     if topics:
         sources = tuple(turn for one in fresh for turn in one.sources)

@@ -22,6 +22,7 @@ def attributed(text: str, speaker: str, language: Language) -> str:
         text: One line.
         speaker: Who said what has no name in front.
     """
+    heading, text = _heading(text, language)
     kept, who = list[str](), speaker
     for sentence in _SENTENCE.split(text):
         label = _LABEL.match(sentence)
@@ -31,7 +32,13 @@ def attributed(text: str, speaker: str, language: Language) -> str:
         if points >= ENOUGH:
             continue
         kept.append(sentence if points < DOUBTFUL else _quote(bare, who, language))
-    return " ".join(kept)
+    return heading + " ".join(kept) if kept else ""
+
+
+def _heading(text: str, language: Language) -> tuple[str, str]:
+    """Split off the words with which a rule begins a line: "Recent: "."""
+    recent = language.blocks.recent.partition("{")[0]
+    return (recent, text.removeprefix(recent)) if text.startswith(recent) else ("", text)
 
 
 def _quote(text: str, who: str, language: Language) -> str:

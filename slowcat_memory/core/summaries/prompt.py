@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import Ground, harmless, sentences, strays, tidy
-from slowcat_memory.core.extraction.prompt_injection import without_orders
+from slowcat_memory.core.extraction.prompt_injection import doubt, without_orders
 from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
 from slowcat_memory.core.summaries.extractive import (
     ExtractiveOptions,
@@ -236,7 +236,7 @@ def _few(texts: Iterable[str], most: int, words: int, ground: Ground) -> tuple[s
     found: dict[str, str] = {}
     for text in (tidy(one).strip(" ;.,-") for one in texts):
         fits = 0 < len(text.split()) <= words and ";" not in text
-        if fits and _true(text, ground):
+        if fits and _true(text, ground) and not doubt(text):
             found.setdefault(fingerprint(text), text)
     return tuple(found.values())[:most]
 
