@@ -145,6 +145,7 @@ class PreambleSentences(Struct, frozen=True, kw_only=True):
     Attributes:
         noted: Precedes everything: ``{open}`` and ``{close}`` are the marks around the notes.
         said: A quote: ``{who}``, ``{text}``.
+        somebody: Who said what has no known speaker.
         headings: By block label.
         about: ``{user}``, ``{facts}``.
         once: After one earlier session: ``{date}``, ``{ago}``, ``{weekday}``, ``{today}``.
@@ -156,6 +157,7 @@ class PreambleSentences(Struct, frozen=True, kw_only=True):
 
     noted: str
     said: str
+    somebody: str
     headings: Mapping[str, str]
     about: str
     once: str
