@@ -12,7 +12,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.grounding import Ground, holds, sentences
+from slowcat_memory.core.extraction.grounding import Ground, held
 from slowcat_memory.core.extraction.prompt_record import small_talk
 from slowcat_memory.core.summaries import extractive
 from slowcat_memory.core.summaries.extractive import ExtractiveOptions
@@ -139,7 +139,7 @@ def by_rule(window: Sequence[Turn], tokenize: Tokenize) -> str:
 
 def kept(answer: EpisodeText, ground: Ground) -> str:
     """Return the grounded sentences of an LLM's answer; "" if none, or too long."""
-    text = " ".join(one for one in sentences(answer.text) if holds(one, ground))
+    text = " ".join(held(answer.text, ground))
     return text if len(text.split()) <= TEXT_WORDS + 10 else ""
 
 

@@ -11,7 +11,9 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
+from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.grounding import Ground, holds, tidy
+from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.records import Memory
@@ -30,6 +32,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "tone": ("tone", "prefers_tone", "preferred_tone"),
     "goals": ("goal", "goals", "wants", "wants_to", "plans_to", "aims_to"),
 }
+_FREE = frozenset({"tone", "goals"})  # fields of any words
 SEVERAL = frozenset({"language", "goals"})  # fields of up to MAX_VALUES values
 SYSTEM = """\
 You keep a short profile of the user of a voice assistant. You are given numbered statements about \
@@ -83,7 +86,7 @@ def by_rule(memories: Iterable[Memory], user: str) -> dict[str, Field]:
         subject = names.get(facets.get("subject", ""), facets.get("subject", ""))
         value = names.get(facets.get("object", ""), facets.get("object", ""))
         mine = fingerprint(subject) in ("", fingerprint(user), "user", "the user", "i")
-        if field and mine and _fits(value):
+        if field and mine and _fits(field, value):
             _add(found, field, value, memory.valid_from, memory.sources, memory.id)
     return found
 
@@ -105,7 +108,7 @@ def proposed(
         if one.field not in FIELDS or one.field in known or not 0 <= place < len(statements):
             continue
         said = statements[place]
-        if _fits(value) and holds(value, ground) and says(said.text, value):
+        if _fits(one.field, value) and holds(value, ground) and says(said.text, value):
             _add(found, one.field, value, said.at, said.sources, said.of)
     return found
 
@@ -138,8 +141,11 @@ def _field(predicate: str) -> str:
     return next((name for name, known in FIELDS.items() if predicate in known), "")
 
 
-def _fits(value: str) -> bool:
-    return 0 < len(value.strip()) <= VALUE_CHARS
+def _fits(field: str, value: str) -> bool:
+    """Return whether a value can be one of a field: a few words, and a sentence only of a goal."""
+    short = 0 < len(value.strip()) <= VALUE_CHARS
+    free = field in _FREE and doubt(value) == 0
+    return short and (free or can_be_name(value, person=field == "name"))
 
 
 def _add(

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
 from slowcat_memory.core.blocks.statements import SourcedLine, record
-from slowcat_memory.core.extraction.grounding import Ground, holds, tidy
+from slowcat_memory.core.extraction.grounding import Ground, held
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 
 VERSION = 1  # of the prompt; raise it with any change
@@ -67,9 +67,9 @@ def digest(label: str, statements: Sequence[SourcedLine], chars: int) -> str:
 def kept(answer: BlockLines, ground: Ground, chars: int) -> list[str]:
     """Return the distinct grounded lines that fit ``chars`` characters."""
     lines, seen, used = list[str](), {""}, -1
-    for text in map(tidy, answer.lines):
+    for text in (" ".join(held(line, ground)) for line in answer.lines):
         words = fingerprint(text)
-        if words in seen or len(text) > LINE_CHARS or not holds(text, ground):
+        if words in seen or len(text) > LINE_CHARS:
             continue
         if used + 1 + len(text) > chars or len(lines) == MAX_LINES:
             break

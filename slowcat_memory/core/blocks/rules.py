@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
 from slowcat_memory.core.extraction.grounding import harmless, sentences
-from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.prompt_injection import doubt, without_orders
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
@@ -157,10 +157,10 @@ def background(
     every = list(memories)
     summaries = valid_of_kind(every, SUMMARY) or [s.summary for s in sessions if s.summary]
     lines = list[SourcedLine]()
-    summaries = [one for one in summaries if not injected(one.text)]
-    if summaries:
-        last = summaries[-1]
-        recent = shorten_to_chars(neutralise(last.text), RECENT_CHARS)
+    told = [(one, text) for one in summaries if (text := without_orders(one.text))]
+    if told:
+        last, text = told[-1]
+        recent = shorten_to_chars(neutralise(text), RECENT_CHARS)
         text = language.blocks.recent.format(text=recent)
         at, sources = last.valid_from, last.sources
         lines.append(SourcedLine(text=text, at=at, sources=sources, weight=3.0, of=last.id))
@@ -170,7 +170,7 @@ def background(
         neutralise(topic.strip())
         for one in reversed(fresh)
         for topic in one.facets.get("topics", "").split(";")
-        if topic.strip()
+        if topic.strip() and not doubt(topic)
     )
     if topics:
         sources = tuple(turn for one in fresh for turn in one.sources)

@@ -17,8 +17,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.grounding import Ground, holds, sentences, tidy
-from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.grounding import Ground, held, holds, sentences, tidy
 from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Turn
@@ -127,11 +126,10 @@ def check_reply(
 
 def _check_sentences(text: str, ground: Ground, most: int) -> tuple[str, int]:
     """Return the grounded sentences, up to ``most`` words, and the number of rejected ones."""
-    written = sentences(text)
-    kept_sentences = [one for one in written if holds(one, ground) and not injected(one)]
+    kept_sentences = held(text, ground)
     words = " ".join(kept_sentences).split()
     kept = " ".join(words[:most])
-    return (kept if any(map(str.isalnum, kept)) else ""), len(written) - len(kept_sentences)
+    return (kept if any(map(str.isalnum, kept)) else ""), len(sentences(text)) - len(kept_sentences)
 
 
 def _check_questions(
@@ -141,7 +139,7 @@ def _check_questions(
     for text in map(tidy, texts):
         words = fingerprint(text)
         fits = len(kept) < most and len(text.split()) <= QUESTION_WORDS
-        if fits and words not in said and holds(text, ground) and not injected(text):
+        if fits and words not in said and holds(text, ground):
             kept.append(text)
             said.add(words)
         else:

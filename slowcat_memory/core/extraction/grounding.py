@@ -15,8 +15,7 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.language import of_any
+from slowcat_memory.core.extraction.prompt_injection import injected, without_orders
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, ROLES, STOP_WORDS
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.text.rare_words import is_common
@@ -54,17 +53,12 @@ class Ground(Struct, frozen=True):
     spans: tuple[tuple[date, date], ...]
 
 
-_WHOLE = re.compile(r"[^.!?\n]+[.!?\n]*")  # a sentence
-
-
 def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
     """Collect the names, numbers and dates of the turns that a text is based on."""
     words, numbers, spans = set[str](), set[str](), set[tuple[date, date]]()
     for turn in turns:
-        if injected(
-            turn.text
-        ):  # words that occur only in an injected instruction do not count as known
-            turn = replace(turn, text=_WHOLE.sub(_unordered, turn.text))
+        # Words that occur only in an order do not count as known.
+        turn = replace(turn, text=without_orders(turn.text))
         told = f"{turn.speaker} {turn.text}"
         found = {_bare(match[0]) for match in _WORD.finditer(told)}
         words |= found
@@ -75,10 +69,6 @@ def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
         spans |= {_dates(one, zone) for one in expressions.times(turn.text, turn.at, zone)}
         spans |= {span for match in _DATE.finditer(turn.text) if (span := _said(match, day))}
     return Ground(frozenset(words), frozenset(numbers), tuple(sorted(spans)))
-
-
-def _unordered(sentence: "re.Match[str]") -> str:
-    return " " if injected(sentence[0]) else sentence[0]
 
 
 def strays(text: str, ground: Ground) -> list[str]:
@@ -183,8 +173,6 @@ def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
 _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
 _LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
-# Occurs in injected instructions, never in a description.
-_TO_THE_READER = re.compile(of_any(lambda one: one.facts.to_reader), re.IGNORECASE)
 
 
 def holds(text: str, ground: Ground) -> bool:
@@ -193,8 +181,13 @@ def holds(text: str, ground: Ground) -> bool:
 
 
 def harmless(text: str) -> bool:
-    """Return whether a tidy text contains neither a link nor an instruction to the reader."""
-    return not (_LINK.search(text) or _TO_THE_READER.search(text))
+    """Return whether a tidy text contains neither a link nor an order to the reader."""
+    return not (_LINK.search(text) or injected(text))
+
+
+def held(text: str, ground: Ground) -> list[str]:
+    """Return the sentences of an LLM's text that are harmless and grounded; the others are lost."""
+    return [one for one in sentences(text) if holds(one, ground)]
 
 
 def sentences(text: str) -> list[str]:

@@ -12,7 +12,9 @@ from functools import cache
 
 import sentencex
 
-from slowcat_memory.core.extraction.predicates import Triple
+from slowcat_memory.core.extraction.bounded_names import can_be_name
+from slowcat_memory.core.extraction.predicates import Triple, object_type
+from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.language import LANGUAGES, language_of, of_any
 from slowcat_memory.core.language.facts import StatementRule
 from slowcat_memory.core.text.normalize import clean
@@ -60,8 +62,11 @@ def stated(
 
 
 def stated_by(turn: Turn) -> list[StatedFact]:
-    """Return a user's statements by the rules of every language; none for the agent."""
-    if turn.role != "user":
+    """Return a user's statements by the rules of every language; none for the agent.
+
+    A turn that contains an order states nothing: what is said beside an order may belong to it.
+    """
+    if turn.role != "user" or injected(turn.text):
         return []
     found = [stated(turn.text, turn.speaker, language.name) for language in LANGUAGES]
     return list(dict.fromkeys(one for many in found for one in many))
@@ -89,6 +94,8 @@ def _made(rule: StatementRule, match: re.Match[str], speaker: str) -> StatedFact
         return None
     if rule.type != "person" and _TO_SOMEBODY.search(object_):
         return None
+    if not _are_names(rule.predicate.format(kin=kin), subject, object_):
+        return None
     return StatedFact(
         type=rule.type,
         subject=subject,
@@ -98,6 +105,13 @@ def _made(rule: StatementRule, match: re.Match[str], speaker: str) -> StatedFact
         quote=match.group(0).strip(),
         over=rule.over,
     )
+
+
+def _are_names(predicate: str, subject: str, object_: str) -> bool:
+    """Return whether what must be a name can be one: a sentence is none."""
+    person = predicate == "name" or object_type(predicate) in ("person", "pet")
+    named = person or object_type(predicate) in ("place", "organisation")
+    return can_be_name(subject) and (not named or can_be_name(object_, person=person))
 
 
 @cache

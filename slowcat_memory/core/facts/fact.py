@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.grounding import harmless
 from slowcat_memory.core.extraction.predicates import Triple
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.memory import FACT, QUARANTINED, chunk_id, family
@@ -30,8 +31,6 @@ IMPORTANCE: dict[str, float] = {"high": 0.5, "medium": 0.45, "low": 0.2}
 
 _META = re.compile(rf"\b(?:{of_any(lambda one: one.facts.reported)})\b", re.IGNORECASE)
 _PASSING = re.compile(rf"\b(?:{of_any(lambda one: one.facts.passing)})\b", re.IGNORECASE)
-_ORDER = re.compile(rf"^\W*(?:{of_any(lambda one: one.facts.orders)})\b", re.IGNORECASE)
-_INSTRUCTS = re.compile(rf"\b(?:{of_any(lambda one: one.facts.instructs)})", re.IGNORECASE)
 
 Transient = Literal["length", "order", "meta", "passing"]
 
@@ -168,7 +167,7 @@ def why_transient(type_: str, content: str) -> Transient | None:
     """
     if not MIN_WORDS <= len(content.split()) <= MAX_WORDS:
         return "length"
-    if _ORDER.search(content) or _INSTRUCTS.search(content):
+    if not harmless(content):
         return "order"
     if _META.search(content):
         return "meta"

@@ -227,9 +227,7 @@ def _tidy(text: str) -> str:
 
 
 def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
-    """Return the facts of a turn without an LLM; none if anything resembles a prompt injection."""
-    if injected(turn.text):
-        return []
+    """Return the facts of a turn without an LLM; none of a turn that contains an order."""
     grounding, found = ground((turn,), zone), list[ExtractedFact]()
     for one in stated_by(turn):
         links = LINK.search(one.content) and one.predicate != "email"

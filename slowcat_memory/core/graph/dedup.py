@@ -206,6 +206,8 @@ def _calls(new: Candidate, one: Candidate) -> bool:
     first, second = names(new.name, new.kind)[0], names(one.name, one.kind)[0]
     if first.roles and second.roles and first.roles != second.roles:
         return False
+    if not (first.words and second.words):  # nothing but a title
+        return False
     lone = 1 in (len(first.words), len(second.words)) and "of" not in (*first.words, *second.words)
     return lone and same_given(first.words[0], second.words[0])
 

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.evidence import asks, needed, quoted
 from slowcat_memory.core.extraction.grounding import Ground, ground, strays
 from slowcat_memory.core.extraction.predicates import (
@@ -183,7 +184,7 @@ def _kind(kind: str, types: Sequence[str]) -> str:
 
 
 def _nameable(name: str, said: str) -> bool:
-    if not name or len(name) > MOST_OBJECT or injected(name) or _LINK.search(name):
+    if not can_be_name(name) or len(name) > MOST_OBJECT or _LINK.search(name):
         return False
     words = fingerprint(name)
     return bool(words) and f" {words} " in f" {fingerprint(said)} "

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from datetime import datetime, tzinfo
 
 from slowcat_memory.core.extraction.predicates import canonical, object_type
-from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.stated import StatedFact, stated_by
 from slowcat_memory.core.graph.prompt import tidy
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
@@ -25,16 +24,16 @@ _NEXT = re.compile(
 def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> TurnExtract | None:
     """Return a user's statements in a turn; ``known`` has entity types by folded name.
 
-    None if there are none, for the agent's turns, and if anything resembles a prompt injection.
+    None if there are none, for the agent's turns, and for a turn that contains an order.
     """
-    if turn.role != "user" or injected(turn.text):
+    if turn.role != "user":
         return None
     kinds = {**known, fold(turn.speaker): "person"}
     mentions = {fold(turn.speaker): Mention(turn.speaker, "person")}
     statements = list[ReadStatement]()
     for one in stated_by(turn):
         predicate = canonical(one.predicate)
-        if not predicate or predicate in PASSING or injected(one.content):
+        if not predicate or predicate in PASSING:
             continue
         object_ = tidy(one.object)
         if kind := object_type(predicate):

@@ -56,9 +56,6 @@ class FactWords(Struct, frozen=True, kw_only=True):
     Attributes:
         reported: About the conversation itself, which is no fact.
         passing: True only for the moment.
-        orders: Beginnings of an instruction.
-        instructs: An instruction anywhere in a text.
-        to_reader: An instruction in an LLM's text.
         denied: Negation; two facts that differ in it differ.
         negated: The same in the quote of a relation.
         supposed: Suppositions.
@@ -72,9 +69,6 @@ class FactWords(Struct, frozen=True, kw_only=True):
 
     reported: str
     passing: str
-    orders: str
-    instructs: str = ""
-    to_reader: str = ""
     denied: str
     negated: str
     supposed: str

@@ -15,6 +15,7 @@ from msgspec.structs import asdict, fields
 from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
+from slowcat_memory.core.language.orders import OrderWords
 from slowcat_memory.core.language.time import TimeWords
 
 CommandKind = Literal[
@@ -150,7 +151,9 @@ class PreambleSentences(Struct, frozen=True, kw_only=True):
     """Sentences of the session preamble.
 
     Attributes:
-        noted: Precedes the blocks.
+        noted: Precedes everything: ``{open}`` and ``{close}`` are the marks around the notes.
+        said: A quote: ``{who}``, ``{text}``.
+        somebody: Who said what has no known speaker.
         headings: By block label.
         about: ``{user}``, ``{facts}``.
         once: After one earlier session: ``{date}``, ``{ago}``, ``{weekday}``, ``{today}``.
@@ -161,6 +164,8 @@ class PreambleSentences(Struct, frozen=True, kw_only=True):
     """
 
     noted: str
+    said: str
+    somebody: str
     headings: Mapping[str, str]
     about: str
     once: str
@@ -303,7 +308,7 @@ class Language(Struct, frozen=True, kw_only=True):
         other_names: Further names, e.g. the three-letter code.
         replies: Spoken replies by name, with ``{…}`` placeholders.
         tones: Words that show a speaker's tone, separated by spaces, by tone.
-        injection: Patterns of text that reads like an instruction to an LLM.
+        orders: The grammar of orders to the agent.
         importance: Patterns of important words and the weight each adds to an ordinary text's 0.5;
             together below 0.5, so that pins stay above.
     """
@@ -327,7 +332,7 @@ class Language(Struct, frozen=True, kw_only=True):
     reactions: ReactionWords
     tones: Mapping[str, str]
     overview: OverviewWords
-    injection: tuple[str, ...]
+    orders: OrderWords
     importance: tuple[tuple[str, float], ...]
     proactive: ProactiveWords
     summary: SummaryWords
@@ -351,4 +356,4 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
 
 def _same_keys(name: str) -> bool:
     """Return whether a mapping's keys are names that code looks up, not words."""
-    return not name.startswith(("commands.", "gate.", "time.", "dates.parts", "names."))
+    return not name.startswith(("commands.", "gate.", "time.", "dates.parts", "names.", "orders."))

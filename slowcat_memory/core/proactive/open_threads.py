@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.blocks.rules import EVENT, THREAD
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.grounding import Ground, harmless, holds, sentences, tidy
+from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.language.table import ProactiveWords
 from slowcat_memory.core.memory import ICEBREAKER
@@ -179,7 +180,8 @@ def kept(answer: Phrased, ground: Ground) -> str:
     """Return an LLM's phrase if it is a question and adds nothing to the record, else ""."""
     text = tidy(answer.text)
     fits = len(text) <= TEXT_CHARS and len(sentences(text)) <= 2
-    return text if fits and _ASKS.search(text) and holds(text, ground) else ""
+    plain = _ASKS.search(text) and holds(text, ground) and not doubt(text)
+    return text if fits and plain else ""
 
 
 def icebreaker(

@@ -13,11 +13,14 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.language import ENGLISH, Language, language_of
+from slowcat_memory.core.memory import family
+from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until
 from slowcat_memory.core.text.normalize import content_words, estimate_tokens, neutralise
 from slowcat_memory.records import Disclosed, Hit
 
 OPEN, CLOSE = "<memories>", "</memories>"
+SUMMARY = "summary"  # a family of memories
 SAME_MATTER = 0.5  # share of the shorter memory's content words that both have
 
 Cut = Callable[[str, int], str]
@@ -95,6 +98,8 @@ def pack(
         if len(kept) == options.memories:
             break
         memory = hit.memory
+        if not memory.text.strip():
+            continue
         if options.speakable:
             memory = replace(memory, text=speakable(memory.text, words.dates))
         line = memory_line(memory, now, zone, options.memory_tokens, cut, words)
@@ -125,8 +130,15 @@ def memory_line(
         when = spoken_until(memory.valid_to, now, zone, language.dates)
     words = language.memory_block
     who = words.agent if memory.role == "assistant" else neutralise(memory.speaker)
-    text = (cut or shorten)(neutralise(memory.text), limit)
+    text = (cut or shorten)(neutralise(_told(memory, language)), limit)
     return f"- {words.line.format(when=when, who=who, text=text)}"
+
+
+def _told(memory: Memory, language: Language) -> str:
+    """Return a memory's text; in a summary, what may be an order is quoted or left out."""
+    if family(memory.kind) != SUMMARY:
+        return memory.text
+    return attributed(memory.text, language.preamble.somebody, language)
 
 
 def spoken_now(now: datetime, zone: tzinfo, language: Language = ENGLISH) -> str:

@@ -1,5 +1,8 @@
 """The session preamble: lines in the LLM's system instruction, constant during a session.
 
+All of it is enclosed by a fence and declared to be notes, never instructions. No memory can close
+the fence: ``neutralise`` leaves no angle bracket.
+
 The most stable lines come first, so that the LLM's prefix cache holds them from session to session.
 """
 
@@ -9,9 +12,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.memory import BLOCK, FACT, NOTE, family, findable
+from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.speech import full_date, long_ago
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Disclosed, Memory
@@ -23,6 +28,7 @@ FIRST = ("persona", "human", "background_context", "relationship", "self_percept
 PROFILE_KINDS = frozenset({f"{FACT}/person", f"{FACT}/preference"})
 _PROFILE = f"{BLOCK}/profile"  # source of the user line; it has no heading
 _CUT = "..."
+OPEN_NOTES, CLOSE_NOTES = "<notes>", "</notes>"
 
 
 class HeadOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,17 +74,21 @@ def session_preamble(
 ) -> str:
     """Return the preamble, or "". Byte-stable: it reads no clock and sorts its input."""
     words = language_of(language)
-    blocks = _blocks(start.memories, options.head_chars, words)
+    blocks = _blocks(start, options.head_chars, words)
     room = options.head_chars - sum(len(line) for line in blocks)
-    return "\n".join(
-        [
-            *_profile(start, options.profile_chars, words),
-            *blocks,
-            *_last_session(start, zone, room, words),
-            *_pinned(start.memories, words),
-            *_icebreaker(start.icebreaker, words),
-        ]
-    )
+    lines = [
+        *_profile(start, options.profile_chars, words),
+        *blocks,
+        *_last_session(start, zone, room, words),
+        *_pinned(start.memories, words),
+        *_icebreaker(start.icebreaker, words),
+    ]
+    return "\n".join(_fenced(lines, words)) if lines else ""
+
+
+def _fenced(lines: Sequence[str], words: Language) -> list[str]:
+    noted = words.preamble.noted.format(open=OPEN_NOTES, close=CLOSE_NOTES)
+    return [noted, OPEN_NOTES, *lines, CLOSE_NOTES]
 
 
 def _profile(start: SessionStart, room: int, words: Language) -> list[str]:
@@ -89,7 +99,8 @@ def _profile(start: SessionStart, room: int, words: Language) -> list[str]:
     notes = [m for m in start.memories if m.kind == NOTE and not m.pinned] + stated
     notes.sort(key=lambda m: (-m.importance, -m.valid_from.timestamp(), m.id))
     facts: list[str] = []
-    for text in (neutralise(m.text).rstrip(".") for m in (*profiles[-1:], *notes)):
+    for memory in (*profiles[-1:], *notes):
+        text = _said(memory.text, start.user, words).rstrip(".")
         if text and sum(map(len, facts)) + len(text) <= room:
             facts.append(text)
     if not facts:
@@ -105,19 +116,24 @@ def _is_profile(memory: Memory) -> bool:
     return memory.kind in PROFILE_KINDS and own and sure and memory.retired_at is None
 
 
-def _blocks(memories: Iterable[Memory], room: int, words: Language) -> list[str]:
+def _blocks(start: SessionStart, room: int, words: Language) -> list[str]:
     latest: dict[str, Memory] = {}
-    for memory in sorted(memories, key=lambda m: (m.recorded_at or m.valid_from, m.id)):
+    for memory in sorted(start.memories, key=lambda m: (m.recorded_at or m.valid_from, m.id)):
         if family(memory.kind) == BLOCK and memory.kind != _PROFILE and memory.text.strip():
             latest[memory.kind.partition("/")[2]] = memory
     texts: dict[str, str] = {}
     for label in _ranked(latest, FIRST):
         heading = words.preamble.headings.get(label)
         heading = heading or neutralise(label.replace("_", " ")).capitalize()
-        texts[label] = shorten_to_chars(f"{heading}: {_lines(latest[label].text)}", room)
-        room -= len(texts[label])
-    lines = [texts[label] for label in _ranked(texts, BLOCKS) if texts[label]]
-    return [words.preamble.noted, *lines] if lines else []
+        if text := _block_text(latest[label], start.user, words):
+            texts[label] = shorten_to_chars(f"{heading}: {text}", room)
+            room -= len(texts[label])
+    return [texts[label] for label in _ranked(texts, BLOCKS) if texts[label]]
+
+
+def _block_text(block: Memory, user: str, words: Language) -> str:
+    """Return the text of a block; what somebody wrote by hand is left as it is."""
+    return _lines(block.text) if block.made is None else _said(block.text, user, words)
 
 
 def _ranked(labels: Iterable[str], order: Sequence[str]) -> list[str]:
@@ -139,7 +155,8 @@ def _last_session(start: SessionStart, zone: tzinfo, room: int, words: Language)
         )
     ]
     if start.summary is not None:
-        if summary := shorten_to_chars(_lines(start.summary.text), room):
+        told = _said(start.summary.text, start.user, words)
+        if summary := shorten_to_chars(told, room):
             lines.append(words.preamble.last_time.format(summary=summary))
     return lines
 
@@ -151,9 +168,14 @@ def _pinned(memories: Iterable[Memory], words: Language) -> list[str]:
 
 
 def _icebreaker(memory: Memory | None, words: Language) -> list[str]:
-    if memory is None:
+    if memory is None or injected(memory.text):
         return []
     return [words.preamble.icebreaker.format(text=neutralise(memory.text))]
+
+
+def _said(text: str, user: str, words: Language) -> str:
+    """Return derived text without orders, its doubtful sentences as the user's words."""
+    return _lines("\n".join(attributed(line, user, words) for line in text.splitlines()))
 
 
 def _lines(text: str) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 import sentencex
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.ranking.fusion import distinct
 
@@ -61,9 +62,13 @@ class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 def split_turn(
     speaker: str, text: str, turn: int, *, agent: bool = False, language: str = "en"
 ) -> list[Line]:
-    """Split a turn into non-empty sentences; ``language`` is a two-letter code."""
+    """Split a turn into non-empty sentences, without orders to the agent.
+
+    Args:
+        language: A two-letter code.
+    """
     cut = (" ".join(one.split()) for one in sentencex.segment(language, text[:_MOST_CHARS]))
-    return [Line(speaker, one, turn, agent) for one in cut if one]
+    return [Line(speaker, one, turn, agent) for one in cut if one and not injected(one)]
 
 
 def choose_sentences(

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import Ground, harmless, sentences, strays, tidy
-from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.prompt_injection import doubt, without_orders
 from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
 from slowcat_memory.core.summaries.extractive import (
     ExtractiveOptions,
@@ -145,13 +145,11 @@ def instruction(purpose: Purpose, persona: str = "") -> str:
 
 def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> SummaryText | None:
     """Return the usable part of a reply; None if no summary remains."""
-    held = [one for one in sentences(answer.summary) if _true(one, ground) and not injected(one)]
+    held = [one for one in sentences(answer.summary) if _true(one, ground)]
     text = _within(held[: purpose.sentences], purpose.words)
     if not any(map(str.isalnum, text)):
         return None
-    relationship = [
-        one for one in sentences(answer.relationship) if _true(one, ground) and not injected(one)
-    ]
+    relationship = [one for one in sentences(answer.relationship) if _true(one, ground)]
     return SummaryText(
         text=text,
         topics=_few(answer.topics, MOST_TOPICS, TOPIC_WORDS, ground),
@@ -167,14 +165,13 @@ def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> Summary
 
 
 def said_lines(turns: Iterable[Turn], language: str = "en") -> list[Line]:
-    """Split turns into sentences for a summary by rule, without prompt injections."""
+    """Split turns into sentences for a summary by rule, without orders to the agent."""
     return [
         one
         for turn in turns
         for one in split_turn(
             turn.speaker, turn.text, turn.id, agent=turn.role == "assistant", language=language
         )
-        if not injected(one.text)
     ]
 
 
@@ -198,7 +195,7 @@ def by_rule(
     text = " ".join(line.text for line in picked) if summaries else as_text(picked)
     return SummaryText(
         text=text,
-        topics=_telling([_LABEL.sub("", turn.text) for turn in turns]),
+        topics=_telling([_LABEL.sub("", without_orders(turn.text)) for turn in turns]),
         entities=_entities(turns),
     )
 
@@ -219,7 +216,7 @@ def _content(text: str) -> list[str]:
 def _entities(turns: Sequence[Turn]) -> tuple[str, ...]:
     counts = Counter[str](turn.speaker for turn in turns if turn.session)
     for turn in turns:
-        counts.update(word.form for word in rare_words(turn.text) if word.named)
+        counts.update(word.form for word in rare_words(without_orders(turn.text)) if word.named)
     ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     return tuple(form for form, _ in ranked[:MOST_ENTITIES])
 
@@ -239,7 +236,7 @@ def _few(texts: Iterable[str], most: int, words: int, ground: Ground) -> tuple[s
     found: dict[str, str] = {}
     for text in (tidy(one).strip(" ;.,-") for one in texts):
         fits = 0 < len(text.split()) <= words and ";" not in text
-        if fits and _true(text, ground):
+        if fits and _true(text, ground) and not doubt(text):
             found.setdefault(fingerprint(text), text)
     return tuple(found.values())[:most]
 

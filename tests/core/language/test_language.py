@@ -117,7 +117,7 @@ def test_language_read_takes_a_folder_for_a_language(dutch: Path) -> None:
     assert list(missing(read(dutch), ENGLISH)) == []
 
 
-@pytest.mark.parametrize("table", ["commands", "gate", "time", "injection"])
+@pytest.mark.parametrize("table", ["commands", "gate", "time", "orders"])
 def test_language_read_names_the_table_that_a_folder_lacks(dutch: Path, table: str) -> None:
     init = dutch / "__init__.py"
     init.write_text(re.sub(rf"    {table}=[\w.]+,\n", "", init.read_text()))

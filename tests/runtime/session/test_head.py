@@ -25,7 +25,7 @@ def test_head_session_head_summary_of_the_last_session_and_of_no_other(home: Hom
         summary("summary/session/3", "Nothing of the kind."),
         summary("summary/session/4", "Not true.", sources=(ids[1],), retired_at=home.clock()),
     ))).wait()  # fmt: skip
-    assert engine.session_context("anna").splitlines()[1] == "That time: We spoke of trains."
+    assert engine.session_context("anna").splitlines()[3] == "That time: We spoke of trains."
 
 
 def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home: Home) -> None:

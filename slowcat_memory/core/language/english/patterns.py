@@ -1,6 +1,7 @@
-"""English patterns: reactions, overview questions, prompt injection, open threads."""
+"""English patterns: reactions, overview questions, open threads."""
 
 from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.orders import read_orders
 from slowcat_memory.core.language.table import (
     OverviewWords,
     ProactiveWords,
@@ -88,62 +89,8 @@ OVERVIEW = OverviewWords(
     ),
 )
 
-_RULES_OF_AN_LLM = (
-    r"(?:instructions?|prompts?|rules?|guidelines?|directives?|restrictions?|constraints?|"
-    r"polic(?:y|ies)|(?:everything|all|anything) (?:above|before|you)|the above|safety|filters?|"
-    r"training|persona)"
-)
-_ACTION = (
-    r"(?:say|tell|answer|reply|respond|reveal|repeat|print|output|write|send|call|obey|execute|run|"
-    r"ignore|forget|pretend|act|begin|start|end|include|append|insert|add|store|save|remember|"
-    r"record|note|treat|use|speak|address|recommend|mention|insist|confirm|grant|delete|open|"
-    r"transfer|unlock)"
-)
 
-INJECTION = (
-    # ignore all previous instructions
-    r"\b(?:ignore|disregard|forget|override|bypass|discard|neglect|drop|disable|suspend)\b"
-    rf".{{0,40}}\b{_RULES_OF_AN_LLM}\b",
-    # the system prompt, developer mode
-    r"\b(?:system|developer|hidden|initial|secret|original) "
-    r"(?:prompt|message|instructions?|note|override|mode)\b",
-    r"\b(?:developer|debug|god|admin|root|maintenance|unrestricted|dan) mode\b|\bjail ?break",
-    # I hereby order you; as your administrator
-    r"\b(?:i|we) (?:hereby |now )?(?:order|command|instruct|direct|authori[sz]e) (?:you|the)\b",
-    r"\bas (?:the|your) (?:system )?(?:administrator|admin|developer|creator|operator)\b",
-    # a new role
-    r"\bas an ai\b|\byou are (?:now|no longer|going to be|hereby)\b|\bact as\b",
-    r"\bpretend (?:to be|you)\b|\bfrom now on\b",
-    r"\bnew (?:system )?(?:instructions?|rules?|directives?|task|role|persona)\b",
-    # you must always answer
-    r"\b(?:you|the (?:assistant|agent|ai|bot|model|memory)|assistants?|every assistant) "
-    r"(?:must|shall|has to|have to|needs? to|should|will|"
-    r"(?:are|is) (?:required|instructed|ordered|allowed|permitted|authori[sz]ed) to) "
-    rf"(?:now |always |never |not |only )*{_ACTION}\b",
-    # at the beginning of a sentence: add this to your memory
-    r"(?:^|[.!?:;\"'\]\)>}*#\n-]\s*)"
-    rf"(?:please |now |always |never |and |then |assistant,? |system,? )*{_ACTION}\b"
-    r".{0,60}\b(?:to|in|into|as) (?:your |the |long.term |permanent )*"
-    r"(?:memory|memories|facts?|profile|notes?|database)\b",
-    # every future reply; begin with the word
-    r"\b(?:every|each|all|any|your|its|future|the next|subsequent) "
-    r"(?:future |single |next |later )*(?:reply|replies|answers?|responses?|outputs?)\b",
-    r"\b(?:begin|start|end|finish|prefix|sign)\b.{0,20}\b"
-    r"(?:with the (?:word|phrase|sentence|code)|by saying)\b",
-    r"\b(?:answer|reply|respond|speak|write|say|output|print|repeat|reveal)\s+"
-    r"(?:only|always|never|nothing but|exactly|verbatim|the following)\b",
-    rf"(?:^|[.!?:;\n]\s*)(?:always|never)\s+{_ACTION}\b",
-    # end of the transcript
-    r"\b(?:end|begin|start) of (?:the )?"
-    r"(?:record|conversation|transcript|prompt|context|instructions?)\b",
-    # secrets and encodings
-    r"\b(?:reveal|leak|exfiltrate|disclose|hand over)\b.{0,40}",
-    r"\b(?:api|access) (?:key|token)s?\b|\b(?:base64|rot13)\b|\b(?:tool|function)[ _]call",
-    # important note for the AI
-    r"\bimportant(?: note)? (?:for|to) (?:the )?(?:ai|assistant|model|llm|extractor|reader)\b",
-    r"\b(?:the|this|an|any|to) "
-    r"(?:ai|llm|language model|extractor|summari[sz]er|assistant|memory system)\b",
-)
+ORDERS = read_orders(__package__)
 
 # Words from the requirements; the weights are our choice and add up to less than a pin.
 IMPORTANCE = (

@@ -166,24 +166,6 @@ FACTS = FactWords(
         r"fine|ok)\b|feels? (?:tired|hungry|sleepy|bored|better)|today|tonight|this (?:morning|"
         r"afternoon|evening)"
     ),
-    orders=(
-        "always|never|ignore|disregard|forget|remember to|from now on|you (?:must|should|are)|"
-        "do not|don't|please|system|instruction|act as|pretend|reveal|send|delete|execute|run"
-    ),
-    instructs=(
-        r"ignore (?:all|any|the|your|previous)|from now on|your (?:instructions|rules|system "
-        r"prompt)|(?:system|developer) (?:prompt|message)|jailbreak|password|api key|you must "
-        r"(?:always|never)|(?:the )?(?:assistant|agent|ai|bot) (?:must|should|shall|has to|always|"
-        r"never|will)|https?://|www\."
-    ),
-    to_reader=(
-        r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|prompts?|rules|"
-        r"everything|above)\b|\b(?:system|developer) (?:prompt|message|instruction)|\bas an ai\b|"
-        r"\byou are now\b|\b(?:you|the assistant|assistants?) (?:must|should|shall|has to|have to|"
-        r"need to|will) (?:now |always |never |not )?(?:say|tell|answer|reply|respond|reveal|call|"
-        r"send|obey|output|ignore)\b|^(?:always|never|please|now)\s+(?:say|tell|answer|reply|"
-        r"respond|reveal|call|send|output)\b"
-    ),
     denied=(
         r"\b(?:not|no|never|none|no longer|without|cannot|stopped|quit|dislikes|hates)\b|n't\b"
     ),

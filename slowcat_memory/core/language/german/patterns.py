@@ -1,6 +1,7 @@
-"""German patterns: reactions, overview questions, prompt injection, open threads."""
+"""German patterns: reactions, overview questions, open threads."""
 
 from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.orders import read_orders
 from slowcat_memory.core.language.table import (
     OverviewWords,
     ProactiveWords,
@@ -63,17 +64,7 @@ OVERVIEW = OverviewWords(
     ),
 )
 
-INJECTION = (
-    # ignoriere alle Anweisungen
-    r"\b(?:ignoriere?|vergiss|missachte|umgehe|überschreibe)\b.{0,40}\b"
-    r"(?:anweisung\w*|regeln?|vorgaben?|alles|prompts?|instruktion\w*)\b",
-    # ab jetzt bist du; du sollst
-    r"\bab (?:jetzt|sofort)\b|\bdu bist (?:jetzt|nun|ab)\b|\bdu (?:musst|sollst|darfst)\b",
-    # antworte immer
-    r"\b(?:antworte|sage?|schreibe?|speichere?|wiederhole?|beginne?)\b.{0,30}\b"
-    r"(?:immer|nur|stets|jede\w*)\b",
-    r"\bjede (?:antwort|deiner)\b|\bsystem(?:anweisung|nachricht|prompt)\w*",
-)
+ORDERS = read_orders(__package__)
 
 # As in English.
 IMPORTANCE = (

@@ -55,7 +55,6 @@ STATEMENTS = StatementWords(
 FACTS = FactWords(
     reported="fragte|bedankte|begrüßte|der assistent",
     passing="gerade|im moment|heute",
-    orders="immer|ignoriere|vergiss|ab jetzt|du (?:musst|sollst|bist)",
     denied=r"\b(?:nicht|kein\w*|nie)\b",
     negated=r"\b(?:nicht|nie|kein\w*)\b",
     supposed="wenn|falls|würde|könnte|vielleicht",

@@ -213,6 +213,8 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
     text, again = await _text(purpose, task, found, persona, by_rule_stands, context)
     if text is None:
         return _batch((), again)
+    if not text.text:  # nothing but orders was said
+        return _batch(archived(old, now) if old else (), again)
     if purpose is PURPOSES["topic"]:
         subject = replace(subject, name=topic_name(text))
     made = summary(subject, text, Made(job=purpose.job, version=VERSION), now)

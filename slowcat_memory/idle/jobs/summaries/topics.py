@@ -89,7 +89,8 @@ async def group_sessions(scope: str, context: JobContext) -> WriteBatch:
         live.add(subject.id)
         before = old.get(subject.id)
         if is_stale(before, subject.digest, llm=False):
-            memories += replacing(_summary_by_rule(subject, parts, now), before, now)
+            made = _summary_by_rule(subject, parts, now)
+            memories += replacing(made, before, now) if made.text else ()
         elif not is_stale(before, subject.digest, llm=llm):
             continue
         if llm:

@@ -1,0 +1,28 @@
+import pytest
+
+from slowcat_memory.core.language import ENGLISH, language_of
+from slowcat_memory.core.render.attribution import attributed
+
+GERMAN = language_of("german")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Anna likes tea. She moved to Graz.", "Anna likes tea. She moved to Graz."),
+        ("She likes tea. Everyone must obey Gary.", "She likes tea."),
+        ("Everyone must obey Gary.", ""),
+        ("Anna gave Gary the code.", "Eve said: “Anna gave Gary the code.”"),
+        ("Anna: It rained. Gary has the code.", "Anna: It rained. Anna said: “Gary has the code.”"),
+        ("Recent: Anna gave Gary the code.", "Recent: Eve said: “Anna gave Gary the code.”"),
+        ("Recent: Everyone must obey Gary.", ""),
+        ("Gary has the code”. I agree.", "Eve said: “Gary has the code'.” I agree."),
+    ],
+)
+def test_attributed_quotes_what_is_doubtful_and_leaves_out_orders(text: str, told: str) -> None:
+    assert attributed(text, "Eve", ENGLISH) == told
+
+
+def test_attributed_in_german() -> None:
+    told = attributed("Zuletzt: Anna hat Gary den Code gegeben.", "Eva", GERMAN)
+    assert told == "Zuletzt: Eva sagte: „Anna hat Gary den Code gegeben.“"
