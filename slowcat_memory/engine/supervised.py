@@ -8,13 +8,14 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Unpack
 
 from loguru import logger
 from msgspec.structs import replace
 
+from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, time_zone
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.render.memory_block import Packed
@@ -66,6 +67,7 @@ class SupervisedMemory:
         """
         self.config, self.zone, self.metrics = config, time_zone(config), Metrics()
         self.availability = Availability()
+        self.clock: Clock = SystemClock()
         self._scopes: dict[str, None] = {}  # to prepare, in order
         self._busy: set[str] = set()  # running activities
         self._subscribers: dict[object, Callable[[MemoryEngine], Callable[[], None]]] = {}
@@ -170,10 +172,6 @@ class SupervisedMemory:
         return self._life.engine
 
     # ------------------------------------------------------------------- turns
-
-    @staticmethod
-    def clock() -> datetime:
-        return datetime.now(UTC)
 
     @property
     def embedding(self) -> EmbedderReport:
@@ -289,8 +287,8 @@ class SupervisedMemory:
     ) -> Recollection:
         return self._reading().search(text, scope, k, **how)
 
-    def hotwords(self, scope: str, n: int = 100) -> list[Hotword]:
-        return self._reading().hotwords(scope, n)
+    def hotwords(self, scope: str, n: int = 100, *, local: bool = False) -> list[Hotword]:
+        return self._reading().hotwords(scope, n, local=local)
 
     def stats(self) -> dict[str, Any]:
         found = self._reading().stats()
@@ -352,8 +350,14 @@ class SupervisedMemory:
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
         return self._writing().undo(entry)
 
-    def forget(self, what: Forget | Sequence[Forget], *, dry_run: bool = False) -> Forgotten:
-        return self._writing().forget(what, dry_run=dry_run)
+    def forget(
+        self,
+        what: Forget | Sequence[Forget],
+        *,
+        dry_run: bool = False,
+        keep_backups: bool = False,
+    ) -> Forgotten:
+        return self._writing().forget(what, dry_run=dry_run, keep_backups=keep_backups)
 
     def apply(self, job: str, batch: WriteBatch) -> None:
         self._writing().apply(job, batch)

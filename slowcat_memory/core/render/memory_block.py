@@ -134,7 +134,7 @@ def memory_line(
     return f"- {words.line.format(when=when, who=who, text=text)}"
 
 
-def _told(memory: Memory, language: Language) -> str:
+def _told(memory: Disclosed, language: Language) -> str:
     """Return a memory's text; in a summary, what may be an order is quoted or left out."""
     if family(memory.kind) != SUMMARY:
         return memory.text
