@@ -50,18 +50,10 @@ class Eraser:
             namespace.searcher.forget_query()
 
     def erase_due(self) -> int:
-        """Erase in one pass what commands hid and can no longer be undone; return how many.
-
-        Nothing while the clock is doubted: it is hidden from recall, and waits.
-        """
-        if self._wiring.clock_judge.doubt is not None:
-            return 0
+        """Erase in one pass what commands hid and can no longer be undone; return how many."""
         with self._wiring.undo_log.due() as due:
             self.forget(*chain.from_iterable(due.values()))
             return len(due)
-
-    def clock_doubted(self) -> bool:
-        return self._wiring.clock_judge.doubt is not None
 
     def erase_expired(self, stop: Callable[[], bool] = lambda: False) -> tuple[int, ...]:
         """Erase turns of guests and known users past their retention period; return their log ids.

@@ -22,7 +22,7 @@ class Upkeep:
         self.erase_due = eraser.erase_due
         self.erase_expired = eraser.erase_expired
         self.expired = eraser.has_expired
-        self.clock_doubted = eraser.clock_doubted
+        self.has_due = wiring.undo_log.has_due
         self._drop_queries = eraser.drop_queries
 
     def run(self, task: MaintenanceTask, scope: str, progress: Told | None) -> Any:

@@ -75,7 +75,7 @@ class EngineWiring:
             user,
             config.memory.language,
         )
-        self.undo_log = UndoLog(self.store, self.indexer.put, clock)
+        self.undo_log = UndoLog(self.store, self.indexer.put, clock, self.clock_judge.look)
 
     def namespaces_of(self, store: Store) -> Namespaces:
         """Build the indexes of a store; each is loaded when first used."""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine import expiry as expiries
-from slowcat_memory.records import Forget, Memory, Turn, WriteBatch
+from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
 from tests.support.engine_home import Home
 
 DAY = 86400.0
@@ -233,15 +233,21 @@ def test_expiry_turns_of_a_machine_that_started_in_1970_age_by_its_boot_clock(ho
     assert engine.eraser.erase_expired() == (first,)
 
 
-def test_expiry_what_a_command_hid_waits_for_a_clock_that_is_believed(home: Home) -> None:
+@pytest.mark.parametrize("days", [365, -365])
+def test_expiry_the_time_to_undo_is_not_measured_by_a_clock_that_jumps(
+    home: Home, days: int
+) -> None:
     engine = home.open()
     (turn,) = log(engine, said(home, "anna"))
     engine.wiring.undo_log.hide("forget", "anna", [], [turn], 0, 300.0)
-    home.clock.now += timedelta(days=365)
-    assert engine.eraser.erase_due() == 0
-    assert engine.maintain("confirm clock")
+    home.clock.now += timedelta(days=days)
+    assert engine.eraser.erase_due() == 0, "it can be undone still"
+    engine.close()
+    engine = home.open()
     engine.drain()
-    assert left(engine) == []
+    assert left(engine) == [turn]
+    home.clock.advance(301)
+    assert engine.eraser.erase_due() == 1 and left(engine) == []
 
 
 def test_expiry_a_command_of_a_clock_that_was_ahead_does_not_wait_for_that_day(home: Home) -> None:
@@ -252,6 +258,21 @@ def test_expiry_a_command_of_a_clock_that_was_ahead_does_not_wait_for_that_day(h
     home.clock.now -= timedelta(days=365)
     home.clock.advance(301)
     assert engine.eraser.erase_due() == 1 and left(engine) == []
+
+
+def test_expiry_a_command_of_an_earlier_version_waits_for_a_clock_that_is_believed(
+    home: Home,
+) -> None:
+    engine = home.open()
+    (turn,) = log(engine, said(home, "anna"))
+    entry = CommandEntry(id=1, scope="anna", kind="forget_that", at=home.clock(), turns=(turn,),
+                         due=home.clock() + timedelta(seconds=300))  # fmt: skip
+    engine.apply("command", WriteBatch(command=entry))
+    home.clock.now += timedelta(days=365)
+    assert engine.eraser.erase_due() == 0
+    assert engine.maintain("confirm clock")
+    engine.drain()
+    assert left(engine) == []
 
 
 def test_expiry_forgetting_on_request_needs_no_clock(home: Home) -> None:

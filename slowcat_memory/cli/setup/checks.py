@@ -229,10 +229,12 @@ def clock(engine: "MemoryEngine") -> Finding:
 
 def erasure(engine: "MemoryEngine") -> Finding:
     """Check for data that should have been erased by now."""
-    now, doubt = engine.clock(), engine.wiring.clock_judge.doubt
+    from slowcat_memory.runtime.commands.undo_log import is_due
+
+    doubt, state = engine.wiring.clock_judge.doubt, engine.wiring.clock_judge.if_confirmed()
     late = engine.eraser.expiry.orders(even_doubted=True)
     with engine.snapshot() as snapshot:
-        due = [o for o in snapshot.commands() if o.state == "done" and o.due and o.due <= now]
+        due = [entry for entry in snapshot.commands() if is_due(entry, state)]
     if not due and not late:
         return Finding(what="erasure", state="fine", found="nothing is overdue")
     expired = sum(len(order.turns) + len(order.memories) for order in late)
