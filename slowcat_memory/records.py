@@ -198,6 +198,7 @@ class CommandEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     others: tuple[tuple[str, str], ...] = ()  # (scope, id) of memories hidden in other namespaces
     turns: tuple[int, ...] = ()  # log ids of turns that are to be forgotten
     due: datetime | None = None  # when what is hidden is erased for good; None for never
+    due_s: float | None = None  # the same by ``ClockState.lived_s``, which nobody can set
     state: CommandState = "done"  # "asked" until confirmed; "erased" once it cannot be undone
 
     @property

@@ -1,3 +1,6 @@
+import ast
+from pathlib import Path
+
 import pytest
 
 from slowcat_memory import clock
@@ -47,3 +50,39 @@ def test_seconds_since_synchronised_is_what_the_kernel_says(
 def test_seconds_since_synchronised_is_unknown_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock.sys, "platform", "darwin")
     assert seconds_since_synchronised() is None
+
+
+# ------------------------------------------------------------------- who reads the wall clock
+
+WALL = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("time", "time")}
+READERS = {
+    "clock.py": "the clock itself",
+    "store/options.py": "dates of backups, locks and creation; nothing is ordered or erased by them",
+    "idle/scheduler/loop.py": "default of a loop that is used alone",
+    "core/time/calendar.py": "the system's time zone",
+    "transfer/ingest.py": "the date of an import without dates",
+    "processor/turn.py": "the begin and end of a trace span",
+    "providers/llm/server_info.py": "a server's Retry-After date; capped",
+    "providers/embedding/export/child.py": "drafts of killed exports, that are made again",
+    "testing/contracts.py": "the date of a checked job",
+}
+
+
+def wall_clock_readers(package: Path) -> set[str]:
+    found = set()
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                if (node.value.id, node.attr) in WALL:
+                    found.add(str(path.relative_to(package)))
+    return found
+
+
+def test_wall_clock_is_read_where_it_dates_and_nowhere_else() -> None:
+    """Whoever measures time takes ``seconds_of``; whoever erases asks the clock's judge."""
+    assert wall_clock_readers(Path(clock.__file__).parent) == READERS.keys()
+
+
+def test_wall_clock_a_new_reader_is_found(tmp_path: Path) -> None:
+    (tmp_path / "new.py").write_text("import time\nstart = time.time()\n")
+    assert wall_clock_readers(tmp_path) == {"new.py"}

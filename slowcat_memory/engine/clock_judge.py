@@ -5,13 +5,11 @@ from collections.abc import Callable
 from datetime import datetime
 
 from loguru import logger
-from msgspec.structs import replace
 
 from slowcat_memory.clock import Clock, read_clocks, seconds_of
 from slowcat_memory.core.retention import clock_doubt
 from slowcat_memory.core.retention.clock_doubt import TOLERANCE_S, ClockState, Doubt
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Event, Turn
 from slowcat_memory.store import Snapshot, Store
 
 LOOK_EVERY_S = 60.0
@@ -58,15 +56,13 @@ class ClockJudge:
         """Call back, on any thread, when a doubt has ended."""
         self._on_release.append(callback)
 
-    def dated(self, event: Event) -> Event:
-        """Return an event that was dated just now, marked if its date is doubted. Microseconds."""
+    def doubts_now(self) -> bool:
+        """Return whether what is dated now is dated by a doubted clock. About a microsecond."""
         boot_s = self._boot_s()
         ahead_s = self._clock().timestamp() - boot_s
         if abs(ahead_s - self._ahead_s) > TOLERANCE_S or boot_s >= self._look_at_s:
             self.look()
-        if self._state.doubt is None or not isinstance(event, Turn):
-            return event
-        return replace(event, doubted=True)
+        return self._state.doubt is not None
 
     def wrote(self, id: int) -> None:
         """Note when an event was logged, whatever its date."""

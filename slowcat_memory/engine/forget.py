@@ -3,16 +3,38 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from datetime import datetime
 from itertools import chain
 
 from loguru import logger
+from msgspec import Struct
 
+from slowcat_memory.engine.clock_judge import describe
 from slowcat_memory.engine.expiry import Expiry
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, Forgotten
+from slowcat_memory.runtime.commands.undo_log import is_due
 
 SLICE_S = 0.05  # of the search for what has expired
+
+
+class Overdue(Struct, frozen=True, kw_only=True):
+    """What should be erased by now, and what its age alone would erase.
+
+    Attributes:
+        doubted: Why the clock is doubted, so that expired turns wait; "" if it is believed.
+        commands: Commands that can no longer be undone.
+        expired: Turns, and guests' notes, past their retention period.
+        kept: Turns past it that are kept for a memory made from them.
+        kept_since: Date of the oldest of these.
+    """
+
+    doubted: str
+    commands: int
+    expired: int
+    kept: int
+    kept_since: datetime | None
 
 
 class Eraser:
@@ -63,18 +85,10 @@ class Eraser:
             namespace.searcher.forget_query()
 
     def erase_due(self) -> int:
-        """Erase in one pass what commands hid and can no longer be undone; return how many.
-
-        Nothing while the clock is doubted: it is hidden from recall, and waits.
-        """
-        if self._wiring.clock_judge.doubt is not None:
-            return 0
+        """Erase in one pass what commands hid and can no longer be undone; return how many."""
         with self._wiring.undo_log.due() as due:
             self.forget(*chain.from_iterable(due.values()))
             return len(due)
-
-    def clock_doubted(self) -> bool:
-        return self._wiring.clock_judge.doubt is not None
 
     def erase_expired(self, stop: Callable[[], bool] = lambda: False) -> tuple[int, ...]:
         """Erase turns of guests and known users past their retention period; return their log ids.
@@ -88,6 +102,22 @@ class Eraser:
         gone = self.forget(*orders).turns
         self.expiry.erased()
         return gone
+
+    def overdue(self) -> Overdue:
+        """Return what should be erased by now, if the clock is right, and what is kept."""
+        judge = self._wiring.clock_judge
+        doubt, state = judge.doubt, judge.if_confirmed()
+        late = self.expiry.orders(even_doubted=True)
+        kept, kept_since = self.expiry.kept()
+        with self._wiring.store.snapshot() as snapshot:
+            commands = sum(is_due(entry, state) for entry in snapshot.commands())
+        return Overdue(
+            doubted=describe(doubt) if doubt else "",
+            commands=commands,
+            expired=sum(len(order.turns) + len(order.memories) for order in late),
+            kept=kept,
+            kept_since=kept_since,
+        )
 
     def erase_soon(self) -> None:
         """Erase what is due and what has expired, on the second worker."""

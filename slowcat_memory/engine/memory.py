@@ -46,6 +46,7 @@ MaintenanceTask = Literal[
     "repair",  # salvage damaged rows; returns how many, by table
     "backup",  # copy the store's file; returns the path
     "erase",  # erase what is due or has expired; nothing while the clock is doubted
+    "overdue",  # find what should be erased by now; returns an ``Overdue``
     "confirm clock",  # believe the wall clock, because the user says so; returns if it was doubted
     "drop queries",  # clear queries from the caches, without waiting
 ]

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TypedDict, Unpack
 
 import numpy as np
+from msgspec.structs import replace
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.query.understand import DialogueTurn
@@ -35,7 +36,9 @@ class EventLog:
             check_scope(event.scope)
         self._close_gate()
         judge = self._wiring.clock_judge
-        ack = self._wiring.store.append(judge.dated(event), quiet=True)
+        if judge.doubts_now() and isinstance(event, Turn):
+            event = replace(event, doubted=True)
+        ack = self._wiring.store.append(event, quiet=True)
         judge.wrote(ack.id)
         self._wiring.indexer.add((ack,), draft=draft)
         self._wake_soon()

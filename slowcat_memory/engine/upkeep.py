@@ -22,7 +22,8 @@ class Upkeep:
         self.erase_due = eraser.erase_due
         self.erase_expired = eraser.erase_expired
         self.expired = eraser.has_expired
-        self.clock_doubted = eraser.clock_doubted
+        self._overdue = eraser.overdue
+        self.has_due = wiring.undo_log.has_due
         self._drop_queries = eraser.drop_queries
 
     def run(self, task: MaintenanceTask, scope: str, progress: Told | None) -> Any:
@@ -44,6 +45,8 @@ class Upkeep:
                 return store.backup()
             case "erase":
                 return self.erase_due(), self.erase_expired()
+            case "overdue":
+                return self._overdue()
             case "drop queries":
                 return self._drop_queries()
             case "confirm clock":

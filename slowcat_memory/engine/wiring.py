@@ -83,7 +83,7 @@ class EngineWiring:
             user,
             config.memory.language,
         )
-        self.undo_log = UndoLog(self.store, self.indexer.put, clock)
+        self.undo_log = UndoLog(self.store, self.indexer.put, clock, self.clock_judge.look)
 
     def reader(self, *scopes: str, local: bool = False) -> Reader:
         return reader_of(self.config.people, *scopes, local=local)

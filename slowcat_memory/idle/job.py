@@ -119,6 +119,9 @@ class Upkeep(Protocol):
     def age(self, scope: str | None, stop: Callable[[], bool]) -> Any:
         """Move old texts into compressed blocks, until ``stop`` returns True."""
 
+    def has_due(self) -> bool:
+        """Return whether anything that was forgotten can no longer be undone."""
+
     def erase_due(self) -> int:
         """Permanently erase what was forgotten and can no longer be undone."""
 
@@ -127,9 +130,6 @@ class Upkeep(Protocol):
 
     def erase_expired(self, stop: Callable[[], bool]) -> Any:
         """Erase what is past its retention period; ``stop`` ends the search for it."""
-
-    def clock_doubted(self) -> bool:
-        """Return whether the clock is doubted: then nothing is erased by time."""
 
     def embed_due(self, scope: str) -> bool:
         """Return whether memories lack exact vectors of the model in use."""

@@ -203,7 +203,10 @@ class Store:
         return self._write(partial(bookkeeping.unpublish, scope))
 
     def write_clock(self, state: ClockState) -> Ack:
-        return self._write(partial(bookkeeping.write_clock, state))
+        """Write what is known of the clock; it does not count as unsaved."""
+        self._checked_writer()
+        change = partial(bookkeeping.write_clock, state)
+        return self._queue.add(Write(change, weight=0, derived=False))
 
     def _write_derived(self, change: Change) -> Ack:
         """Queue a write that can wait until the disk has room."""

@@ -156,6 +156,8 @@ def _check_upkeep(memory: Memory) -> None:
     assert memory.stats()["index"][SCOPE]["sealed"] > 0
     memory.maintain("drop queries")
     memory.maintain("erase")
+    memory.maintain("overdue")
+    memory.maintain("confirm clock")
     memory.maintain("shrink")
     memory.maintain("repair")
     assert memory.maintain("check") is not None

@@ -8,13 +8,20 @@ from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine import expiry as expiries
-from slowcat_memory.records import Forget, Memory, Turn, WriteBatch
+from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
 from tests.support.engine_home import Home
 
 DAY = 86400.0
 GUESTS: dict[str, Any] = {"people": {"scopes": "each"}}
 DAYS: dict[str, Any] = {"retention": {"raw_days": 30}}
 IN_2038 = datetime(2038, 1, 19, tzinfo=UTC)
+
+
+def opened(home: Home, **how: Any) -> MemoryEngine:
+    """Open an engine, and let it erase what is due at its start."""
+    engine = home.open(**how)
+    engine.drain()
+    return engine
 
 
 def said(home: Home, scope: str, ago_s: float = 0.0, **fields: Any) -> Turn:
@@ -38,7 +45,7 @@ def left(engine: MemoryEngine) -> list[int]:
 
 
 def test_expiry_a_guest_dated_in_the_future_keeps_no_other_guests_words(home: Home) -> None:
-    engine = home.open(**GUESTS)
+    engine = opened(home, **GUESTS)
     glitch, old, fresh = log(
         engine, said(home, "guest", at=IN_2038), said(home, "guest", 30 * 3600), said(home, "guest")
     )
@@ -48,7 +55,7 @@ def test_expiry_a_guest_dated_in_the_future_keeps_no_other_guests_words(home: Ho
 
 
 def test_expiry_old_transcripts_imported_after_live_talk_are_erased(home: Home) -> None:
-    engine = home.open(**DAYS)
+    engine = opened(home, **DAYS)
     live, old, young = log(
         engine,
         said(home, "anna"),
@@ -62,7 +69,7 @@ def test_expiry_old_transcripts_imported_after_live_talk_are_erased(home: Home) 
 def test_expiry_a_turn_in_the_future_goes_a_retention_period_after_it_was_written(
     home: Home,
 ) -> None:
-    engine = home.open(**DAYS)
+    engine = opened(home, **DAYS)
     (future,) = log(engine, said(home, "anna", at=IN_2038))
     for _ in range(29):
         home.clock.advance(DAY)
@@ -74,7 +81,7 @@ def test_expiry_a_turn_in_the_future_goes_a_retention_period_after_it_was_writte
 def test_expiry_what_becomes_old_later_is_found_without_reading_the_log_again(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = home.open(**DAYS)
+    engine = opened(home, **DAYS)
     log(engine, *(said(home, "anna") for _ in range(600)))
     assert not engine.eraser.has_expired() or engine.eraser.erase_expired() == ()
     read: list[int] = []
@@ -95,7 +102,7 @@ def test_expiry_what_becomes_old_later_is_found_without_reading_the_log_again(
 def test_expiry_the_first_reading_reads_each_turn_once(
     home: Home, monkeypatch: pytest.MonkeyPatch, turns: int
 ) -> None:
-    engine = home.open(**DAYS)
+    engine = opened(home, **DAYS)
     engine.append_all([said(home, "anna", 5) for _ in range(turns)])
     engine.store.flush()
     read = []
@@ -111,7 +118,7 @@ def test_expiry_the_first_reading_reads_each_turn_once(
 
 
 def test_expiry_a_search_that_is_stopped_goes_on_where_it_was(home: Home) -> None:
-    engine = home.open(**DAYS)
+    engine = opened(home, **DAYS)
     slices = 3
     engine.append_all(
         [said(home, "anna")] * (slices * expiries.SLICE) + [said(home, "anna", 40 * DAY)]
@@ -125,7 +132,7 @@ def test_expiry_a_search_that_is_stopped_goes_on_where_it_was(home: Home) -> Non
 def test_expiry_what_could_not_be_erased_is_due_again(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = home.open(**DAYS)
+    engine = opened(home, **DAYS)
     (old,) = log(engine, said(home, "anna", 40 * DAY))
 
     def refuse(*_: Any) -> None:
@@ -150,7 +157,7 @@ def fact(home: Home, *sources: int, **fields: Any) -> WriteBatch:
 
 
 def test_expiry_evidence_is_kept_and_counted_and_goes_when_its_fact_goes(home: Home) -> None:
-    engine = home.open(**DAYS)
+    engine = opened(home, **DAYS)
     evidence, other = log(engine, said(home, "anna", 50 * DAY), said(home, "anna", 40 * DAY))
     engine.apply("test", fact(home, evidence))
     assert engine.eraser.erase_expired() == (other,)
@@ -164,11 +171,11 @@ def test_expiry_evidence_is_kept_and_counted_and_goes_when_its_fact_goes(home: H
 
 
 def test_expiry_notes_in_the_guests_namespace_go_with_it(home: Home) -> None:
-    before = home.open()
+    before = opened(home)
     before.remember("tea", "guest")
     before.close()
     home.clock.advance(2 * DAY)
-    engine = home.open(**GUESTS)
+    engine = opened(home, **GUESTS)
     engine.drain()
     with engine.snapshot() as snapshot:
         assert not [*snapshot.memories("guest")]
@@ -179,7 +186,7 @@ def test_expiry_notes_in_the_guests_namespace_go_with_it(home: Home) -> None:
 
 @pytest.mark.parametrize("days", [365, -365, 40])
 def test_expiry_a_clock_that_jumps_erases_nothing(home: Home, days: int) -> None:
-    engine = home.open(**DAYS, **GUESTS)
+    engine = opened(home, **DAYS, **GUESTS)
     ids = log(engine, said(home, "anna"), said(home, "guest"))
     engine.store.backup()
     home.clock.now += timedelta(days=days)
@@ -193,29 +200,29 @@ def test_expiry_a_clock_that_jumps_erases_nothing(home: Home, days: int) -> None
 
 def test_expiry_a_restart_with_a_clock_a_year_ahead_erases_nothing(home: Home) -> None:
     home.clock.synchronised = 10.0
-    first = home.open(**DAYS)
+    first = opened(home, **DAYS)
     ids = log(first, said(home, "anna"))
     first.close()
     home.clock.now += timedelta(days=365)
     home.clock.synchronised = None
     for _ in range(2):
-        engine = home.open(**DAYS)
+        engine = opened(home, **DAYS)
         engine.drain()
         assert left(engine) == ids
         engine.close()
         home.clock.advance(DAY)
     home.clock.synchronised = 10.0
-    engine = home.open(**DAYS)
+    engine = opened(home, **DAYS)
     engine.drain()
     assert left(engine) == [], "the system says that a year has passed"
 
 
 def test_expiry_ten_days_without_the_agent_are_ordinary(home: Home) -> None:
-    first = home.open(**GUESTS)
+    first = opened(home, **GUESTS)
     log(first, said(home, "guest"))
     first.close()
     home.clock.advance(10 * DAY)
-    engine = home.open(**GUESTS)
+    engine = opened(home, **GUESTS)
     engine.drain()
     assert left(engine) == []
 
@@ -223,7 +230,7 @@ def test_expiry_ten_days_without_the_agent_are_ordinary(home: Home) -> None:
 def test_expiry_turns_of_a_machine_that_started_in_1970_age_by_its_boot_clock(home: Home) -> None:
     right = home.clock.now
     home.clock.now = datetime(1970, 1, 1, tzinfo=UTC)
-    engine = home.open(**DAYS)
+    engine = opened(home, **DAYS)
     (first,) = log(engine, said(home, "anna"))
     home.clock.now = right
     engine.maintain("confirm clock")
@@ -233,19 +240,25 @@ def test_expiry_turns_of_a_machine_that_started_in_1970_age_by_its_boot_clock(ho
     assert engine.eraser.erase_expired() == (first,)
 
 
-def test_expiry_what_a_command_hid_waits_for_a_clock_that_is_believed(home: Home) -> None:
-    engine = home.open()
+@pytest.mark.parametrize("days", [365, -365])
+def test_expiry_the_time_to_undo_is_not_measured_by_a_clock_that_jumps(
+    home: Home, days: int
+) -> None:
+    engine = opened(home)
     (turn,) = log(engine, said(home, "anna"))
     engine.wiring.undo_log.hide("forget", "anna", [], [turn], 0, 300.0)
-    home.clock.now += timedelta(days=365)
-    assert engine.eraser.erase_due() == 0
-    assert engine.maintain("confirm clock")
+    home.clock.now += timedelta(days=days)
+    assert engine.eraser.erase_due() == 0, "it can be undone still"
+    engine.close()
+    engine = opened(home)
     engine.drain()
-    assert left(engine) == []
+    assert left(engine) == [turn]
+    home.clock.advance(301)
+    assert engine.eraser.erase_due() == 1 and left(engine) == []
 
 
 def test_expiry_a_command_of_a_clock_that_was_ahead_does_not_wait_for_that_day(home: Home) -> None:
-    engine = home.open()
+    engine = opened(home)
     (turn,) = log(engine, said(home, "anna"))
     home.clock.now += timedelta(days=365)
     engine.wiring.undo_log.hide("forget", "anna", [], [turn], 0, 300.0)
@@ -254,8 +267,23 @@ def test_expiry_a_command_of_a_clock_that_was_ahead_does_not_wait_for_that_day(h
     assert engine.eraser.erase_due() == 1 and left(engine) == []
 
 
+def test_expiry_a_command_of_an_earlier_version_waits_for_a_clock_that_is_believed(
+    home: Home,
+) -> None:
+    engine = opened(home)
+    (turn,) = log(engine, said(home, "anna"))
+    entry = CommandEntry(id=1, scope="anna", kind="forget_that", at=home.clock(), turns=(turn,),
+                         due=home.clock() + timedelta(seconds=300))  # fmt: skip
+    engine.apply("command", WriteBatch(command=entry))
+    home.clock.now += timedelta(days=365)
+    assert engine.eraser.erase_due() == 0
+    assert engine.maintain("confirm clock")
+    engine.drain()
+    assert left(engine) == []
+
+
 def test_expiry_forgetting_on_request_needs_no_clock(home: Home) -> None:
-    engine = home.open()
+    engine = opened(home)
     (turn,) = log(engine, said(home, "anna"))
     home.clock.now += timedelta(days=365)
     assert engine.forget(Forget(turns=(turn,))).erased

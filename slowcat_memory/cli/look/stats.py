@@ -54,8 +54,8 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
     report = engine.embedding
     found["embedding"] = {"state": report.state, "source": report.source, "hint": report.hint}
     found["writer"] = _writer(engine)
-    kept, since = engine.eraser.expiry.kept()
-    found["kept_as_evidence"] = {"turns": kept, "since": since}
+    overdue = engine.maintain("overdue")
+    found["kept_as_evidence"] = {"turns": overdue.kept, "since": overdue.kept_since}
     found["guest"] = guest_scope(engine.config.people)
     return found
 

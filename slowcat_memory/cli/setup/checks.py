@@ -18,6 +18,7 @@ from slowcat_memory.errors import SlowcatError
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine.forget import Overdue
     from slowcat_memory.records import Task
     from slowcat_memory.store.care.health import Health
 
@@ -210,36 +211,43 @@ def queue(engine: "MemoryEngine", now: datetime) -> Iterator[Finding]:
         yield Finding(what="queue", state="fine", found=f"{count(len(tasks), 'task')} waiting")
 
 
-def clock(engine: "MemoryEngine") -> Finding:
-    """Check whether the wall clock is believed: by a doubted one nothing is erased."""
-    from slowcat_memory.engine.clock_judge import describe
+def clock(overdue: "Overdue", now: datetime) -> Finding:
+    """Check whether the wall clock is believed: by a doubted one nothing is erased.
 
-    doubt = engine.wiring.clock_judge.doubt
-    shown = f"{engine.clock().astimezone(engine.zone):%Y-%m-%d %H:%M}"
-    if doubt is None:
+    ``now`` is in the user's time zone.
+    """
+    shown = f"{now:%Y-%m-%d %H:%M}"
+    if not overdue.doubted:
         return Finding(what="clock", state="fine", found=f"it is {shown}")
     return Finding(
         what="clock",
         state="note",
-        found=f"it is doubted, nothing is erased by it: {describe(doubt)}",
+        found=f"it is doubted, nothing is erased by it: {overdue.doubted}",
         hint=f"Is it {shown}? Synchronise the system's time, or stop the agent and run"
         " slowcat-memory doctor --clock-is-right",
     )
 
 
-def erasure(engine: "MemoryEngine") -> Finding:
+def retention(overdue: "Overdue", raw_days: float) -> Iterator[Finding]:
+    """Say what ``raw_days`` leaves."""
+    if not raw_days:
+        return
+    found, since = f"turns are erased after {raw_days:g} days", overdue.kept_since
+    if since is not None:
+        kept = count(overdue.kept, "older turn")
+        found += f"; {kept} kept for what was made of them, since {since:%Y-%m-%d}"
+    yield Finding(what="retention", state="fine", found=found)
+
+
+def erasure(overdue: "Overdue") -> Finding:
     """Check for data that should have been erased by now."""
-    now, doubt = engine.clock(), engine.wiring.clock_judge.doubt
-    late = engine.eraser.expiry.orders(even_doubted=True)
-    with engine.snapshot() as snapshot:
-        due = [o for o in snapshot.commands() if o.state == "done" and o.due and o.due <= now]
-    if not due and not late:
+    commands, expired = overdue.commands, overdue.expired
+    if not commands and not expired:
         return Finding(what="erasure", state="fine", found="nothing is overdue")
-    expired = sum(len(order.turns) + len(order.memories) for order in late)
-    found = f"{count(len(due), 'forget command')} due"
+    found = f"{count(commands, 'forget command')} due"
     found += f", and {count(expired, 'expired turn')}" * bool(expired)
-    if doubt is not None:
-        hint = "They wait until the clock is believed; what was to be forgotten is not recalled"
+    if overdue.doubted:
+        hint = "Expired turns wait until the clock is believed"
         return Finding(
             what="erasure", state="note", found=f"by a doubted clock: {found}", hint=hint
         )
@@ -250,20 +258,6 @@ def erasure(engine: "MemoryEngine") -> Finding:
         hint="They are not recalled any more, and erased when the store is next opened for writing",
         repair=lambda engine: engine.maintain("erase"),
     )
-
-
-def retention(engine: "MemoryEngine") -> Iterator[Finding]:
-    """Say what ``raw_days`` leaves."""
-    days = engine.config.retention.raw_days
-    if not days:
-        return
-    kept, since = engine.eraser.expiry.kept()
-    found = f"turns are erased after {days:g} days"
-    if since is not None:
-        found += (
-            f"; {count(kept, 'older turn')} kept for what was made of them, since {since:%Y-%m-%d}"
-        )
-    yield Finding(what="retention", state="fine", found=found)
 
 
 def _tables(rows: dict[str, int]) -> str:

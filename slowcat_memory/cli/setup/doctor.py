@@ -99,16 +99,16 @@ def examine(known: Settings) -> list[Finding]:
 def _inside(engine: "MemoryEngine") -> list[Finding]:
     with engine.snapshot() as snapshot:
         scopes = snapshot.scopes()
-    health = engine.maintain("check")
+    health, overdue = engine.maintain("check"), engine.maintain("overdue")
     return [
         *store(health),
         *indexes(health),
         model(engine),
         vectors(engine, scopes),
         *queue(engine, engine.clock()),
-        clock(engine),
-        *retention(engine),
-        erasure(engine),
+        clock(overdue, engine.clock().astimezone(engine.zone)),
+        *retention(overdue, engine.config.retention.raw_days),
+        erasure(overdue),
     ]
 
 

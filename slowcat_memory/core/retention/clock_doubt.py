@@ -184,8 +184,11 @@ def _advanced(state: ClockState, look: Look, last_id: int) -> ClockState:
     if abs(step) <= TOLERANCE_S:
         return state
     off = _seconds(believed.wall, look.wall) - (look.lived_s - believed.lived_s)
-    if abs(off) <= TOLERANCE_S or (doubt.reason != "jump" and _is_undone(step, off, doubt)):
-        return _undone(state, last_id)
+    if abs(off) <= TOLERANCE_S:
+        state = _with_unsure(state, Unsure(doubt.upto + 1, last_id))
+        return replace(state, believed=look, doubt=None)
+    if doubt.reason != "jump" and _is_undone(step, off, doubt):
+        return _plausible(state, last_id)
     return replace(state, doubt=replace(doubt, off_s=off, after_s=look.boot_s))
 
 
@@ -198,7 +201,7 @@ def _reopened(state: ClockState, look: Look, last_id: int) -> ClockState:
         state = replace(state, seen=look, synced=False)
         off = _seconds(believed.wall, look.wall) - (look.lived_s - believed.lived_s)
         if _is_undone(step, off, doubt):
-            return _undone(state, last_id)
+            return _plausible(state, last_id)
         return replace(state, doubt=replace(doubt, after_s=None))
     if not _is_vouched(state):
         state = _unsure_since_vouched(state, last_id)
@@ -217,12 +220,9 @@ def _is_undone(step: float, off: float, doubt: Doubt) -> bool:
     return moved_back and -TOLERANCE_S <= off <= LONGEST_GAP_S
 
 
-def _undone(state: ClockState, last_id: int) -> ClockState:
-    """End the doubt: the dates before it were right, those since are not."""
-    doubt = state.doubt
-    assert doubt is not None
-    state = _with_unsure(state, Unsure(doubt.upto + 1, last_id))
-    return replace(state, believed=state.seen, doubt=None)
+def _plausible(state: ClockState, last_id: int) -> ClockState:
+    """End the doubt: the time may be right now, so it may have been wrong before the doubt."""
+    return _unsure_since_vouched(replace(state, believed=state.seen, doubt=None), last_id)
 
 
 def _doubted(

@@ -49,14 +49,6 @@ class UpkeepRow(Struct, frozen=True, kw_only=True):
     options: type[Struct] = NoOptions
 
 
-def _undo_has_expired(context: JobContext, scope: str) -> bool:
-    if context.upkeep.clock_doubted():
-        return False
-    with context.snapshot() as snapshot:
-        commands = snapshot.commands()
-    return any(one.state == "done" and one.due and one.due <= context.now for one in commands)
-
-
 def _seal(upkeep: Upkeep, scope: str, stop: Stop) -> None:
     if upkeep.seal_due(scope):
         upkeep.seal(scope)
@@ -79,7 +71,7 @@ TABLE = (
     UpkeepRow(
         name="erase",
         every_s=60.0,
-        due=_undo_has_expired,
+        due=lambda context, scope: context.upkeep.has_due(),
         run=lambda upkeep, scope, stop: upkeep.erase_due(),
         rank=0,
     ),

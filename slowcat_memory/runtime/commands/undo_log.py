@@ -14,11 +14,11 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id, turn_of
+from slowcat_memory.core.retention.clock_doubt import TOLERANCE_S, ClockState
 from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 
 UNDOABLE = frozenset(("remember", "forget_that", "forget_about", "correct"))
-AHEAD = timedelta(minutes=1)  # a command that is later than now by more was dated by a wrong clock
 ANSWERS = 8  # turns behind a command that are searched for its answer
 
 
@@ -26,10 +26,21 @@ class UndoLog:
     """Applies and undoes the changes of commands. Safe to use from several threads; blocks."""
 
     def __init__(
-        self, store: Store, index: Callable[[Memory], None], clock: Callable[[], datetime]
+        self,
+        store: Store,
+        index: Callable[[Memory], None],
+        clock: Callable[[], datetime],
+        clock_state: Callable[[], ClockState],
     ) -> None:
-        """Store the arguments; ``index`` updates a stored memory in its index."""
+        """Store the arguments.
+
+        Args:
+            index: Updates a stored memory in its index.
+            clock: Returns the current time, timezone-aware.
+            clock_state: Looks at the clocks: the time to undo is not measured by ``clock``.
+        """
         self._store, self._index, self._clock = store, index, clock
+        self._clock_state = clock_state
         self._lock = threading.RLock()
         self._last_id: int | None = None
 
@@ -136,10 +147,17 @@ class UndoLog:
         transaction, so that what a crash interrupts is due again.
         """
         with self._lock:
-            now = self._clock()
+            state = self._clock_state()
             with self._store.snapshot() as snapshot:
-                due = {e.id: _erasures(e, snapshot) for e in snapshot.commands() if _is_due(e, now)}
+                over = (entry for entry in snapshot.commands() if is_due(entry, state))
+                due = {entry.id: _erasures(entry, snapshot) for entry in over}
             yield due
+
+    def has_due(self) -> bool:
+        with self._store.snapshot() as snapshot:
+            commands = snapshot.commands()
+        waiting = [entry for entry in commands if entry.state == "done" and entry.due is not None]
+        return bool(waiting) and any(is_due(entry, self._clock_state()) for entry in waiting)
 
     def _entry(
         self,
@@ -166,6 +184,9 @@ class UndoLog:
         return [replace(memory, retired_at=now, valid_to=now) for memory in current]
 
     def _apply(self, memories: list[Memory], entry: CommandEntry) -> CommandEntry:
+        if entry.due is not None and entry.due_s is None:
+            left_s = (entry.due - self._clock()).total_seconds()
+            entry = replace(entry, due_s=self._clock_state().seen.lived_s + left_s)
         self._store.apply("command", WriteBatch(memories=tuple(memories), command=entry)).wait(None)
         for memory in memories:
             self._index(memory)
@@ -197,11 +218,19 @@ def _later(now: datetime, seconds: float) -> datetime:
     return now + timedelta(seconds=seconds)
 
 
-def _is_due(entry: CommandEntry, now: datetime) -> bool:
-    """Return whether the time to undo is over: also if a wrong clock put it into the future."""
+def is_due(entry: CommandEntry, state: ClockState) -> bool:
+    """Return whether the time to undo a command is over.
+
+    That is measured by what no clock can advance. An earlier version wrote a date alone: it counts
+    while the clock is believed, and also if it is in the future because a wrong clock wrote it.
+    """
     if entry.state != "done" or entry.due is None:
         return False
-    return entry.due <= now or entry.at > now + AHEAD
+    if entry.due_s is not None:
+        return entry.due_s <= state.seen.lived_s
+    now = state.seen.wall
+    ahead = (entry.at - now).total_seconds() > TOLERANCE_S
+    return state.doubt is None and (entry.due <= now or ahead)
 
 
 def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:
