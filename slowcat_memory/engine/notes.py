@@ -88,12 +88,12 @@ class Notes:
         Raises:
             ConfigError: Its scope is that of guests.
         """
-        self._refuse_guests(memory.scope)
+        self._check_known(memory.scope)
         self._wiring.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
         self._wiring.indexer.put(memory)
         return memory
 
-    def _refuse_guests(self, scope: str) -> None:
+    def _check_known(self, scope: str) -> None:
         if self._wiring.namespaces.is_guests(scope):
             raise ConfigError(
                 f"{scope!r} is the guests' scope, of which nothing is remembered",
@@ -111,7 +111,7 @@ class Notes:
 
         A memory stays local-only while anything that it was made from is.
         """
-        self._refuse_guests(scope)
+        self._check_known(scope)
         self._wiring.store.apply("person", WriteBatch(marks=((scope, memory_id, on),))).wait(None)
         self._wiring.indexer.refresh_local_only()
         with self._wiring.store.snapshot() as snapshot:
