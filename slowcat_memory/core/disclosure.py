@@ -97,6 +97,15 @@ def origins(memory: Memory) -> Iterator[Origin]:
         yield ("", id) if turn_of(id) else (scope, id)
 
 
+def has_local_origin(memory: Memory, find: Find) -> bool:
+    """Return whether a memory was made from a local-only one, by the marks of its origins.
+
+    Enough where marks are inherited when rows are written; ``is_derived_local`` looks further.
+    """
+    found = (find(scope or memory.scope, id) for scope, id in origins(memory))
+    return any(one is not None and one.local_only for one in found)
+
+
 def is_derived_local(memory: Memory, find: Find) -> bool:
     """Return whether anything that a memory was made from is local-only, however indirectly."""
     seen, waiting = {_key(memory)}, [memory]

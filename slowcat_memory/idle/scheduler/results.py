@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import is_derived_local, with_mark
+from slowcat_memory.core.disclosure import has_local_origin, with_mark
 from slowcat_memory.errors import PromptTooLongError, SlowcatError
 from slowcat_memory.idle.context import CountingLLM
 from slowcat_memory.idle.job import Job
@@ -106,7 +106,7 @@ def mark_local_only(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Mem
     """
 
     def marked(one: Memory) -> Memory:
-        derived = not one.local_only and is_derived_local(one, snapshot.memory)
+        derived = not one.local_only and has_local_origin(one, snapshot.memory)
         return with_mark(one, True, False) if derived else one
 
     return tuple(map(marked, memories))

@@ -90,6 +90,10 @@ class LocalOnlyIds:
         self._scope, self._store = scope, store
         self._ids: frozenset[str] | None = None
 
+    def __bool__(self) -> bool:
+        """Whether any is known; False as well before the first use."""
+        return bool(self._ids)
+
     def all(self) -> frozenset[str]:
         """Return the ids. The first call reads all memories."""
         if self._ids is None:
@@ -179,8 +183,10 @@ class Namespace:
             self._index.change(lambda searcher: searcher.add(added))
 
     def put_memory(self, memory: Memory) -> None:
+        """Index a stored memory, with the mark that it got when it was written."""
         with self._lock, self._store.snapshot() as snapshot:
-            self._index_stored(snapshot.in_context(memory), snapshot)
+            stored = snapshot.read(self.scope, memory.id) or snapshot.in_context(memory)
+            self._index_stored(stored, snapshot)
 
     def refresh_local_only(self) -> None:
         """Read again which memories are local-only, after a person marked some."""
@@ -216,10 +222,20 @@ class Namespace:
             unread = [memory_id for memory_id in batch.drops if turn_of(memory_id)]
             unread += [id_ for id_ in batch.changed if not self._apply_one(id_, batch)]
             self.refresh(list(dict.fromkeys(unread)))
+            self._refresh_marks(batch.memories)
             if batch.embedder == self.space.key:
                 for vector in batch.vectors:
                     if not (vector.draft and self.searcher.has_vector(vector.memory)):
                         self.put_vector(vector.memory, vector.values, vector.of)
+
+    def _refresh_marks(self, memory_ids: Iterable[str]) -> None:
+        """Read the marks that memories got when they were written; the caller holds the lock."""
+        if not self._local_only:
+            return
+        with self._store.snapshot() as snapshot:
+            for memory_id in memory_ids:
+                if stored := snapshot.memory(self.scope, memory_id):
+                    self._local_only.mark(memory_id, local=stored.local_only)
 
     def _apply_one(self, memory_id: str, batch: ScopeBatch) -> bool:
         """Index a batch's data about a memory; return False where the store must be read."""

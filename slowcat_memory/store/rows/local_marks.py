@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import corrected_marks, is_derived_local, with_mark
+from slowcat_memory.core.disclosure import corrected_marks, has_local_origin, with_mark
 from slowcat_memory.core.memory import CHUNK, NOTE, chunk, chunk_id, turn_of
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
@@ -23,7 +23,7 @@ _CROSSING = (CHUNK, NOTE)  # kinds that may be made from a memory of another nam
 def inherit(memory: Memory, tx: Transaction) -> Memory:
     """Return a memory that is to be written with its mark: a person's, or that of its origins."""
     before = tx.read(Memory, "memories", keys.scoped_key(memory.scope, memory.id))
-    derived = is_derived_local(memory, lambda scope, id: _find(memory, scope, id, tx))
+    derived = has_local_origin(memory, lambda scope, id: _find(memory, scope, id, tx))
     own = memory.local_only and not memory.local_inherited
     own = own and not (derived and memory.made)  # a job marks what it knows to be derived
     if before is not None:

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.records import Context, Key, WriteBatch
+from slowcat_memory.records import Context, Key, Made, Memory, WriteBatch
 from slowcat_memory.testing import HashEmbedder, memory_config
-from tests.support.engine_talks import Clock, talk
+from tests.support.engine_talks import NOW, Clock, talk
 
 SECRET = "Zqxsecret"
 
@@ -55,7 +56,16 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened: Any, remote
     context = Context(scope="anna", memory=chunk_id(open_turn), text=f"After {SECRET}.",
                       sources=(open_turn, told))  # fmt: skip
     engine.apply("test", WriteBatch(keys=(note,), contexts=(context,)))
+    made = Made(job="test")
+    fact = Memory(id="fact/1", kind="fact/person", scope="anna", speaker="Anna", valid_from=NOW,
+                  text=f"Anna's therapist is {SECRET}.", sources=(told,), made=made)  # fmt: skip
+    engine.apply("test", WriteBatch(memories=(fact,)))
+    correction = replace(fact, id="note/1", kind="note", made=None, sources=(),
+                         derived_from=(("anna", "fact/1"),))  # fmt: skip
+    engine.notes.put(correction)
     engine.drain()
+    hidden = engine.wiring.namespaces.get("anna").local_only()
+    assert {chunk_id(told), "fact/1", "note/1"} <= hidden
     engine.maintain("embed", "anna")
     assert any("Max" in text for text in embedder.texts)
     assert any(SECRET in text for text in embedder.texts) is not remote
