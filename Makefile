@@ -34,8 +34,7 @@ test-oldest: $(OLD)/ready $(VENV)/models
 	$(OLD)/bin/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 nightly: $(VENV)/ready $(VENV)/models
-	$(RUN) -m pytest -m "slow and not audio"
-	$(RUN) -m tests.harness.nightly
+	$(RUN) -m pytest -m "slow and not audio"; slow=$$?; $(RUN) -m tests.harness.nightly && exit $$slow
 
 test-audio: $(VENV)/audio
 	$(RUN) -m pytest -m audio tests/audio
