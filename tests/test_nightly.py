@@ -85,3 +85,9 @@ def test_nightly_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys) -> 
         nightly.main()
     assert ended.value.code == 0 and ran[4:] == [("two", None)]
     assert "3 passed, 0 not run" in capsys.readouterr().out
+
+
+def test_nightly_names_the_versions_of_what_it_ran_on() -> None:
+    found = nightly.versions()
+    assert found["python"] and found["lmdb"] and found["pipecat-ai"]
+    assert nightly._version("no such package") == ""

@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,15 @@ from msgspec import Struct
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = ROOT / "scratch" / "nightly"
-VERSIONS = ("slowcat-memory", "pipecat-ai", "lmdb", "msgspec", "numpy", "faiss-cpu", "bm25s")
+VERSIONS = (
+    "pipecat-slowcat-memory",
+    "pipecat-ai",
+    "lmdb",
+    "msgspec",
+    "numpy",
+    "faiss-cpu",
+    "bm25s",
+)
 MOST_CHARS = 4000  # of a run's output, from its end
 LONGEST_S = 4 * 3600.0  # of one run: beyond it, it is stuck
 
@@ -173,8 +181,16 @@ def run(row: Harness, seed: int | None, share: float, commit: str) -> Result:
 
 
 def versions() -> dict[str, str]:
-    found = {name: version(name) for name in VERSIONS}
+    """Return the versions of Python, the system and the packages; "" for one without metadata."""
+    found = {name: _version(name) for name in VERSIONS}
     return {"python": platform.python_version(), "system": platform.platform(), **found}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
 
 
 def state_of(root: Path) -> str:
