@@ -6,7 +6,7 @@
 #   make bench        a selection of benchmarks; writes docs/performance.md
 #
 #   make test-oldest  the test suite on the oldest supported Pipecat
-#   make test-long    the crash, damage and turn harnesses with larger counts
+#   make nightly      the slow tests and every harness, about 8 hours; resumes; reports in scratch/nightly
 #   make test-audio   one spoken round trip, offline
 #   make docs         what is generated: config.toml and the tables in docs/performance.md
 #   make clean        forget the environments
@@ -22,7 +22,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM := false
 export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models
 
-.PHONY: demo test test-oldest test-long test-audio lint bench docs clean
+.PHONY: demo test test-oldest nightly test-audio lint bench docs clean
 
 demo: $(VENV)/ready
 	$(VENV)/bin/slowcat-memory demo
@@ -33,19 +33,8 @@ test: $(VENV)/ready $(VENV)/models
 test-oldest: $(OLD)/ready $(VENV)/models
 	$(OLD)/bin/python -m pytest -n 2 --dist loadfile -m "not slow"
 
-test-long: $(VENV)/ready
-	$(RUN) -m tests.harness.kill9 --kills 1000
-	$(RUN) -m tests.harness.forget9 --kills 500
-	$(RUN) -m tests.harness.jobs9 --kills 200
-	$(RUN) -m tests.harness.week --kills 50
-	$(RUN) -m tests.harness.week --kills 50 --kill9
-	$(RUN) -m tests.harness.powerloss --images 3000
-	$(RUN) -m tests.harness.damage
-	$(RUN) -m tests.harness.isolation --operations 10000 --seed 1
-	$(RUN) -m tests.harness.turns --scripts 1000
-	$(RUN) -m tests.harness.soak
-	$(RUN) -m tests.harness.preempt --interruptions 200
-	$(RUN) -m pytest -m "slow and not audio"
+nightly: $(VENV)/ready $(VENV)/models
+	$(RUN) -m pytest -m "slow and not audio"; slow=$$?; $(RUN) -m tests.harness.nightly && exit $$slow
 
 test-audio: $(VENV)/audio
 	$(RUN) -m pytest -m audio tests/audio

@@ -6,20 +6,18 @@ discards all views when it rests, so that they take memory only while it works.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot
 
 
 class View(Protocol):
-    """A view of a namespace's memories; only changed by ``WorkingSet.view``.
+    """A view of a namespace's memories; only changed by ``WorkingSet.view``."""
 
-    Attributes:
-        beginnings: Of the ids of the memories that it has.
-    """
-
-    beginnings: ClassVar[tuple[str, ...]]
+    @property
+    def beginnings(self) -> tuple[str, ...]:
+        """The beginnings of the ids of the memories that it has."""
 
     def put(self, memory: Memory, snapshot: Snapshot) -> None:
         """Add or replace a memory."""

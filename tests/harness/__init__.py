@@ -8,5 +8,5 @@ must find::
     python -m tests.harness.powerloss --images 3000
     python -m tests.harness.turns --scripts 1000
 
-``isolation`` involves no crash: it searches one person's memory for another's words.
+``nightly`` runs them all. ``isolation`` involves no crash: it searches one person's memory for another's words.
 """

@@ -15,6 +15,7 @@ import argparse
 import asyncio
 import contextlib
 import ctypes
+import functools
 import gc
 import random
 import re
@@ -46,6 +47,7 @@ SCOPE = "anna"
 BEGAN = datetime(2026, 5, 12, 0, tzinfo=UTC)
 PER_SESSION = 20  # turns
 FAULTS, FORGOTTEN = 0.10, 0.02  # of answers, of user turns
+WARM_UP_DAY = (1.2, 100)  # hours and turns before the first measured day of a process
 WARM_UP = 0.25  # of the time, in which caches and indexes fill
 SLOPE_MB_H, FILE_TIMES = 1.0, 3.0  # the limits
 LEAK_BYTES = 1_000_000  # a turn: the control
@@ -365,6 +367,7 @@ def run(
     seed: int = 1,
     control: str = "",
     slope_mb_h: float = SLOPE_MB_H,
+    warm: bool = True,
 ) -> tuple[list[str], Figures]:
     """Simulate some hours; return the broken laws, and what was measured.
 
@@ -374,8 +377,12 @@ def run(
         turns: How many are said.
         seed: Of everything.
         control: "leak" or "lost", which must be caught; "" for none.
-        slope_mb_h: How much memory may grow: more in a short run, which never warms up.
+        slope_mb_h: How much memory may grow: more in a short run that is not warm.
+        warm: Play a few other sessions first, once in a process: the modules that are imported at
+            the first use, and the allocator's first pages, are no growth.
     """
+    if warm:
+        warm_up()
     began = time.monotonic()
     soak = Soak(folder, hours, turns, seed, control)
     try:
@@ -400,6 +407,12 @@ def run(
         file_times=round(times, 2),
         seconds=round(time.monotonic() - began, 1),
     )
+
+
+@functools.cache
+def warm_up() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        run(Path(folder) / "memory", *WARM_UP_DAY, warm=False)
 
 
 def is_caught(control: str, laws: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""A few days of daily use with kills, at the size of every pull request; the week is in test-long."""
+"""A few days of daily use with kills, at the size of every pull request; the week is in `make nightly`."""
 
 import random
 from pathlib import Path

@@ -1,11 +1,13 @@
 """idle and jobs: thinking without a bot, and what becomes of it."""
 
-from datetime import UTC, datetime
+import socket
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowcat_memory.cli.run.idle import describe, duration
+from slowcat_memory.cli.run.idle import describe, describe_wait, duration
 from slowcat_memory.idle.forecast import Forecast, forecast_of
+from slowcat_memory.idle.scheduler.waits import Wait
 from slowcat_memory.records import Run, Task, Turn, WriteBatch
 from slowcat_memory.store import Store
 
@@ -163,3 +165,61 @@ def test_idle_without_a_run_nothing_is_forecast_ofn() -> None:
 )
 def test_idle_durations(seconds, text) -> None:
     assert duration(seconds) == text
+
+
+# ------------------------------------------------------------------- what cannot be done
+
+
+def test_idle_says_that_the_llms_server_does_not_answer(sm, monkeypatch) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    monkeypatch.setenv("SLOWCAT_IDLE__GRACE_S", "0")
+    monkeypatch.setenv("SLOWCAT_IDLE__REST_S", "0.05")
+    monkeypatch.setenv("SLOWCAT_IDLE_LLM__URL", f"http://127.0.0.1:{port}/v1")
+    monkeypatch.setattr("slowcat_memory.idle.scheduler.loop.SERVER_PATIENCE_S", 0.2)
+    (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAssistant: What a name!\n")
+    sm.ok("import", "chat.txt")
+    result = sm("idle", "--until-done")
+    said = " ".join(result.stderr.split())
+    assert result.exit_code == 1 and "✓" not in result.stdout
+    assert f"The LLM's server at 127.0.0.1:{port} does not answer" in said
+    assert "[idle_llm] url" in said and "contextualize 1" in said and "tasks left" in said
+
+
+def test_idle_that_gave_tasks_up_is_not_done(filled, monkeypatch) -> None:
+    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 0)
+    result = filled("idle", "--until-done")
+    assert result.exit_code == 1 and "Nothing is left" not in result.stdout
+    assert "2 tasks given up" in result.stderr and "retry --all-dead" in " ".join(
+        result.stderr.split()
+    )
+
+
+def test_idle_jobs_shows_when_a_task_is_due_that_was_never_tried(sm) -> None:
+    due = datetime.now(UTC) + timedelta(hours=2)
+    with Store.open(sm.store) as store:
+        store.apply("t", WriteBatch(tasks=(task("1", not_before=due),))).wait()
+    said = sm.ok("jobs")
+    assert "when idle" not in said and f"{due:%Y-%m-%d}" in said
+
+
+def test_idle_a_forecast_leaves_out_what_is_not_due() -> None:
+    tasks = [task("1"), task("2", not_before=AT + timedelta(minutes=10)), task("3", "other")]
+    runs = [ran(task("9"), ms=2000)]
+    held = (Wait("hours", {"other": 1}, AT + timedelta(hours=8)),)
+    assert forecast_of(tasks, runs, AT, held).left_s == 2.0
+
+
+@pytest.mark.parametrize(
+    ("wait", "said"),
+    [
+        (Wait("later", {"corrections": 1}, AT), "corrections 1 until 2026-05-12 18:30"),
+        (Wait("hours", {"facts": 2}, AT), "until 2026-05-12 18:30: facts 2: [idle] from_hour"),
+        (Wait("tokens", {"facts": 2}, AT), "tokens_per_hour"),
+        (Wait("battery", {"reembed": 1}), "on_battery"),
+        (Wait("server", {"facts": 2}), "127.0.0.1:1234 does not answer"),
+    ],
+)
+def test_idle_what_waits_is_described_with_its_time_and_cause(wait, said) -> None:
+    assert said in describe_wait(wait, UTC, "http://user:key@127.0.0.1:1234/v1")

@@ -135,7 +135,10 @@ def confirmed(offered: Iterable[Memory], query: Turn, reply: Turn) -> dict[str, 
 
 
 def corrected_again(snapshot: Snapshot, turn: Turn) -> bool:
-    after = (t for t in snapshot.turns(turn.scope, after=turn.id) if t.session == turn.session)
+    session = snapshot.session(turn.session)
+    upto = session.last_turn if session else turn.id
+    later = snapshot.turns(turn.scope, after=turn.id, upto=upto)
+    after = (t for t in later if t.session == turn.session)
     following = next((t for t in after if t.role == "user"), None)
     found = reaction(following.text) if following else None
     return found is not None and found.verdict == "wrong"

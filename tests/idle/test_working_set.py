@@ -1,0 +1,79 @@
+"""A view that steps share is as complete as one that was just made."""
+
+import asyncio
+
+import pytest
+
+from slowcat_memory.idle.working_set import WorkingSet
+from slowcat_memory.records import Forget, Memory, WriteBatch
+from slowcat_memory.store import Snapshot
+from tests.support.idle_doubles import Fake, Rig, memory
+
+
+class Notes:
+    """The texts of all notes, and how many rows were read."""
+
+    beginnings = ("note/",)
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.reads = 0
+
+    def put(self, memory: Memory, snapshot: Snapshot) -> None:
+        self.reads += 1
+        self.texts[memory.id] = memory.text
+
+    def drop(self, id: str) -> None:
+        self.texts.pop(id, None)
+
+
+@pytest.fixture
+def rig(tmp_path):
+    one = Rig(tmp_path)
+    yield one
+    one.close()
+
+
+def write(rig: Rig, **batch) -> None:
+    rig.store.apply("fake", WriteBatch(**batch)).wait()
+
+
+def seen(rig: Rig, views: WorkingSet) -> Notes:
+    with rig.store.snapshot() as snapshot:
+        return views.view(Notes, snapshot, "anna")
+
+
+def test_working_set_reads_only_what_changed(rig) -> None:
+    views = WorkingSet()
+    write(rig, memories=tuple(memory(str(n)) for n in range(9)))
+    assert len(seen(rig, views).texts) == 9
+    write(rig, memories=(memory("4", "changed"), memory("10")), drop=(("anna", "note/5"),))
+    view = seen(rig, views)
+    assert view.texts == seen(rig, WorkingSet()).texts
+    assert view.texts["note/4"] == "changed" and "note/5" not in view.texts
+    assert view.reads == 11
+
+
+def test_working_set_begins_anew_after_forgetting(rig) -> None:
+    views = WorkingSet()
+    rig.say("my secret")
+    write(rig, memories=(memory("1"), memory("2")))
+    before = seen(rig, views)
+    rig.store.forget(Forget(memories=("note/1",)))
+    assert seen(rig, views) is not before
+    assert seen(rig, views).texts == seen(rig, WorkingSet()).texts
+
+
+def test_working_set_is_empty_when_the_loop_rests(rig) -> None:
+    rig.say("a")
+    found: list[Notes] = []
+
+    def look(task, context) -> None:
+        with context.snapshot() as snapshot:
+            found.append(context.view(Notes, snapshot, "anna"))
+
+    job = Fake("looks", look)
+    rig.loop._jobs = rig.loop._enabled = {"looks": job}
+    assert rig.done() == 0 and found
+    assert not rig.contexts._views._views
+    asyncio.run(asyncio.sleep(0))
