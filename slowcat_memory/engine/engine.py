@@ -109,6 +109,7 @@ class MemoryEngine:
             OSError: The disk refuses.
         """
         check_ranges(config)
+        self.closed = False
         self.availability = Availability()
         if on_trouble is not None:
             self.availability.subscribe(on_trouble, lambda: None)
@@ -230,6 +231,7 @@ class MemoryEngine:
 
     def close(self) -> None:
         """Save pending writes and close. Takes a few seconds at most; may be called twice."""
+        self.closed = True
         self.idle.stop()
         self.wiring.close()
 

@@ -93,7 +93,8 @@ class SupervisedMemory:
         key = config.folder.absolute()
         with _shared_lock:
             memory, users = _shared.get(key, (None, 0))
-            memory = memory or cls(config)
+            if memory is None or (memory.engine and memory.engine.closed):  # by the application
+                memory, users = cls(config), 0
             _shared[key] = (memory, users + 1)
             return memory
 
@@ -186,7 +187,7 @@ class SupervisedMemory:
     def append(self, event: Event, *, draft: bool = True) -> Ack:
         backlog = self._life.backlog
         if not backlog and self._life.engine is not None:
-            return self._life.engine.append(event, draft=draft)
+            return self._life.engine.log.append(event, draft=draft)  # what a turn waits for
         ack = self._life.append(event, draft=draft)
         if self._life.reader is not None:
             _soon(self._index_waiting)
