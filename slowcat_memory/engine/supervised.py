@@ -65,6 +65,7 @@ class SupervisedMemory:
             ConfigError: The time zone does not exist.
         """
         self.config, self.zone, self.metrics = config, time_zone(config), Metrics()
+        self.clock: Callable[[], datetime] = lambda: datetime.now(UTC)
         self.availability = Availability()
         self._scopes: dict[str, None] = {}  # to prepare, in order
         self._busy: set[str] = set()  # running activities
@@ -171,10 +172,6 @@ class SupervisedMemory:
         return self._life.engine
 
     # ------------------------------------------------------------------- turns
-
-    @staticmethod
-    def clock() -> datetime:
-        return datetime.now(UTC)
 
     @property
     def embedding(self) -> EmbedderReport:

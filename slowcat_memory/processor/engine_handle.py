@@ -19,7 +19,7 @@ from slowcat_memory.idle.events import MemoryEvent
 
 MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
 AVAILABILITY_EVENTS = ("on_memory_trouble", "on_memory_back")
-START_S = 5.0  # how long a pipeline's start waits for the store
+START_S = 10.0  # how long a pipeline's start waits for the store
 _FLUSH_S = 2.0
 _FIELDS = {  # the section and key that each override sets
     "path": ("memory", "path"),
@@ -99,7 +99,7 @@ class EngineHandle:
         """The engine; None before it is open, and while its store cannot be opened."""
         return self._given or (self._opened.engine if self._opened else None)
 
-    async def open(self) -> MemoryEngine | SupervisedMemory:
+    async def open(self) -> Memory:
         """Return the memory. One that is opened here never fails: it waits for its store.
 
         Waits for the store for a few seconds at most.
