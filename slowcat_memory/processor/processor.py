@@ -302,7 +302,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         )
         for scope in self._audience.recallable:
             await asyncio.to_thread(engine.prepare, scope)
-        self._locality = await asyncio.to_thread(locate, self._neighbours.llm, self._llm_is_local)
+        self._locality = await self._locate()
         self._locality.remind(engine.clock())
         deps = ConversationDeps(
             engine=engine,
@@ -318,8 +318,18 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         )
         live = LiveConversation(deps, f"{self.name}:{self.id}", self.push_frame)
         live.log.set_speaker(self._speaker)
-        await self._subscribe(engine)
+        try:
+            await self._subscribe(engine)
+        except Exception as error:  # it costs the events of idle work, not the memory
+            self._guard.log_failure(error)
         return live
+
+    async def _locate(self) -> Locality:
+        try:
+            return await asyncio.to_thread(locate, self._neighbours.llm, self._llm_is_local)
+        except Exception as error:  # an LLM service of an unknown kind counts as remote
+            self._guard.log_failure(error)
+            return Locality(False)
 
     async def _subscribe(self, engine: Memory) -> None:
         url, other = base_url(self._neighbours.llm), engine.config.thinking.url
