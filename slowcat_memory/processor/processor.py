@@ -298,11 +298,13 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         engine = await self._engine_handle.open()
         self._guard.metrics = engine.metrics
         self._subscriptions.append(
-            forward_availability(engine.availability, self._report_trouble, self._report_back)
+            forward_availability(engine.availability, str(self), self._guard.notify)
         )
         for scope in self._audience.recallable:
             await asyncio.to_thread(engine.prepare, scope)
-        self._locality = await self._locate()
+        where = self._neighbours.llm, self._llm_is_local
+        located = await asyncio.to_thread(self._guard.run, locate, *where)
+        self._locality = located or Locality(False)
         self._locality.remind(engine.clock())
         deps = ConversationDeps(
             engine=engine,
@@ -323,13 +325,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         except Exception as error:  # it costs the events of idle work, not the memory
             self._guard.log_failure(error)
         return live
-
-    async def _locate(self) -> Locality:
-        try:
-            return await asyncio.to_thread(locate, self._neighbours.llm, self._llm_is_local)
-        except Exception as error:  # an LLM service of an unknown kind counts as remote
-            self._guard.log_failure(error)
-            return Locality(False)
 
     async def _subscribe(self, engine: Memory) -> None:
         url, other = base_url(self._neighbours.llm), engine.config.thinking.url
@@ -364,14 +359,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if self._dispatcher:
             self._dispatcher.live = None
         await self._guard.join(_LAST_EVENTS_S)
-
-    def _report_trouble(self, error: SlowcatError) -> None:
-        logger.error(f"{self}: {error}")
-        self._guard.notify("on_memory_trouble", error)
-
-    def _report_back(self) -> None:
-        logger.info(f"{self}: the memory is back")
-        self._guard.notify("on_memory_back")
 
     def _on_record_changed(self, off: bool) -> None:
         engine = self._engine_handle.engine
