@@ -5,12 +5,10 @@ writes belong to the store's thread, everything else to the workers of ``runtime
 Everything is built before any of the engine's own threads starts.
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Any, Unpack
 
 from slowcat_memory.clock import Clock, SystemClock
@@ -32,6 +30,7 @@ from slowcat_memory.engine.search import (
     stats,
     why,
 )
+from slowcat_memory.engine.sharing import Shared
 from slowcat_memory.engine.turns import EventLog, RecallArguments, TurnRecall
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
@@ -50,28 +49,14 @@ from slowcat_memory.records import (
     LedgerEntry,
     Memory,
     Session,
-    SessionEdge,
     Turn,
     WriteBatch,
 )
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
-from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.store import Ack, OpenReport, Snapshot
-
-
-class _Shared:
-    """The engine of one store, and how many use it."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()  # held while it opens or closes
-        self.engine: MemoryEngine | None = None
-        self.users = 0
-
-
-_shared: dict[Path, _Shared] = {}
 
 
 class MemoryEngine:
@@ -111,6 +96,7 @@ class MemoryEngine:
             OSError: The disk refuses.
         """
         check_ranges(config)
+        self.closed = False
         self.availability = Availability()
         if on_trouble is not None:
             self.availability.subscribe(on_trouble, lambda: None)
@@ -156,30 +142,13 @@ class MemoryEngine:
             self._start()
 
     def _start(self) -> None:
-        self._end_orphaned_sessions()
+        self.upkeep.end_orphaned_sessions()
         self.wiring.clock_judge.on_release(self.eraser.erase_soon)
         self.eraser.erase_soon()
         if self.wiring.embedding.needs_export:
             self.wiring.indexer.later(self.upkeep.export_model)
         if self.config.idle.enabled:
             self.idle.start()
-
-    def _end_orphaned_sessions(self) -> None:
-        """End the sessions that a crash left open, at the time of their last turn."""
-        with self.store.snapshot() as snapshot:
-            orphans = snapshot.unended()
-        for session in orphans:
-            self.store.append(
-                SessionEdge(
-                    session=session.id,
-                    scope=session.scope,
-                    kind="end",
-                    at=session.last,
-                    reason="crash",
-                )
-            )
-        if orphans:
-            self.store.flush(CLOSE_S)  # whatever reads the latest session must see it ended
 
     def _on_session_end(self) -> None:
         """Erase what is due, unless an idle job does it."""
@@ -210,27 +179,18 @@ class MemoryEngine:
             StoreError: The store cannot be opened.
             OSError: The disk refuses.
         """
-        shared = _shared.setdefault(config.folder.absolute(), _Shared())
-        with shared.lock:
-            if shared.engine is None:
-                shared.engine = cls(config, on_trouble=on_trouble, metrics=metrics)
-            shared.users += 1
-            return shared.engine
+        return _shared.acquire(
+            config.folder,
+            lambda: cls(config, on_trouble=on_trouble, metrics=metrics),
+            lambda engine: engine.closed,
+        )
 
     def release(self) -> None:
-        shared = _shared.get(self.config.folder.absolute())
-        if shared is None:
-            return self.close()
-        with shared.lock:
-            if shared.engine is not self:
-                return self.close()
-            shared.users -= 1
-            if not shared.users:
-                shared.engine = None
-                self.close()
+        _shared.release(self.config.folder, self, self.close)
 
     def close(self) -> None:
         """Save pending writes and close. Takes a few seconds at most; may be called twice."""
+        self.closed = True
         self.idle.stop()
         self.wiring.close()
 
@@ -437,3 +397,6 @@ class MemoryEngine:
         if indexed:
             self.wiring.indexer.drain()
         return durable
+
+
+_shared: Shared[MemoryEngine] = Shared()

@@ -7,9 +7,8 @@ Methods that need what is not there raise ``StoreError``; those of a turn (``app
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Unpack
 
 from loguru import logger
@@ -25,6 +24,7 @@ from slowcat_memory.engine.engine import MemoryEngine
 from slowcat_memory.engine.lifecycle import EngineLifecycle, unavailable
 from slowcat_memory.engine.memory import MaintenanceTask
 from slowcat_memory.engine.search import SearchArguments
+from slowcat_memory.engine.sharing import Shared
 from slowcat_memory.engine.turns import RecallArguments
 from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError
 from slowcat_memory.idle.events import OnMemory
@@ -47,9 +47,6 @@ from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.store import Ack, OpenReport, Snapshot
-
-_shared: "dict[Path, tuple[SupervisedMemory, int]]" = {}
-_shared_lock = threading.Lock()
 
 
 class SupervisedMemory:
@@ -92,27 +89,18 @@ class SupervisedMemory:
 
         Of several callers the configuration of the first counts. Call ``release`` when done.
         """
-        key = config.folder.absolute()
-        with _shared_lock:
-            memory, users = _shared.get(key, (None, 0))
-            memory = memory or cls(config)
-            _shared[key] = (memory, users + 1)
-            return memory
+        return _shared.acquire(
+            config.folder,
+            lambda: cls(config),
+            lambda memory: memory.engine is not None and memory.engine.closed,
+        )
 
     def release(self) -> None:
         """Close the memory, unless it is shared with other users in this process.
 
         Saves what waits if that can be done now; else one line says how much is lost.
         """
-        key = self.config.folder.absolute()
-        with _shared_lock:
-            memory, users = _shared.get(key, (self, 1))
-            if memory is self and users > 1:
-                _shared[key] = (memory, users - 1)
-                return
-            if memory is self:
-                _shared.pop(key, None)
-        self._life.close()
+        _shared.release(self.config.folder, self, self._life.close)
 
     def start(self, wait_s: float) -> None:
         """Begin to open the store, and wait for the first try, ``wait_s`` seconds at most."""
@@ -184,7 +172,7 @@ class SupervisedMemory:
     def append(self, event: Event, *, draft: bool = True) -> Ack:
         backlog = self._life.backlog
         if not backlog and self._life.engine is not None:
-            return self._life.engine.append(event, draft=draft)
+            return self._life.engine.log.append(event, draft=draft)  # what a turn waits for
         ack = self._life.append(event, draft=draft)
         if self._life.reader is not None:
             _soon(self._index_waiting)
@@ -194,10 +182,8 @@ class SupervisedMemory:
 
     def _index_waiting(self) -> None:
         if (reader := self._life.reader) is not None:
-            try:
+            with suppress(RuntimeError):  # it is being closed
                 reader.wiring.indexer.release()
-            except RuntimeError:  # it is being closed
-                return
 
     def append_all(
         self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
@@ -416,3 +402,6 @@ def _soon(work: Callable[[], object]) -> None:
         asyncio.get_running_loop().call_soon(work)
     except RuntimeError:
         work()
+
+
+_shared: Shared[SupervisedMemory] = Shared()

@@ -8,7 +8,8 @@ from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.memory import MaintenanceTask
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.providers import DocumentEmbedder
-from slowcat_memory.records import Aged, Manifest
+from slowcat_memory.records import Aged, Manifest, SessionEdge
+from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import check_scope, index_root
 from slowcat_memory.runtime.namespaces.vectors import Stop, Told
@@ -56,6 +57,24 @@ class Upkeep:
         """Return the scopes that idle jobs may work on: all but the guests'."""
         with self._wiring.store.snapshot() as snapshot:
             return [s for s in snapshot.scopes() if not self._wiring.namespaces.is_guests(s)]
+
+    def end_orphaned_sessions(self) -> None:
+        """End the sessions that a crash left open, at the time of their last turn."""
+        store = self._wiring.store
+        with store.snapshot() as snapshot:
+            orphans = snapshot.unended()
+        for session in orphans:
+            store.append(
+                SessionEdge(
+                    session=session.id,
+                    scope=session.scope,
+                    kind="end",
+                    at=session.last,
+                    reason="crash",
+                )
+            )
+        if orphans:
+            store.flush(CLOSE_S)  # whatever reads the latest session must see it ended
 
     def export_model(self) -> None:
         """Export the model if that is pending, then switch from lexical to hybrid search."""

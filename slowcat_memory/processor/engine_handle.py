@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
+from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory import config as configuration
@@ -19,7 +19,7 @@ from slowcat_memory.idle.events import MemoryEvent
 
 MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
 AVAILABILITY_EVENTS = ("on_memory_trouble", "on_memory_back")
-START_S = 5.0  # how long a pipeline's start waits for the store
+START_S = 10.0  # how long a pipeline's start waits for the store
 _FLUSH_S = 2.0
 _FIELDS = {  # the section and key that each override sets
     "path": ("memory", "path"),
@@ -93,21 +93,24 @@ class EngineHandle:
         """Store the arguments; nothing is opened yet."""
         self._config, self._given = config, engine
         self._opened: SupervisedMemory | None = None
+        self._opening = asyncio.Lock()
 
     @property
     def engine(self) -> MemoryEngine | None:
         """The engine; None before it is open, and while its store cannot be opened."""
         return self._given or (self._opened.engine if self._opened else None)
 
-    async def open(self) -> MemoryEngine | SupervisedMemory:
+    async def open(self) -> Memory:
         """Return the memory. One that is opened here never fails: it waits for its store.
 
         Waits for the store for a few seconds at most.
         """
         if self._given is not None:
             return self._given
-        if self._opened is None:
-            self._opened = SupervisedMemory.acquire(self._config)
+        async with self._opening:
+            if self._opened is None:  # acquired on a thread: its last user may be closing it
+                acquire = SupervisedMemory.acquire
+                self._opened = await asyncio.to_thread(acquire, self._config)
         await asyncio.to_thread(self._opened.start, START_S)
         return self._opened
 
@@ -125,18 +128,27 @@ class EngineHandle:
 
 
 def forward_availability(
-    availability: Availability,
-    on_trouble: Callable[[SlowcatError], None],
-    on_back: Callable[[], None],
+    availability: Availability, name: str, notify: Callable[..., None]
 ) -> Callable[[], None]:
-    """Call back on the conversation's event loop, which is the caller's; return what ends it."""
+    """Notify the application of troubles and of their end, on the caller's event loop.
+
+    ``name`` is the processor's, for the log. Returns what ends it.
+    """
     loop = asyncio.get_running_loop()
 
-    def on_loop(callback: Callable[..., None], *arguments: object) -> None:
+    def on_loop(*event: object) -> None:
         with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(callback, *arguments)
+            loop.call_soon_threadsafe(notify, *event)
 
-    return availability.subscribe(partial(on_loop, on_trouble), partial(on_loop, on_back))
+    def on_trouble(error: SlowcatError) -> None:
+        logger.error(f"{name}: {error}")
+        on_loop("on_memory_trouble", error)
+
+    def on_back() -> None:
+        logger.info(f"{name}: the memory is back")
+        on_loop("on_memory_back")
+
+    return availability.subscribe(on_trouble, on_back)
 
 
 def forward_memory_events(

@@ -300,11 +300,13 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         engine = await self._engine_handle.open()
         self._guard.metrics = engine.metrics
         self._subscriptions.append(
-            forward_availability(engine.availability, self._report_trouble, self._report_back)
+            forward_availability(engine.availability, str(self), self._guard.notify)
         )
         for scope in self._audience.recallable:
             await asyncio.to_thread(engine.prepare, scope)
-        self._locality = await asyncio.to_thread(locate, self._neighbours.llms, self._llm_is_local)
+        where = self._neighbours.llms, self._llm_is_local
+        located = await asyncio.to_thread(self._guard.run, locate, *where)
+        self._locality = located or Locality(False)
         self._locality.remind(engine.clock())
         deps = ConversationDeps(
             engine=engine,
@@ -321,7 +323,10 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         )
         live = LiveConversation(deps, f"{self.name}:{self.id}", self.push_frame)
         live.log.set_speaker(self._speaker)
-        await self._subscribe(engine)
+        try:
+            await self._subscribe(engine)
+        except Exception as error:  # it costs the events of idle work, not the memory
+            self._guard.log_failure(error)
         return live
 
     async def _subscribe(self, engine: Memory) -> None:
@@ -357,14 +362,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if self._dispatcher:
             self._dispatcher.live = None
         await self._guard.join(_LAST_EVENTS_S)
-
-    def _report_trouble(self, error: SlowcatError) -> None:
-        logger.error(f"{self}: {error}")
-        self._guard.notify("on_memory_trouble", error)
-
-    def _report_back(self) -> None:
-        logger.info(f"{self}: the memory is back")
-        self._guard.notify("on_memory_back")
 
     def _on_record_changed(self, off: bool) -> None:
         engine = self._engine_handle.engine

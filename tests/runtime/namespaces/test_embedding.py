@@ -1,9 +1,17 @@
+import contextlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from slowcat_memory.providers import Encoded
+from slowcat_memory import providers
+from slowcat_memory.cli.setup import checks
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.providers import EmbedderReport, Encoded
+from slowcat_memory.providers.embedding import model_files
 from slowcat_memory.runtime.namespaces.embedding import GuardedEmbed
-from slowcat_memory.testing import FixedClock
+from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.processors import logged
 from tests.support.recall_without_store import EMBEDDER, Mind, query
 
 
@@ -103,3 +111,66 @@ def test_guarded_embed_no_model_is_no_failure(clock: FixedClock) -> None:
     problems: list[str] = []
     breaker = GuardedEmbed(lambda _: None, clock, problems.append)
     assert [breaker("x") for _ in range(5)] == [None] * 5 and problems == []
+
+
+# ------------------------------------------------------------------- what cannot be opened
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"kind": "endpoint", "endpoint_url": "http://203.0.113.7/v1", "endpoint_model": "m"}, "not this machine"),
+        ({"kind": "endpoint", "endpoint_url": "not a url", "endpoint_model": "m"}, "not an http URL"),
+        ({"kind": "endpoint", "endpoint_url": "http://127.0.0.1:9/v1", "endpoint_model": ""}, ""),
+        ({"kind": "local", "model": "no such model!"}, "no such model!"),
+        ({"kind": "local", "model": "\0"}, ""),
+        ({"kind": "local", "model": "nobody/no-such-model"}, "no-such-model"),
+    ],
+)  # fmt: skip
+def test_embedding_a_model_that_cannot_be_used_costs_vectors_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict, why: str
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with logged("WARNING") as lines:
+        engine = MemoryEngine(memory_config(tmp_path, embedding=options))
+        with contextlib.closing(engine):
+            engine.remember("My dog is called Max", "anna")
+            assert engine.search("dog", "anna").hits
+            assert engine.embedding.state == "missing"
+    (line,) = lines
+    assert "by words alone" in line and why in line
+
+
+def test_embedding_an_export_without_a_network_names_the_model_and_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = "all-MiniLM-L6-v2"
+
+    def export(_: object) -> None:
+        raise model_files.not_downloadable(model, "no network")
+
+    monkeypatch.setattr(providers, "export_model", export)
+    monkeypatch.setattr(
+        providers,
+        "open_query_embedder",
+        lambda _: (None, EmbedderReport(state="needs export", source="the model hub")),
+    )
+    with logged("WARNING") as lines:
+        engine = MemoryEngine(memory_config(tmp_path, embedding={"kind": "local"}))
+        engine.drain()
+        engine.close()
+    assert any(model in line and "pip install" in line for line in lines), lines
+
+
+def test_embedding_the_doctor_repairs_no_model_that_is_not_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        providers,
+        "open_query_embedder",
+        lambda _: (None, EmbedderReport(state="needs export", source="the model hub")),
+    )
+    config = memory_config(tmp_path, embedding={"kind": "local", "model": "nobody/no-such-model"})
+    with contextlib.closing(MemoryEngine(config, readonly=False)) as engine:
+        found = checks.model(engine)
+    assert found.repair is None and "init" in found.hint
