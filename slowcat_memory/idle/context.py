@@ -153,7 +153,7 @@ class GatedUpkeep:
         self.seal, self.seal_due, self.age = upkeep.seal, upkeep.seal_due, upkeep.age
         self.erase_due, self.embed_due = upkeep.erase_due, upkeep.embed_due
         self.expired, self.erase_expired = upkeep.expired, upkeep.erase_expired
-        self.clock_doubted = upkeep.clock_doubted
+        self.has_due = upkeep.has_due
 
     def embed(self, scope: str, *, stop: Callable[[], bool]) -> None:
         """See ``Upkeep.embed``; ends between two slices when the budget forbids the model.

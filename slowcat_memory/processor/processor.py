@@ -304,8 +304,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         )
         for scope in self._audience.recallable:
             await asyncio.to_thread(engine.prepare, scope)
-        where = self._neighbours.llms, self._llm_is_local
-        located = await asyncio.to_thread(self._guard.run, locate, *where)
+        located = await asyncio.to_thread(
+            self._guard.run, locate, self._neighbours.llms, self._llm_is_local
+        )
         self._locality = located or Locality(False)
         self._locality.remind(engine.clock())
         deps = ConversationDeps(
