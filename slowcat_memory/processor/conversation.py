@@ -152,7 +152,7 @@ def _previous(engine: Memory, scope: str) -> Session | None:
     """Return a scope's latest session, which may be resumed; None while the store is not there."""
     try:
         with engine.snapshot() as snapshot:
-            return latest_session(snapshot, scope)
+            return latest_session(snapshot, scope, engine.clock())
     except StoreError:
         return None
 

@@ -323,7 +323,7 @@ class CommandExecutor:
         latest = next(iter(snapshot.commands(scope, 1)), None)
         if latest is None or latest.state != "asked":
             return None
-        waited = (self._engine.clock() - latest.at).total_seconds()
+        waited = abs((self._engine.clock() - latest.at).total_seconds())  # it may have gone back
         return latest if waited <= ASKED_S else None
 
     def _gone(self, command: Command, name: str, entry: CommandEntry) -> Outcome:

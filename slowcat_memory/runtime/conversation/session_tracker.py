@@ -16,13 +16,13 @@ a clock, or writes.
     dropped   resume or start, turn   -                 -
 """
 
-import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
+from slowcat_memory.clock import boot_seconds
 from slowcat_memory.records import Channel, Event, Session, SessionEdge, Turn
 
 State = Literal["idle", "open", "dropped"]
@@ -31,7 +31,7 @@ RESUMABLE = frozenset({"disconnect", "close", "crash"})  # a silence ends a sess
 
 def monotonic() -> float:
     """Return the seconds by which durations are measured; a test may replace this."""
-    return time.monotonic()
+    return boot_seconds()
 
 
 class Moment(NamedTuple):
