@@ -301,8 +301,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         )
         for scope in self._audience.recallable:
             await asyncio.to_thread(engine.prepare, scope)
-        where = self._neighbours.llm, self._llm_is_local
-        located = await asyncio.to_thread(self._guard.run, locate, *where)
+        llm, known = self._neighbours.llm, self._llm_is_local
+        located = await asyncio.to_thread(self._guard.run, locate, llm, known)
         self._locality = located or Locality(False)
         self._locality.remind(engine.clock())
         deps = ConversationDeps(
