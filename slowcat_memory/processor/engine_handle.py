@@ -14,7 +14,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import Memory, MemoryEngine
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.supervised import SupervisedMemory
-from slowcat_memory.errors import SlowcatError
+from slowcat_memory.errors import ConfigError, SlowcatError
 from slowcat_memory.idle.events import MemoryEvent
 
 MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
@@ -83,7 +83,21 @@ def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]
             continue
         old = sections.get(section, getattr(config, section))
         sections[section] = replace(old, **{field: str(value) if name == "path" else value})
-    return configuration.check_ranges(replace(config, **sections))
+    config = configuration.check_ranges(replace(config, **sections))
+    _check_path(config)
+    return config
+
+
+def _check_path(config: Config) -> None:
+    path = config.memory.path
+    try:
+        named = path.strip() and "\0" not in str(config.folder)
+    except RuntimeError:  # the home of an unknown user
+        named = False
+    if not named:
+        raise ConfigError(
+            f"memory.path: {path!r} names no folder", hint="Name one, for example ~/.slowcat"
+        )
 
 
 class EngineHandle:

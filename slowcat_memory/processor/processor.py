@@ -68,10 +68,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     - on_command(processor, command, outcome): a voice command was executed, or refused.
     - on_memory_created, on_memory_updated, on_memory_retired(processor, event): idle work made,
       changed or superseded a memory. The event has its id, kind, scope and job, and no text.
-    - on_memory_trouble(processor, error): memory cannot be opened or saved, or what was damaged
-      was moved aside. ``str(error)`` is a sentence with a remedy. The agent goes on, and what is
-      said is kept until it can be saved.
-    - on_memory_back(processor): that is over; everything that waited is being saved.
+    - on_memory_trouble(processor, error): memory cannot be opened or saved, or was damaged. The
+      error's text names a remedy; the agent goes on, and what is said is kept meanwhile.
+    - on_memory_back(processor): that is over, and what waited is saved.
 
     Example::
 

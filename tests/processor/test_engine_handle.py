@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import threading
 
+import pytest
 from pipecat.tests.utils import run_test
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.events import MemoryEvent
 from slowcat_memory.processor.engine_handle import MEMORY_EVENTS, forward_memory_events
 
@@ -78,3 +80,9 @@ def test_memory_events_reach_the_application_until_cleanup(config):
         asyncio.run(run_test(memory, frames_to_send=[], start_timeout=10.0))
         assert heard == [event("retired")]
         assert listeners == []
+
+
+@pytest.mark.parametrize("path", ["~no-such-user-here/memory", "a\0b", " "])
+def test_load_config_a_path_that_names_no_folder_is_refused_at_once(config, path):
+    with pytest.raises(ConfigError, match="memory.path"):
+        HybridContextualMemoryProcessor(config=config, path=path)
