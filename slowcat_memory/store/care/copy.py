@@ -139,7 +139,9 @@ def back_up(env: Environment, to: Path, now: datetime) -> Path:
 def back_up_into_store(env: Environment, now: datetime, keep: int) -> Path:
     """Make a backup in the store's own folder, and delete the oldest ones beyond ``keep``."""
     folder = env.path / BACKUPS
-    folder.mkdir(mode=0o700, exist_ok=True)
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700, exist_ok=True)
+        sync_dir(env.path)
     made = back_up(env, folder / f"{backup_name(now)}.mdb", now)
     for old in sorted(folder.glob("*.mdb"))[:-keep]:
         old.unlink()
