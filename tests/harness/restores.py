@@ -79,8 +79,8 @@ def run(restores: int, seed: int, control: str, scratch: Path) -> dict:
     said, died = Child(lambda into: make(base / "store")).finish()
     assert not died, said
     longest = _duration(base, scratch / "timed")
+    work = scratch / "work"
     for _ in range(restores):
-        work = scratch / "work"
         shutil.rmtree(work, ignore_errors=True)
         shutil.copytree(base, work)
         child = Child(lambda into: put_back(work / "store", control))
