@@ -23,6 +23,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import lmdb
 
@@ -315,7 +316,7 @@ def _age(version: dict[bytes, bytes]) -> tuple[int, ...]:
     return (*(int(rows[name] or 0) for name in COUNTERS), not rows[ERASE_DUE])
 
 
-def _value(version: dict[bytes, bytes], name: str) -> object:
+def _value(version: dict[bytes, bytes], name: str) -> Any:
     key = keys.name_key(name)
     return codec.decode_meta(key, version[key]) if key in version else None
 
