@@ -3,6 +3,11 @@
 Files are cut, zeroed and flipped; in a child that may die of it, the canary judges, and a reader
 that knows the contents checks the verdict. Healthy stores are churned (puts, deletes, overflow
 pages, forgetting) and left without a close.
+
+With ``--pages`` the yield is judged instead: single pages of a store of 2,000 turns are zeroed, and
+it is cut. No zeroed page may cost more than 2 percent of the turns, a cut none that is in a whole
+page, and nothing forgotten may come back. ``--control trees`` salvages only what the trees reach,
+which must be found too little; ``--control undead`` takes what is in free pages for live.
 """
 
 import argparse
@@ -11,11 +16,17 @@ import random
 import shutil
 import tempfile
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.disk import canary, folder
+from slowcat_memory.store.care import canary_process, salvage
+from slowcat_memory.store.care.row_kinds import identify
+from slowcat_memory.store.disk import canary, folder, unerased
+from slowcat_memory.store.disk.page_reader import LEAF, PageMap, PageReader
 from tests.harness import samples, tiers
 from tests.harness.children import Child, ask
 
@@ -82,6 +93,100 @@ def contents(path: Path) -> list:
         return [events, by_scope, memories, rows, len(store.quarantined)]
 
 
+# ------------------------------------------------------------------- yield
+
+
+TURNS, PER_FLUSH, FORGOTTEN = 2000, 40, (700, 1234)
+MOST_LOST = 0.02
+WORDS = "we went to the lake again and Anna said that the water was too cold for the dog".split()
+
+
+def fill(path: Path, seed: int) -> None:
+    """Fill a store with talk, forget some of it without an erasure, and leave it as a kill would."""
+    rng = random.Random(seed)
+    store = Store.open(path, options=OPTIONS)
+    for n in range(1, TURNS + 1):
+        said = " ".join(rng.choices(WORDS, k=rng.randrange(3, 25)))
+        store.append(samples.turn(n, text=f"{samples.token(n)} {said}", session=f"s{n // 50}"))
+        if n % PER_FLUSH == 0:
+            store.flush()
+    store.forget(Forget(turns=FORGOTTEN), erase=False)
+    store.flush()
+
+
+def turns_in_whole_leaves(data: Path, size: int) -> set[int]:
+    """Return the turns that are nodes of leaves within the first bytes of a file."""
+    found = set()
+    with PageReader(data) as reader:
+        for number in range(size // reader.page_size):
+            page = reader.page(number)
+            if reader.flags(page, number) == LEAF:
+                nodes = [node for node in reader.leaf(page)[0] if node.value is not None]
+                rows = (identify(node.key, node.value or b"") for node in nodes)
+                found.update(row.record.id for row in rows if row and row.table == "log")
+    return found
+
+
+def salvaged(path: Path, control: str) -> list[int]:
+    """Salvage and open a store; return the ids of its turns, in a child."""
+    with ExitStack() as patches:
+
+        def patch(*given: Any) -> None:
+            patches.enter_context(mock.patch.object(*given))
+
+        patch(canary_process, "_run", lambda *args, **given: None)  # in this process: faster
+        if control == "trees":
+            for step in ("_copy_unreached", "_copy_earlier_turns", "_copy_large_values"):
+                patch(salvage._Salvage, step, lambda self: None)
+        if control == "undead":
+            patch(salvage._Salvage, "_copy_tombstones", lambda self: None)
+            patch(salvage._Salvage, "_drop_forgotten", lambda self: None)
+            patch(unerased, "read", lambda path: [])
+            patch(PageMap, "read_free_tree", lambda self, meta: None)
+        with Store.open(path, options=OPTIONS) as store, store.snapshot() as snapshot:
+            return [turn.id for turn in snapshot.turns()]
+
+
+def judge_yield(pages: int, seed: int, control: str, scratch: Path) -> dict:
+    rng, tally = random.Random(seed), Counter()
+    base, copy = scratch / "base", scratch / "copy"
+    said, died = Child(lambda into: fill(base, seed)).finish()
+    assert not died, said
+    data = base / folder.DATA
+    size = data.stat().st_size
+    every = {*range(1, TURNS + 1)} - {*FORGOTTEN}
+    worst = 0
+    for number in range(pages):
+        shutil.rmtree(copy, ignore_errors=True)
+        copy.mkdir(mode=0o700)
+        body = bytearray(data.read_bytes())
+        if number % 10:
+            at = rng.randrange(size // 4096) * 4096
+            body[at : at + 4096] = bytes(4096)
+        else:
+            del body[rng.randrange(size // 10, size) :]
+            least = turns_in_whole_leaves(data, len(body)) - {*FORGOTTEN}
+        (copy / folder.DATA).write_bytes(body)
+        (copy / folder.RUNNING).touch()
+        shutil.copy(base / folder.FORGOTTEN, copy)
+        found = ask(lambda: salvaged(copy, control))
+        if found is None:
+            tally["died"] += 1
+            continue
+        here = set(found)
+        tally["undead"] += bool(here & {*FORGOTTEN})
+        if number % 10:
+            worst = max(worst, len(every - here))
+            tally["poor"] += len(every - here) > MOST_LOST * TURNS
+        else:
+            tally["cut_lost"] += len(least - here)
+    counts = {name: tally[name] for name in ("poor", "cut_lost", "undead", "died")}
+    return {"seed": seed, "pages": pages, "control": control, "worst": worst, **counts}
+
+
+# ------------------------------------------------------------------- verdicts
+
+
 def run(damaged: int, healthy: int, seed: int, scratch: Path) -> dict:
     rng, tally = random.Random(seed), Counter()
     for number in range(healthy):
@@ -110,11 +215,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--damaged", type=int, default=60)
     parser.add_argument("--healthy", type=int, default=60)
+    parser.add_argument("--pages", type=int, default=0)
+    parser.add_argument("--control", choices=("none", "trees", "undead"), default="none")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     args = parser.parse_args()
     scratch = Path(tempfile.mkdtemp(prefix="damage-"))
     try:
-        print(json.dumps(run(args.damaged, args.healthy, args.seed, scratch)))
+        if args.pages:
+            found = judge_yield(args.pages, args.seed, args.control, scratch)
+        else:
+            found = run(args.damaged, args.healthy, args.seed, scratch)
+        print(json.dumps(found))
     finally:
         shutil.rmtree(scratch)
 

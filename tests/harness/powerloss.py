@@ -5,6 +5,9 @@ build what a disk may hold after a power loss at a random moment: what was flush
 rest, each block of 4096 bytes is there, is lost, or is torn at a sector, in any order. Renames and
 new names that no flush of the folder made durable keep some prefix. A store opened on such an image
 must hold everything that was acknowledged and nothing that was forgotten.
+
+``--what`` chooses another writer, each with a law of its own (see ``powerloss_scenes``): backup,
+restore, salvage, index. The control leaves its flushes out, which this law must find.
 """
 
 import argparse
@@ -22,7 +25,7 @@ from unittest import mock
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.disk import canary, environment, folder
-from tests.harness import samples, tiers
+from tests.harness import powerloss_scenes, samples, tiers
 from tests.harness.children import ask
 from tests.harness.tracing import Call, TracingRefused, trace
 
@@ -32,6 +35,7 @@ FORGET_AT = (20, 45)
 BLOCK, SECTOR = 4096, 512
 STYLES = ("random", "torn", "none", "all")
 OPTIONS = StoreOptions(map_size_gib=0.0625)
+NOT_LAID_OUT = (folder.LOCK, folder.WRITER, folder.RUNNING)  # as after a restart
 
 
 def work(path: Path, said: int, mode: str) -> None:
@@ -71,11 +75,12 @@ class Disk:
     """What the calls up to a moment may have left on disk."""
 
     def __init__(self, calls: list[Call], inode: int, rng: random.Random, style: str) -> None:
+        """Take the calls in a folder with this inode."""
         self._calls = calls
-        self._folder = inode
         self._rng = rng
         self._style = style
         self._synced = {c.inode: at for at, c in enumerate(calls) if c.kind == "sync"}
+        self._folders = {"": inode} | {c.name: c.inode for c in calls if c.kind == "mkdir"}
 
     def files(self) -> dict[str, bytes]:
         contents: dict[int, bytearray] = {}
@@ -91,7 +96,12 @@ class Disk:
             elif call.kind == "write":
                 self._write(contents.setdefault(call.inode, bytearray()), at, call)
         names = self._names()
-        return {name: bytes(contents.get(inode, b"")) for name, inode in names.items()}
+        folders = {name for name, inode in names.items() if inode < 0}
+        return {
+            name: bytes(contents.get(inode, b""))
+            for name, inode in names.items()
+            if inode > 0 and all(folder in folders for folder in above(name))
+        }
 
     def _write(self, body: bytearray, at: int, call: Call) -> None:
         flushed = self._synced.get(call.inode, -1) > at
@@ -111,23 +121,59 @@ class Disk:
         return block if self._rng.random() < 0.5 else b""
 
     def _names(self) -> dict[str, int]:
-        """Apply the folder's changes: those before its last flush, and some of those after."""
-        flushed = self._synced.get(self._folder, -1)
-        changes = [(at, c) for at, c in enumerate(self._calls) if c.kind in NAMING]
-        sure = sum(at < flushed for at, _ in changes)
+        """Apply each folder's changes: those before its last flush, and some of those after."""
+        changes: dict[str, list[int]] = {}
+        for at, call in enumerate(self._calls):
+            if call.kind in NAMING:
+                changes.setdefault(parent(call.to or call.name), []).append(at)
+        kept: set[int] = set()
+        for into, places in changes.items():
+            flushed = self._synced.get(self._folders.get(into, 0), -1)
+            sure = sum(at < flushed for at in places)
+            kept.update(places[: self._rng.randint(sure, len(places))])
+        for at in sorted(kept, reverse=True):  # what is renamed was made
+            if self._calls[at].kind == "rename":
+                kept.update(self._making(self._calls[at].name, at))
         names: dict[str, int] = {}
-        for _, call in changes[: self._rng.randint(sure, len(changes))]:
+        for at in sorted(kept):
+            call = self._calls[at]
             NAMING[call.kind](names, call)
         return names
 
+    def _making(self, name: str, before: int) -> list[int]:
+        """Return the call that last gave a name, if any."""
+        made = [
+            at
+            for at, call in enumerate(self._calls[:before])
+            if call.kind in NAMING and call.kind != "unlink" and (call.to or call.name) == name
+        ]
+        return made[-1:]
+
+
+def parent(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def above(name: str) -> list[str]:
+    """Return the folders that a file is in."""
+    parts = name.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
+
 
 def _rename(names: dict[str, int], call: Call) -> None:
+    for name in [name for name in names if name == call.name or name.startswith(f"{call.name}/")]:
+        names[call.to + name.removeprefix(call.name)] = names.pop(name)
+
+
+def _link(names: dict[str, int], call: Call) -> None:
     if call.name in names:
-        names[call.to] = names.pop(call.name)
+        names[call.to] = names[call.name]
 
 
 NAMING: dict[str, Callable[[dict[str, int], Call], object]] = {
     "name": lambda names, call: names.setdefault(call.name, call.inode),
+    "mkdir": lambda names, call: names.setdefault(call.name, -1),
+    "link": _link,
     "rename": _rename,
     "unlink": lambda names, call: names.pop(call.name, None),
 }
@@ -165,22 +211,36 @@ def judge(path: Path, promise: Promise) -> dict:
 def _lay_out(files: dict[str, bytes], path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
-    for name in (folder.DATA, folder.FRESH):  # locks and marks are as after a restart
-        if name in files:
-            (path / name).write_bytes(files[name])
+    path.chmod(0o700)
+    for name, body in files.items():
+        if name in NOT_LAID_OUT:
+            continue
+        (path / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (path / name).write_bytes(body)
+        (path / name).chmod(0o600)
+    (path / folder.RUNNING).touch(mode=0o600)
 
 
-def run(images: int, seed: int, mode: str, scratch: Path) -> dict:
+def run(what: str, images: int, seed: int, mode: str, scratch: Path) -> dict:
     store = scratch / "store"
     store.mkdir()
-    calls = trace(lambda said: work(store, said, mode), store)
+    scene = powerloss_scenes.SCENES.get(what)
+    if scene is None:
+        calls = trace(lambda said: work(store, said, mode), store)
+    else:
+        calls = trace(lambda said: scene.work(store, said, mode == "control"), store)
     ready = next(at for at, call in enumerate(calls) if call.kind == "say")
     rng, tally = random.Random(seed), Counter()
     for number in range(images):
-        upto = calls[: rng.randrange(ready + 1, len(calls) + 1)]
+        at_end = scene is not None and number % 3 == 0  # where everything is promised
+        upto = calls[: len(calls) if at_end else rng.randrange(ready + 1, len(calls) + 1)]
         disk = Disk(upto, store.stat().st_ino, rng, STYLES[number % len(STYLES)])
         _lay_out(disk.files(), scratch / "image")
-        found = ask(lambda upto=upto: judge(scratch / "image", Promise(upto)))
+        if scene is None:
+            found = ask(lambda upto=upto: judge(scratch / "image", Promise(upto)))
+        else:
+            said = {call.data.decode() for call in upto if call.kind == "say"}
+            found = ask(lambda said=said: scene.judge(scratch / "image", said))
         tally.update(found if found is not None else {"died": 1})
         tally["bad"] += found is None or any(found.values())
         tally["max_lost"] = max(tally["max_lost"], found["lost"] if found else 0)
@@ -188,19 +248,20 @@ def run(images: int, seed: int, mode: str, scratch: Path) -> dict:
     names = ("bad", "lost", "max_lost", "corrupt", "undead", "died")
     trace_size = {"writes": kinds["write"], "syncs": kinds["sync"], "renames": kinds["rename"]}
     return {
-        "mode": mode, "images": images, "seed": seed, **{n: tally[n] for n in names}, **trace_size
+        "what": what, "mode": mode, "images": images, "seed": seed, **{n: tally[n] for n in names}, **trace_size
     }  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--what", choices=("store", *powerloss_scenes.SCENES), default="store")
     parser.add_argument("--images", type=int, default=100)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--mode", choices=("full", "relaxed", "control"), default="full")
     args = parser.parse_args()
     scratch = Path(tempfile.mkdtemp(prefix="powerloss-"))
     try:
-        print(json.dumps(run(args.images, args.seed, args.mode, scratch)))
+        print(json.dumps(run(args.what, args.images, args.seed, args.mode, scratch)))
     except TracingRefused as error:
         print(json.dumps({"skipped": str(error)}))
     finally:

@@ -24,13 +24,22 @@ NUMBERS = {
     "x86_64": {
         1: "write", 18: "pwrite64", 20: "writev", 296: "pwritev", 74: "fsync", 75: "fdatasync",
         77: "ftruncate", 82: "rename", 264: "renameat", 316: "renameat2", 87: "unlink",
-        263: "unlinkat", 2: "open", 257: "openat", 26: "msync",
+        263: "unlinkat", 2: "open", 257: "openat", 26: "msync", 83: "mkdir", 258: "mkdirat",
+        84: "rmdir", 86: "link", 265: "linkat",
     },
     "aarch64": {
         64: "write", 68: "pwrite64", 66: "writev", 70: "pwritev", 82: "fsync", 83: "fdatasync",
         46: "ftruncate", 38: "renameat", 276: "renameat2", 35: "unlinkat", 56: "openat",
-        227: "msync",
+        227: "msync", 34: "mkdirat", 37: "linkat",
     },
+}  # fmt: skip
+
+# The change that a call makes, and which of its arguments are paths.
+PATHS = {
+    "rename": ("rename", (0, 1)), "renameat": ("rename", (1, 3)), "renameat2": ("rename", (1, 3)),
+    "link": ("link", (0, 1)), "linkat": ("link", (1, 3)), "mkdir": ("mkdir", (0,)),
+    "mkdirat": ("mkdir", (1,)), "unlink": ("unlink", (0,)), "unlinkat": ("unlink", (1,)),
+    "rmdir": ("unlink", (0,)),
 }  # fmt: skip
 
 
@@ -39,9 +48,9 @@ class Call:
     """One change.
 
     Attributes:
-        kind: "write", "sync", "truncate", "name", "rename", "unlink" or "say".
+        kind: "write", "sync", "truncate", "name", "link", "rename", "unlink", "mkdir" or "say".
         inode: Of the file (for "sync" possibly of a folder).
-        name: File name below the folder; the old one for "rename".
+        name: File name below the folder; the old one for "rename" and "link".
         to: The new name.
         offset: Where it wrote; the new size for "truncate".
         data: What it wrote, or said.
@@ -165,11 +174,9 @@ class Tracer:
     def _returned(self, kind: str, args: list[int], data: bytes, result: int) -> None:
         if kind in ("open", "openat"):
             self._opened(result, args[1] if kind == "open" else args[2])
-        elif kind.startswith("rename"):
-            at = (0, 1) if kind == "rename" else (1, 3)
-            self._named("rename", self._path(args[at[0]]), self._path(args[at[1]]))
-        elif kind.startswith("unlink"):
-            self._named("unlink", self._path(args[0 if kind == "unlink" else 1]))
+        elif kind in PATHS:
+            named, at = PATHS[kind]
+            self._named(named, *(self._argument(kind, args, position) for position in at))
         elif kind != "msync":
             self._on_descriptor(kind, args, data[:result])
 
@@ -180,9 +187,28 @@ class Tracer:
         if path and flags & os.O_TRUNC:
             self.calls.append(Call("truncate", inode=self._inode(fd)))
 
+    def _argument(self, kind: str, args: list[int], position: int) -> str:
+        """Return a path of a call; below a folder's descriptor if the call takes one."""
+        path = self._path(args[position])
+        if path.startswith("/") or not kind.endswith(("at", "at2")):
+            return path
+        try:
+            folder = os.readlink(f"/proc/{self._pid}/fd/{args[position - 1] & 0xFFFFFFFF}")
+        except OSError:
+            return path
+        return f"{folder}/{path}"
+
     def _named(self, kind: str, old: str, new: str = "") -> None:
-        if old.startswith(self._folder):
-            self.calls.append(Call(kind, name=self._relative(old), to=self._relative(new)))
+        if not (new or old).startswith(self._folder):
+            return
+        inode = self._inode_at(old) if kind == "mkdir" else 0
+        self.calls.append(Call(kind, inode, self._relative(old), self._relative(new)))
+
+    def _inode_at(self, path: str) -> int:
+        try:
+            return os.stat(path).st_ino
+        except OSError:
+            return 0
 
     def _on_descriptor(self, kind: str, args: list[int], data: bytes) -> None:
         fd = args[0]

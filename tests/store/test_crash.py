@@ -82,3 +82,40 @@ def test_crash_damage_is_recognised_and_health_is_not_accused():
     found = harness("damage", "--damaged", "60", "--healthy", "60")
     nothing(found, "accused", "missed")
     assert found["cut_caught"] >= 15  # of 20; one that takes only free pages harms nothing
+
+
+@pytest.mark.parametrize("what", ["backup", "restore", "salvage", "index"])
+def test_crash_powerloss_every_other_writer_keeps_its_promise(what):
+    nothing(harness("powerloss", "--what", what, "--images", "24"), "bad", "lost", "corrupt")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["backup", "restore", "salvage", "index"])
+def test_crash_powerloss_control_another_writer_that_does_not_flush_is_found_out(what):
+    found = harness("powerloss", "--what", what, "--images", "40", "--mode", "control")
+    assert found["lost"] + found["corrupt"] > 0
+
+
+def test_crash_damage_a_salvage_loses_little_and_brings_nothing_back():
+    found = harness("damage", "--pages", "40")
+    nothing(found, "poor", "cut_lost", "undead", "died")
+
+
+def test_crash_damage_control_a_salvage_of_what_the_trees_reach_is_found_to_be_poor():
+    found = harness("damage", "--pages", "40", "--control", "trees")
+    assert found["poor"] + found["cut_lost"] > 0
+
+
+def test_crash_damage_control_a_salvage_of_forgotten_turns_is_found_out():
+    assert harness("damage", "--pages", "40", "--control", "undead")["undead"] > 0
+
+
+def test_crash_restores_that_are_killed_leave_the_old_memory_or_the_new_one():
+    found = harness("restores", "--restores", "12")
+    nothing(found, "lost", "corrupt", "undead", "reused", "leftovers", "died")
+
+
+@pytest.mark.slow
+def test_crash_restores_control_a_file_that_is_not_swapped_in_one_step_is_found_out():
+    found = harness("restores", "--restores", "12", "--control", "swap")
+    assert found["lost"] + found["corrupt"] > 0

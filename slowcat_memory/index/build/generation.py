@@ -59,7 +59,9 @@ class Build:
                 root.parent,
                 root,
             ):  # ``parents=True`` would leave them open to other users
-                folder.mkdir(mode=0o700, exist_ok=True)
+                if not folder.is_dir():
+                    folder.mkdir(mode=0o700, exist_ok=True)
+                    sync(folder.parent)
             temporary.mkdir(mode=0o700)
             with tempfile.TemporaryFile() as errors:
                 self._run(module, [str(temporary), *arguments], errors)

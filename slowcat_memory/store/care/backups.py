@@ -59,7 +59,9 @@ def _described(file: Path) -> Backup:
 def next_backup(path: Path, now: datetime, ending: str = "") -> Path:
     """Return the file of the next backup in a store's folder, which is made when missing."""
     folder = path / BACKUPS
-    folder.mkdir(mode=0o700, exist_ok=True)
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700, exist_ok=True)
+        sync_dir(path)
     last = max((backup.number for backup in backups_of(path)), default=0)
     return folder / f"{last + 1:06}-{backup_name(now)}{ending}.mdb"
 

@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import Session
+from slowcat_memory.records import Forget, Session
 from slowcat_memory.store.blocks import block as blocks
 from slowcat_memory.store.blocks.block import Block
 from slowcat_memory.store.blocks.reader import (
@@ -37,7 +38,7 @@ from slowcat_memory.store.blocks.removal import unpack_block
 from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.care.backups import backups_of
 from slowcat_memory.store.care.damaged import damaged_folders
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec, keys, unerased
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     BACKUPS,
@@ -66,6 +67,7 @@ from slowcat_memory.store.disk.tables import (
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport
 from slowcat_memory.store.rows.bookkeeping import fold_session
+from slowcat_memory.store.rows.forget import forget
 from slowcat_memory.store.writer.tier_view import CURSOR
 
 SPANS_LOGGED = 20
@@ -118,6 +120,7 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     backup = _newest_good_backup(path)
     if backup and sum(copy.count_rows(backup, table) for table in EVENTS) > salvaged:
         _use_backup(backup, workshop)
+        _forget_again(unerased.read(path), workshop, map_size)
         salvaged, lost = 0, ()
     else:
         backup = None
@@ -166,6 +169,28 @@ def _use_backup(backup: Path, workshop: Path) -> None:
         shutil.copyfileobj(source, out)
         out.flush()
         os.fsync(out.fileno())
+
+
+def _forget_again(tombstones: Sequence[tuple[bytes, bytes]], workshop: Path, map_size: int) -> None:
+    """Forget in a backup what was forgotten since, where the erasure did not come to its backups."""
+    if not tombstones:
+        return
+    env = Environment(workshop, map_size=map_size)
+    try:
+        marks = {key for key, _ in tombstones}
+        requests = [Forget(turns=tuple(map(keys.id_of, filter(keys.is_turn_tombstone, marks))))]
+        with env.reading() as (txn, handles):
+            for key in txn.cursor(handles["memories"]).iternext(values=False):
+                scope, rest = keys.split_scope(key)
+                id = rest.decode()
+                if marks & {keys.memory_tombstone(scope, id), keys.epoch_mark(scope, id)}:
+                    requests.append(Forget(scope=scope, memories=(id,)))
+        if requests := [one for one in requests if one.turns or one.memories]:
+            transact(env, partial(forget, requests))
+        env.env.sync(True)
+    finally:
+        env.close()
+    (workshop / LOCK).unlink(missing_ok=True)
 
 
 def _salvage(

@@ -23,12 +23,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import lmdb
 
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.store.care.row_kinds import Known, identify
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import codec, keys, unerased
 from slowcat_memory.store.disk.envelope import MAX_TABLES, intact, trim_to_record
 from slowcat_memory.store.disk.page_reader import (
     FREE,
@@ -67,7 +68,7 @@ def salvage(file: Path, into: Path, map_size: int) -> None:
         lmdb.Error: The disk refuses the copy.
     """
     with PageReader(file) as reader, _target(into, max(map_size, 4 * reader.size)) as out:
-        _Salvage(reader, out).run()
+        _Salvage(reader, out, unerased.read(file.parent)).run()
         out.sync(True)
 
 
@@ -87,8 +88,10 @@ def _target(into: Path, map_size: int) -> lmdb.Environment:
 class _Salvage:
     """One file's rows on their way into a new store."""
 
-    def __init__(self, reader: PageReader, out: lmdb.Environment) -> None:
+    def __init__(self, reader: PageReader, out: lmdb.Environment, forgotten: list[Row]) -> None:
+        """Start with nothing copied; ``forgotten`` are tombstones whose rows may be in free pages."""
         self._reader = reader
+        self._forgotten = forgotten
         self._out = out
         self._tables = {name: out.open_db(name.encode()) for name in SALVAGED}
         self._pages = PageMap(reader)
@@ -100,6 +103,7 @@ class _Salvage:
         for meta in self._reader.metas[:1]:
             self._pages.read_free_tree(meta)
             self._copy_trees(meta)
+        self._put("tombstones", self._forgotten)
         if self._forgetting_unsure():
             self._copy_tombstones()
         if self._broken or not self._pages.free_known:
@@ -312,7 +316,7 @@ def _age(version: dict[bytes, bytes]) -> tuple[int, ...]:
     return (*(int(rows[name] or 0) for name in COUNTERS), not rows[ERASE_DUE])
 
 
-def _value(version: dict[bytes, bytes], name: str) -> object:
+def _value(version: dict[bytes, bytes], name: str) -> Any:
     key = keys.name_key(name)
     return codec.decode_meta(key, version[key]) if key in version else None
 

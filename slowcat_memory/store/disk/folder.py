@@ -23,6 +23,7 @@ FRESH = "new.mdb"  # a compacted copy that is about to replace DATA
 WRITER = "writer.lock"
 RUNNING = "running"  # exists while a writer has the store open
 CLOSED = "closed"  # size and time of DATA when it was closed cleanly
+FORGOTTEN = "forgotten"  # tombstones of what is deleted and whose bytes may still be in DATA
 BACKUPS = "backups"
 INDEX = "index"  # sealed indexes, in a folder for each namespace
 DRAFTS = "unfinished"  # paths of files that are being written outside the folder

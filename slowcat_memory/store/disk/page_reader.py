@@ -338,7 +338,7 @@ class Walk:
 def tables(reader: PageReader, pages: PageMap, meta: Meta) -> tuple[dict[str, Tree], bool]:
     """Return the tables of the main tree by name, and whether these are all."""
     walk = pages.walk(meta.main)
-    found = {}
+    found: dict[str, Tree] = {}
     for key, value, is_tree in walk.nodes():
         tree = as_tree(value) if value is not None and is_tree else None
         name = key.decode("utf-8", "replace")

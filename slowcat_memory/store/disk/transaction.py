@@ -6,15 +6,16 @@ here, the last one per key wins, and reads through a ``Transaction`` see them.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import takewhile
 from typing import Any, TypeVar
 
 import lmdb
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.store.disk import codec, keys
-from slowcat_memory.store.disk.environment import Changes, Environment, Handles, Txn
-from slowcat_memory.store.disk.tables import COUNTS
+from slowcat_memory.store.disk import codec, keys, unerased
+from slowcat_memory.store.disk.environment import Changes, Environment, Handles, Txn, disk_error
+from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE
 
 T = TypeVar("T")
 
@@ -87,6 +88,11 @@ class Transaction:
         """Return the keys that this transaction alone puts."""
         return {key for key, value in self._rows.get(table, {}).items() if value is not None}
 
+    def new_rows(self, table: str) -> list[tuple[bytes, bytes]]:
+        """Return the rows that this transaction alone puts."""
+        rows = self._rows.get(table, {}).items()
+        return [(key, value) for key, value in rows if value is not None]
+
     def keys_with(self, table: str, prefix: bytes) -> list[bytes]:
         found = (
             self._stored_keys_with(table, prefix)
@@ -121,6 +127,12 @@ class Transaction:
     def changes(self) -> Changes:
         return self._rows
 
+    def erased(self) -> bool:
+        """Return whether this transaction records that nothing deleted is left to erase."""
+        key = keys.name_key(ERASE_DUE)
+        value = self._rows.get("meta", {}).get(key)
+        return value is not None and not codec.decode_meta(key, value)
+
     def empty(self) -> bool:
         return not any(self._rows.values())
 
@@ -154,13 +166,26 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
     """
     while True:
         try:
-            with env.begin_write() as txn:
+            with env.begin_write() as txn, ExitStack() as undo:
                 tx = Transaction(txn, env.handles)
                 result = change(tx)
+                if forgotten := tx.new_rows("tombstones"):
+                    undo.callback(unerased.take_back, env.folder, _add(env, forgotten))
                 if not tx.empty():
                     tx.write()
+                txn.commit()
+                undo.pop_all()
             env.check_in_place()  # the file may have been replaced meanwhile
             env.record(tx.changes)
+            if tx.erased():
+                unerased.clear(env.folder)
             return result
         except lmdb.MapFullError:
             env.grow()
+
+
+def _add(env: Environment, forgotten: list[tuple[bytes, bytes]]) -> int:
+    try:
+        return unerased.add(env.folder, forgotten)
+    except OSError as error:
+        raise disk_error(env.folder.last_path, error) from error

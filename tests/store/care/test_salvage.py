@@ -338,3 +338,33 @@ def test_salvage_a_page_says_which_it_is(kept: Path) -> None:
         page = reader.page(root)
         assert reader.flags(page, root) == LEAF
         assert reader.flags(page, root + 1) == 0
+
+
+def test_salvage_a_backup_that_is_restored_forgets_what_was_forgotten_since(
+    store: Store, path: Path
+) -> None:
+    for n in range(1, 40):
+        store.append(turn(n))
+    store.apply("j", WriteBatch(memories=(memory("note/1"), memory("note/2")))).wait(5)
+    store.backup()
+    what = [Forget(turns=(7,)), Forget(scope="anna", memories=("note/2",))]
+    store.forget(what, erase=False)
+    killed = path.with_name("killed")
+    shutil.copytree(path, killed)
+    (killed / "data.mdb").write_bytes(bytes(50_000))
+    with Store.open(killed, options=SMALL) as again:
+        assert again.opened.restored_from
+        assert set(here(again)) == {*range(1, 40)} - {7}
+        with again.snapshot() as snapshot:
+            assert [one.id for one in snapshot.memories("anna")] == ["note/1"]
+
+
+def test_salvage_the_list_of_what_is_not_erased_yet_goes_with_the_erasure(
+    store: Store, path: Path
+) -> None:
+    for n in range(1, 9):
+        store.append(turn(n))
+    store.forget(Forget(turns=(3,)), erase=False)
+    assert (path / "forgotten").stat().st_mode & 0o777 == 0o600
+    assert store.erase()
+    assert not (path / "forgotten").exists()

@@ -1,0 +1,63 @@
+"""The tombstones of what is deleted and not erased yet, in a file beside the data file.
+
+Until an erasure, free pages of the data file hold what was forgotten, and damage may take its
+tombstones alone. With this file a salvage knows them all the same. One row a line, key and envelope
+as hex: numbers and ids, never a text.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from slowcat_memory.store.disk.envelope import intact
+from slowcat_memory.store.disk.folder import FORGOTTEN
+from slowcat_memory.store.disk.known_folder import KnownFolder
+
+
+def add(folder: KnownFolder, tombstones: Iterable[tuple[bytes, bytes]]) -> int:
+    """Add tombstones before they are committed, flushed; return the size of the file before.
+
+    Raises:
+        OSError: The disk refuses.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(FORGOTTEN, flags, 0o600, dir_fd=folder.fd)
+    with os.fdopen(fd, "wb") as file:
+        before = file.seek(0, os.SEEK_END)
+        file.write(b"".join(_line(*row) for row in tombstones))
+        file.flush()
+        os.fsync(fd)
+    if not before:
+        os.fsync(folder.fd)
+    return before
+
+
+def take_back(folder: KnownFolder, size: int) -> None:
+    """Cut the file to what it was before tombstones that were not committed."""
+    with suppress(OSError):
+        fd = os.open(FORGOTTEN, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.fd)
+        with os.fdopen(fd, "wb") as file:
+            file.truncate(size)
+
+
+def clear(folder: KnownFolder) -> None:
+    """Remove the file: everything that was deleted is erased."""
+    with suppress(FileNotFoundError):
+        os.unlink(FORGOTTEN, dir_fd=folder.fd)
+
+
+def read(path: Path) -> list[tuple[bytes, bytes]]:
+    """Return the tombstones in a store's folder; a line that a power loss cut is left out."""
+    found = []
+    with suppress(OSError):
+        for line in (path / FORGOTTEN).read_bytes().split(b"\n")[:-1]:
+            with suppress(ValueError):
+                key, value = (bytes.fromhex(part) for part in line.decode("ascii").split())
+                if intact(key, value):
+                    found.append((key, value))
+    return found
+
+
+def _line(key: bytes, value: bytes) -> bytes:
+    return f"{key.hex()} {value.hex()}\n".encode()
