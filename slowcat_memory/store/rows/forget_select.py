@@ -40,7 +40,7 @@ from slowcat_memory.store.blocks.reader import (
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.bookkeeping import fold_session
-from slowcat_memory.store.rows.pending import Pending, Subject, unpack_ids
+from slowcat_memory.store.rows.pending import Pending, Subject, unpack_ids, unpack_memories
 
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
 RECORDS: dict[str, Any] = {
@@ -214,10 +214,12 @@ def _select_turns(gone: Deletion, tx: Transaction) -> None:
     kept: dict[str, Session] = {}
     edges: defaultdict[str, dict[int, Subject]] = defaultdict(dict)
     scopes: defaultdict[str, set[str]] = defaultdict(set)
+    pairs: dict[Subject, Subject] = {}  # so that the turns of a session share one
     for event in gone.read_events(tx):
         session = event.session
         if isinstance(event, Turn) and _is_selected(event, gone):
-            gone.turns[event.id] = event.scope, session
+            pair = event.scope, session
+            gone.turns[event.id] = pairs.setdefault(pair, pair)
         else:
             kept[session] = fold_session(kept.get(session), event)
             scopes[session].add(event.scope)
@@ -273,7 +275,7 @@ def _select_memories(gone: Deletion, tx: Transaction, pending: Pending | None) -
         if pending is None and any(selector.has_memory(memory) for selector in gone.selectors):
             gone.named.add(which)
     if pending is not None:
-        gone.named.update(pending.memories)
+        gone.named.update(unpack_memories(pending.memories))
     gone.unnamed = {which for which in gone.named if not gone.is_named(*which)}
     gone.memories |= gone.named
     gone.subjects |= gone.memories
