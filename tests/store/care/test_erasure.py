@@ -76,7 +76,7 @@ def dies(after: int, real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 MOMENTS = [
-    *((Erasure, "_write", n) for n in (1, 2, 4, 5, 7)),
+    *((Erasure, "_write", n) for n in (1, 2, 4, 5, 6)),
     (erasure, "remove", 0),
     (erasure, "remove_drafts", 0),
     (backups, "remove", 1),
@@ -371,7 +371,7 @@ def test_erasure_the_id_of_a_hand_made_memory_is_kept_as_a_hash_only(path: Path)
 def test_erasure_killed_between_two_slices_leaves_no_vector_without_its_key(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for after in range(1, 6):
+    for after in range(1, 5):
         folder = path / str(after)
         folder.parent.mkdir(exist_ok=True)
         store = filled(folder, 9)
