@@ -27,7 +27,8 @@ from slowcat_memory.store.care import backups, copy, erasure
 from slowcat_memory.store.disk.folder import index_folder
 
 SCOPE = "anna"
-PAUSE_S = 0.05  # between two exports
+PAUSE_S = 0.02  # between two exports
+LINE_S = 0.002  # for each turn, so that a kill often comes while one is written
 TOKENIZER = Tokenizer("english", "en")
 READING = Reading(zone_of("UTC"), "en")
 
@@ -120,7 +121,7 @@ def export_for_ever(store: Store, folder: Path) -> None:
 
     def run() -> None:
         while True:
-            to = folder / "export.txt"
+            to = folder / f"{uuid.uuid4().hex}.txt"
             try:
                 _export(store, to)
             except StoreError:
@@ -137,6 +138,7 @@ def _export(store: Store, to: Path) -> None:
         for turn in snapshot.turns():
             file.write(f"{turn.text}\n")
             file.flush()
+            time.sleep(LINE_S)
 
 
 def backup(store: Store, rng: random.Random, elsewhere: Path) -> None:
