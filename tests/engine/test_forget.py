@@ -1,7 +1,11 @@
+import threading
+from functools import partial
 from typing import Any
 
 import pytest
 
+from slowcat_memory.errors import IndexDamagedError
+from slowcat_memory.index.build.generation import Build
 from slowcat_memory.records import Forget
 from slowcat_memory.store.care import copy
 from slowcat_memory.testing import HashEmbedder
@@ -74,3 +78,29 @@ def test_forget_forgetting_everything_leaves_a_memory_that_works(home: Home) -> 
     assert texts(engine.search("dog tea", "anna")) == []
     home.talk(engine)
     assert first(engine, "dog") == TALK[0]
+
+
+def test_forget_a_build_that_has_read_the_turn_is_ended_first(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = home.open()
+    (secret,) = home.talk(engine, SECRET)
+    home.talk(engine)
+    engine.search("dog", "anna")
+    begun, run = threading.Event(), Build._run
+
+    def slow(self: Build, command: Any, errors: Any) -> None:
+        begun.set()
+        run(self, ["-c", "import sys; sys.stdin.read()"], errors)
+
+    monkeypatch.setattr(Build, "_run", slow)
+    failed = partial(pytest.raises, IndexDamagedError, engine.upkeep.seal, "anna")
+    sealing = threading.Thread(target=failed)
+    sealing.start()
+    assert begun.wait(20)
+    while engine.wiring.namespaces.get("anna")._index._build._child is None:
+        pass
+    assert engine.forget(Forget(turns=(secret,))).erased
+    sealing.join(20)
+    assert not sealing.is_alive()
+    assert b"swordfish" not in words_on_disk(home.path)

@@ -1,11 +1,15 @@
 """Checks that forgetting survives a ``kill -9``, and leaves no byte behind.
 
-A child appends turns and forgets some, reporting both, and is killed at a random moment, often
-during a compaction. What was reported as saved must be there; what was reported as forgotten must
-be gone, from every snapshot and from every file of the folder; what was begun but not reported may
-be either, but if it is gone its bytes must be gone too once the store is open again. Meanwhile a
-thread moves the tiers: the bytes must not be in an unpacked block or a dictionary either. The same
-is required of what idle jobs make of the turns, before and too late.
+A child appends turns and forgets some, reporting both, and is killed: at a random moment, or at one
+of the steps of an erasure. Meanwhile a thread moves the tiers, another one writes exports elsewhere,
+indexes are sealed (also from what was read before a forget), and backups are made, in the folder or,
+every other time, behind a link; a forget deletes them or rewrites them.
+
+What was reported as saved must be there and be recalled. What was reported as forgotten must be gone
+from every snapshot. What is gone must be gone from every file once the store is open again: from the
+store's own, from unpacked blocks and dictionaries, from index files, from backups and from
+unfinished files elsewhere; and no index may find it. The same is required of what idle jobs make of
+the turns, before and too late.
 """
 
 import argparse
@@ -17,15 +21,15 @@ import struct
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from unittest import mock
 
 from slowcat_memory.records import Forget, WriteBatch
-from slowcat_memory.store import Store
-from slowcat_memory.store.care import copy
+from slowcat_memory.store import Store, backups_of
+from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.rows import forget
-from tests.harness import samples, thinking, tiers
+from tests.harness import forgetting, samples, thinking, tiers
 from tests.harness.children import Child
 from tests.support.dictionary_blocks import pack_with_dictionary
 
@@ -33,10 +37,19 @@ SAID = struct.Struct(">cQ")
 FIRST = 80  # turns before the first forget: enough to train a dictionary of an earlier version
 
 
+LAWS = (
+    *("lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused"),
+    *("index", "backups", "drafts", "recalled", "unfound", "bad_backups"),
+)
+
+
 def work(path: Path, into: int, seed: int, control: str) -> None:
-    """Append, age and forget forever; ``control``: "erase" leaves bytes, "tiers" dictionaries."""
+    """Append, age, seal, back up and forget for ever."""
     rng = random.Random(seed)
-    with fault(control):
+    with ExitStack() as stack:
+        stack.enter_context(fault(control))
+        # Nothing damages files here, and a canary takes longer than everything else.
+        stack.enter_context(mock.patch.object(canary_process, "is_whole", lambda file: True))
         store = Store.open(path)
         tiers.age_for_ever(store)
         with store.snapshot() as snapshot:
@@ -47,32 +60,50 @@ def work(path: Path, into: int, seed: int, control: str) -> None:
             live.append(last)
         tiers.age(store)
         pack_with_dictionary(store, size=16_384, old_cursor=False)  # as earlier versions did
+        if rng.random() < 0.4:
+            forgetting.gather(store)()
+            store.backup()
+        forgetting.export_for_ever(store, elsewhere(path))
         os.write(into, SAID.pack(b"U", 0))
+        if rng.random() < 0.6:
+            point = rng.choice(list(forgetting.POINTS))
+            dying = forgetting.death(point, rng.randint(1, 6), before=rng.random() < 0.5)
+            stack.enter_context(dying)
         while True:
             last = _append(store, last + 1, into)
             live.append(last)
+            if rng.random() < 0.05:
+                forgetting.backup(store, rng, elsewhere(path))
             if rng.random() < 0.25:
                 risky = sorted(tiers.trained_on(store) & set(live))
                 n = rng.choice(risky if risky and rng.random() < 0.5 else live)
                 live.remove(n)
-                _forget(store, n, into)
+                seal = forgetting.gather(store) if rng.random() < 0.3 else None
+                _forget(store, n, into, keep_backups=rng.random() < 0.3)
                 thinking.think(store, n)  # a step that began before the forget
+                if seal:
+                    (seal if rng.random() < 0.5 else forgetting.gather(store))()
+
+
+def elsewhere(path: Path) -> Path:
+    """Return the folder of exports, and of backups behind a link."""
+    return path.parent / "elsewhere"
 
 
 @contextmanager
 def fault(control: str) -> Iterator[None]:
     """Plant the fault to be found."""
-    if control == "erase":
-        with mock.patch.object(copy, "erase_if_due", lambda env: True):
-            yield
-    elif control == "thoughts":
-        stay = dict.fromkeys(forget.TESTS, lambda record, gone: False)
-        with mock.patch.dict(forget.TESTS, stay):
-            yield
-    elif control == "tiers":
-        with tiers.dictionaries_stay():
-            yield
-    else:
+    stay = dict.fromkeys(forget.TESTS, lambda record, gone: False)
+    planted = {
+        "erase": lambda: mock.patch.object(copy, "rewrite", lambda env, run: True),
+        "thoughts": lambda: mock.patch.dict(forget.TESTS, stay),
+        "tiers": tiers.dictionaries_stay,
+        "index": forgetting.index_stays,
+        "backups": forgetting.backups_stay,
+        "drafts": forgetting.drafts_stay,
+        "state": forgetting.state_is_lost,
+    }
+    with planted[control]() if control else ExitStack():
         yield
 
 
@@ -86,9 +117,9 @@ def _append(store: Store, n: int, into: int) -> int:
     return n
 
 
-def _forget(store: Store, n: int, into: int) -> None:
+def _forget(store: Store, n: int, into: int, *, keep_backups: bool) -> None:
     os.write(into, SAID.pack(b"B", n))
-    gone = store.forget(Forget(turns=(n,)))
+    gone = store.forget(Forget(turns=(n,)), keep_backups=keep_backups)
     if gone.erased:
         os.write(into, SAID.pack(b"F", n))
 
@@ -112,36 +143,65 @@ def look(store: Store, told: Ledger) -> Counter:
         turns = {turn.id: turn.text for turn in snapshot.turns()}
         facts = {n for memory in snapshot.memories("anna") for n in memory.sources}
         facts |= thinking.sources(snapshot)
-    files = b"".join(file.read_bytes() for file in store.path.glob("*.mdb"))
+    path, away = store.path, (told.begun | told.gone) - set(turns)
     unpacked, torn = tiers.contents(store)
-    files += unpacked
-    away = (told.begun | told.gone) - set(turns)
+    places = {
+        "residue": forgetting.words(path.glob("*.mdb")) + unpacked,
+        "index": forgetting.words((path / "index").rglob("*")),
+        "backups": forgetting.words((path / "backups").resolve().rglob("*.mdb")),
+        "drafts": forgetting.words(elsewhere(path).glob("*.unfinished"))
+        + forgetting.words(elsewhere(path).glob("*.tmp")),
+    }
+    found = forgetting.recalled(store, away | set(turns))
     return Counter(
+        {
+            name: sum(samples.token(n).encode() in held for n in away)
+            for name, held in places.items()
+        },
         orphans=thinking.orphans(store),
         lost=len(told.saved - told.begun - set(turns)),
         corrupt=sum(text != samples.text(n) for n, text in turns.items()),
         undead=len(told.gone & (set(turns) | facts)),
         half=len(facts - set(turns)),
-        residue=sum(samples.token(n).encode() in files for n in away),
         torn=torn,
+        recalled=len(found & away),
+        unfound=len(set(turns) - found),
         accused=store.opened.moved_aside is not None,
+        bad_backups=sum(not copy.count_rows(one.file, "meta") for one in backups_of(path)),
     )
 
 
-def run(kills: int, seed: int, control: str, path: Path) -> dict:
-    rng, tally, told = random.Random(seed), Counter(), Ledger()
+def run(kills: int, seed: int, control: str, base: Path) -> dict:
+    rng, tally = random.Random(seed), Counter()
+    stores = [_prepared(base / name, linked=name == "linked") for name in ("plain", "linked")]
+    ledgers = [Ledger(), Ledger()]
     for kill in range(kills):
-        child = Child(lambda into, kill=kill: work(path, into, seed + kill, control))
+        path, told = stores[kill % 2], ledgers[kill % 2]
+        child = Child(lambda into, path=path, kill=kill: work(path, into, seed + kill, control))
         child.wait_for(SAID.pack(b"U", 0))
-        child.kill_after(rng.uniform(0.001, 0.25))
+        child.kill_after(rng.uniform(0.001, 1.0))
         said, died = child.finish()
         assert died, "the child ended by itself"
         told.hear(said)
         with fault(control), Store.open(path) as store:
             tally.update(look(store, told))
-    names = ("lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused")
-    counted = {"saved": len(told.saved), "forgotten": len(told.gone), "begun": len(told.begun)}
-    return {"kills": kills, "seed": seed, **counted, **{name: tally[name] for name in names}}
+    counted = {
+        name: sum(len(getattr(told, name)) for told in ledgers)
+        for name in ("saved", "gone", "begun")
+    }
+    counted["forgotten"] = counted.pop("gone")
+    return {"kills": kills, "seed": seed, **counted, **{name: tally[name] for name in LAWS}}
+
+
+def _prepared(folder: Path, *, linked: bool) -> Path:
+    """Make the folders; return the store's."""
+    path = folder / "store"
+    path.mkdir(parents=True, mode=0o700)
+    elsewhere(path).mkdir()
+    if linked:
+        (folder / "disk").mkdir()
+        (path / "backups").symlink_to(folder / "disk")
+    return path
 
 
 def main() -> None:
@@ -150,15 +210,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument(
         "--control",
-        choices=("erase", "tiers", "thoughts"),
+        choices=("erase", "tiers", "thoughts", "index", "backups", "drafts", "state"),
         default="",
         help="erase: delete, but leave the bytes; tiers: leave dictionaries of what is forgotten; "
-        "thoughts: leave contexts, keys and tasks of it",
+        "thoughts: leave contexts, keys and tasks of it; index, backups, drafts: leave these files; "
+        "state: do not continue what was interrupted",
     )
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="forget9-"))
     try:
-        print(json.dumps(run(args.kills, args.seed, args.control, folder / "store")))
+        print(json.dumps(run(args.kills, args.seed, args.control, folder)))
     finally:
         shutil.rmtree(folder)
 

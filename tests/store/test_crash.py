@@ -44,9 +44,19 @@ def test_crash_kill9_control_a_block_that_comes_after_its_rows_went_is_found_out
 
 
 def test_crash_forget9_loses_nothing_and_brings_nothing_back():
-    found = harness("forget9", "--kills", "40")
+    found = harness("forget9", "--kills", "30")
     assert found["forgotten"] > 10
     nothing(found, "lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused")
+    nothing(found, "index", "backups", "drafts", "recalled", "unfound", "bad_backups")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("control", "law"),
+    [("index", "index"), ("backups", "backups"), ("drafts", "drafts"), ("state", "half")],
+)
+def test_crash_forget9_control_copies_that_stay_are_found_by_their_own_law(control, law):
+    assert harness("forget9", "--kills", "30", "--control", control)[law] > 0
 
 
 def test_crash_forget9_control_what_was_made_of_a_forgotten_turn_is_found():

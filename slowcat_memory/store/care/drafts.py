@@ -60,15 +60,25 @@ def drafting(env: Environment, draft: Path, to: Path) -> Iterator[None]:
         epoch = forget_epoch(env)
         try:
             yield
-            if not draft.exists() or forget_epoch(env) != epoch:
+            if not _named(env, draft, to, epoch):
                 raise StoreError("something was forgotten meanwhile", hint="Do it again.")
-            os.replace(draft, to)
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
-        if forget_epoch(env) != epoch:  # between the two: the file has missed it
-            to.unlink(missing_ok=True)
-            raise StoreError("something was forgotten meanwhile", hint="Do it again.")
+
+
+def _named(env: Environment, draft: Path, to: Path, epoch: int) -> bool:
+    """Give a file its name; return False, without it, when something was forgotten since."""
+    if forget_epoch(env) != epoch:
+        return False
+    try:
+        os.replace(draft, to)
+    except FileNotFoundError:  # the forget has deleted it
+        return False
+    if forget_epoch(env) != epoch:  # between the two
+        to.unlink(missing_ok=True)
+        return False
+    return True
 
 
 def forget_epoch(env: Environment) -> int:

@@ -75,9 +75,11 @@ def _empty(key: bytes, value: bytes) -> Known | None:
         return None
     if keys.is_turn_tombstone(key):
         return Known("tombstones", None)
-    _, rest = keys.split_scope(key)
-    if len(rest) == 8 and b"\0" in rest:  # a number: a name has no NUL
+    scope, _, rest = key.partition(b"\0")
+    if len(rest) == 8 and b"\0" in rest and scope.isascii():  # a number: a name has no NUL
         return Known("log_by_scope", keys.id_of(rest))
+    if keys.is_hashed_tombstone(key):
+        return Known("tombstones", None)
     return Known("tombstones", None) if key[:1] == b"m" and rest and b"\0" not in rest else None
 
 

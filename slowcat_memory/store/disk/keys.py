@@ -93,6 +93,11 @@ def hashed_tombstone(key: bytes) -> bytes:
     return memory_tombstone(scope, id.decode())
 
 
+def is_hashed_tombstone(key: bytes) -> bool:
+    """Return whether a row of ``tombstones`` has the shape of a memory's."""
+    return key[:1] == b"n" and len(key) == 1 + 2 * HASH
+
+
 def is_turn_tombstone(key: bytes) -> bool:
     """Return whether a row of ``tombstones`` is a turn's, not a memory's or an epoch mark."""
     return key[:1] == b"t" and len(key) == 1 + _U64.size

@@ -181,7 +181,8 @@ def log_changes(batch: WriteBatch, tx: Transaction) -> None:
     number = tx.meta(LAST_CHANGE, 0) + 1
     tx.set_meta(LAST_CHANGE, number)
     for scope, ids in changed.items():
-        tx.write_record("changes", keys.scoped_id_key(scope, number), list(ids))
+        kept = [id for id in ids if not names_forgotten(scope, id, tx)]  # an id may be words
+        tx.write_record("changes", keys.scoped_id_key(scope, number), kept)
 
 
 def _subject(vector: Vector, tx: Transaction) -> str:

@@ -31,8 +31,15 @@ from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, PENDING, TABLES
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.forget_rules import RULES, TESTS, Slice, add_rows, drop_rows
-from slowcat_memory.store.rows.forget_select import Deletion, add_by_source, select
-from slowcat_memory.store.rows.pending import PENDING_KEY, Pending, decode, pack_ids
+from slowcat_memory.store.rows.forget_select import SUBJECT_TABLES, Deletion, add_by_source, select
+from slowcat_memory.store.rows.pending import (
+    PENDING_KEY,
+    Pending,
+    Subject,
+    decode,
+    pack_ids,
+    pack_memories,
+)
 
 EVENTS = 250  # deleted in one slice
 ROWS = 1000  # derived rows deleted in one slice
@@ -59,15 +66,20 @@ def order(gone: Deletion, requests: Sequence[Forget], keep_backups: bool, tx: Tr
     """Write the row of the erasure under way: from its commit on, what it selects is hidden."""
     before = read_pending(tx) or Pending(requests=(), keep_backups=True)  # bytes are still due
     pending = Pending(
-        requests=(*before.requests, *requests),
+        requests=(*before.requests, *map(_without_turns, requests)),
         turns=pack_ids(sorted(gone.ids)),
-        memories=tuple(sorted(gone.named)),
+        memories=pack_memories(gone.named),
         scopes=tuple(sorted(gone.scopes.union(before.scopes))),
         keep_backups=keep_backups and before.keep_backups,
     )
     tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
     tx.set_meta(ERASE_DUE, True)
     tx.set_meta(PENDING, pending)
+
+
+def _without_turns(request: Forget) -> Forget:
+    """Return a request without its many log ids, which is still one for some turns only."""
+    return replace(request, turns=(0,)) if request.turns else request
 
 
 def read_pending(tx: Transaction) -> Pending | None:
@@ -99,15 +111,21 @@ def slices(gone: Deletion) -> Iterator[Change]:
     """
     yield partial(_delete, Slice(gone, first=True))
     for rows in _batches(gone.rows, ROWS):
-        yield partial(_delete, Slice(gone, rows=rows))
+        yield partial(_delete, Slice(gone, rows=rows, subjects=_subjects(rows)))
     chunks = {(scope, chunk_id(id)) for id, (scope, _) in gone.turns.items()}
     for memories in _batches(sorted(gone.memories - chunks), ROWS):
-        yield partial(_delete, Slice(gone, memories=memories))
-    for subjects in _batches(sorted(gone.subjects - chunks), ROWS):
+        yield partial(_delete, Slice(gone, memories=memories, subjects=memories))
+    for subjects in _batches(sorted(gone.subjects - gone.memories - chunks), ROWS):
         yield partial(_delete, Slice(gone, subjects=subjects))
     for part in _by_session(gone):
         yield partial(_delete, part)
     yield partial(_delete, Slice(gone, last=True))
+
+
+def _subjects(rows: Iterable[tuple[str, bytes]]) -> list[Subject]:
+    """Return the memories and index keys whose vectors go with their rows, in one transaction."""
+    parts = (keys.split_scope(key) for table, key in rows if table in SUBJECT_TABLES)
+    return [(scope, id.decode()) for scope, id in parts]
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
@@ -180,5 +198,5 @@ def _finish(gone: Deletion, tx: Transaction) -> None:
     if pending := read_pending(tx):
         scopes = tuple(sorted(gone.scopes.union(pending.scopes)))
         requests = pending.requests if pending.keep_backups else ()  # they may name memories
-        left = replace(pending, turns=b"", memories=(), scopes=scopes, requests=requests)
+        left = replace(pending, turns=b"", memories=b"", scopes=scopes, requests=requests)
         tx.set_meta(PENDING, left)

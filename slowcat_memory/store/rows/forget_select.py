@@ -40,7 +40,7 @@ from slowcat_memory.store.blocks.reader import (
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.bookkeeping import fold_session
-from slowcat_memory.store.rows.pending import Pending, Subject, unpack_ids
+from slowcat_memory.store.rows.pending import Pending, Subject, unpack_ids, unpack_memories
 
 SUBJECT_TABLES = ("memories", "contexts", "keys")  # whose rows have vectors
 RECORDS: dict[str, Any] = {
@@ -275,11 +275,13 @@ class _Rest:
 def _fold_rest(gone: Deletion, tx: Transaction) -> _Rest:
     gone.turns.clear()
     rest = _Rest()
+    pairs: dict[Subject, Subject] = {}  # so that the turns of a session share one
     for event in gone.read_events(tx):
         if isinstance(event, Turn) and event.part_of and event.role == "assistant":
             rest.parts[event.part_of].add(event.id)
         if isinstance(event, Turn) and _is_selected(event, gone):
-            gone.turns[event.id] = event.scope, event.session
+            pair = event.scope, event.session
+            gone.turns[event.id] = pairs.setdefault(pair, pair)
             if event.role == "assistant" and gone.takes_copies(event):
                 rest.wholes.add(event.part_of or event.id)
         else:
@@ -329,7 +331,7 @@ def _select_memories(gone: Deletion, tx: Transaction, pending: Pending | None) -
         if pending is None and any(selector.has_memory(memory) for selector in gone.selectors):
             gone.named.add(which)
     if pending is not None:
-        gone.named.update(pending.memories)
+        gone.named.update(unpack_memories(pending.memories))
     gone.unnamed = {which for which in gone.named if not gone.is_named(*which)}
     gone.memories |= gone.named
     gone.subjects |= gone.memories

@@ -24,6 +24,7 @@ from slowcat_memory.store.disk.tables import PENDING
 Subject = tuple[str, str]  # scope, id
 PENDING_KEY = keys.name_key(PENDING)
 _pack = msgspec.msgpack.Encoder().encode
+_subjects = msgspec.msgpack.Decoder(list[Subject]).decode
 _unpack = msgspec.msgpack.Decoder(list[int]).decode
 
 
@@ -31,16 +32,16 @@ class Pending(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An erasure that is not finished.
 
     Attributes:
-        requests: What was asked for.
+        requests: What was asked for; the ids of turns are in ``turns``.
         turns: Log ids of the turns whose rows are being deleted, packed; b"" once they are gone.
-        memories: Memories that the requests select by name, or without sources; likewise.
+        memories: Memories that the requests select by name, or without sources, packed; likewise.
         scopes: Namespaces whose index files may have any of it.
         keep_backups: Whether backups are rewritten without it, instead of deleted.
     """
 
     requests: tuple[Forget, ...]
     turns: bytes = b""
-    memories: tuple[Subject, ...] = ()
+    memories: bytes = b""
     scopes: tuple[str, ...] = ()
     keep_backups: bool = False
 
@@ -93,11 +94,21 @@ def unpack_ids(packed: bytes) -> list[int]:
     return list(accumulate(_unpack(decompress(packed)))) if packed else []
 
 
+def pack_memories(memories: Iterable[Subject]) -> bytes:
+    """Return (scope, id) of memories, compressed; b"" for none."""
+    found = sorted(memories)
+    return compress(_pack(found)) if found else b""
+
+
+def unpack_memories(packed: bytes) -> list[Subject]:
+    return _subjects(decompress(packed)) if packed else []
+
+
 @lru_cache(maxsize=1)
 def decode(value: bytes) -> tuple[Pending, Hidden]:
     """Return the erasure in a row's envelope, and what it hides."""
     pending = msgspec.convert(codec.decode_meta(PENDING_KEY, value), Pending)
-    return pending, Hidden(unpack_ids(pending.turns), pending.memories)
+    return pending, Hidden(unpack_ids(pending.turns), unpack_memories(pending.memories))
 
 
 def hidden_by(value: bytes | None) -> Hidden:

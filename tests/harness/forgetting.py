@@ -1,0 +1,190 @@
+"""What forgetting must reach besides the store's file: sealed indexes, backups, unfinished files."""
+
+import os
+import random
+import shutil
+import signal
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.time.calendar import zone_of
+from slowcat_memory.errors import StoreError
+from slowcat_memory.index import IndexOptions
+from slowcat_memory.index.build import builder, generation
+from slowcat_memory.records import Manifest
+from slowcat_memory.runtime.namespaces.documents import Reading, Space, all_documents
+from slowcat_memory.runtime.namespaces.registry import Namespaces
+from slowcat_memory.store import Store
+from slowcat_memory.store.care import backups, copy, erasure
+from slowcat_memory.store.disk.folder import index_folder
+
+SCOPE = "anna"
+PAUSE_S = 0.02  # between two exports
+LINE_S = 0.002  # for each turn, so that a kill often comes while one is written
+TOKENIZER = Tokenizer("english", "en")
+READING = Reading(zone_of("UTC"), "en")
+
+# Where a child may be killed: a module or class, and the name of the function.
+POINTS: dict[str, tuple[Any, str]] = {
+    "a slice": (erasure.Erasure, "_write"),
+    "a copy": (erasure, "remove"),
+    "a backup": (backups, "remove"),
+    "rewriting a backup": (backups, "delete_forgotten"),
+    "a rewritten backup": (backups, "rewrite"),
+    "an unfinished file": (erasure, "remove_drafts"),
+    "the new file": (copy, "_swap"),
+    "an index": (generation, "finish"),
+    "publishing": (Store, "publish"),
+}
+
+
+@contextmanager
+def death(point: str, after: int, *, before: bool) -> Iterator[None]:
+    """Kill this process at the ``after``th call of a function, before or after it."""
+    owner, name = POINTS[point]
+    real, left = getattr(owner, name), after
+
+    def deadly(*given: Any, **named: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left == 0 and before:
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = real(*given, **named)
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    with mock.patch.object(owner, name, deadly):
+        yield
+
+
+# ------------------------------------------------------------------- sealed indexes
+
+
+def gather(store: Store) -> Callable[[], None]:
+    """Read the namespace now; the result builds and publishes an index of what was read."""
+    with store.snapshot() as snapshot:
+        documents = list(all_documents(snapshot, SCOPE, READING))
+        upto, epoch = snapshot.last_id(), snapshot.forget_epoch()
+        changes = snapshot.last_change()
+
+    def seal() -> None:
+        root = index_folder(store.path, SCOPE)
+        temporary = root / f"tmp-{uuid.uuid4().hex}"
+        built = temporary / generation.BUILT
+        built.mkdir(parents=True)
+        try:
+            header = builder.build(documents, {}, 0, built, TOKENIZER, IndexOptions())
+            made = []
+            generation.finish(temporary, lambda files: made.extend(files) or "")
+            name = uuid.uuid4().hex
+            os.rename(built, root / name)
+        except OSError:
+            return  # its folder was deleted meanwhile
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        manifest = Manifest(
+            scope=SCOPE, generation=name, files=tuple(made), documents=header.documents,
+            embedder="", dim=0, upto=upto, tokenizer=TOKENIZER.version, forget_epoch=epoch,
+            changes=changes,
+        )  # fmt: skip
+        try:
+            store.publish(manifest).wait()
+        except StoreError:
+            shutil.rmtree(root / name, ignore_errors=True)
+        else:
+            generation.sweep(root, keep=name)
+
+    return seal
+
+
+def recalled(store: Store, ids: set[int]) -> set[int]:
+    """Return which of the turns the namespace's index finds, loaded as for a recall."""
+    found = Namespaces(store, TOKENIZER, IndexOptions(), 10, lambda: Space("", 0), "UTC")
+    namespace = found.get(SCOPE)
+    return {id for id in ids if chunk_id(id) in namespace.searcher}
+
+
+# ------------------------------------------------------------------- files elsewhere
+
+
+def export_for_ever(store: Store, folder: Path) -> None:
+    """Write exports on a thread of its own until the process ends."""
+
+    def run() -> None:
+        while True:
+            to = folder / f"{uuid.uuid4().hex}.txt"
+            try:
+                _export(store, to)
+            except StoreError:
+                pass  # something was forgotten meanwhile
+            to.unlink(missing_ok=True)  # finished, so it is the user's own
+            time.sleep(PAUSE_S)
+
+    threading.Thread(target=run, daemon=True).start()
+
+
+def _export(store: Store, to: Path) -> None:
+    draft = to.with_name(f".{to.name}.unfinished")
+    with store.drafting(draft, to), store.snapshot() as snapshot, draft.open("w") as file:
+        for turn in snapshot.turns():
+            file.write(f"{turn.text}\n")
+            file.flush()
+            time.sleep(LINE_S)
+
+
+def backup(store: Store, rng: random.Random, elsewhere: Path) -> None:
+    """Make a backup, in the folder or elsewhere; one elsewhere is the user's own."""
+    if rng.random() < 0.7:
+        store.backup()
+        return
+    to = elsewhere / "memory.mdb"
+    to.unlink(missing_ok=True)
+    try:
+        store.backup(to)
+    except StoreError:
+        return
+    to.unlink()
+
+
+def words(files: Iterator[Path]) -> bytes:
+    return b"".join(file.read_bytes() for file in files if file.is_file())
+
+
+# ------------------------------------------------------------------- faults
+
+
+@contextmanager
+def index_stays() -> Iterator[None]:
+    """Leave sealed indexes: the fault of a version that deleted them only while it ran."""
+    real = erasure.remove
+    kept = mock.patch.object(erasure, "remove", lambda path: "index" in path.parts or real(path))
+    with kept:
+        yield
+
+
+@contextmanager
+def backups_stay() -> Iterator[None]:
+    with mock.patch.object(backups, "erase", lambda env, found: backups.ErasedBackups()):
+        yield
+
+
+@contextmanager
+def drafts_stay() -> Iterator[None]:
+    with mock.patch.object(erasure, "remove_drafts", lambda path, running: []):
+        yield
+
+
+@contextmanager
+def state_is_lost() -> Iterator[None]:
+    """Do not continue at the next start what was interrupted."""
+    with mock.patch.object(erasure.Erasure, "_resume", lambda self: None):
+        yield

@@ -1,0 +1,384 @@
+"""An erasure is complete after any interruption, and reaches every copy of the bytes."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowcat_memory.records import Forget, Manifest, WriteBatch
+from slowcat_memory.store import Store, StoreOptions, backups_of
+from slowcat_memory.store.care import backups, copy, drafts, erasure
+from slowcat_memory.store.care.erasure import Erasure
+from slowcat_memory.store.disk.folder import index_folder
+from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.rows import forget
+from tests.harness import thinking
+from tests.harness.samples import memory, token, turn
+
+SMALL = StoreOptions(map_size_gib=1 / 16)
+TURNS = 600  # of which two thirds are forgotten, in more than one slice
+
+
+class Dead(BaseException):
+    """The process was killed."""
+
+
+def filled(path: Path, turns: int = TURNS) -> Store:
+    store = Store.open(path, options=SMALL)
+    for n in range(1, turns + 1):
+        who = "bob" if n % 3 else "anna"
+        store.append(turn(n, session=f"s{n // 10}", speaker=who, text=f"{token(n)} said {who}"))
+    store.flush()
+    made = memory("fact/1", text=f"from {token(1)}", sources=(1,))
+    store.apply("job", WriteBatch(memories=(made, memory("fact/3", sources=(3,))))).wait()
+    return store
+
+
+def holding(folder: Path, *numbers: int) -> set[str]:
+    """Return the files that have the words of a turn, by their path in a folder."""
+    words = [token(n).encode() for n in numbers]
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return {
+        str(file.relative_to(folder))
+        for file in files
+        if any(word in file.read_bytes() for word in words)
+    }
+
+
+def sealed(store: Store, words: str) -> Path:
+    """Publish a sealed index that has some words; return its folder."""
+    folder = index_folder(store.path, "anna") / "generation"
+    folder.mkdir(parents=True)
+    (folder / "words").write_text(words)
+    with store.snapshot() as snapshot:
+        epoch = snapshot.forget_epoch()
+    manifest = Manifest(
+        scope="anna", generation="generation", files=(), documents=1, embedder="", dim=0,
+        upto=1, tokenizer=1, forget_epoch=epoch,
+    )  # fmt: skip
+    store.publish(manifest).wait()
+    return folder
+
+
+def dies(after: int, real: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that works ``after`` times, and then kills."""
+    left = [after]
+
+    def deadly(*given: Any, **named: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise Dead
+        return real(*given, **named)
+
+    return deadly
+
+
+MOMENTS = [
+    *((Erasure, "_write", n) for n in (1, 2, 4, 5, 6)),
+    (erasure, "remove", 0),
+    (erasure, "remove_drafts", 0),
+    (backups, "remove", 1),
+    (copy, "rewrite", 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "after"), MOMENTS, ids=[f"{name}-{after}" for _, name, after in MOMENTS]
+)
+def test_erasure_killed_at_any_step_the_next_start_completes_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, after: int
+) -> None:
+    store = filled(path)
+    store.backup()
+    folder = sealed(store, token(1))
+    with monkeypatch.context() as patch, pytest.raises(Dead):
+        patch.setattr(owner, name, dies(after, getattr(owner, name)))
+        store.forget(Forget(speaker="bob"))
+    with store.snapshot() as snapshot:
+        assert {seen.speaker for seen in snapshot.turns()} == {"anna"}, "hidden at once"
+        assert snapshot.memory("anna", "fact/1") is None
+    store.close()
+    with Store.open(path, options=SMALL) as store, store.snapshot() as snapshot:
+        left = list(snapshot.turns())
+        assert [one.id for one in left] == [n for n in range(1, TURNS + 1) if n % 3 == 0]
+        assert [one.id for one in snapshot.memories("anna")] == ["fact/3"]
+        assert sum(session.turns for session in snapshot.sessions()) == len(left)
+        assert snapshot.meta("erasure") is None and not snapshot.meta("erase_due")
+        assert snapshot.counts()["log"] == len(left)
+    gone = [n for n in range(1, TURNS + 1) if n % 3]
+    assert holding(path, *gone) == set() and not folder.exists()
+    assert holding(path, 3) == {"data.mdb"}
+
+
+def test_erasure_control_without_the_state_the_words_stay(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the test above proves nothing."""
+    store = filled(path)
+    with pytest.raises(Dead):
+        monkeypatch.setattr(Erasure, "_write", dies(2, Erasure._write))
+        store.forget(Forget(speaker="bob"))
+    store.close()
+    monkeypatch.setattr(Erasure, "_write", lambda self, change: None)
+    monkeypatch.setattr(Erasure, "_resume", lambda self: None)
+    with Store.open(path, options=SMALL):
+        pass
+    assert holding(path, 598) == {"data.mdb"}
+
+
+def test_erasure_what_is_derived_meanwhile_from_a_hidden_turn_is_not_written(path: Path) -> None:
+    with filled(path) as store:
+        late = memory("fact/late", text=token(2), sources=(2,))
+
+        def derive(gone: Any) -> None:
+            store.apply("job", WriteBatch(memories=(late,))).wait()
+
+        store.forget(Forget(turns=(2,)), on_hidden=derive)
+        with store.snapshot() as snapshot:
+            assert snapshot.memory("anna", "fact/late") is None
+    assert holding(path, 2) == set()
+
+
+def test_erasure_turns_said_between_two_slices_stay_with_their_session(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with filled(path) as store:
+        write, said = Erasure._write, []
+
+        def talking(self: Erasure, change: Any) -> None:
+            write(self, change)
+            said.append(store.append(turn(9000 + len(said), session="s1", speaker="bob")).id)
+
+        monkeypatch.setattr(Erasure, "_write", talking)
+        assert store.forget(Forget(speaker="bob")).erased
+        store.flush()
+        with store.snapshot() as snapshot:
+            kept = [one.id for one in snapshot.turns() if one.session == "s1"]
+            assert set(said) < set(kept), "they were said after the order"
+            assert snapshot.session("s1").turns == len(kept)
+
+
+def test_erasure_is_linear_in_what_is_forgotten(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted, not timed: the reads of rows, and the rows written."""
+    counts = {"get": 0, "put": 0, "drop": 0}
+    for name in counts:
+        real = getattr(Transaction, name)
+
+        def counted(self: Any, *given: Any, real: Any = real, name: str = name) -> Any:
+            counts[name] += 1
+            return real(self, *given)
+
+        monkeypatch.setattr(Transaction, name, counted)
+    totals = []
+    for folder, turns in ((path, 1000), (tmp_path / "twice", 2000)):
+        with filled(folder, turns) as store:
+            counts |= dict.fromkeys(counts, 0)
+            store.forget(Forget(speaker="bob"))
+            totals.append(sum(counts.values()))
+    assert totals[1] < 2.2 * totals[0], totals
+
+
+def test_erasure_no_slice_is_longer_than_some_hundred_rows(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    delete = forget._delete
+    monkeypatch.setattr(
+        forget, "_delete", lambda part, tx: sizes.append(len(part.events)) or delete(part, tx)
+    )
+    with filled(path, 2000) as store:
+        store.forget(Forget(everything=True))
+    assert sum(sizes) == 2000 and max(sizes) <= forget.EVENTS
+
+
+# ------------------------------------------------------------------- index files
+
+
+def test_erasure_an_index_of_a_killed_build_is_swept_at_the_next_start(path: Path) -> None:
+    with filled(path, 3) as store:
+        kept = sealed(store, "kept")
+    left = index_folder(path, "anna") / "tmp-dead"
+    left.mkdir()
+    (left / "words").write_text(token(1))
+    unpublished = index_folder(path, "cleo") / "generation"
+    unpublished.mkdir(parents=True)
+    with Store.open(path, options=SMALL):
+        assert kept.exists() and not left.exists() and not unpublished.exists()
+
+
+# ------------------------------------------------------------------- backups
+
+
+def test_erasure_reaches_backups_behind_a_link(path: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with filled(path, 9) as store:
+        (path / "backups").symlink_to(disk)
+        store.backup()
+        (disk / "holiday.jpg").write_text("not ours")
+        assert holding(disk, 1)
+        gone = store.forget(Forget(turns=(1,)))
+        assert gone.erased and gone.backups_deleted == 1
+        assert [file.name for file in disk.iterdir()] == ["holiday.jpg"]
+
+
+def test_erasure_is_not_done_while_the_disk_of_the_backups_is_away(
+    path: Path, tmp_path: Path
+) -> None:
+    with filled(path, 9) as store:
+        (path / "backups").symlink_to(tmp_path / "away")
+        gone = store.forget(Forget(turns=(1,)))
+        assert not gone.erased and "away" in gone.problems[0]
+        (tmp_path / "away").mkdir()
+        assert store.erase()
+    assert holding(path, 1) == set()
+
+
+def test_erasure_backups_can_be_rewritten_without_what_is_forgotten(path: Path) -> None:
+    with filled(path, 30) as store:
+        first, second = store.backup(), store.backup()
+        asked = Forget(speaker="bob")
+        gone = store.forget(asked, keep_backups=True)
+        assert gone.erased and (gone.backups_deleted, gone.backups_rewritten) == (0, 2)
+    assert holding(path, *(n for n in range(1, 31) if n % 3)) == set()
+    assert holding(path, 3) == {"data.mdb", *(f"backups/{one.name}" for one in (first, second))}
+    for file in (first, second):
+        assert copy.count_rows(file) == 10 and file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("step", ["delete_forgotten", "rewrite", "sync_dir"])
+def test_erasure_killed_while_a_backup_is_rewritten_it_is_rewritten_at_the_next_start(
+    path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    store = filled(path, 30)
+    store.backup(), store.backup()
+    with monkeypatch.context() as patch, pytest.raises(Dead):
+        patch.setattr(backups, step, dies(0, getattr(backups, step)))
+        store.forget(Forget(speaker="bob"), keep_backups=True)
+    assert all(copy.count_rows(backup.file) in (10, 30) for backup in backups_of(path))
+    store.close()
+    with Store.open(path, options=SMALL):
+        assert [copy.count_rows(backup.file) for backup in backups_of(path)] == [10, 10]
+    assert holding(path, 1, 2, 29) == set()
+
+
+def test_erasure_a_backup_that_cannot_be_rewritten_is_deleted(path: Path) -> None:
+    with filled(path, 9) as store:
+        spoilt = store.backup()
+        spoilt.write_bytes(spoilt.read_bytes()[:5000])
+        gone = store.forget(Forget(turns=(1,)), keep_backups=True)
+        assert gone.erased and (gone.backups_deleted, gone.backups_rewritten) == (1, 0)
+
+
+def test_erasure_no_backup_is_made_of_what_is_being_deleted(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = filled(path)
+    with monkeypatch.context() as patch, pytest.raises(Dead):
+        patch.setattr(Erasure, "_write", dies(2, Erasure._write))
+        store.forget(Forget(speaker="bob"))
+    with pytest.raises(Exception, match="being forgotten"):
+        store.backup()
+    store.close()
+
+
+# ------------------------------------------------------------------- damaged copies, other programs
+
+
+def test_erasure_says_that_the_files_of_a_damaged_store_remain(path: Path) -> None:
+    with filled(path, 3) as store:
+        aside = path / "corrupt-20260101T000000Z"
+        aside.mkdir()
+        gone = store.forget(Forget(turns=(1,)))
+        assert not gone.erased and gone.remains == (str(aside),) and gone.problems == ()
+        assert aside.exists()
+        assert store.covered(Forget(turns=(2,))).remains == (str(aside),)
+
+
+def test_erasure_on_a_full_disk_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*given: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with filled(path, 3) as store:
+        monkeypatch.setattr(copy, "copy_out", full)
+        gone = store.forget(Forget(turns=(1,)))
+        assert not gone.erased and "No space left" in gone.problems[0]
+        monkeypatch.undo()
+        assert store.erase()
+
+
+# ------------------------------------------------------------------- unfinished files elsewhere
+
+
+def test_erasure_the_file_of_a_killed_export_is_deleted_at_the_next_start(
+    path: Path, tmp_path: Path
+) -> None:
+    draft = tmp_path / ".export.unfinished"
+    filled(path, 3).close()
+    pid = os.fork()
+    if not pid:
+        with drafts.noted(path, draft):
+            draft.write_text(token(1))
+            os._exit(9)
+    os.waitpid(pid, 0)
+    assert draft.exists()
+    with Store.open(path, options=SMALL):
+        assert not draft.exists() and not any((path / "unfinished").iterdir())
+
+
+def test_erasure_an_export_that_runs_at_the_time_is_not_completed(
+    path: Path, tmp_path: Path
+) -> None:
+    draft, to = tmp_path / ".export.unfinished", tmp_path / "export"
+    with filled(path, 3) as store:
+        with pytest.raises(Exception, match="forgotten meanwhile"), store.drafting(draft, to):
+            draft.write_text(token(1))
+            store.forget(Forget(turns=(1,)))
+        assert not draft.exists() and not to.exists()
+        with store.drafting(draft, to):
+            draft.write_text("all that is left")
+        assert to.read_text() == "all that is left"
+
+
+def test_erasure_a_note_never_makes_it_delete_another_file(path: Path, tmp_path: Path) -> None:
+    victim = tmp_path / "thesis.tex"
+    victim.write_text("ours")
+    with filled(path, 3) as store:
+        (path / "unfinished").mkdir()
+        (path / "unfinished" / "note").write_text(str(victim))
+        store.forget(Forget(turns=(1,)))
+    assert victim.exists()
+
+
+# ------------------------------------------------------------------- ids and names that are words
+
+
+def test_erasure_the_id_of_a_hand_made_memory_is_kept_as_a_hash_only(path: Path) -> None:
+    with filled(path, 3) as store:
+        secret = memory("note/Zqxlover", text="secret")
+        store.apply("job", WriteBatch(memories=(secret,))).wait()
+        assert store.forget(Forget(memories=("note/Zqxlover",))).erased
+        store.apply("job", WriteBatch(memories=(secret,))).wait()
+        with store.snapshot() as snapshot:
+            assert snapshot.memory("anna", "note/Zqxlover") is None, "it stays forgotten"
+    assert b"Zqxlover" not in (path / "data.mdb").read_bytes()
+
+
+def test_erasure_killed_between_two_slices_leaves_no_vector_without_its_key(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for after in range(1, 5):
+        folder = path / str(after)
+        folder.parent.mkdir(exist_ok=True)
+        store = filled(folder, 9)
+        thinking.think(store, 4).wait()  # of turns 3 and 4
+        with monkeypatch.context() as patch, pytest.raises(Dead):
+            patch.setattr(Erasure, "_write", dies(after, Erasure._write))
+            store.forget(Forget(turns=(3,)))
+        store.close()
+        with Store.open(folder, options=SMALL) as store:
+            assert thinking.orphans(store) == 0
