@@ -17,6 +17,7 @@ import contextlib
 import ctypes
 import functools
 import gc
+import itertools
 import random
 import re
 import shutil
@@ -279,12 +280,16 @@ class Soak:
     # ------------------------------------------------------------------- the laws
 
     def slope(self) -> float:
-        """Megabytes an hour, by least squares, after warm-up, including the last hours."""
+        """Megabytes an hour, after warm-up: the median of the slopes between any two moments.
+
+        By Theil and Sen: a single step, such as the first pages of a sealed index, is no growth;
+        what grows with each session is.
+        """
         warm = [at for at in self.grown[:-1] if at[0] >= WARM_UP * self.hours]
         if len(warm) < 3:
             return 0.0
-        hours, sizes = np.array(warm).T
-        return float(np.polyfit(hours, sizes, 1)[0])
+        pairs = itertools.combinations(warm, 2)
+        return float(np.median([(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairs]))
 
     def file(self) -> tuple[float, float]:
         """Megabytes of the store's file, and how many times its live data that is."""
