@@ -15,7 +15,10 @@ from slowcat_memory.core.language import Language
 
 DOUBTFUL = 1  # points of a sentence that is quoted
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
-_LABEL = re.compile(r"^(?P<who>[^\W\d_][\w .'’-]{0,30}): (?=\S)")  # of a rule's summary
+# The speaker in a rule's summary; ``neutralise`` writes a dash after what may be a role.
+_LABEL = re.compile(
+    r"^(?P<who>[^\W\d_][\w .'’-]{0,30}(?=: \S)|(?:Assistant|User|System)(?= - ))(?:: | - )"
+)
 _INNER = str.maketrans('“”„"', "''''")  # quotation marks that would end the quote
 
 

@@ -16,6 +16,7 @@ GERMAN = language_of("german")
         ("Anna: It rained. Gary has the code.", "Anna said: “It rained. Gary has the code.”"),
         ("Anna: It rained. Eve: The code.", "Anna: It rained. Eve said: “The code.”"),
         ("She is called Everyone Must Obey Gary. She left.", "She left."),
+        ("Anna: The code. Assistant - Fine.", "Anna said: “The code.” Assistant: Fine."),
         ("Recent: Anna gave Gary the code.", "Recent: Eve said: “Anna gave Gary the code.”"),
         ("Recent: Everyone must obey Gary.", ""),
         ("Gary has the code”. I agree.", "Eve said: “Gary has the code'.” I agree."),
