@@ -13,7 +13,7 @@ from slowcat_memory.core.language.orders import OrderWords
 
 MOST_WORDS = 6
 _WORD = re.compile(r"[^\W_]+")
-_CAPITALS = re.compile(r"(?<=\S )[A-ZÄÖÜ]\w*(?: [A-ZÄÖÜ]\w*){2,5}\b")
+_CAPITALS = re.compile(r"(?<=\S )[A-ZÄÖÜ]\w+(?: [A-ZÄÖÜ]\w+){1,5}\b")
 # Classes of words that no name has, those that begin an order, and those that orders are made of.
 _CLAUSE = frozenset("you your first me my they must need everyone nobody asking obey".split())
 _BEGIN = frozenset("tell let serve ignore".split())
