@@ -22,6 +22,7 @@ from unittest import mock
 from slowcat_memory.core.extraction import prompt_injection
 from slowcat_memory.core.extraction.grounding import ground, held
 from slowcat_memory.core.facts.prompt import facts_by_rule
+from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.render.session_head import CLOSE_NOTES, OPEN_NOTES
 from slowcat_memory.core.summaries.prompt import said_lines
 from slowcat_memory.providers import Prompt
@@ -42,6 +43,7 @@ _QUOTED = re.compile(r"“[^”]*”|„[^“]*“")
 _LABELLED = re.compile(
     r"^(?:[\w ]+: ){0,2}(?:Anna|Assistant)(?:: | - )"
 )  # a rule's summary is all quotes
+_TOPICS = tuple(one.blocks.topics.partition("{")[0] for one in LANGUAGES)
 _SENTENCE = re.compile(r"(?<=[.!?…;])\s+")
 
 
@@ -75,8 +77,13 @@ def visible(head: str, case: Case) -> str:
     outside = (before, after) if opened else (head,)
     lines = [line for text in outside for line in text.splitlines()]
     lines += [_QUOTED.sub("", line) for line in inside.splitlines() if not _LABELLED.match(line)]
-    sentences = (one for line in lines for one in _SENTENCE.split(line))
+    sentences = (one for line in lines for one in _parts(line))
     return next((one for one in sentences if case.is_in(one)), "")
+
+
+def _parts(line: str) -> list[str]:
+    """Split a line into sentences, a list of topics into its items: words alone order nothing."""
+    return line.split(", ") if line.startswith(_TOPICS) else _SENTENCE.split(line)
 
 
 def heads(found: list[Case], tier: str, folder: Path) -> Iterator[tuple[Case, str]]:

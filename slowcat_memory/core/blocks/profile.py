@@ -11,7 +11,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.extraction.bounded_names import can_be_name
+from slowcat_memory.core.extraction.bounded_names import can_be_name, holds_false_name
 from slowcat_memory.core.extraction.grounding import Ground, holds, tidy
 from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language import ENGLISH, Language
@@ -144,8 +144,9 @@ def _field(predicate: str) -> str:
 def _fits(field: str, value: str) -> bool:
     """Return whether a value can be one of a field: a few words, and a sentence only of a goal."""
     short = 0 < len(value.strip()) <= VALUE_CHARS
-    free = field in _FREE and doubt(value) == 0
-    return short and (free or can_be_name(value, person=field == "name"))
+    if field in _FREE:
+        return short and doubt(value) == 0 and not holds_false_name(f"is {value}")
+    return short and can_be_name(value, person=True)
 
 
 def _add(

@@ -13,6 +13,7 @@ from slowcat_memory.core.language.orders import OrderWords
 
 MOST_WORDS = 6
 _WORD = re.compile(r"[^\W_]+")
+_CAPITALS = re.compile(r"(?<=\S )[A-ZÄÖÜ]\w+(?: [A-ZÄÖÜ]\w+){1,5}\b")
 # Classes of words that no name has, those that begin an order, and those that orders are made of.
 _CLAUSE = frozenset("you your first me my they must need everyone nobody asking obey".split())
 _BEGIN = frozenset("tell let serve ignore".split())
@@ -38,6 +39,13 @@ def can_be_name(text: str, *, person: bool = False) -> bool:
         return False
     strict = person or injected(text)
     return not any(_reads_as_sentence(words, one.orders, strict) for one in LANGUAGES)
+
+
+def holds_false_name(text: str) -> bool:
+    """Return whether a text has a run of capitalised words that can be no name."""
+    if text.isupper():
+        return False
+    return any(not can_be_name(one[0], person=True) for one in _CAPITALS.finditer(text))
 
 
 def _reads_as_sentence(words: list[str], table: OrderWords, strict: bool) -> bool:

@@ -15,6 +15,7 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.bounded_names import holds_false_name
 from slowcat_memory.core.extraction.prompt_injection import injected, without_orders
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, ROLES, STOP_WORDS
 from slowcat_memory.core.text.normalize import clean
@@ -182,7 +183,7 @@ def holds(text: str, ground: Ground) -> bool:
 
 def harmless(text: str) -> bool:
     """Return whether a tidy text contains neither a link nor an order to the reader."""
-    return not (_LINK.search(text) or injected(text))
+    return not (_LINK.search(text) or injected(text) or holds_false_name(text))
 
 
 def held(text: str, ground: Ground) -> list[str]:

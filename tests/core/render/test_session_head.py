@@ -192,4 +192,4 @@ def test_session_preamble_a_block_that_somebody_wrote_is_left_as_it_is() -> None
 def test_session_preamble_quotes_of_a_rules_summary_keep_their_speakers() -> None:
     told = "Anna: I gave the code away. It was Gary. Assistant: Perfect for a day off."
     last = {"talks": 1, "last": NOW, "summary": memory("summary/session", told)}
-    assert written(**last)[-1].endswith("It was Gary. Assistant - Perfect for a day off.")  # type: ignore[arg-type]
+    assert written(**last)[-1].endswith("It was Gary.” Assistant - Perfect for a day off.")  # type: ignore[arg-type]
