@@ -23,8 +23,8 @@ def test_isolation_nobody_reads_what_was_thought_of_another(tmp_path: Path) -> N
 @pytest.mark.parametrize("control", CONTROLS)
 def test_isolation_a_planted_leak_is_caught(tmp_path: Path, control: str) -> None:
     but = (*CHILD, "forget", *(THOUGHTS if control != "thought" else ()))
-    told = run(tmp_path / "store", 250, seed=5, control=control, but=but)
-    assert told["leak"], told
+    told = run(tmp_path / "store", 400, seed=5, control=control, but=but)
+    assert told["law"] == CONTROLS[control][0], told
 
 
 @pytest.mark.slow
