@@ -38,10 +38,12 @@ class OwnedMessages:
 
     Attributes:
         readable: The scopes for which the context was stripped last; None before the first time.
+        is_stale: A head was rendered since, which the application may have placed.
     """
 
     def __init__(self) -> None:
         self.readable: frozenset[str] | None = None
+        self.is_stale = False
         self._blocks: dict[str, Recollection] = {}
         self._answers: dict[str, frozenset[str]] = {}
         self._calls: dict[str, frozenset[str]] = {}  # by the id of a tool's call
@@ -67,6 +69,7 @@ class OwnedMessages:
         """Add a session head, which the application may place anywhere."""
         if text.strip():
             self._heads[text.strip()] = frozenset((scope,))
+            self.is_stale = True
 
     def may_enter(self, call: str) -> bool:
         """Return whether the result of a tool's call may enter the context now."""
@@ -96,7 +99,7 @@ class OwnedMessages:
         allowed = frozenset(scopes)
         messages = list({id(m): m for context in contexts for m in context}.values())
         self._adopt(messages)
-        self.readable = allowed
+        self.readable, self.is_stale = allowed, False
         changed, gone = self._strip_blocks(messages, allowed, pack)
         gone += self._strip_heads(messages, allowed, llm)
         gone += self._strip_calls(messages, allowed)

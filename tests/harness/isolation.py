@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory import transfer
@@ -37,6 +38,7 @@ from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.executor import CommandExecutor
 from slowcat_memory.runtime.conversation import conversation, transcripts
 from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.conversation.conversation import Exchange
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.conversation.transcripts import Part
 from slowcat_memory.runtime.namespaces.documents import document
@@ -223,7 +225,7 @@ def seal(home: Household) -> None:
 
 def think(home: Household) -> None:
     """Run idle jobs, by rules or with an LLM that repeats its input, and check the results."""
-    home.think(ScriptedLLM(parrot) if home.rng.random() < 0.7 else None)
+    home.think(ScriptedLLM(parrot) if home.rng.random() < home.llm_share else None)
     home.look_at_thoughts()
 
 
@@ -276,7 +278,7 @@ OPERATIONS: dict[Callable[[Household], None], int] = {
     forget: 8,
     age: 40,
     seal: 2,
-    think: 6,
+    think: 3,
     look_back: 20,
     reopen: 5,
 }
@@ -386,19 +388,45 @@ def half_forgotten() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def nosy_with(llm_share: float) -> Iterator[None]:
+    with nosy(), mock.patch.object(Household, "llm_share", llm_share):
+        yield
+
+
+@contextmanager
+def talkative() -> Iterator[None]:
+    """What is said is in a log line."""
+    user_said = conversation.Conversation.user_said
+
+    def logged(self: Any, text: str, *how: Any, **more: Any) -> Any:
+        logger.info(text)
+        return user_said(self, text, *how, **more)
+
+    with mock.patch.object(conversation.Conversation, "user_said", logged):
+        yield
+
+
+def _kept(scopes: Any, kept: bool = True, turns: Any = None, tools: Any = None) -> Any:
+    """An exchange is kept, on the record or off it."""
+    return Exchange(scopes, True, turns or {}, tools or [])
+
+
 def _ended(self: Any, by: str = "") -> bool:
     self._set(set())
     return True
 
 
-# By name: the law that must catch it, and the leak.
+# By name: the law that must catch it (or one of those of the same decision), and the leak.
 CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
-    "thought": ("thoughts", nosy),
+    "prompt": ("prompts", lambda: nosy_with(1.0)),
+    "thought": ("thoughts", lambda: nosy_with(0.0)),
+    "logs": ("files", talkative),
     "union": ("recall", lambda: mock.patch.object(Audience, "readable", _everybody)),
-    "together": ("recall", lambda: mock.patch.object(Audience, "readable", _first)),
+    "together": ("recall context", lambda: mock.patch.object(Audience, "readable", _first)),
     "split": ("speakers", lambda: mock.patch.object(conversation, "split", _unsplit)),
     "muted": ("speakers", by_letters),
-    "cache": ("recall", shared_cache),
+    "cache": ("recall tools", shared_cache),
     "filter": ("index", post_filter),
     "blocks": (
         "context",
@@ -413,14 +441,15 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "guests": ("guests", obedient),
     "forgotten": ("forgotten", half_forgotten),
     "ended": ("record", lambda: mock.patch.object(OffRecord, "end", _ended)),
-    "record": ("log", lambda: mock.patch.object(OffRecord, "off", False)),
+    "record": ("record", lambda: mock.patch.object(OffRecord, "begin", lambda *_: None)),
+    "kept": ("log recall", lambda: mock.patch.object(conversation, "Exchange", _kept)),
     "purge": (
         "caches",
         lambda: mock.patch.object(Household, "record_changed", lambda self, off: None),
     ),
     "local": ("local", lambda: mock.patch.object(Namespace, "local_only", lambda _: frozenset())),
     "guest": (
-        "recall",
+        "search recall",
         lambda: mock.patch("slowcat_memory.engine.wiring.guest_scope", lambda options: ""),
     ),
 }
@@ -481,8 +510,8 @@ def main() -> None:
     finally:
         shutil.rmtree(folder)
     print(json.dumps(told))
-    expected = CONTROLS[args.control][0] if args.control else ""
-    raise SystemExit(told["law"] != expected)
+    expected = CONTROLS[args.control][0].split() if args.control else [""]
+    raise SystemExit(told["law"] not in expected)
 
 
 if __name__ == "__main__":
