@@ -147,6 +147,7 @@ class OwnedMessages:
                 message["content"] = before
         self._without_heads.clear()
         gone = [text for text, owner in self._heads.items() if not owner <= allowed]
+        gone.sort(key=len, reverse=True)  # an earlier head may be a part of a later one
         for message in messages:
             if not isinstance(message, dict):
                 continue
@@ -217,9 +218,10 @@ class OwnedMessages:
         copies = [_copied(message) for message in injection.strip_memories(messages)]
         ours = {_id(call) for message in copies for call in _calls(message) if _name(call) in NAMES}
         _emptied(copies, ours)
+        heads = sorted(self._heads, key=len, reverse=True)
         for message in copies:
             if isinstance(message, dict):
-                message["content"] = _without(message.get("content"), self._heads)
+                message["content"] = _without(message.get("content"), heads)
         return copies
 
 

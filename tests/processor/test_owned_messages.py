@@ -221,3 +221,12 @@ def test_owned_messages_head_that_is_rendered_later_makes_the_context_stale() ->
     assert not owned.is_stale
     owned.add_head(DOCTOR, "anna")
     assert owned.is_stale
+
+
+def test_owned_messages_strip_earlier_head_that_is_a_part_of_a_later_one() -> None:
+    owned = OwnedMessages()
+    for text in ("You talked twice.", f"You talked twice. {DOCTOR}"):
+        owned.add_head(text, "anna")
+    messages = [{"role": "system", "content": f"A cat. You talked twice. {DOCTOR}"}, *asked()]
+    owned.strip([messages], ("ben",), packed)
+    assert messages[0]["content"] == "A cat."
