@@ -38,10 +38,12 @@ class OwnedMessages:
 
     Attributes:
         readable: The scopes for which the context was stripped last; None before the first time.
+        is_stale: A head was rendered since, which the application may have placed.
     """
 
     def __init__(self) -> None:
         self.readable: frozenset[str] | None = None
+        self.is_stale = False
         self._blocks: dict[str, Recollection] = {}
         self._answers: dict[str, frozenset[str]] = {}
         self._calls: dict[str, frozenset[str]] = {}  # by the id of a tool's call
@@ -67,6 +69,7 @@ class OwnedMessages:
         """Add a session head, which the application may place anywhere."""
         if text.strip():
             self._heads[text.strip()] = frozenset((scope,))
+            self.is_stale = True
 
     def may_enter(self, call: str) -> bool:
         """Return whether the result of a tool's call may enter the context now."""
@@ -96,7 +99,7 @@ class OwnedMessages:
         allowed = frozenset(scopes)
         messages = list({id(m): m for context in contexts for m in context}.values())
         self._adopt(messages)
-        self.readable = allowed
+        self.readable, self.is_stale = allowed, False
         changed, gone = self._strip_blocks(messages, allowed, pack)
         gone += self._strip_heads(messages, allowed, llm)
         gone += self._strip_calls(messages, allowed)
@@ -144,6 +147,7 @@ class OwnedMessages:
                 message["content"] = before
         self._without_heads.clear()
         gone = [text for text, owner in self._heads.items() if not owner <= allowed]
+        gone.sort(key=len, reverse=True)  # an earlier head may be a part of a later one
         for message in messages:
             if not isinstance(message, dict):
                 continue
@@ -214,9 +218,10 @@ class OwnedMessages:
         copies = [_copied(message) for message in injection.strip_memories(messages)]
         ours = {_id(call) for message in copies for call in _calls(message) if _name(call) in NAMES}
         _emptied(copies, ours)
+        heads = sorted(self._heads, key=len, reverse=True)
         for message in copies:
             if isinstance(message, dict):
-                message["content"] = _without(message.get("content"), self._heads)
+                message["content"] = _without(message.get("content"), heads)
         return copies
 
 

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from loguru import logger
 from pipecat.frames.frames import Frame, InputAudioRawFrame, LLMContextFrame, StartFrame
@@ -128,8 +128,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._add_instruction = add_instruction
         self._instruction = instruction(self._config.memory.language)
         self._warming, self._visible, self._owned = Warming(), Visible(), OwnedMessages()
-        own = lambda: self._neighbours.messages  # noqa: E731
-        self._messages = ContextMessages(own, self._was_spoken, self._visible.knows)
+        self._messages = ContextMessages(self._own_messages, self._was_spoken, self._visible.knows)
         self._guard = Guard(self, self._call_event_handler)
         self._dispatcher: FrameDispatcher | None = None
         self._live: LiveConversation | None = None  # while the memory is open
@@ -369,6 +368,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._guard.run(engine.maintain, "drop queries")
         if self._live:
             self._guard.notify("on_record_changed", off)
+
+    def _own_messages(self) -> list[Any]:
+        return self._neighbours.messages
 
     def _was_spoken(self, text: str) -> bool:
         return self._live is not None and self._live.turns.was_spoken(text)

@@ -51,12 +51,11 @@ class SystemInstruction:
 
 
 def _read(llm: Any) -> Parts | None:
-    base, added = (
-        getattr(llm, "_base_system_instruction", 0),
-        getattr(llm, "_appended_system_instructions", None),
-    )
-    known = (base is None or isinstance(base, str)) and isinstance(added, list)
-    return (base, list(added)) if known and hasattr(llm, "_compose_system_instruction") else None
+    base: Any = getattr(llm, "_base_system_instruction", 0)
+    added: Any = getattr(llm, "_appended_system_instructions", None)
+    if not hasattr(llm, "_compose_system_instruction") or not isinstance(added, list):
+        return None
+    return (base, list(added)) if base is None or isinstance(base, str) else None
 
 
 def _write(llm: Any, parts: Parts) -> None:

@@ -318,7 +318,7 @@ class TurnRecall:
         """Remove from the context what may not be read for a turn, if others were read before."""
         deps, allowed = self._deps, frozenset(scopes)
         wanted = deps.audience.apart and deps.config.people.strip_on_change
-        if not wanted or allowed == self._owned.readable:
+        if not wanted or (allowed == self._owned.readable and not self._owned.is_stale):
             return
         contexts = [context.messages, deps.neighbours.messages]  # a withdrawn turn has a copy
         llm = deps.neighbours.llm

@@ -1,7 +1,9 @@
-"""A household with one agent: three people, a shared scope, a guest, and turns off the record.
+"""A household with one agent: three people, a shared scope, visitors, and turns off the record.
 
-Every utterance has words unique to its speaker (`qanna17x`), so that any text that is read can be
-searched for words of others (`Leak`).
+The conversation is the processor's own, without a pipeline: its turns, commands, tools and its
+registry of what it put into the context. Every utterance has words unique to its speaker
+(`qanna17x`) among words that all share, so that any text that leaves the memory can be searched for
+words of others (`Leak`).
 """
 
 import asyncio
@@ -13,37 +15,49 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import msgspec
 from loguru import logger
+from pipecat.frames.frames import Frame, LLMContextFrame, LLMTextFrame
+from pipecat.processors.aggregators.llm_context import LLMContext
 
 from slowcat_memory import transfer
-from slowcat_memory.core.memory import findable
+from slowcat_memory.core.memory import chunk_id, findable
 from slowcat_memory.core.memory import turn_of as chunk_turn
-from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.processor.context_messages import PlacedBlocks
-from slowcat_memory.records import Hit
+from slowcat_memory.processor.context_messages import ContextMessages
+from slowcat_memory.processor.conversation import LiveConversation
+from slowcat_memory.processor.deps import ConversationDeps, Neighbours
+from slowcat_memory.processor.locality import Locality
+from slowcat_memory.processor.owned_messages import OwnedMessages
+from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
+from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.audience import Audience
-from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.off_record import OffRecord
-from slowcat_memory.runtime.conversation.session_tracker import Moment, SessionTracker
+from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import index_root
-from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
+from slowcat_memory.tools.handlers import ToolCalls
 from tests.support.parroting_llm import think
 
 PEOPLE = ("anna", "ben", "cleo")
 VOICES = {f"voice-{name}": name for name in PEOPLE}
+VISITORS = ("stranger", "television", "eve")
 HOME, GUEST, OFF = "home", "guest", "off"
 WORD = re.compile(r"q([a-z]+)\d+x")
 THINGS = ("key", "bicycle", "doctor", "password", "present", "garden", "letter", "piano")
-NOTHING = Packed("", (), 0)
+SHARED = (*THINGS, "the", "and", "of", "no", "a", "are", "the key", "of the")
+KEPT = 14  # messages of the context
 
 
 class Leak(AssertionError):
-    """Somebody's words were found in another's memory."""
+    """A law is broken: somebody's words are where they must not be."""
+
+    def __init__(self, law: str, what: str) -> None:
+        super().__init__(f"{law}: {what}")
+        self.law = law
 
 
 def whose(seen: Any) -> set[str]:
@@ -57,8 +71,53 @@ def may_hold(scope: str) -> set[str]:
     return {scope, HOME} if scope in PEOPLE else {scope}
 
 
+WORD_AND_TAIL = re.compile(r"q[a-z]+\d+x")
+
+
+def scope_of(voice: str) -> str:
+    return VOICES.get(voice, GUEST)
+
+
+def readable(scopes: set[str]) -> set[str]:
+    """Return the speakers whose words may be recalled for all of some scopes."""
+    if GUEST in scopes:
+        return set()
+    return {HOME, *scopes} if len(scopes) == 1 else {HOME}
+
+
+class Loud:
+    """Stands in for the processor's guard: nothing is swallowed, and events are kept."""
+
+    def __init__(self, home: "Household") -> None:
+        self.home = home
+
+    def run(self, work: Any, *arguments: Any, **named: Any) -> Any:
+        return work(*arguments, **named)
+
+    def log_failure(self, error: Exception) -> None:
+        raise error
+
+    def count(self, name: str) -> None:
+        pass
+
+    async def report(self, message: str, error: Exception) -> None:
+        raise error
+
+    def notify(self, event: str, *arguments: Any) -> None:
+        if event == "on_memory_recalled":
+            self.home.recalled.extend(arguments[0].hits)
+
+    def spawn(self, work: Any) -> None:
+        work.close()
+
+
 class Household:
-    """The engine, one conversation, and the counts so far."""
+    """The engine, one conversation, and the counts so far.
+
+    ``llm_share`` is how often idle work has an LLM.
+    """
+
+    llm_share = 0.7
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.rng, self.clock, self.done = random.Random(seed), FixedClock(), Counter[str]()
@@ -72,9 +131,11 @@ class Household:
             store={"durability": "relaxed"},
         )  # fmt: skip
         self.logged: list[str] = []
-        self.messages: list[dict[str, str]] = []
         self.words, self.between_us = 0, False
+        self.muted: list[tuple[str, str]] = []  # heard, and not in the next turn's words
         self.runner = asyncio.Runner()
+        self.clocks = mock.patch.object(session_tracker, "monotonic", self.monotonic)
+        self.clocks.start()
         self.open()
 
     # ---------------------------------------------------------------- life
@@ -83,23 +144,37 @@ class Household:
         self.engine = MemoryEngine(self.config, clock=self.clock, embedder=HashEmbedder())
         self.audience = Audience(self.config.people, "anna", VOICES)
         self.record = OffRecord(self.config.sessions, self.record_changed, self.monotonic)
-        scopes = (*self.audience.people, self.audience.guest)
-        names = Names("User", "Cat", VOICES)
-        self.talk = Conversation(self.audience, map(self.tracker, scopes), self.engine.append,
-                                 names, self.record, self.clock, self.monotonic)  # fmt: skip
-        self.blocks, self.readers = PlacedBlocks(), ()
-        self.messages.clear()  # another conversation, another context
         for scope in self.audience.recallable:
             self.engine.prepare(scope)
+        self.context, self.answers, self.spoken = LLMContext(), list[str](), set[str]()
+        self.owned, self.tools, self.recalled = OwnedMessages(), ToolCalls(), list[Hit]()
+        visible = Visible()
+        messages = ContextMessages(lambda: [], lambda text: False, visible.knows)
+        deps = ConversationDeps(
+            engine=self.engine, config=self.config, audience=self.audience, speaker_names=VOICES,
+            off_record=self.record, locality=Locality(self.rng.random() < 0.5),
+            neighbours=Neighbours(), messages=messages, visible=visible, owned=self.owned,
+            guard=Loud(self),  # type: ignore[arg-type]
+        )  # fmt: skip
+        self.local = deps.locality.local
 
-    def tracker(self, scope: str) -> SessionTracker:
-        return SessionTracker(
-            scope,
-            lambda now: f"{scope}-{now:%d%H%M%S}-{self.number()}",
-            self.config.sessions,
-            self.engine.latest_session(scope),
-            Moment(self.clock(), self.monotonic()),
-        )
+        async def begin() -> LiveConversation:
+            return LiveConversation(deps, f"home-{self.number()}", self.push)
+
+        self.live = self.runner.run(begin())
+        self.talk = self.live.log
+        self.greet(self.rng.choice(PEOPLE))
+
+    def greet(self, scope: str) -> None:
+        """Put the session head of one person into the system message, as an application would."""
+        head = self.engine.session_context(scope, local=self.local)
+        self.owned.add_head(head, scope)
+        system = {"role": "system", "content": f"You are a cat.\n\n{head}"}
+        self.context.set_messages([system, *self.context.messages[1:]])
+
+    async def push(self, frame: Frame) -> None:
+        if isinstance(frame, LLMTextFrame):
+            self.answers.append(frame.text)
 
     def monotonic(self) -> float:
         return self.clock().timestamp()
@@ -111,7 +186,14 @@ class Household:
     def close(self) -> None:
         self.talk.disconnected()
         self.record.end()
+        self.live.activity.end()
         self.engine.close()
+
+    def end(self) -> None:
+        """Close for good."""
+        self.close()
+        self.runner.close()
+        self.clocks.stop()
 
     def number(self) -> int:
         self.words += 1
@@ -133,68 +215,117 @@ class Household:
         named = f" q{owner}{self.rng.randint(1, max(1, self.words))}x" * self.rng.randint(0, 1)
         return f"where is the {thing}{named}"
 
-    def clean(self, seen: Any, allowed: Iterable[str], where: str) -> None:
+    def clean(self, law: str, seen: Any, allowed: Iterable[str], where: str) -> None:
         """Raise if words of others are in a text that was read."""
         self.done["looked"] += 1
         if strange := whose(seen) - set(allowed):
-            raise Leak(f"{where}: words of {sorted(strange)}")
+            raise Leak(law, f"{where}: words of {sorted(strange)}")
 
     def leaves(self, hits: Iterable[Hit]) -> None:
         """Raise if a local-only memory is among hits that may leave this machine."""
         if any(hit.memory.local_only for hit in hits):
-            raise Leak("a local-only memory leaves this machine")
+            raise Leak("local", "a local-only memory leaves this machine")
 
     # ---------------------------------------------------------------- a turn
 
-    def say(self, *voices: str) -> None:
-        """Let people speak in one turn, recall for it as the processor does, and reply."""
-        parts = []
-        for voice in voices:
-            words = self.sentence(VOICES.get(voice, GUEST))
-            self.talk.heard(voice, words)
-            parts.append(words)
-        text = " ".join(parts)
-        turns = self.talk.user_said(text)
-        found, packed = self.recall(text, turns[-1].id if turns else 0)
-        if turns:
-            self.engine.note_recall(turns[-1], found, packed)
-        self.messages = self.messages[-8:]
-        message = {"role": "user", "content": text}
-        if packed.text:
-            injection.prefix(message, packed.text)
-            self.blocks.add(found, packed)
-        self.messages.append(message)
+    def say(self, *voices: str, words: str = "") -> str:
+        """Let people speak in one turn, and answer as the processor does.
+
+        Returns:
+            The answer of a command, "" if the LLM answered.
+        """
+        for voice, word in self.muted:
+            self.talk.heard(voice, word)
+        self.muted.clear()
+        parts = [words or self.sentence(scope_of(voice)) for voice in voices]
+        for voice, part in zip(voices, parts, strict=True):
+            self.talk.heard(voice, part)
+        return self.turn(" ".join(parts), {scope_of(voice) for voice in voices})
+
+    def turn(self, text: str, speakers: set[str], reply: str = "") -> str:
+        """Handle a turn that was heard; ``reply`` is the LLM's, "" for one of what was recalled."""
+        self.trim()
+        self.context.add_message({"role": "user", "content": text})
+        self.answers.clear()
+        self.recalled.clear()
+        result = self.runner.run(self.live.turns.before_reply(LLMContextFrame(self.context)))
+        if set(self.talk.scopes) != speakers:
+            raise Leak("speakers", f"{sorted(speakers)} spoke, not {self.talk.scopes}")
+        allowed = readable(speakers)
+        self.clean("recall", self.recalled, allowed, f"recalled for {sorted(speakers)}")
+        if not self.local:
+            self.leaves(self.recalled)
+        if result.answered:
+            return self.answered(" ".join(self.answers), speakers)
+        self.check_request(allowed)
+        if self.rng.random() < 0.25:
+            self.call_tool(allowed)
+        block = injection.block_of(self.last_user())
+        told = " ".join(WORD_AND_TAIL.findall(block)[:2])
+        self.reply(reply or f"I know of {told or 'nothing'}")
+        return ""
+
+    def answered(self, answer: str, speakers: set[str]) -> str:
+        """Check the spoken answer of a command, which then stands in the context."""
+        self.done["answers"] += 1
+        said = set() if GUEST in speakers else readable(speakers)
+        self.clean("answers", answer, said, f"said to {sorted(speakers)}")
+        self.spoken.add(answer)
+        self.reply(answer)
+        return answer
+
+    def reply(self, text: str) -> None:
+        self.context.add_message({"role": "assistant", "content": text})
         self.talk.agent_begins()
-        told = " ".join(hit.memory.text for hit in packed.hits[:2])
-        self.talk.agent_said(f"I know that {told or 'nothing'}", interrupted=False)
+        self.talk.agent_said(text, interrupted=False)
 
-    def recall(self, text: str, turn: int) -> tuple[Recollection, Packed]:
-        reads = self.audience.readable(self.talk.scopes)
-        if self.config.people.strip_on_change and reads != self.readers:
-            self.blocks.strip(self.messages, reads, self.engine.pack)
-            self.readers = reads
-        found, packed = Recollection(), NOTHING
-        if reads:
-            before = self.talk.before(None)
-            found = self.runner.run(
-                self.engine.recall(
-                    text, reads[0], also=reads[1:], dialogue=before,
-                    exclude=frozenset({f"chunk/{turn}"}),
-                )
-            )  # fmt: skip
-            packed = self.engine.pack(found)
-            self.leaves(found.hits)
-        allowed = self.allowed()
-        self.clean(found.hits, allowed, f"recalled for {self.talk.scopes}")
-        for message in self.messages:
-            self.clean(injection.block_of(message), allowed, f"the context of {self.talk.scopes}")
-        return found, packed
+    def call_tool(self, allowed: set[str]) -> None:
+        """Let the LLM search the memory, and send it the answer."""
+        call, id_ = self.live.tool_call(), f"call-{self.number()}"
+        name, given = self.rng.choice(
+            [("search_memory", {"query": self.question()}), ("facts_list", {})]
+        )
+        told = self.tools.answer(name, given, call)
+        self.clean("tools", told, allowed, f"the tool {name}")
+        function = {"name": name, "arguments": json.dumps(given)}
+        asked = {"id": id_, "type": "function", "function": function}
+        self.context.add_messages(
+            [
+                {"role": "assistant", "tool_calls": [asked]},
+                {"role": "tool", "tool_call_id": id_, "content": json.dumps(told)},
+            ]
+        )
+        self.check_request({*allowed, *whose(given)})
 
-    def allowed(self) -> set[str]:
-        asking = set(self.talk.scopes)
-        if GUEST in asking:
-            return set()
-        return {HOME, *asking} if len(asking) == 1 else {HOME}
+    def check_request(self, allowed: set[str]) -> None:
+        """Check what the LLM is sent, but for what was said aloud."""
+        self.done["requests"] += 1
+        calls, results = list[str](), list[str]()
+        for message in self.context.messages:
+            role, content = message["role"], message.get("content")
+            if role == "system":
+                self.clean("heads", content, allowed, "the system instruction")
+            elif role == "user":
+                self.clean("context", injection.block_of(message), allowed, "a block")
+            elif role == "tool":
+                results.append(message["tool_call_id"])
+                self.clean("tools", content, allowed, "a tool's answer in the context")
+            elif message.get("tool_calls"):
+                calls += [call["id"] for call in message["tool_calls"]]
+            elif content in self.spoken:
+                self.clean("answers", content, allowed, "a command's answer in the context")
+        if calls != results:
+            raise Leak("tools", "a call without its answer, or the other way round")
+
+    def last_user(self) -> dict:
+        return injection.last_user_message(self.context.messages) or {}
+
+    def trim(self) -> None:
+        """Keep the context short, from a user's message on."""
+        system, *rest = self.context.messages
+        while len(rest) > KEPT or (rest and rest[0]["role"] != "user"):
+            rest.pop(0)
+        self.context.set_messages([system, *rest])
 
     # ---------------------------------------------------------------- idle work
 
@@ -206,11 +337,13 @@ class Household:
             self.clock.advance(600)  # sessions rest
             self.talk.tick()
         think(self.engine, self.clock, llm, patience_s=1.0)
-        for prompt in llm.prompts if llm else ():
+        if llm is None:
+            return
+        for prompt in llm.prompts:
             seen = whose(prompt.system + prompt.user)
             self.done["prompts"] += 1
             if GUEST in seen or OFF in seen or len(seen - {HOME}) > 1:
-                raise Leak(f"{prompt.job} is told words of {sorted(seen)} at once")
+                raise Leak("prompts", f"{prompt.job} is sent words of {sorted(seen)} at once")
 
     def look_at_thoughts(self) -> None:
         """Check each scope's derived memories, preamble, contexts and keys."""
@@ -219,15 +352,30 @@ class Household:
                 mine = may_hold(scope)
                 made = [one for one in snapshot.memories(scope) if one.made]
                 if scope == GUEST and made:
-                    raise Leak("something is thought of a guest")
+                    raise Leak("thoughts", "something is derived from a guest's words")
                 self.done["thoughts"] += len(made)
                 rest = [*snapshot.contexts(scope), *snapshot.keys(scope)]
-                self.clean([*made, *rest], mine, f"what is thought of {scope}")
-            self.clean([snapshot.tasks(), snapshot.runs(), snapshot.cursors()], (), "idle work")
+                self.clean("thoughts", [*made, *rest], mine, f"what is derived for {scope}")
+            self.clean(
+                "thoughts", [snapshot.tasks(), snapshot.runs(), snapshot.cursors()], (), "idle work"
+            )
         for scope in (*PEOPLE, HOME, GUEST):
-            self.clean(self.engine.session_context(scope, local=True), may_hold(scope), "a head")
+            head = self.engine.session_context(scope, local=True)
+            self.clean("heads", head, may_hold(scope), f"the head of {scope}")
 
     # ---------------------------------------------------------------- stored data
+
+    def gone(self, words: Iterable[str]) -> None:
+        """Raise if forgotten words are in any file or recall, or in the context's messages."""
+        files = [file for file in self.config.folder.rglob("*") if file.is_file()]
+        held = b"".join(file.read_bytes() for file in files)
+        for word in words:
+            if re.search(rf"{word}".encode(), held):
+                raise Leak("forgotten", f"{word} is still in a file")
+            for scope in PEOPLE:
+                hits = self.engine.search(word, scope, 5, local=True).hits
+                if any(word in hit.memory.text for hit in hits):
+                    raise Leak("forgotten", f"{word} is recalled for {scope}")
 
     def hits(self, scope: str) -> list[Hit]:
         return self.engine.search(self.question(), scope, 5, local=True).hits
@@ -236,11 +384,11 @@ class Household:
         """Search the caches for words off the record, once that is over."""
         self.engine.drain()
         known = {*PEOPLE, HOME, GUEST}
-        self.clean([*self.engine.wiring.tokenizer._known], known, "the tokenizer's cache")
+        self.clean("caches", [*self.engine.wiring.tokenizer._known], known, "the tokenizer's cache")
         last = [namespace.searcher._lookup._scored for namespace in self.engine.wiring.namespaces]
-        self.clean(last, known, "the last query of an index")
+        self.clean("caches", last, known, "the last query of an index")
         if self.between_us and self.engine.wiring.embedding._cached.cache_info().currsize:
-            raise Leak("queries of off the record are in the embedder's cache")
+            raise Leak("caches", "queries of off the record are in the embedder's cache")
 
     def look_everywhere(self) -> None:
         """Check each scope's log, export, index and files, the logs, and the caches."""
@@ -249,27 +397,33 @@ class Household:
         with self.engine.store.snapshot() as snapshot:
             for scope in snapshot.scopes():
                 mine = may_hold(scope)
-                self.clean([*snapshot.events(scope)], mine, f"the log of {scope}")
-                self.clean([*snapshot.memories(scope)], mine, f"memories of {scope}")
-                self.clean(json.dumps([*transfer.export(snapshot, scope)]), mine, "export")
-                notes = [
-                    m for m in snapshot.memories(scope) if findable(m) and not chunk_turn(m.id)
-                ]
-                self.count(scope, len([*snapshot.turns(scope)]) + len(notes))
+                self.clean("log", [*snapshot.events(scope)], mine, f"the log of {scope}")
+                self.clean("log", [*snapshot.memories(scope)], mine, f"memories of {scope}")
+                self.clean("log", json.dumps([*transfer.export(snapshot, scope)]), mine, "export")
+                known = [snapshot.read(scope, chunk_id(turn.id))
+                         for turn in snapshot.turns(scope) if not turn.aside]  # fmt: skip
+                known += [m for m in snapshot.memories(scope) if not chunk_turn(m.id)]
+                self.count(scope, [memory for memory in known if memory and findable(memory)])
         for scope in (*PEOPLE, HOME, GUEST):
             for file in index_root(self.config.folder, scope).rglob("*"):
                 if file.is_file():
-                    self.clean(file.read_bytes().decode("latin-1"), may_hold(scope), "index files")
+                    self.clean(
+                        "files", file.read_bytes().decode("latin-1"), may_hold(scope), "index"
+                    )
         for file in self.config.folder.glob("*.mdb"):
-            self.clean(file.read_bytes().decode("latin-1"), {*PEOPLE, HOME, GUEST}, "the store")
-        self.clean(self.logged, (), "the logs")
-        self.clean(msgspec.json.encode(self.engine.stats()).decode(), (), "statistics")
+            self.clean(
+                "files", file.read_bytes().decode("latin-1"), {*PEOPLE, HOME, GUEST}, "the store"
+            )
+        self.clean("files", self.logged, (), "the logs")
+        self.clean("files", msgspec.json.encode(self.engine.stats()).decode(), (), "statistics")
 
-    def count(self, scope: str, memories: int) -> None:
+    def count(self, scope: str, known: list[Memory]) -> None:
         """An index must hold its scope's memories only, so that nothing needs filtering."""
+        current = sum(not memory.retired_at for memory in known)
         loaded = next((n for n in self.engine.wiring.namespaces if n.scope == scope), None)
-        if loaded is not None and len(loaded.searcher) != memories:
-            raise Leak(f"the index of {scope} holds {len(loaded.searcher)}, not {memories}")
+        if loaded is not None and not current <= len(loaded.searcher) <= len(known):
+            held = len(loaded.searcher)
+            raise Leak("index", f"{scope}'s holds {held}, not {current} to {len(known)}")
 
 
 class Ears:

@@ -1,10 +1,14 @@
 """Checks isolation between users: random operations on a household's memory.
 
-Three people, a shared scope, a guest and spans off the record; after each read, no word of another
-person may be in it, and at the end not in any index, file, cache or log line either::
+Three people, a shared scope, visitors and spans off the record; muted transcripts, voice commands,
+tools, session heads and LLMs on this machine or another. After each read, no word of another person
+may be in it, and at the end not in any index, file, cache or log line either::
 
-    python -m tests.harness.isolation --operations 10000 --seed 7
+    python -m tests.harness.isolation --operations 20000 --seed 7
     python -m tests.harness.isolation --control union
+
+Each law has planted leaks, which it must catch itself. A long run is many households of
+``HOUSEHOLD`` operations each: some laws read everything.
 """
 
 import argparse
@@ -13,6 +17,7 @@ import random
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import islice
@@ -20,32 +25,41 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory import transfer
 from slowcat_memory.core.memory import chunk
 from slowcat_memory.idle.jobs.summaries.job import SummaryJob
-from slowcat_memory.processor.context_messages import PlacedBlocks
+from slowcat_memory.processor.commands import VoiceCommands
+from slowcat_memory.processor.owned_messages import OwnedMessages
 from slowcat_memory.records import Forget
-from slowcat_memory.runtime.conversation import conversation
+from slowcat_memory.runtime.commands import targets
+from slowcat_memory.runtime.commands.executor import CommandExecutor
+from slowcat_memory.runtime.conversation import conversation, transcripts
 from slowcat_memory.runtime.conversation.audience import Audience
+from slowcat_memory.runtime.conversation.conversation import Exchange
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.conversation.transcripts import Part
 from slowcat_memory.runtime.namespaces.documents import document
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall import pipeline
+from slowcat_memory.store.rows import forget_select
 from slowcat_memory.testing import ScriptedLLM
 from slowcat_memory.tools.handlers import Call, ToolCalls
 from tests.harness.household import (
     GUEST,
     HOME,
     PEOPLE,
+    SHARED,
+    VISITORS,
     VOICES,
     Ears,
     Household,
     Leak,
     may_hold,
+    scope_of,
 )
 from tests.support.parroting_llm import parrot
 
@@ -57,21 +71,79 @@ def say(home: Household) -> None:
 
 
 def say_together(home: Household) -> None:
-    home.say(*home.rng.sample([*VOICES, "stranger"], 2))
+    home.say(*home.rng.sample([*VOICES, VISITORS[0]], 2))
 
 
 def visit(home: Household) -> None:
-    home.say("stranger")
+    home.say(home.rng.choice(VISITORS))
+
+
+def mute(home: Household) -> None:
+    """Let words that all share be heard and muted, then somebody speak who uses them."""
+    voices = [*VOICES, *VISITORS]
+    for _ in range(home.rng.randint(1, 3)):
+        home.muted.append((home.rng.choice(voices), home.rng.choice(SHARED)))
+    home.say(home.rng.choice(voices))
 
 
 def off_the_record(home: Household) -> None:
+    """Go off the record by voice; nobody else may end it."""
     home.between_us = True
-    home.record.begin()
+    who = home.rng.choice([*VOICES])
+    home.say(who, words="off the record")
     for _ in range(home.rng.randint(1, 3)):
-        home.say(home.rng.choice([*VOICES, "stranger"]))
-    home.record.end()
+        home.say(home.rng.choice([*VOICES, *VISITORS]))
+    home.say(home.rng.choice([v for v in (*VOICES, *VISITORS) if v != who]),
+             words="back on the record")  # fmt: skip
+    if not home.record.off:
+        raise Leak("record", "somebody else ended off the record")
+    home.say(home.rng.choice([*VOICES, *VISITORS]))
+    home.say(who, words="back on the record")
     home.look_into_caches()
     home.between_us = False
+
+
+def order(home: Household) -> None:
+    """Give a voice command; a guest's is refused, and nothing of it is kept."""
+    voice = home.rng.choice([*VOICES, VISITORS[0], VISITORS[1]])
+    mine = f"q{scope_of(voice)}{home.number()}x"
+    answer = home.say(voice, words=home.rng.choice((
+        f"remember that my key is {mine}", f"remember for all of us that the key is q{HOME if voice in VOICES else GUEST}{home.number()}x",
+        "what do you know about me", "why did you say that", "undo that",
+        f"that's wrong, it's {mine}", f"forget everything about {mine}", "who can see this",
+    )))  # fmt: skip
+    home.engine.store.flush(None)
+    with home.engine.store.snapshot() as snapshot:
+        kept = [*snapshot.memories(GUEST)]
+        commands = [entry for entry in snapshot.commands(GUEST, 5)]
+    if voice in VISITORS and (kept or commands or not answer.startswith("I don't know who")):
+        raise Leak("guests", f"a guest's command was carried out: {answer!r}")
+
+
+def take_back(home: Household) -> None:
+    """Let one or two people say something and forget it: it must be gone for both, from all files."""
+    voices = home.rng.sample([*VOICES], home.rng.randint(1, 2))
+    words = [f"q{scope_of(voice)}{home.number()}x" for voice in voices]
+    for voice, word in zip(voices, words, strict=True):
+        home.talk.heard(voice, f"please note {word}")
+    told = home.rng.random() < 0.5
+    home.turn(" ".join(f"please note {word}" for word in words), set(map(scope_of, voices)),
+              reply=f"noted, {words[0]}" if told else "")  # fmt: skip
+    home.say(home.rng.choice(voices), words="forget that")
+    home.clock.advance(400)
+    home.talk.tick()
+    home.engine.eraser.erase_due()
+    home.gone(words)
+
+
+def greet(home: Household) -> None:
+    """Begin with the head of another person."""
+    home.greet(home.rng.choice(PEOPLE))
+
+
+def icebreaker(home: Household) -> None:
+    scope = home.rng.choice(PEOPLE)
+    home.engine.push_icebreaker(scope, f"Ask about {home.sentence(scope)}.", quiet=False)
 
 
 def remember(home: Household) -> None:
@@ -85,7 +157,7 @@ def pin(home: Household) -> None:
     for hit in home.hits(mine)[:1]:
         home.engine.mark(mine, hit.memory.id, pinned=home.rng.random() < 0.5)
         if home.engine.mark(other, hit.memory.id, pinned=True) is not None:
-            raise Leak(f"{other} pinned a memory of {mine}")
+            raise Leak("search", f"{other} pinned a memory of {mine}")
 
 
 def keep_local(home: Household) -> None:
@@ -99,7 +171,7 @@ def search(home: Household) -> None:
     scope = home.rng.choice((*PEOPLE, HOME, GUEST))
     also = home.audience.readable((scope,))[1:] if scope in PEOPLE else ()
     hits = home.engine.search(home.question(), scope, 9, also=also, local=True).hits
-    home.clean(hits, may_hold(scope) if scope != GUEST else (), f"search in {scope}")
+    home.clean("search", hits, may_hold(scope) if scope != GUEST else (), f"search in {scope}")
 
 
 def why(home: Household) -> None:
@@ -107,24 +179,26 @@ def why(home: Household) -> None:
         entries = snapshot.ledger_tail(20)
     for entry in home.rng.sample(entries, min(3, len(entries))):
         found = home.engine.why(entry.turn)
-        home.clean(entry, (), "the ledger")
-        home.clean(found, may_hold(entry.scope), f"why in {entry.scope}")
+        home.clean("log", entry, (), "the ledger")
+        home.clean("log", found, may_hold(entry.scope), f"why in {entry.scope}")
 
 
 def session_context(home: Household) -> None:
     scope = home.rng.choice((*PEOPLE, HOME, GUEST))
-    home.clean(home.engine.session_context(scope, local=True), may_hold(scope), "session context")
+    home.clean("heads", home.engine.session_context(scope, local=True), may_hold(scope), "a head")
 
 
 def export(home: Household) -> None:
     scope = home.rng.choice((*PEOPLE, HOME, GUEST))
     with home.engine.store.snapshot() as snapshot:
-        home.clean([*transfer.export(snapshot, scope)], may_hold(scope), f"export of {scope}")
-        home.clean([*transfer.export(snapshot, but=GUEST)], (*PEOPLE, HOME), "export")
+        home.clean(
+            "log", [*transfer.export(snapshot, scope)], may_hold(scope), f"export of {scope}"
+        )
+        home.clean("log", [*transfer.export(snapshot, but=GUEST)], (*PEOPLE, HOME), "export")
 
 
 def stats(home: Household) -> None:
-    home.clean(home.engine.stats(), (), "statistics")
+    home.clean("files", home.engine.stats(), (), "statistics")
 
 
 def forget(home: Household) -> None:
@@ -132,7 +206,7 @@ def forget(home: Household) -> None:
     ids = tuple(hit.memory.id for hit in home.hits(scope)[:2])
     other = home.rng.choice([name for name in PEOPLE if name != scope])
     if ids and home.engine.store.covered(Forget(scope=other, memories=ids)).turns:
-        raise Leak(f"{other} forgets what {scope} said")
+        raise Leak("search", f"{other} forgets what {scope} said")
     if ids:
         home.engine.forget(Forget(scope=scope, memories=ids))
 
@@ -151,7 +225,7 @@ def seal(home: Household) -> None:
 
 def think(home: Household) -> None:
     """Run idle jobs, by rules or with an LLM that repeats its input, and check the results."""
-    home.think(ScriptedLLM(parrot) if home.rng.random() < 0.7 else None)
+    home.think(ScriptedLLM(parrot) if home.rng.random() < home.llm_share else None)
     home.look_at_thoughts()
 
 
@@ -160,8 +234,10 @@ def look_back(home: Household) -> None:
     scope = home.rng.choice((*PEOPLE, HOME))
     for text in ("What did we talk about lately?", "What did we talk about yesterday?"):
         found = home.runner.run(home.engine.recall(text, scope))
-        home.clean(found.hits, may_hold(scope), f"an overview for {scope}")
-    home.clean(home.engine.graph(scope).portraits(), may_hold(scope), f"the people of {scope}")
+        home.clean("recall", found.hits, may_hold(scope), f"an overview for {scope}")
+    home.clean(
+        "thoughts", home.engine.graph(scope).portraits(), may_hold(scope), f"the people of {scope}"
+    )
     call = Call(
         engine=home.engine, scope=scope, turn=0, turn_id=0, now=home.clock(), hidden=frozenset(),
         local=True,
@@ -172,7 +248,7 @@ def look_back(home: Household) -> None:
         ("facts_list", {}),
     ):
         told = ToolCalls().answer(name, arguments, call)
-        home.clean(told, may_hold(scope), f"{name} for {scope}")
+        home.clean("tools", told, may_hold(scope), f"{name} for {scope}")
 
 
 def reopen(home: Household) -> None:
@@ -182,25 +258,31 @@ def reopen(home: Household) -> None:
 
 # Frequency of each, per thousand operations.
 OPERATIONS: dict[Callable[[Household], None], int] = {
-    say: 360,
+    say: 300,
     say_together: 80,
     visit: 60,
-    off_the_record: 30,
-    remember: 70,
-    pin: 40,
+    mute: 60,
+    off_the_record: 20,
+    order: 80,
+    take_back: 10,
+    greet: 20,
+    icebreaker: 5,
+    remember: 60,
+    pin: 30,
     keep_local: 30,
-    search: 160,
-    why: 60,
+    search: 100,
+    why: 40,
     session_context: 30,
     export: 5,
     stats: 10,
     forget: 8,
-    age: 50,
+    age: 40,
     seal: 2,
-    think: 12,
+    think: 3,
     look_back: 20,
     reopen: 5,
 }
+HOUSEHOLD = 500  # operations, after which everything is read and another household begins
 
 # ------------------------------------------------------------------- planted leaks
 
@@ -266,18 +348,110 @@ def nosy() -> Iterator[None]:
         yield
 
 
-CONTROLS: dict[str, Callable[[], Any]] = {
-    "thought": nosy,
-    "union": lambda: mock.patch.object(Audience, "readable", _everybody),
-    "together": lambda: mock.patch.object(Audience, "readable", _first),
-    "split": lambda: mock.patch.object(conversation, "split", _unsplit),
-    "cache": shared_cache,
-    "filter": post_filter,
-    "strip": lambda: mock.patch.object(PlacedBlocks, "strip", lambda *_: []),
-    "record": lambda: mock.patch.object(OffRecord, "begin", lambda self, by="": None),
-    "purge": lambda: mock.patch.object(Household, "record_changed", lambda self, off: None),
-    "local": lambda: mock.patch.object(Namespace, "local_only", lambda self: frozenset()),
-    "guest": lambda: mock.patch("slowcat_memory.engine.wiring.guest_scope", lambda options: ""),
+def _substrings(text: str, heard: Any, channel: Any) -> Any:
+    """A transcript belongs to a turn if its letters are in it."""
+    letters = "".join(text)
+    return [one for one in heard if one.mark and "".join(one.mark) in letters]
+
+
+@contextmanager
+def by_letters() -> Iterator[None]:
+    with (
+        mock.patch.object(transcripts, "_covering", lambda mark, heard: []),
+        mock.patch.object(transcripts, "_rewritten", _substrings),
+    ):
+        yield
+
+
+@contextmanager
+def obedient() -> Iterator[None]:
+    """Guests' commands are carried out."""
+
+    def execute(self: Any, command: Any, context: Any) -> Any:
+        self._engine.store.flush(1.0)
+        return self._methods[command.kind](command, context)
+
+    with (
+        mock.patch.object(VoiceCommands, "refuses", lambda self, scopes: False),
+        mock.patch.object(CommandExecutor, "execute", execute),
+    ):
+        yield
+
+
+@contextmanager
+def half_forgotten() -> Iterator[None]:
+    """What was said to two is forgotten for one."""
+    with (
+        mock.patch.object(targets, "others", lambda *_: targets.Others((), ())),
+        mock.patch.object(forget_select, "_select_copies", lambda *_: None),
+    ):
+        yield
+
+
+@contextmanager
+def nosy_with(llm_share: float) -> Iterator[None]:
+    with nosy(), mock.patch.object(Household, "llm_share", llm_share):
+        yield
+
+
+@contextmanager
+def talkative() -> Iterator[None]:
+    """What is said is in a log line."""
+    user_said = conversation.Conversation.user_said
+
+    def logged(self: Any, text: str, *how: Any, **more: Any) -> Any:
+        logger.info(text)
+        return user_said(self, text, *how, **more)
+
+    with mock.patch.object(conversation.Conversation, "user_said", logged):
+        yield
+
+
+def _kept(scopes: Any, kept: bool = True, turns: Any = None, tools: Any = None) -> Any:
+    """An exchange is kept, on the record or off it."""
+    return Exchange(scopes, True, turns or {}, tools or [])
+
+
+def _ended(self: Any, by: str = "") -> bool:
+    self._set(set())
+    return True
+
+
+# By name: the law that must catch it (or one of those of the same decision), and the leak.
+CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
+    "prompt": ("prompts", lambda: nosy_with(1.0)),
+    "thought": ("thoughts", lambda: nosy_with(0.0)),
+    "logs": ("files", talkative),
+    "union": ("recall", lambda: mock.patch.object(Audience, "readable", _everybody)),
+    "together": ("recall context", lambda: mock.patch.object(Audience, "readable", _first)),
+    "split": ("speakers", lambda: mock.patch.object(conversation, "split", _unsplit)),
+    "muted": ("speakers", by_letters),
+    "cache": ("recall tools", shared_cache),
+    "filter": ("index", post_filter),
+    "blocks": (
+        "context",
+        lambda: mock.patch.object(OwnedMessages, "_strip_blocks", lambda *_: ([], [])),
+    ),
+    "tools": ("tools", lambda: mock.patch.object(OwnedMessages, "_strip_calls", lambda *_: [])),
+    "answers": (
+        "answers",
+        lambda: mock.patch.object(OwnedMessages, "_strip_answers", lambda *_: None),
+    ),
+    "heads": ("heads", lambda: mock.patch.object(OwnedMessages, "_strip_heads", lambda *_: [])),
+    "guests": ("guests", obedient),
+    "forgotten": ("forgotten", half_forgotten),
+    "ended": ("record", lambda: mock.patch.object(OffRecord, "end", _ended)),
+    "record": ("record", lambda: mock.patch.object(OffRecord, "begin", lambda *_: None)),
+    "kept": ("log recall", lambda: mock.patch.object(conversation, "Exchange", _kept)),
+    "purge": (
+        "caches",
+        lambda: mock.patch.object(Household, "record_changed", lambda self, off: None),
+    ),
+    "local": ("local", lambda: mock.patch.object(Namespace, "local_only", lambda _: frozenset())),
+    "guest": (
+        "search recall",
+        lambda: mock.patch("slowcat_memory.engine.wiring.guest_scope", lambda options: ""),
+    ),
 }
 
 # ------------------------------------------------------------------- the run
@@ -289,30 +463,39 @@ def run(
     """Run random operations; return counts of operations and checks, and the leak, if any.
 
     Args:
-        folder: For the store.
+        folder: For the stores.
         operations: How many.
         seed: Of the choice.
         control: The planted leak, "" for none.
         but: Operations to exclude.
+
+    Returns:
+        The counts by name; ``law`` is the one that is broken, ``leak`` how, "" for none.
     """
     chosen = {work: n for work, n in OPERATIONS.items() if work.__name__ not in but}
-    started, leak = time.monotonic(), ""
-    with CONTROLS[control]() if control else nullcontext():
-        home = Household(folder, seed)
-        with Ears(home.logged):
-            try:
-                for work in home.rng.choices([*chosen], [*chosen.values()], k=operations):
-                    home.done[work.__name__] += 1
-                    home.clock.advance(1)
-                    work(home)
-                home.look_everywhere()
-            except Leak as error:
-                leak = str(error)
-            finally:
-                home.close()
-                home.runner.close()
+    started, done = time.monotonic(), Counter[str]()
+    law = leak = ""
+    with CONTROLS[control][1]() if control else nullcontext():
+        for first in range(0, operations, HOUSEHOLD):
+            home = Household(folder / str(first), seed * 1_000_003 + first)
+            with Ears(home.logged):
+                try:
+                    count = min(HOUSEHOLD, operations - first)
+                    for work in home.rng.choices([*chosen], [*chosen.values()], k=count):
+                        home.done[work.__name__] += 1
+                        home.clock.advance(1)
+                        work(home)
+                    home.look_everywhere()
+                except Leak as error:
+                    law, leak = error.law, str(error)
+                finally:
+                    home.end()
+            done += home.done
+            shutil.rmtree(folder / str(first), ignore_errors=True)
+            if leak:
+                break
     took = round(time.monotonic() - started, 1)
-    return {"operations": operations, "seed": seed, "leak": leak, "s": took, **home.done}
+    return {"operations": operations, "seed": seed, "law": law, "leak": leak, "s": took, **done}
 
 
 def main() -> None:
@@ -327,7 +510,8 @@ def main() -> None:
     finally:
         shutil.rmtree(folder)
     print(json.dumps(told))
-    raise SystemExit(bool(told["leak"]) != bool(args.control))
+    expected = CONTROLS[args.control][0].split() if args.control else [""]
+    raise SystemExit(told["law"] not in expected)
 
 
 if __name__ == "__main__":

@@ -213,3 +213,20 @@ def test_owned_messages_without_memories_is_what_was_said() -> None:
     assert len(copied) == len(messages) and str(messages) == before
     assert "cellar" not in str(copied) and "Zqxdoctor" not in str(copied)
     assert "hello" in str(copied) and "hi" in str(copied)
+
+
+def test_owned_messages_head_that_is_rendered_later_makes_the_context_stale() -> None:
+    owned = OwnedMessages()
+    owned.strip([[]], ("ben",), packed)
+    assert not owned.is_stale
+    owned.add_head(DOCTOR, "anna")
+    assert owned.is_stale
+
+
+def test_owned_messages_strip_earlier_head_that_is_a_part_of_a_later_one() -> None:
+    owned = OwnedMessages()
+    for text in ("You talked twice.", f"You talked twice. {DOCTOR}"):
+        owned.add_head(text, "anna")
+    messages = [{"role": "system", "content": f"A cat. You talked twice. {DOCTOR}"}, *asked()]
+    owned.strip([messages], ("ben",), packed)
+    assert messages[0]["content"] == "A cat."
