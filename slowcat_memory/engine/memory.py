@@ -44,6 +44,7 @@ MaintenanceTask = Literal[
     "check",  # read and verify everything; returns a ``Health``
     "repair",  # salvage damaged rows; returns how many, by table
     "backup",  # copy the store's file; returns the path
+    "copy for replay",  # copy the store's file into the folder of a replay, which exists
     "erase",  # erase what is due or has expired
     "drop queries",  # clear queries from the caches, without waiting
 ]

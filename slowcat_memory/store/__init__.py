@@ -5,6 +5,7 @@ To find a record by its content, see ``index``.
 """
 
 from slowcat_memory.store.care.backups import backups_of
+from slowcat_memory.store.care.drafts import drafting
 from slowcat_memory.store.care.erasure import damaged_copies
 from slowcat_memory.store.care.health import BadIndex, Health
 from slowcat_memory.store.care.restore import Restored, restore
@@ -24,5 +25,6 @@ __all__ = [
     "StoreOptions",
     "backups_of",
     "damaged_copies",
+    "drafting",
     "restore",
 ]
