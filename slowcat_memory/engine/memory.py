@@ -45,6 +45,7 @@ MaintenanceTask = Literal[
     "check",  # read and verify everything; returns a ``Health``
     "repair",  # salvage damaged rows; returns how many, by table
     "backup",  # copy the store's file; returns the path
+    "copy for replay",  # copy the store's file into the folder of a replay, which exists
     "erase",  # erase what is due or has expired; nothing while the clock is doubted
     "overdue",  # find what should be erased by now; returns an ``Overdue``
     "confirm clock",  # believe the wall clock, because the user says so; returns if it was doubted

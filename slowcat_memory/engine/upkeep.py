@@ -13,6 +13,7 @@ from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import check_scope, index_root
 from slowcat_memory.runtime.namespaces.vectors import Stop, Told
+from slowcat_memory.store.disk.folder import DATA, REPLAYING
 
 
 class Upkeep:
@@ -44,6 +45,8 @@ class Upkeep:
                 return store.repair()
             case "backup":
                 return store.backup()
+            case "copy for replay":
+                return store.copy(store.path / REPLAYING / DATA)
             case "erase":
                 return self.erase_due(), self.erase_expired()
             case "overdue":

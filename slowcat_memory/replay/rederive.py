@@ -34,7 +34,7 @@ from slowcat_memory.records import (
 )
 from slowcat_memory.runtime.recall.time_travel import StoreThen
 from slowcat_memory.store import Snapshot, Store
-from slowcat_memory.store.disk.folder import DATA, REPLAYING
+from slowcat_memory.store.disk.folder import REPLAYING
 
 WAIT_S = 30.0  # of simulated time for each wait
 REPLAY = "replay"  # the writer's name
@@ -114,7 +114,7 @@ def _copy(engine: MemoryEngine) -> Iterator[Store]:
     shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
     folder.mkdir(mode=0o700)
     try:
-        engine.store.copy(folder / DATA)
+        engine.maintain("copy for replay")
         with Store.open(folder, options=engine.config.store) as copy:
             yield copy
     finally:

@@ -38,7 +38,7 @@ from slowcat_memory.store.care import copy, health
 from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.backups import back_up, back_up_into_store, backups_of
 from slowcat_memory.store.care.damaged import damaged_folders
-from slowcat_memory.store.care.drafts import drafting
+from slowcat_memory.store.care.drafts import drafting, forget_epoch
 from slowcat_memory.store.care.erasure import Erasure, finished
 from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk import locks
@@ -390,7 +390,7 @@ class Store:
             StoreError: Something was forgotten meanwhile; the file is deleted.
         """
         self._check_open()
-        return drafting(self._env, draft, to)
+        return drafting(self.path, partial(forget_epoch, self._env), draft, to)
 
     def health(self, root: Callable[[str], Path]) -> Health:
         """Return the state of the store. Reads every row: takes seconds for a large one.

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
@@ -15,7 +16,8 @@ from slowcat_memory.cli.shared.output import count, err, printable
 from slowcat_memory.cli.shared.settings import Scope, settings
 
 if TYPE_CHECKING:
-    from slowcat_memory.store import Store
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.transfer.fact_files import Drafting
 
 
 def export(
@@ -65,7 +67,7 @@ def export(
     lines = 0
     with (
         settings(ctx).engine(readonly=True, words_only=True) as engine,
-        _sink(to, engine.store) as sink,
+        _sink(to, engine) as sink,
     ):
         guest = guest_scope(engine.config.people)
         with engine.snapshot() as snapshot:
@@ -89,19 +91,30 @@ def _facts(ctx: typer.Context, folder: Path, only: str) -> None:
         guests = guest_scope(engine.config.people)
         with engine.snapshot() as snapshot:
             scopes = [only] if only else [name for name in snapshot.scopes() if name != guests]
-            written = export_facts(snapshot, folder, scopes, engine.zone, engine.store.drafting)
+            written = export_facts(snapshot, folder, scopes, engine.zone, _drafting(engine))
     err().print(f"[green]✓[/] {count(written, 'fact')} in {folder}", soft_wrap=True)
 
 
+def _drafting(engine: "MemoryEngine") -> "Drafting":
+    """Return what gives an export its name, unless something was forgotten meanwhile."""
+    from slowcat_memory.store import drafting
+
+    def epoch() -> int:
+        with engine.snapshot() as snapshot:
+            return snapshot.settled_epoch()
+
+    return partial(drafting, engine.config.folder, epoch)
+
+
 @contextmanager
-def _sink(to: Path | None, store: "Store") -> Iterator[IO[bytes]]:
+def _sink(to: Path | None, engine: "MemoryEngine") -> Iterator[IO[bytes]]:
     """Open the output; a file gets its name only when it is complete."""
     if to is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     unfinished = to.with_name(f".{to.name}.unfinished")
-    with store.drafting(unfinished, to):
+    with _drafting(engine)(unfinished, to):
         fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(fd, "wb") as file:
             with _packed(file, to.suffix) as sink:

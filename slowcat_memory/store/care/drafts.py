@@ -9,7 +9,7 @@ whose file is gone reports that something was forgotten.
 import fcntl
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +19,9 @@ from slowcat_memory.store.disk.folder import DRAFTS, create, sync_dir
 from slowcat_memory.store.disk.tables import EPOCH
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.forget import read_pending
+
+Epoch = Callable[[], int]
+"""Returns how often something was forgotten; raises ``StoreError`` while rows are being deleted."""
 
 ENDINGS = (".tmp", ".unfinished")  # what a note may name; nothing else is ever removed
 
@@ -48,7 +51,7 @@ def noted(folder: Path, draft: Path) -> Iterator[None]:
 
 
 @contextmanager
-def drafting(env: Environment, draft: Path, to: Path) -> Iterator[None]:
+def drafting(folder: Path, epoch_of: Epoch, draft: Path, to: Path) -> Iterator[None]:
     """Note a file that is written in the block, and give it its name at the end.
 
     It is deleted when the block fails.
@@ -56,26 +59,26 @@ def drafting(env: Environment, draft: Path, to: Path) -> Iterator[None]:
     Raises:
         StoreError: Something was forgotten meanwhile, which the file could still have.
     """
-    with noted(env.path, draft):
-        epoch = forget_epoch(env)
+    with noted(folder, draft):
+        epoch = epoch_of()
         try:
             yield
-            if not _named(env, draft, to, epoch):
+            if not _named(epoch_of, draft, to, epoch):
                 raise StoreError("something was forgotten meanwhile", hint="Do it again.")
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
 
 
-def _named(env: Environment, draft: Path, to: Path, epoch: int) -> bool:
+def _named(epoch_of: Epoch, draft: Path, to: Path, epoch: int) -> bool:
     """Give a file its name; return False, without it, when something was forgotten since."""
-    if forget_epoch(env) != epoch:
+    if epoch_of() != epoch:
         return False
     try:
         os.replace(draft, to)
     except FileNotFoundError:  # the forget has deleted it
         return False
-    if forget_epoch(env) != epoch:  # between the two
+    if epoch_of() != epoch:  # between the two
         to.unlink(missing_ok=True)
         return False
     return True
