@@ -324,7 +324,11 @@ def _whole(scopes: Mapping[str, Set[str]], gone: Deletion) -> set[str]:
 
 def _select_memories(gone: Deletion, tx: Transaction, pending: Pending | None) -> None:
     gone.memories = {(scope, chunk_id(id)) for id, (scope, _) in gone.turns.items()}
+    made_from: defaultdict[Subject, list[Subject]] = defaultdict(list)
     for _, memory in gone.read_records(tx, "memories"):
+        # A reply's chunk has only its mark from its origins; its words are the agent's.
+        for origin in () if turn_of(memory.id) else memory.derived_from:
+            made_from[origin].append((memory.scope, memory.id))
         if add_by_source(memory, gone):
             continue
         which = memory.scope, memory.id
@@ -332,9 +336,25 @@ def _select_memories(gone: Deletion, tx: Transaction, pending: Pending | None) -
             gone.named.add(which)
     if pending is not None:
         gone.named.update(unpack_memories(pending.memories))
+    gone.memories |= gone.named
+    gone.named |= _made_from_selected(made_from, gone)
     gone.unnamed = {which for which in gone.named if not gone.is_named(*which)}
     gone.memories |= gone.named
     gone.subjects |= gone.memories
+
+
+def _made_from_selected(
+    made_from: Mapping[Subject, Sequence[Subject]], gone: Deletion
+) -> set[Subject]:
+    """Return the memories that were made from selected ones, however indirectly."""
+    found: set[Subject] = set()
+    waiting = [origin for origin in made_from if origin in gone.memories]
+    while waiting:
+        made = made_from.get(waiting.pop(), ())
+        fresh = [one for one in made if one not in gone.memories and one not in found]
+        found.update(fresh)
+        waiting += fresh
+    return found
 
 
 def add_by_source(memory: Memory, gone: Deletion) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreClosedError, StoreError
 from slowcat_memory.records import (
@@ -158,6 +159,23 @@ def test_forget_memories_by_name_and_without_sources(store):
     gone = store.forget(Forget(everything=True))
     left = {("anna", "chunk/1"), ("anna", "fact/c"), ("pool", "fact/d")}
     assert set(gone.memories) == left
+
+
+def test_forget_a_memory_takes_what_was_made_from_it(store, path):
+    made = (
+        memory("note/1", text=token(1)),
+        replace(
+            memory("block/human", text=f"knows {token(1)}"), derived_from=(("anna", "note/1"),)
+        ),
+        replace(memory("icebreaker/1", text=token(1)), derived_from=(("anna", "block/human"),)),
+        memory("note/2", text=token(2)),
+    )
+    store.append(turn(1, role="assistant"))
+    reply = replace(memory("chunk/1"), sources=(1,), derived_from=(("anna", "note/1"),))
+    store.apply("j", WriteBatch(memories=(*made, reply))).wait()
+    store.forget(Forget(memories=("note/1",)))
+    with store.snapshot() as snapshot:
+        assert {one.id for one in snapshot.memories("anna")} == {"note/2", "chunk/1"}
 
 
 def test_forget_a_session_without_turns_goes_with_its_edges(store):
