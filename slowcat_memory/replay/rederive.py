@@ -179,6 +179,19 @@ def _restarts(name: str, jobs: Sequence[str] | None) -> bool:
     return owner not in KEPT_CURSORS if jobs is None else owner in jobs
 
 
+class _SimulatedClock:
+    """The clock of a replay: durations are measured by it too, for nothing else moves it."""
+
+    def __init__(self, then: StoreThen) -> None:
+        self._then = then
+
+    def __call__(self) -> datetime:
+        return self._then.now
+
+    def boot_s(self) -> float:
+        return self._then.now.timestamp()
+
+
 def _walk(
     engine: MemoryEngine,
     copy: Store,
@@ -191,7 +204,7 @@ def _walk(
         then.now += timedelta(seconds=max(seconds, WAIT_S))  # simulated time
         await asyncio.sleep(0)
 
-    thinking = idle_work_over(engine, cast(Any, then), lambda: then.now, sleep)
+    thinking = idle_work_over(engine, cast(Any, then), _SimulatedClock(then), sleep)
     wanted = [job.name for job in thinking.jobs] if jobs is None else list(jobs)
 
     def think() -> None:
