@@ -106,6 +106,8 @@ def _call(callback: Callable[..., object], *arguments: object) -> None:
 
 def trouble_of(error: Exception, folder: Path) -> SlowcatError:
     """Return the error of ours that says why a store cannot be opened, and what to do."""
+    if isinstance(error, StoreError) and isinstance(error.__cause__, OSError):
+        error = error.__cause__
     if isinstance(error, StoreBusyError):
         return StoreBusyError(error.message, hint=f"End that process. {KEPT}", pid=error.pid)
     if isinstance(error, StoreUnsafeError):

@@ -110,7 +110,7 @@ def rederive(
 
 @contextmanager
 def _copy(engine: MemoryEngine) -> Iterator[Store]:
-    folder = engine.store.path / REPLAYING
+    folder = engine.config.folder / REPLAYING
     shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
     folder.mkdir(mode=0o700)
     try:

@@ -294,7 +294,7 @@ def test_lifecycle_a_lock_that_cannot_be_signed_is_let_go(
 
     with monkeypatch.context() as patch:
         patch.setattr("slowcat_memory.store.disk.locks.WriterLock._sign", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(StoreFullError, match="No space"):
             MemoryEngine(config)
     MemoryEngine(config).close()
 

@@ -343,14 +343,15 @@ def _open_error(path: Path, error: lmdb.Error | OSError) -> StoreError:
 
 def disk_error(path: Path, error: OSError) -> StoreError:
     """Return the ``StoreError`` for what the disk or the system refused."""
-    message = f"{error.filename or path}: {error.strerror or error}"
+    reason = os.strerror(error.errno) if error.errno else error.strerror or str(error)
+    message = f"{error.filename or path}: {reason}"
     if error.errno in FULL:
         return StoreFullError(f"the disk is full at {message}", hint="Make room on the disk.")
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return StoreUnsafeError(f"cannot write {message}", hint="Make it writable.")
     if error.errno == errno.EIO:
         return StoreError(f"the disk fails at {message}", hint="Replace it; restore a backup.")
-    return StoreError(f"the disk refuses {message}")
+    return StoreError(f"the disk refuses {message}", hint="See the system's log for its reason.")
 
 
 def read_error(path: Path, error: lmdb.Error) -> StoreError:

@@ -193,7 +193,7 @@ def _finish(gone: Deletion, tx: Transaction) -> None:
         tx.put("tombstones", hashed, codec.seal(hashed))
     for key in tx.keys_with("cursors", IMPORTS.encode()):
         cursor = tx.read(Cursor, "cursors", key)
-        if cursor is not None and cursor.note:
+        if cursor is not None and cursor.note and cursor.name.count("/") > 1:
             tx.write_record("cursors", key, replace(cursor, note=""))
     if pending := read_pending(tx):
         scopes = tuple(sorted(gone.scopes.union(pending.scopes)))

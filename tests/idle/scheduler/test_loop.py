@@ -24,6 +24,7 @@ class Mind:
     """An LLM that is never asked more than the test asks it."""
 
     prompt_tokens = 1000
+    remote = False
 
     async def complete(self, prompt, into):
         return Answer(value=into(), model="mind-1", tokens_in=30, tokens_out=12)
