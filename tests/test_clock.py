@@ -57,6 +57,7 @@ def test_seconds_since_synchronised_is_unknown_elsewhere(monkeypatch: pytest.Mon
 WALL = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("time", "time")}
 READERS = {
     "clock.py": "the clock itself",
+    "cli/run/jobs.py": "says when a waiting task is due",
     "store/options.py": "dates of backups, locks and creation; nothing is ordered or erased by them",
     "idle/scheduler/loop.py": "default of a loop that is used alone",
     "core/time/calendar.py": "the system's time zone",

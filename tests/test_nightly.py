@@ -25,7 +25,11 @@ def test_nightly_runs_every_harness() -> None:
 
 
 def test_nightly_names_each_run_once() -> None:
-    runs = [(row.name, *nightly.arguments(row, seed, 1.0)) for row in RUNS for seed in row.seeds]
+    runs = [
+        (row.name, *nightly.arguments(row, seed, 1.0))
+        for row in RUNS
+        for seed in row.seeds or (None,)
+    ]
     assert len({name for name, *_ in runs}) == len(RUNS) and len(set(map(str, runs))) == len(runs)
 
 

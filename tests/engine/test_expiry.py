@@ -195,7 +195,9 @@ def test_expiry_a_clock_that_jumps_erases_nothing(home: Home, days: int) -> None
     assert engine.eraser.erase_expired() == () and left(engine) == ids
     assert list((home.path / "backups").glob("*.mdb"))
     home.clock.now -= timedelta(days=days)
-    assert engine.eraser.erase_expired() == (ids[1],), "set back: the guest's ten days count"
+    engine.eraser.erase_expired()  # or the second worker has, as the doubt ended
+    engine.drain()
+    assert left(engine) == ids[:1], "set back: the guest's ten days count"
 
 
 def test_expiry_a_restart_with_a_clock_a_year_ahead_erases_nothing(home: Home) -> None:

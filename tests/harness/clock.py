@@ -296,7 +296,7 @@ def main() -> None:
     args = parser.parse_args()
     logger.disable("slowcat_memory")
     seeds = range(args.seeds) if args.seed is None else [args.seed]
-    failed = 0
+    totals = Counter[str]()
     for seed in seeds:
         folder = Path(tempfile.mkdtemp(prefix="clock-"))
         try:
@@ -304,9 +304,10 @@ def main() -> None:
                 found = run(folder / "store", seed, args.steps, backups=args.backups)
         finally:
             shutil.rmtree(folder)
-        failed += any(found[law] for law in LAWS)
+        totals.update(found)
         print(json.dumps({"seed": seed, "steps": args.steps, **found}), flush=True)
-    raise SystemExit(bool(failed))
+    print(json.dumps({"seeds": len(seeds), "steps": args.steps, **totals}))
+    raise SystemExit(any(totals[law] for law in LAWS))
 
 
 if __name__ == "__main__":

@@ -71,6 +71,7 @@ WEEK = ("left", "asked_again", "moved", "missing", "twice", "wrong", "by_rule")
 POWERLOSS = ("bad", "lost", "corrupt", "undead", "died")
 TURNS = ("missing", "doubled", "broken", "edited", "captured", "lost", "repeated", "wrong", "stuck")
 KILLS = "--kills"
+SCENES = ("backup", "restore", "salvage", "index")
 
 # The shortest first, so that a morning's look finds something; controls before what they prove.
 RUNS = (
@@ -84,6 +85,49 @@ RUNS = (
             options=("--control", "tiers"), laws=("residue",), control=True),
     Harness(name="forget9 control thoughts", module="forget9", count=(KILLS, 40),
             options=("--control", "thoughts"), laws=("undead", "half"), control=True),
+    Harness(name="forget9 control index", module="forget9", count=(KILLS, 40),
+            options=("--control", "index"), laws=("residue",), control=True),
+    Harness(name="forget9 control backups", module="forget9", count=(KILLS, 40),
+            options=("--control", "backups"), laws=("residue",), control=True),
+    Harness(name="forget9 control drafts", module="forget9", count=(KILLS, 40),
+            options=("--control", "drafts"), laws=("residue",), control=True),
+    Harness(name="forget9 control state", module="forget9", count=(KILLS, 40),
+            options=("--control", "state"), laws=("undead", "half", "residue"), control=True),
+    Harness(name="clock control", module="clock", count=("--seeds", 10), seeds=(),
+            options=("--steps", "60", "--control"), laws=("early",), control=True),
+    Harness(name="import control name", module="import_trips", count=("--transcripts", 5),
+            options=("--control", "name")),
+    Harness(name="import control forgotten", module="import_trips", count=("--transcripts", 5),
+            options=("--control", "forgotten")),
+    Harness(name="starts control", module="starts", count=("--rounds", 12),
+            options=("--control",), laws=("lost",), control=True),
+    Harness(name="restores control", module="restores", count=("--restores", 20),
+            options=("--control", "swap"), laws=("lost", "corrupt"), control=True),
+    Harness(name="damage control trees", module="damage", count=("--pages", 100),
+            options=("--control", "trees"), laws=("poor", "cut_lost"), control=True),
+    Harness(name="damage control undead", module="damage", count=("--pages", 200),
+            options=("--control", "undead"), laws=("undead",), control=True),
+    *(
+        Harness(name=f"powerloss {what} control", module="powerloss", count=("--images", 60),
+                options=("--what", what, "--mode", "control"), laws=("bad",), control=True)
+        for what in SCENES
+    ),
+    Harness(name="orders", module="orders", seeds=()),
+    Harness(name="import", module="import_trips", count=("--transcripts", 500)),
+    Harness(name="starts", module="starts", count=("--rounds", 200),
+            laws=("late", "deaf", "lost", "doubled", "out of order", "silent")),
+    Harness(name="restores", module="restores", count=("--restores", 200),
+            laws=("lost", "corrupt", "undead", "reused")),
+    Harness(name="damage, yield", module="damage", count=("--pages", 1000),
+            laws=("poor", "cut_lost", "undead", "died")),
+    Harness(name="clock", module="clock", count=("--seeds", 300), seeds=(),
+            options=("--steps", "300", "--backups"),
+            laws=("early", "late", "left", "lost_backups")),
+    *(
+        Harness(name=f"powerloss {what}", module="powerloss", count=("--images", 600),
+                options=("--what", what), laws=POWERLOSS)
+        for what in SCENES
+    ),
     Harness(name="jobs9 control", module="jobs9", count=(KILLS, 40),
             options=("--control",), laws=("half", "unlogged", "twice"), control=True),
     Harness(name="week control", module="week", count=(KILLS, 50), options=("--control",),

@@ -308,7 +308,7 @@ def main() -> None:
         dropping()
     began = time.monotonic()
     found = run(given.rounds, given.seed, kills=not given.control)
-    print(json.dumps(found | {"seconds": round(time.monotonic() - began)}, indent=1))
+    print(json.dumps(found | {"seconds": round(time.monotonic() - began)}))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,9 @@ def views(scores: list[float], dense: bool = True) -> dict[str, np.ndarray]:
 def test_by_maximum_lexical_scores_become_shares_of_the_best(scores: list[float]) -> None:
     scaled = by_maximum(array(scores))
     assert scaled.min() >= 0 and scaled.max() in (0.0, 1.0)
-    assert (scaled > 0).tolist() == [score > 0 and score / max(scores) > 1e-45 for score in scores]
+    assert (scaled > 0).tolist() == [
+        score > 0 and float(np.float32(score / max(scores))) > 0 for score in scores
+    ]
 
 
 @given(cosines, st.floats(0, 0.5))
