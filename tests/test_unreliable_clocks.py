@@ -1,5 +1,6 @@
 """The clock harness in a short run; ``python -m tests.harness.clock`` plays longer ones."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from tests.harness import clock
 
 
 @pytest.fixture(autouse=True)
-def quiet() -> None:
+def quiet() -> Iterator[None]:
     logger.disable("slowcat_memory")
+    yield
+    logger.enable("slowcat_memory")
 
 
 @pytest.mark.parametrize("seed", [3, 8])
