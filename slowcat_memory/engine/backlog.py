@@ -122,7 +122,7 @@ class Backlog:
         return replace(event, reply_to=self.logged_id(event.reply_to, missing=0))
 
     def record(self, batch: Sequence[Waiting], acks: Sequence[Ack]) -> None:
-        """Note the log ids of a batch, and resolve its receipts with those of the log."""
+        """Record the log ids of a batch, and resolve its receipts with those of the log."""
         for waiting, ack in zip(batch, acks, strict=True):
             self._logged[waiting.event.id] = ack.id
             ack.future.add_done_callback(partial(_pass_on, waiting.future))

@@ -27,7 +27,7 @@ class ClockJudge:
     """
 
     def __init__(self, clock: Clock, store: Store) -> None:
-        """Take the first look, and store what is seen."""
+        """Read all clocks for the first time, and store the reading."""
         self._clock, self._boot_s, self._store = clock, seconds_of(clock), store
         self._lock = threading.Lock()
         self._on_release: list[Callable[[], object]] = []
@@ -65,7 +65,7 @@ class ClockJudge:
         return self._state.doubt is not None
 
     def wrote(self, id: int) -> None:
-        """Note when an event was logged, whatever its date."""
+        """Record when an event was logged, whatever its date."""
         self._written = id, self._boot_s()
 
     def look(self) -> ClockState:
@@ -94,7 +94,7 @@ class ClockJudge:
         return clock_doubt.confirmed(self.look(), self._last_id())
 
     def close(self) -> None:
-        """Take a last look: what runs next compares its clock with it."""
+        """Read all clocks and store the reading, for the next run to compare its own with."""
         state = self.look()
         if not self._store.readonly:
             self._write(clock_doubt.closing(state, self._last_id()))

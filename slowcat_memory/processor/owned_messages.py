@@ -110,7 +110,7 @@ class OwnedMessages:
         return changed
 
     def _adopt(self, messages: Sequence[Any]) -> None:
-        """Note what the LLM wrote for those who could be read until now."""
+        """Record what the LLM wrote for those who could be read until now."""
         owner = UNKNOWN if self.readable is None else self.readable
         calls = {_id(call) for message in messages for call in _calls(message)}
         self._calls = {call: self._calls.get(call, owner) for call in calls}

@@ -382,7 +382,7 @@ class Store:
             copy.copy_out(self._env, to)
 
     def drafting(self, draft: Path, to: Path) -> AbstractContextManager[None]:
-        """Note a file with text that is written in the block, and give it its name at the end.
+        """Record a file with text that is written in the block, and give it its name at the end.
 
         Its path is noted in the store's folder, so that the file of a killed process is deleted.
 

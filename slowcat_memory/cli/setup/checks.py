@@ -231,7 +231,7 @@ def clock(overdue: "Overdue", now: datetime) -> Finding:
 
 
 def retention(overdue: "Overdue", raw_days: float) -> Iterator[Finding]:
-    """Say what ``raw_days`` leaves."""
+    """Report how many turns ``raw_days`` leaves."""
     if not raw_days:
         return
     found, since = f"turns are erased after {raw_days:g} days", overdue.kept_since

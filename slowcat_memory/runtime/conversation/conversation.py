@@ -265,7 +265,7 @@ class Conversation:
         self._exchange.tools.append(name)
 
     def shown(self, memories: Iterable[Memory]) -> None:
-        """Note what the LLM can read for its reply: made from local-only memories, it is one."""
+        """Record what the LLM can read for its reply: made from local-only memories, it is one."""
         self._exchange.private += [(m.scope, m.id) for m in memories if m.local_only]
 
     @property

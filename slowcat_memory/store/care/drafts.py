@@ -28,7 +28,7 @@ ENDINGS = (".tmp", ".unfinished")  # what a note may name; nothing else is ever 
 
 @contextmanager
 def noted(folder: Path, draft: Path) -> Iterator[None]:
-    """Note a file that is about to be written, for the store in ``folder``.
+    """Record a file that is about to be written, for the store in ``folder``.
 
     Without a note where the folder cannot be written to: there nothing can be forgotten either.
     """
@@ -52,7 +52,7 @@ def noted(folder: Path, draft: Path) -> Iterator[None]:
 
 @contextmanager
 def drafting(folder: Path, epoch_of: Epoch, draft: Path, to: Path) -> Iterator[None]:
-    """Note a file that is written in the block, and give it its name at the end.
+    """Record a file that is written in the block, and give it its name at the end.
 
     It is deleted when the block fails.
 
