@@ -22,6 +22,7 @@ from slowcat_memory.records import Made, Memory, Turn
 EPISODE = "episode"
 VERSION = 1
 TEXT_WORDS = 45
+MOST_TURNS = 80  # of an episode; each merge reads all of it again
 Tokenize = Callable[[str], list[str]]
 SYSTEM = """\
 You keep the diary of a voice assistant. You are given a short stretch of a conversation. Write \
@@ -100,7 +101,7 @@ def continues(
     window: Sequence[Turn], before: Memory | None, tokenize: Tokenize, options: EpisodesOptions
 ) -> bool:
     """Return whether a window continues the last episode's matter, within ``merge_h``."""
-    if before is None:
+    if before is None or len(before.sources) + len(window) > MOST_TURNS:
         return False
     soon = window[0].at - ended(before) <= timedelta(hours=options.merge_h)
     return soon and _shared(_words(window, tokenize), tokenize(before.text)) >= options.alike

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from msgspec.structs import replace
+
 from slowcat_memory.core.blocks import episodes
 from slowcat_memory.core.blocks.episodes import EpisodesOptions, EpisodeText
 from slowcat_memory.core.extraction.grounding import ground
@@ -52,6 +54,8 @@ def test_episodes_is_cooled_down_novelty_and_continues() -> None:
     assert episodes.continues(soon, one, WORDS, OPTIONS) and not episodes.continues(
         other, one, WORDS, OPTIONS
     )
+    full = replace(one, sources=tuple(range(1, episodes.MOST_TURNS + 1)))
+    assert not episodes.continues(soon, full, WORDS, OPTIONS), "a moment has an end"
     late = talk("The sourdough bread is baked", at=NOW + timedelta(hours=9))
     assert not episodes.continues(late, one, WORDS, OPTIONS) and not episodes.continues(
         soon, None, WORDS, OPTIONS
