@@ -370,6 +370,8 @@ NOT_SHOWN = {
     "runtime/commands/targets.py": {
         "made_from": "ids",
         "mentioning": "ids",
+        "others": "ids, to hide",
+        "_read_aloud": "candidates for `corrected`, its only caller, which discloses",
     },
     "runtime/session/icebreakers.py": {"_all": "the owner's queue, and disclosed when taken"},
     "tools/handlers.py": {"_held": "of disclosed relations", "_chunks_about": "ids"},

@@ -29,6 +29,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory import transfer
+from slowcat_memory.core import disclosure
 from slowcat_memory.core.memory import chunk
 from slowcat_memory.idle.jobs.summaries.job import SummaryJob
 from slowcat_memory.processor.commands import VoiceCommands
@@ -383,7 +384,7 @@ def half_forgotten() -> Iterator[None]:
     """What was said to two is forgotten for one."""
     with (
         mock.patch.object(targets, "others", lambda *_: targets.Others((), ())),
-        mock.patch.object(forget_select, "_select_copies", lambda *_: None),
+        mock.patch.object(forget_select.Deletion, "takes_copies", lambda *_: False),
     ):
         yield
 
@@ -407,9 +408,26 @@ def talkative() -> Iterator[None]:
         yield
 
 
-def _kept(scopes: Any, kept: bool = True, turns: Any = None, tools: Any = None) -> Any:
+class _Kept(Exchange):
     """An exchange is kept, on the record or off it."""
-    return Exchange(scopes, True, turns or {}, tools or [])
+
+    def __post_init__(self) -> None:
+        self.kept = True
+
+
+@contextmanager
+def anywhere() -> Iterator[None]:
+    """The gate ignores where a text goes, and so does what recall leaves out before it."""
+    may_read = disclosure.may_read
+
+    def as_if_local(memory: Any, reader: Any) -> bool:
+        return may_read(memory, replace(reader, local=True))
+
+    with (
+        mock.patch.object(disclosure, "may_read", as_if_local),
+        mock.patch.object(Namespace, "local_only", lambda _: frozenset()),
+    ):
+        yield
 
 
 def _ended(self: Any, by: str = "") -> bool:
@@ -442,12 +460,12 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "forgotten": ("forgotten", half_forgotten),
     "ended": ("record", lambda: mock.patch.object(OffRecord, "end", _ended)),
     "record": ("record", lambda: mock.patch.object(OffRecord, "begin", lambda *_: None)),
-    "kept": ("log recall", lambda: mock.patch.object(conversation, "Exchange", _kept)),
+    "kept": ("log recall", lambda: mock.patch.object(conversation, "Exchange", _Kept)),
     "purge": (
         "caches",
         lambda: mock.patch.object(Household, "record_changed", lambda self, off: None),
     ),
-    "local": ("local", lambda: mock.patch.object(Namespace, "local_only", lambda _: frozenset())),
+    "local": ("local", anywhere),
     "guest": (
         "search recall",
         lambda: mock.patch("slowcat_memory.engine.wiring.guest_scope", lambda options: ""),

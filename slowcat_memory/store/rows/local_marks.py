@@ -32,7 +32,12 @@ def inherit(memory: Memory, tx: Transaction) -> Memory:
 
 
 def log_marked(turn: Turn, tx: Transaction) -> None:
-    """Mark the chunk of a turn that is logged as local-only, or that replies to such a turn."""
+    """Mark the chunk of a turn that is logged as local-only, or that replies to such a turn.
+
+    A voice command and its answer have none: they are never recalled.
+    """
+    if turn.aside:
+        return
     asked = (turn.scope, chunk_id(turn.reply_to))
     row = tx.read(Memory, "memories", keys.scoped_key(*asked)) if turn.reply_to else None
     replies = row is not None and row.local_only
@@ -94,10 +99,10 @@ def _is_local(scope: str, id: str, tx: Transaction) -> bool | None:
 
 
 def _stored(scope: str, id: str, tx: Transaction) -> Memory | None:
-    """Return a memory, or the chunk of a turn that has no row yet."""
+    """Return a memory, or the chunk of a turn that has no row yet; None for a voice command's."""
     memory = tx.read(Memory, "memories", keys.scoped_key(scope, id))
     if memory is None and (turn := _turn(turn_of(id), tx)) and turn.scope == scope:
-        return chunk(turn)
+        return None if turn.aside else chunk(turn)
     return memory
 
 

@@ -71,6 +71,19 @@ def test_local_marks_a_turn_is_logged_with_its_mark(store):
         assert not snapshot.memory("anna", "chunk/2").local_inherited
 
 
+def test_local_marks_a_voice_command_and_its_answer_become_no_memories(store):
+    """A row would be indexed at the next start, and recalled."""
+    origin = (("anna", "note/1"),)
+    store.append(replace(turn(1), id=0, aside=True)).wait(5)
+    store.append(replace(turn(2), id=0, role="assistant", reply_to=1, aside=True,
+                         local_only=True, derived_from=origin)).wait(5)  # fmt: skip
+    mark(store, chunk_id(1))
+    mark(store, chunk_id(2))
+    with store.snapshot() as snapshot:
+        assert list(snapshot.memories("anna")) == []
+        assert snapshot.read("anna", chunk_id(2)) is None
+
+
 def test_local_marks_no_job_removes_a_persons_mark(talk):
     write(talk, derived("fact/1", 1))
     mark(talk, "fact/1")
