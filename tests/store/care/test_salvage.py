@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import lmdb
 import pytest
 
 from slowcat_memory.core.retention.tiering import TierOptions
@@ -400,6 +401,25 @@ def pages_with(data: Path, key: bytes) -> list[int]:
     with PageReader(data) as reader:
         leaves = [n for n in range(reader.pages) if reader.flags(reader.page(n), n) == LEAF]
         return [n for n in leaves if any(x.key == key for x in reader.leaf(reader.page(n))[0])]
+
+
+def test_salvage_a_damaged_row_of_the_erasure_shows_nothing_again(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(1, 9):
+        store.append(turn(n))
+    monkeypatch.setattr(Erasure, "_delete", _cannot)
+    store.forget(Forget(turns=(3,)), erase=False)
+    monkeypatch.undo()
+    killed = path.with_name("killed")
+    shutil.copytree(path, killed)
+    with lmdb.open(str(killed), max_dbs=40, map_size=1 << 26) as env:
+        meta = env.open_db(b"meta")
+        with env.begin(write=True) as txn:
+            value = txn.get(b"erasure", db=meta)
+            txn.put(b"erasure", value[:-1] + bytes([value[-1] ^ 1]), db=meta)
+    with Store.open(killed, options=SMALL) as again:
+        assert set(here(again)) == {1, 2, 4, 5, 6, 7, 8}
 
 
 def test_salvage_an_order_that_was_never_committed_is_not_carried_out(
