@@ -1,5 +1,6 @@
 import threading
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,17 +82,19 @@ def test_forget_forgetting_everything_leaves_a_memory_that_works(home: Home) -> 
 
 
 def test_forget_a_build_that_has_read_the_turn_is_ended_first(
-    home: Home, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     engine = home.open()
     (secret,) = home.talk(engine, SECRET)
     home.talk(engine)
     engine.search("dog", "anna")
     begun, run = threading.Event(), Build._run
+    waits = tmp_path / "waits.py"
+    waits.write_text("import sys\nsys.stdin.read()\n")
 
-    def slow(self: Build, command: Any, errors: Any) -> None:
+    def slow(self: Build, module: str, arguments: Any, errors: Any) -> None:
         begun.set()
-        run(self, ["-c", "import sys; sys.stdin.read()"], errors)
+        run(self, str(waits), arguments, errors)
 
     monkeypatch.setattr(Build, "_run", slow)
     failed = partial(pytest.raises, IndexDamagedError, engine.upkeep.seal, "anna")

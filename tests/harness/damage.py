@@ -6,8 +6,10 @@ pages, forgetting) and left without a close.
 
 With ``--pages`` the yield is judged instead: single pages of a store of 2,000 turns are zeroed, and
 it is cut. No zeroed page may cost more than 2 percent of the turns, a cut none that is in a whole
-page, and nothing forgotten may come back. ``--control trees`` salvages only what the trees reach,
-which must be found too little; ``--control undead`` takes what is in free pages for live.
+page which is not free, and nothing forgotten may come back: neither what is deleted and not erased yet, nor what an
+erasure hides that was killed before it deleted anything. ``--control trees`` salvages only what the
+trees reach, which must be found too little; ``--control undead`` takes what is in free pages for
+live, and knows nothing of what was forgotten.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import random
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -23,10 +26,11 @@ from unittest import mock
 
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.care import canary_process, salvage
+from slowcat_memory.store.care import canary_process, erasure, salvage
 from slowcat_memory.store.care.row_kinds import identify
 from slowcat_memory.store.disk import canary, folder, unerased
-from slowcat_memory.store.disk.page_reader import LEAF, PageMap, PageReader
+from slowcat_memory.store.disk.page_reader import UNSEEN, PageMap, PageReader, Row
+from slowcat_memory.store.disk.unerased import ORDER, Unerased
 from tests.harness import samples, tiers
 from tests.harness.children import Child, ask
 
@@ -96,39 +100,62 @@ def contents(path: Path) -> list:
 # ------------------------------------------------------------------- yield
 
 
-TURNS, PER_FLUSH, FORGOTTEN = 2000, 40, (700, 1234)
+TURNS, PER_FLUSH = 2000, 40
+DELETED, HIDDEN = (700, 1234), (333, 1750)
+FORGOTTEN = (*DELETED, *HIDDEN)
+FORGOTTEN_NOTES = ("note/400", "note/720", "note/333", "note/1760")
 MOST_LOST = 0.02
 WORDS = "we went to the lake again and Anna said that the water was too cold for the dog".split()
 
 
 def fill(path: Path, seed: int) -> None:
-    """Fill a store with talk, forget some of it without an erasure, and leave it as a kill would."""
+    """Fill a store with talk and notes; forget some of it, as a kill at two moments leaves it."""
     rng = random.Random(seed)
     store = Store.open(path, options=OPTIONS)
     for n in range(1, TURNS + 1):
         said = " ".join(rng.choices(WORDS, k=rng.randrange(3, 25)))
         store.append(samples.turn(n, text=f"{samples.token(n)} {said}", session=f"s{n // 50}"))
-        if n % PER_FLUSH == 0:
+        if n % PER_FLUSH == 0 or n in FORGOTTEN:
             store.flush()
-    store.forget(Forget(turns=FORGOTTEN), erase=False)
+            made = samples.memory(f"note/{n}", sources=(n,), text=samples.text(n)[:40])
+            store.apply("notes", WriteBatch(memories=(made,)))
+    notes = [Forget(scope="anna", memories=(id,)) for id in FORGOTTEN_NOTES if id != "note/333"]
+    store.forget([Forget(turns=DELETED), *notes[:2]], erase=False)
+    with mock.patch.object(erasure.Erasure, "_delete", _fail):
+        store.forget([Forget(turns=HIDDEN), *notes[2:]], erase=False)
     store.flush()
 
 
-def turns_in_whole_leaves(data: Path, size: int) -> set[int]:
-    """Return the turns that are nodes of leaves within the first bytes of a file."""
+def _fail(*_: object) -> None:
+    raise OSError
+
+
+def turns_in_whole_leaves(data: Path) -> set[int]:
+    """Return the turns in the leaves of a cut file, except those that its free list names."""
     found = set()
     with PageReader(data) as reader:
-        for number in range(size // reader.page_size):
-            page = reader.page(number)
-            if reader.flags(page, number) == LEAF:
-                nodes = [node for node in reader.leaf(page)[0] if node.value is not None]
-                rows = (identify(node.key, node.value or b"") for node in nodes)
-                found.update(row.record.id for row in rows if row and row.table == "log")
+        pages = PageMap(reader)
+        for meta in reader.metas[:1]:
+            pages.read_free_tree(meta)
+        for _, page in pages.leaves(UNSEEN):
+            nodes = [node for node in reader.leaf(page)[0] if node.value is not None]
+            rows = (identify(node.key, node.value or b"") for node in nodes)
+            found.update(row.record.id for row in rows if row and row.table == "log")
     return found
 
 
-def salvaged(path: Path, control: str) -> list[int]:
-    """Salvage and open a store; return the ids of its turns, in a child."""
+def _put_ignorantly(real: Any) -> Any:
+    """Return a way to copy rows that loses what the store knows of what is forgotten."""
+
+    def put(self: Any, table: str, rows: Iterable[Row]) -> None:
+        if table != "tombstones":
+            real(self, table, [row for row in rows if row[0] != ORDER])
+
+    return put
+
+
+def salvaged(path: Path, control: str) -> list[int | str]:
+    """Salvage and open a store; return the ids of its turns and notes, in a child."""
     with ExitStack() as patches:
 
         def patch(*given: Any) -> None:
@@ -139,12 +166,12 @@ def salvaged(path: Path, control: str) -> list[int]:
             for step in ("_copy_unreached", "_copy_earlier_turns", "_copy_large_values"):
                 patch(salvage._Salvage, step, lambda self: None)
         if control == "undead":
-            patch(salvage._Salvage, "_copy_tombstones", lambda self: None)
-            patch(salvage._Salvage, "_drop_forgotten", lambda self: None)
-            patch(unerased, "read", lambda path: [])
+            patch(salvage._Salvage, "_put", _put_ignorantly(salvage._Salvage._put))
+            patch(unerased, "read", lambda path: Unerased([], None))
             patch(PageMap, "read_free_tree", lambda self, meta: None)
         with Store.open(path, options=OPTIONS) as store, store.snapshot() as snapshot:
-            return [turn.id for turn in snapshot.turns()]
+            notes = [one.id for one in snapshot.memories("anna")]
+            return [*(turn.id for turn in snapshot.turns()), *notes]
 
 
 def judge_yield(pages: int, seed: int, control: str, scratch: Path) -> dict:
@@ -165,16 +192,16 @@ def judge_yield(pages: int, seed: int, control: str, scratch: Path) -> dict:
             body[at : at + 4096] = bytes(4096)
         else:
             del body[rng.randrange(size // 10, size) :]
-            least = turns_in_whole_leaves(data, len(body)) - {*FORGOTTEN}
         (copy / folder.DATA).write_bytes(body)
         (copy / folder.RUNNING).touch()
         shutil.copy(base / folder.FORGOTTEN, copy)
+        least = turns_in_whole_leaves(copy / folder.DATA) - {*FORGOTTEN}
         found = ask(lambda: salvaged(copy, control))
         if found is None:
             tally["died"] += 1
             continue
         here = set(found)
-        tally["undead"] += bool(here & {*FORGOTTEN})
+        tally["undead"] += bool(here & {*FORGOTTEN, *FORGOTTEN_NOTES})
         if number % 10:
             worst = max(worst, len(every - here))
             tally["poor"] += len(every - here) > MOST_LOST * TURNS

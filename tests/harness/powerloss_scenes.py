@@ -180,7 +180,7 @@ def seal(path: Path, said: int, control: bool) -> None:
     with in_one_process(False):
         store = talk(path, 1, 20)
     report(said, "ready")
-    root = path / "index" / "anna"
+    root = folder.index_folder(path, "anna")
     with in_one_process(control), mock.patch.object(generation.Build, "_run", _write_files):
         for number in range(1, 5):
             name, made = generation.Build().run(root, "", [str(number)], Manifest)
@@ -216,7 +216,7 @@ def judge_index(path: Path, said: set[str]) -> dict[str, int]:
         return verdict(lost=int(published))
     try:
         for vectors in (False, True):
-            generation.check(path / "index" / "anna", manifest, vectors=vectors)
+            generation.check(folder.index_folder(path, "anna"), manifest, vectors=vectors)
     except IndexDamagedError:
         return verdict(corrupt=1)
     return verdict()

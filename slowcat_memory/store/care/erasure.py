@@ -26,6 +26,7 @@ from slowcat_memory.store.care import backups, copy
 from slowcat_memory.store.care.copy import Run
 from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.care.drafts import remove_drafts
+from slowcat_memory.store.disk import unerased
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     DOOMED,
@@ -210,8 +211,10 @@ def sweep(env: Environment) -> None:
         remove(doomed)
     with env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
-        epoch = tx.meta(EPOCH, 0)
+        epoch, due = tx.meta(EPOCH, 0), tx.meta(ERASE_DUE, False)
         manifests = [tx.read(Manifest, "manifest", key) for key in tx.keys("manifest")]
+    if not due:
+        unerased.clear(env.folder)  # an order that was never committed
     kept = {
         index_folder(env.path, manifest.scope) / manifest.generation
         for manifest in manifests

@@ -1,7 +1,7 @@
 """Deletes from a copy of a store what the store has forgotten since the copy was made.
 
 Only the store knows that: by the tombstones of turns and memories, and by the epoch marks of
-memories deleted without a name.
+memories deleted without a name. When the store is damaged, the file beside it knows (``unerased``).
 """
 
 from collections import defaultdict
@@ -12,8 +12,9 @@ from slowcat_memory.core.memory import turn_of
 from slowcat_memory.records import Forget
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment
-from slowcat_memory.store.disk.tables import CREATED, EPOCH
+from slowcat_memory.store.disk.tables import CREATED, EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.unerased import ORDER, Unerased
 from slowcat_memory.store.rows import forget
 
 
@@ -23,8 +24,31 @@ def delete_forgotten(store: Environment, made: Environment, more: Sequence[Forge
     Turns and memories count. The copy has the tombstones of both then.
     """
     tombstones = _tombstones(made) | _tombstones(store)
+    return _delete(made, [*_requests(made, tombstones), *more], tombstones)
+
+
+def forget_again(made: Environment, unerased: Unerased) -> None:
+    """Delete from what was recovered of a store what it has forgotten, or was about to delete.
+
+    Its copies are to be erased then: the erasure is due.
+    """
+    tombstones = _tombstones(made) | dict(unerased.tombstones)
+    requests = _requests(made, tombstones)
+    transact(made, partial(_order_again, unerased.order))
+    transact(made, forget.resume)
+    _delete(made, requests, tombstones | _tombstones(made))
+
+
+def _order_again(order: bytes | None, tx: Transaction) -> None:
+    if order is not None:
+        tx.put("meta", ORDER, order)
+    tx.set_meta(ERASE_DUE, True)
+    tx.set_meta(EPOCH, tx.meta(EPOCH, 0) + 1)
+
+
+def _delete(made: Environment, requests: list[Forget], tombstones: dict[bytes, bytes]) -> int:
     gone = 0
-    if requests := [*_requests(made, tombstones), *more]:
+    if requests:
         found = transact(made, partial(forget.forget, requests))
         gone = len(found.turns) + sum(not turn_of(id) for _, id in found.memories)
     transact(made, partial(_set_tombstones, tombstones))

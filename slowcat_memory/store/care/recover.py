@@ -13,7 +13,6 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import Forget, Session
+from slowcat_memory.records import Session
 from slowcat_memory.store.blocks import block as blocks
 from slowcat_memory.store.blocks.block import Block
 from slowcat_memory.store.blocks.reader import (
@@ -38,6 +37,7 @@ from slowcat_memory.store.blocks.removal import unpack_block
 from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.care.backups import backups_of
 from slowcat_memory.store.care.damaged import damaged_folders
+from slowcat_memory.store.care.forgotten import forget_again
 from slowcat_memory.store.disk import codec, keys, unerased
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
@@ -65,9 +65,9 @@ from slowcat_memory.store.disk.tables import (
     UNENDED,
 )
 from slowcat_memory.store.disk.transaction import Transaction, transact
+from slowcat_memory.store.disk.unerased import Unerased
 from slowcat_memory.store.options import OpenReport
 from slowcat_memory.store.rows.bookkeeping import fold_session
-from slowcat_memory.store.rows.forget import forget
 from slowcat_memory.store.writer.tier_view import CURSOR
 
 SPANS_LOGGED = 20
@@ -120,10 +120,11 @@ def recover(path: Path, now: datetime, map_size: int) -> OpenReport:
     backup = _newest_good_backup(path)
     if backup and sum(copy.count_rows(backup, table) for table in EVENTS) > salvaged:
         _use_backup(backup, workshop)
-        _forget_again(unerased.read(path), workshop, map_size)
         salvaged, lost = 0, ()
     else:
         backup = None
+    if forgotten := unerased.read(path):
+        _forget_again(forgotten, workshop, map_size)
     aside = _move_aside(path, now)
     os.replace(workshop / DATA, path / DATA)
     sync_dir(path)
@@ -171,22 +172,11 @@ def _use_backup(backup: Path, workshop: Path) -> None:
         os.fsync(out.fileno())
 
 
-def _forget_again(tombstones: Sequence[tuple[bytes, bytes]], workshop: Path, map_size: int) -> None:
-    """Forget in a backup what was forgotten since, where the erasure did not come to its backups."""
-    if not tombstones:
-        return
+def _forget_again(forgotten: Unerased, workshop: Path, map_size: int) -> None:
+    """Delete from the replacement what was forgotten and not erased yet."""
     env = Environment(workshop, map_size=map_size)
     try:
-        marks = {key for key, _ in tombstones}
-        requests = [Forget(turns=tuple(map(keys.id_of, filter(keys.is_turn_tombstone, marks))))]
-        with env.reading() as (txn, handles):
-            for key in txn.cursor(handles["memories"]).iternext(values=False):
-                scope, rest = keys.split_scope(key)
-                id = rest.decode()
-                if marks & {keys.memory_tombstone(scope, id), keys.epoch_mark(scope, id)}:
-                    requests.append(Forget(scope=scope, memories=(id,)))
-        if requests := [one for one in requests if one.turns or one.memories]:
-            transact(env, partial(forget, requests))
+        forget_again(env, forgotten)
         env.env.sync(True)
     finally:
         env.close()

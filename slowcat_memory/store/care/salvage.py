@@ -68,7 +68,7 @@ def salvage(file: Path, into: Path, map_size: int) -> None:
         lmdb.Error: The disk refuses the copy.
     """
     with PageReader(file) as reader, _target(into, max(map_size, 4 * reader.size)) as out:
-        _Salvage(reader, out, unerased.read(file.parent)).run()
+        _Salvage(reader, out, unerased.read(file.parent).tombstones).run()
         out.sync(True)
 
 

@@ -88,9 +88,10 @@ class Transaction:
         """Return the keys that this transaction alone puts."""
         return {key for key, value in self._rows.get(table, {}).items() if value is not None}
 
-    def new_rows(self, table: str) -> list[tuple[bytes, bytes]]:
-        """Return the rows that this transaction alone puts."""
-        rows = self._rows.get(table, {}).items()
+    def forgetting(self) -> list[tuple[bytes, bytes]]:
+        """Return the rows put here that name what is forgotten: tombstones, and the erasure's."""
+        erasure = self._rows.get("meta", {}).get(unerased.ORDER)
+        rows = (*self._rows.get("tombstones", {}).items(), (unerased.ORDER, erasure))
         return [(key, value) for key, value in rows if value is not None]
 
     def keys_with(self, table: str, prefix: bytes) -> list[bytes]:
@@ -169,7 +170,7 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
             with env.begin_write() as txn, ExitStack() as undo:
                 tx = Transaction(txn, env.handles)
                 result = change(tx)
-                if forgotten := tx.new_rows("tombstones"):
+                if forgotten := tx.forgetting():
                     undo.callback(unerased.take_back, env.folder, _add(env, forgotten))
                 if not tx.empty():
                     tx.write()

@@ -62,6 +62,16 @@ def forget(requests: Sequence[Forget], tx: Transaction) -> Deletion:
     return gone
 
 
+def resume(tx: Transaction) -> None:
+    """Delete at once the rows that an interrupted erasure has left; nobody else uses the store."""
+    found = read_pending(tx)
+    if found is not None and not found.deleted:
+        gone = select(found.requests, tx, found)
+        add_derived(gone, tx)
+        for change in slices(gone):
+            change(tx)
+
+
 def order(gone: Deletion, requests: Sequence[Forget], keep_backups: bool, tx: Transaction) -> None:
     """Write the row of the erasure under way: from its commit on, what it selects is hidden."""
     before = read_pending(tx) or Pending(requests=(), keep_backups=True)  # bytes are still due
