@@ -20,8 +20,8 @@ def test_isolation_nobody_reads_what_another_said(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_isolation_nobody_reads_what_was_thought_of_another(tmp_path: Path) -> None:
-    told = run(tmp_path / "store", 500, seed=3, but=CHILD)
-    assert told["leak"] == "" and told["thoughts"] > 20, told
+    told = run(tmp_path / "store", 500, seed=4, but=CHILD)
+    assert told["leak"] == "" and told["think"] and told["thoughts"] > 20, told
 
 
 def controls() -> list:

@@ -147,10 +147,11 @@ class Snapshot:
     # ------------------------------------------------------------------- memories
 
     def read(self, scope: str, id: str) -> Memory | None:
-        """Return a memory, or a turn's chunk (asides have none), as it is indexed: with its context."""
+        """Return a memory, or the chunk of a turn, as it is indexed: with its context."""
         memory = self.memory(scope, id)
-        if memory is None and (turn := self.turn(turn_of(id)) if turn_of(id) else None):
-            memory = chunk(turn) if turn.scope == scope and not turn.aside else None
+        if memory is None:
+            turn = self.turn(turn_of(id)) if turn_of(id) else None
+            memory = chunk(turn) if turn is not None and turn.scope == scope else None
         return None if memory is None else self.in_context(memory)
 
     def in_context(self, memory: Memory) -> Memory:
