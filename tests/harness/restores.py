@@ -84,10 +84,10 @@ def run(restores: int, seed: int, control: str, scratch: Path) -> dict:
             scratch / f"work{number}"
         )  # a process that the killed one started may still be in one
         shutil.copytree(base, work)
-        child = Child(lambda into: put_back(work / "store", control))
+        child = Child(lambda into, work=work: put_back(work / "store", control))
         child.kill_after(rng.uniform(0, 1.1 * longest))
         child.finish()
-        found = ask(lambda: judge(work / "store"))
+        found = ask(lambda work=work: judge(work / "store"))
         tally.update(found if found is not None else {"died": 1})
         shutil.rmtree(work, ignore_errors=True)
     names = ("lost", "corrupt", "undead", "reused", "leftovers", "died", "new")
