@@ -79,15 +79,17 @@ def run(restores: int, seed: int, control: str, scratch: Path) -> dict:
     said, died = Child(lambda into: make(base / "store")).finish()
     assert not died, said
     longest = _duration(base, scratch / "timed")
-    work = scratch / "work"
-    for _ in range(restores):
-        shutil.rmtree(work, ignore_errors=True)
+    for number in range(restores):
+        work = (
+            scratch / f"work{number}"
+        )  # a process that the killed one started may still be in one
         shutil.copytree(base, work)
-        child = Child(lambda into: put_back(work / "store", control))
+        child = Child(lambda into, work=work: put_back(work / "store", control))
         child.kill_after(rng.uniform(0, 1.1 * longest))
         child.finish()
-        found = ask(lambda: judge(work / "store"))
+        found = ask(lambda work=work: judge(work / "store"))
         tally.update(found if found is not None else {"died": 1})
+        shutil.rmtree(work, ignore_errors=True)
     names = ("lost", "corrupt", "undead", "reused", "leftovers", "died", "new")
     return {"restores": restores, "seed": seed, "control": control} | {n: tally[n] for n in names}
 
@@ -109,7 +111,7 @@ def main() -> None:
     try:
         print(json.dumps(run(args.restores, args.seed, args.control, scratch)))
     finally:
-        shutil.rmtree(scratch)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

