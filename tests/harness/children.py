@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +25,15 @@ class Child:
         self.heard = b""
 
     def wait_first(self) -> None:
-        """Wait for its first output."""
-        self.heard += os.read(self._out, 1 << 16)
+        """Wait for its first output.
+
+        Raises:
+            EOFError: It ended without any; its traceback is on stderr.
+        """
+        piece = os.read(self._out, 1 << 16)
+        if not piece:
+            raise EOFError("the child ended before it reported")
+        self.heard += piece
 
     def wait_for(self, word: bytes) -> None:
         """Wait until it has reported this."""
@@ -62,6 +70,9 @@ def _run_and_exit(
             stopped()
         run(into)
         code = 0
+    except BaseException:
+        traceback.print_exc()
+        raise
     finally:
         os._exit(code)
 
