@@ -65,7 +65,10 @@ class Harness(Struct, frozen=True, kw_only=True):
 
 
 KILL9 = ("lost", "torn", "corrupt", "accused")
-FORGET9 = ("lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused")
+FORGET9 = (
+    *("lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused"),
+    *("index", "backups", "drafts", "recalled", "unfound", "bad_backups"),
+)
 JOBS9 = ("lost", "half", "unlogged", "twice", "accused", "unfinished", "wrongly_dead")
 WEEK = ("left", "asked_again", "moved", "missing", "twice", "wrong", "by_rule")
 POWERLOSS = ("bad", "lost", "corrupt", "undead", "died")
@@ -86,11 +89,11 @@ RUNS = (
     Harness(name="forget9 control thoughts", module="forget9", count=(KILLS, 40),
             options=("--control", "thoughts"), laws=("undead", "half"), control=True),
     Harness(name="forget9 control index", module="forget9", count=(KILLS, 40),
-            options=("--control", "index"), laws=("residue",), control=True),
+            options=("--control", "index"), laws=("index",), control=True),
     Harness(name="forget9 control backups", module="forget9", count=(KILLS, 40),
-            options=("--control", "backups"), laws=("residue",), control=True),
+            options=("--control", "backups"), laws=("backups",), control=True),
     Harness(name="forget9 control drafts", module="forget9", count=(KILLS, 40),
-            options=("--control", "drafts"), laws=("residue",), control=True),
+            options=("--control", "drafts"), laws=("drafts",), control=True),
     Harness(name="forget9 control state", module="forget9", count=(KILLS, 40),
             options=("--control", "state"), laws=("undead", "half", "residue"), control=True),
     Harness(name="clock control", module="clock", count=("--seeds", 10), seeds=(),
