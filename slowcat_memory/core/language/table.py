@@ -16,6 +16,7 @@ from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.orders import OrderWords
+from slowcat_memory.core.language.talk import TalkWords
 from slowcat_memory.core.language.time import TimeWords
 
 CommandKind = Literal[
@@ -336,6 +337,7 @@ class Language(Struct, frozen=True, kw_only=True):
     importance: tuple[tuple[str, float], ...]
     proactive: ProactiveWords
     summary: SummaryWords
+    talk: TalkWords
 
 
 def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterator[str]:
@@ -356,4 +358,6 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
 
 def _same_keys(name: str) -> bool:
     """Return whether a mapping's keys are names that code looks up, not words."""
-    return not name.startswith(("commands.", "gate.", "time.", "dates.parts", "names.", "orders."))
+    return not name.startswith(
+        ("commands.", "gate.", "time.", "dates.parts", "names.", "orders.", "talk.")
+    )

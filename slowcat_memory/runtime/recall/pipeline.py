@@ -336,7 +336,9 @@ class Pipeline:
 def _propose(search: _Search, exclude: frozenset[str]) -> Candidates:
     own = search.encoded.vector if search.encoded else None
     cosines_with = None if search.turned is own else own
-    return search.searcher.candidates(search.lexical, search.turned, exclude, cosines_with)
+    return search.searcher.candidates(
+        search.lexical, search.turned, exclude, cosines_with, talk=search.parsed.about_talk
+    )
 
 
 def _evidence(search: _Search, trace: RankingTrace) -> AnswerEvidence:
