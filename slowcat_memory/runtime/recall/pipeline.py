@@ -10,7 +10,7 @@ ready: see ``settle``. All steps run on one thread: handing over to another cost
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import tzinfo
 
 import numpy as np
@@ -22,6 +22,7 @@ from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, pars
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, answer_probability, names_in
 from slowcat_memory.core.ranking.maxsim import maxsim
+from slowcat_memory.core.ranking.selection import any_answers, least_share
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.index import Candidates, Lexical, Searcher
 from slowcat_memory.metrics import Metrics
@@ -30,7 +31,13 @@ from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.overviews import Overviews
-from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions, Stage
+from slowcat_memory.runtime.recall.query import (
+    Query,
+    Recollection,
+    RetrievalOptions,
+    Stage,
+    asks_for_memory,
+)
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace, Scorer
 from slowcat_memory.store import Store
 
@@ -140,20 +147,18 @@ class Pipeline:
 
         found = _propose(search, query.exclude | withheld)
         watch.lap("dense")
-        trace = self._score(search, found, watch)
-        evidence = _evidence(search, trace)
-        asks = query.need is not None and query.need.asks_at_all
+        scored = self._score(search, found, watch)
+        evidence = _evidence(search, scored)
+        trace, hits = self._offer(search, scored, namespace.fetch, evidence)
         if (
             query.exclude
-            and asks
+            and _asks(search)
             and answer_probability(evidence) < self._options.recall.unknown_below
         ):
             # The answer may be in the LLM's context already, and be excluded for that.
             every = self._score(search, _propose(search, withheld), _Stopwatch())
             evidence = max(evidence, _evidence(search, every), key=answer_probability)
             watch.lap("doubt")
-        trace = trace.ordered(self._floor(query))
-        hits = self._choose(search, trace, namespace.fetch)
         watch.lap("fetch")
 
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
@@ -190,20 +195,21 @@ class Pipeline:
         search = _Search(namespace, searcher, query, parsed, lexical)
         exclude = query.exclude | self._withheld(namespace, query)
         scored = self._score(search, _propose(search, exclude), watch)
-        at_hand = self._choose(search, scored.ordered(self._floor(query)), namespace.recent)
+        # The tail alone cannot show that nothing answers: the sealed part was not searched.
+        evidence = _evidence(search, scored) if stage == "lexical" else None
+        _, at_hand = self._offer(search, scored, namespace.recent, evidence)
         watch.lap("fetch")
         progress.settled = Recollection(
             hits=at_hand, stage="tail", timings=watch.laps, words=lexical.weights
         )
-        trace = scored.ordered(self._floor(query))
+        trace, hits = self._offer(search, scored, namespace.fetch, evidence)
         return Recollection(
-            hits=self._choose(search, trace, namespace.fetch),
+            hits=hits,
             stage=stage,
             timings=watch.laps,
             words=lexical.weights,
             trace=trace,
-            # The tail alone cannot show that nothing answers: the sealed part was not searched.
-            evidence=_evidence(search, scored) if stage == "lexical" else None,
+            evidence=evidence,
             names_speaker=bool(parsed.named),
         )
 
@@ -290,18 +296,59 @@ class Pipeline:
 
     # ------------------------------------------------------------------- choose
 
-    def _choose(self, search: "_Search", trace: RankingTrace, fetch: Fetch) -> list[Hit]:
+    def _offer(
+        self, search: "_Search", scored: RankingTrace, fetch: Fetch, evidence: AnswerEvidence | None
+    ) -> tuple[RankingTrace, list[Hit]]:
+        """Return the candidates in order, and the hits among them, if anything answers.
+
+        What the LLM can read already answers nothing: the decision is about what is left of it.
+        """
+        trace = scored.ordered(for_turn=self._share(search.query) > 0)
+        if not self._answers(search, trace, evidence):
+            trace = trace.pinned_only()
+            return trace, self._choose(search, trace, fetch)[0]
+        hits, rejected = self._choose(search, trace, fetch)
+        left = _evidence(search, scored, rejected) if evidence and rejected else evidence
+        if rejected and not self._answers(search, trace, left, rejected):
+            reasons, trace = trace.reasons, trace.pinned_only()
+            hits, _ = self._choose(search, trace, fetch)
+            trace.reasons.update(reasons)
+        return trace, hits
+
+    def _answers(
+        self,
+        search: "_Search",
+        trace: RankingTrace,
+        evidence: AnswerEvidence | None,
+        rejected: Collection[int] = (),
+    ) -> bool:
+        return any_answers(
+            evidence,
+            trace.likeliest(rejected),
+            asks=_asks(search),
+            floor=self._floor(search.query),
+            unknown_below=self._options.recall.unknown_below,
+        )
+
+    def _share(self, query: Query) -> float:
+        return self._options.recall.keep_share if query.keep_share is None else query.keep_share
+
+    def _choose(
+        self, search: "_Search", trace: RankingTrace, fetch: Fetch
+    ) -> tuple[list[Hit], set[int]]:
         """Return the hits: candidates that exist, are valid, strong enough and not visible yet.
 
         Records are fetched page by page, two pages at most and one more for each excluded text.
         The reasons of rejections are added to ``trace.reasons``.
+
+        Returns:
+            The hits, and the positions of the candidates that were rejected whatever their score.
         """
         ids, scores, reasons = trace.candidates.ids, trace.scores, trace.reasons
         query, options = search.query, self._options
-        limit, reader = query.limit(options), query.reader
-        share = options.recall.keep_share if query.keep_share is None else query.keep_share
-        least = -math.inf  # set by the best usable candidate: a visible memory suppresses no other
-        usable, kept = list[_Candidate](), list[int]()
+        limit, share = query.limit(options), self._share(query)
+        best = least = -math.inf  # of the usable ones: a visible memory suppresses no other
+        usable, kept, rejected = list[_Candidate](), list[int](), set[int]()
         page = max(1, limit) + 2
         most = min(2 * page + len(query.exclude_words), len(trace.order))
         for start in range(0, most, page):
@@ -309,15 +356,17 @@ class Pipeline:
             memories = fetch([ids[n] for n in positions])
             for n in positions:
                 memory = memories.get(ids[n])
-                shown = None if memory is None else disclose(memory, reader)
+                shown = None if memory is None else disclose(memory, query.reader)
                 if memory is None or shown is None:
                     gone = memory is None
                     reasons[ids[n]] = LeftOutReason.DELETED if gone else LeftOutReason.WITHHELD
+                    rejected.add(n)
                 elif reason := _rejection(memory, query, search.parsed):
                     reasons[ids[n]] = reason
+                    rejected.add(n)
                 else:
-                    if not usable and share > 0:
-                        least = share * scores[n]
+                    best = max(best, scores[n])
+                    least = least_share(share, len(usable)) * best if share > 0 else -math.inf
                     if scores[n] >= least:
                         usable.append(_Candidate(n, shown))
             texts = [one.memory.text for one in usable]
@@ -330,7 +379,14 @@ class Pipeline:
         compared = len(usable) if len(kept) < limit else max(kept, default=0)
         for place in set(range(compared)).difference(kept):
             reasons[ids[usable[place].position]] = LeftOutReason.DUPLICATE
-        return [trace.hit(usable[place].position, usable[place].memory) for place in kept]
+        hits = [trace.hit(usable[place].position, usable[place].memory) for place in kept]
+        return hits, rejected
+
+
+def _asks(search: _Search) -> bool:
+    """Return whether the turn asks for a memory, so that it matters that there is none."""
+    need = search.query.need
+    return need is not None and asks_for_memory(need, names_speaker=bool(search.parsed.named))
 
 
 def _propose(search: _Search, exclude: frozenset[str]) -> Candidates:
@@ -341,12 +397,15 @@ def _propose(search: _Search, exclude: frozenset[str]) -> Candidates:
     )
 
 
-def _evidence(search: _Search, trace: RankingTrace) -> AnswerEvidence:
+def _evidence(
+    search: _Search, trace: RankingTrace, rejected: Collection[int] = ()
+) -> AnswerEvidence:
+    """Return whether any candidate answers, except those at rejected positions."""
     searcher, names = search.searcher, names_in(search.parsed.words)
     unseen = [name for name in names if not searcher.knows(name)]
     return AnswerEvidence(
-        coverage=float(trace.coverage.max(initial=0.0)),
-        max_similarity=trace.max_similarity,
+        coverage=float(np.delete(trace.coverage, list(rejected)).max(initial=0.0)),
+        max_similarity=trace.max_similarity(rejected),
         unseen_names=len(unseen) / max(1, len(names)),
         memories=len(searcher),
     )
