@@ -8,42 +8,31 @@ in a ``Progress``, so that a turn whose deadline passes while its query is embed
 ready: see ``settle``. All steps run on one thread: handing over to another costs 32 us.
 """
 
-import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 
 import numpy as np
-from msgspec import Struct
 
-from slowcat_memory.core.disclosure import disclose
-from slowcat_memory.core.memory import holds
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
-from slowcat_memory.core.ranking import fusion
-from slowcat_memory.core.ranking.abstention import AnswerEvidence, answer_probability, names_in
+from slowcat_memory.core.ranking.abstention import answer_probability
 from slowcat_memory.core.ranking.maxsim import maxsim
-from slowcat_memory.core.ranking.selection import any_answers, least_share
-from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.index import Candidates, Lexical, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
-from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.recall.choosing import Chooser, Search, evidence_of
 from slowcat_memory.runtime.recall.overviews import Overviews
 from slowcat_memory.runtime.recall.query import (
     Query,
     Recollection,
     RetrievalOptions,
     Stage,
-    asks_for_memory,
 )
-from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace, Scorer
+from slowcat_memory.runtime.recall.scoring import RankingTrace, Scorer
 from slowcat_memory.store import Store
 
-WEAK = 20  # candidates below the share of the best that get that reason in the ledger
-
-Fetch = Callable[[Sequence[str]], dict[str, Memory]]
 Embed = Callable[[str], Encoded | np.ndarray | None]
 
 
@@ -64,32 +53,6 @@ class Progress:
         self.abandoned = False  # set by the reader: stop at the next step
 
 
-class _Search(Struct, frozen=True):
-    """A parsed query in one namespace, and its vectors.
-
-    Attributes:
-        searcher: The namespace's index when the search began.
-        lexical: The best by words.
-        encoded: The query's vector, and its tokens' vectors.
-        turned: The vector to search with: the query's, shifted towards the dialogue.
-    """
-
-    namespace: Namespace
-    searcher: Searcher
-    query: Query
-    parsed: ParsedQuery
-    lexical: Lexical
-    encoded: Encoded | None = None
-    turned: np.ndarray | None = None
-
-
-class _Candidate(Struct, frozen=True):
-    """A candidate for the result: its position in the trace, and its record."""
-
-    position: int
-    memory: Disclosed
-
-
 class Pipeline:
     """Runs queries against namespaces. Its options are constant; any thread may run it."""
 
@@ -105,6 +68,7 @@ class Pipeline:
         self._store, self._embedding, self._metrics = store, embedding, metrics
         self._zone, self._options = zone, options
         self._scorer = Scorer(options.fuse, options.rank)
+        self._chooser = Chooser(options)
         self._overviews = Overviews(store, zone, options.language)
 
     def run(
@@ -142,22 +106,23 @@ class Pipeline:
         if encoded is not None and not encoded.vector.any():
             encoded = None  # a zero vector has no direction: use words
         turned = self._turned(searcher, encoded, query.dialogue, embed)
-        search = _Search(namespace, searcher, query, parsed, lexical, encoded, turned)
+        search = Search(namespace, searcher, query, parsed, lexical, encoded, turned)
         withheld = self._withheld(namespace, query)
 
         found = _propose(search, query.exclude | withheld)
         watch.lap("dense")
         scored = self._score(search, found, watch)
-        evidence = _evidence(search, scored)
-        trace, hits = self._offer(search, scored, namespace.fetch, evidence)
+        evidence = evidence_of(search, scored)
+        trace, hits = self._chooser.offer(search, scored, namespace.fetch, evidence)
+        may_deny = query.need is not None and query.need.asks_at_all
         if (
             query.exclude
-            and _asks(search)
+            and may_deny
             and answer_probability(evidence) < self._options.recall.unknown_below
         ):
             # The answer may be in the LLM's context already, and be excluded for that.
             every = self._score(search, _propose(search, withheld), _Stopwatch())
-            evidence = max(evidence, _evidence(search, every), key=answer_probability)
+            evidence = max(evidence, evidence_of(search, every), key=answer_probability)
             watch.lap("doubt")
         watch.lap("fetch")
 
@@ -192,17 +157,17 @@ class Pipeline:
         stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
-        search = _Search(namespace, searcher, query, parsed, lexical)
+        search = Search(namespace, searcher, query, parsed, lexical)
         exclude = query.exclude | self._withheld(namespace, query)
         scored = self._score(search, _propose(search, exclude), watch)
         # The tail alone cannot show that nothing answers: the sealed part was not searched.
-        evidence = _evidence(search, scored) if stage == "lexical" else None
-        _, at_hand = self._offer(search, scored, namespace.recent, evidence)
+        evidence = evidence_of(search, scored) if stage == "lexical" else None
+        _, at_hand = self._chooser.offer(search, scored, namespace.recent, evidence)
         watch.lap("fetch")
         progress.settled = Recollection(
             hits=at_hand, stage="tail", timings=watch.laps, words=lexical.weights
         )
-        trace, hits = self._offer(search, scored, namespace.fetch, evidence)
+        trace, hits = self._chooser.offer(search, scored, namespace.fetch, evidence)
         return Recollection(
             hits=hits,
             stage=stage,
@@ -231,9 +196,6 @@ class Pipeline:
             language=self._options.language,
             options=self._options.ask,
         )
-
-    def _floor(self, query: Query) -> float:
-        return self._options.recall.floor if query.floor is None else query.floor
 
     def _withheld(self, namespace: Namespace, query: Query) -> frozenset[str]:
         """Return the ids of local-only memories for a remote LLM: they do not even answer."""
@@ -277,7 +239,7 @@ class Pipeline:
 
     # ------------------------------------------------------------------- score
 
-    def _score(self, search: "_Search", found: Candidates, watch: "_Stopwatch") -> RankingTrace:
+    def _score(self, search: Search, found: Candidates, watch: "_Stopwatch") -> RankingTrace:
         searcher = search.searcher
         tokens = search.encoded.tokens if search.encoded else None
         ceiling, now = search.lexical.ceiling, search.query.now
@@ -294,130 +256,13 @@ class Pipeline:
         watch.lap("tokens")
         return trace
 
-    # ------------------------------------------------------------------- choose
 
-    def _offer(
-        self, search: "_Search", scored: RankingTrace, fetch: Fetch, evidence: AnswerEvidence | None
-    ) -> tuple[RankingTrace, list[Hit]]:
-        """Return the candidates in order, and the hits among them, if anything answers.
-
-        What the LLM can read already answers nothing: the decision is about what is left of it.
-        """
-        trace = scored.ordered(for_turn=self._share(search.query) > 0)
-        if not self._answers(search, trace, evidence):
-            trace = trace.pinned_only()
-            return trace, self._choose(search, trace, fetch)[0]
-        hits, rejected = self._choose(search, trace, fetch)
-        left = _evidence(search, scored, rejected) if evidence and rejected else evidence
-        if rejected and not self._answers(search, trace, left, rejected):
-            reasons, trace = trace.reasons, trace.pinned_only()
-            hits, _ = self._choose(search, trace, fetch)
-            trace.reasons.update(reasons)
-        return trace, hits
-
-    def _answers(
-        self,
-        search: "_Search",
-        trace: RankingTrace,
-        evidence: AnswerEvidence | None,
-        rejected: Collection[int] = (),
-    ) -> bool:
-        return any_answers(
-            evidence,
-            trace.likeliest(rejected),
-            asks=_asks(search),
-            floor=self._floor(search.query),
-            unknown_below=self._options.recall.unknown_below,
-        )
-
-    def _share(self, query: Query) -> float:
-        return self._options.recall.keep_share if query.keep_share is None else query.keep_share
-
-    def _choose(
-        self, search: "_Search", trace: RankingTrace, fetch: Fetch
-    ) -> tuple[list[Hit], set[int]]:
-        """Return the hits: candidates that exist, are valid, strong enough and not visible yet.
-
-        Records are fetched page by page, two pages at most and one more for each excluded text.
-        The reasons of rejections are added to ``trace.reasons``.
-
-        Returns:
-            The hits, and the positions of the candidates that were rejected whatever their score.
-        """
-        ids, scores, reasons = trace.candidates.ids, trace.scores, trace.reasons
-        query, options = search.query, self._options
-        limit, share = query.limit(options), self._share(query)
-        best = least = -math.inf  # of the usable ones: a visible memory suppresses no other
-        usable, kept, rejected = list[_Candidate](), list[int](), set[int]()
-        page = max(1, limit) + 2
-        most = min(2 * page + len(query.exclude_words), len(trace.order))
-        for start in range(0, most, page):
-            positions = trace.order[start : min(start + page, most)].tolist()
-            memories = fetch([ids[n] for n in positions])
-            for n in positions:
-                memory = memories.get(ids[n])
-                shown = None if memory is None else disclose(memory, query.reader)
-                if memory is None or shown is None:
-                    gone = memory is None
-                    reasons[ids[n]] = LeftOutReason.DELETED if gone else LeftOutReason.WITHHELD
-                    rejected.add(n)
-                elif reason := _rejection(memory, query, search.parsed):
-                    reasons[ids[n]] = reason
-                    rejected.add(n)
-                else:
-                    best = max(best, scores[n])
-                    least = least_share(share, len(usable)) * best if share > 0 else -math.inf
-                    if scores[n] >= least:
-                        usable.append(_Candidate(n, shown))
-            texts = [one.memory.text for one in usable]
-            kept = fusion.distinct(texts, options.fuse.duplicate, limit)
-            if len(kept) == limit or scores[positions[-1]] < least:
-                break
-        weak = trace.order[scores[trace.order] < least][:WEAK].tolist()
-        for n in weak:
-            reasons.setdefault(ids[n], LeftOutReason.BELOW_SHARE)
-        compared = len(usable) if len(kept) < limit else max(kept, default=0)
-        for place in set(range(compared)).difference(kept):
-            reasons[ids[usable[place].position]] = LeftOutReason.DUPLICATE
-        hits = [trace.hit(usable[place].position, usable[place].memory) for place in kept]
-        return hits, rejected
-
-
-def _asks(search: _Search) -> bool:
-    """Return whether the turn asks for a memory, so that it matters that there is none."""
-    need = search.query.need
-    return need is not None and asks_for_memory(need, names_speaker=bool(search.parsed.named))
-
-
-def _propose(search: _Search, exclude: frozenset[str]) -> Candidates:
+def _propose(search: Search, exclude: frozenset[str]) -> Candidates:
     own = search.encoded.vector if search.encoded else None
     cosines_with = None if search.turned is own else own
     return search.searcher.candidates(
         search.lexical, search.turned, exclude, cosines_with, talk=search.parsed.about_talk
     )
-
-
-def _evidence(
-    search: _Search, trace: RankingTrace, rejected: Collection[int] = ()
-) -> AnswerEvidence:
-    """Return whether any candidate answers, except those at rejected positions."""
-    searcher, names = search.searcher, names_in(search.parsed.words)
-    unseen = [name for name in names if not searcher.knows(name)]
-    return AnswerEvidence(
-        coverage=float(np.delete(trace.coverage, list(rejected)).max(initial=0.0)),
-        max_similarity=trace.max_similarity(rejected),
-        unseen_names=len(unseen) / max(1, len(names)),
-        memories=len(searcher),
-    )
-
-
-def _rejection(memory: Memory, query: Query, parsed: ParsedQuery) -> LeftOutReason | None:
-    """Return why a memory is rejected, whatever its score; None if it is not."""
-    if not holds(memory, query.now, parsed.times):
-        return LeftOutReason.EXPIRED
-    if query.exclude_words and fingerprint(memory.text) in query.exclude_words:
-        return LeftOutReason.ALREADY_VISIBLE
-    return None
 
 
 def _encoded(embed: Embed | None, text: str) -> Encoded | None:
