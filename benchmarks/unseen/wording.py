@@ -1,0 +1,44 @@
+"""Compares words as a person would: without accents, capitals and endings of the plural."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_WORD = re.compile(r"[^\W_]+")
+_GERMAN_ENDINGS = re.compile(r"(?<=...)(?:en|er|em|es|e|n)$")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_LEADING = frozenset(
+    "that dass the a an my our your der die das den dem des ein eine einen einem mein meine meinen "
+    "meinem meiner unser unsere unseren to zu".split()
+)
+
+
+def stems(text: str, language: str = "english") -> list[str]:
+    """Return a text's words, folded: "Haselnüsse" and "haselnuss" are equal in German."""
+    decomposed = unicodedata.normalize("NFKD", _POSSESSIVE.sub("", text).casefold())
+    plain = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    return [_stem(word, language) for word in _WORD.findall(plain)]
+
+
+def _stem(word: str, language: str) -> str:
+    if language == "german":
+        word = _GERMAN_ENDINGS.sub("", word)
+    return word.rstrip("s") if len(word) > 3 else word
+
+
+def contains(text: str, words: Iterable[str], language: str = "english") -> bool:
+    """Return whether a text has every word of some phrases, in any order."""
+    held = set(stems(text, language))
+    return all(stem in held for phrase in words for stem in stems(phrase, language))
+
+
+def same_phrase(one: str, other: str, language: str = "english") -> bool:
+    """Return whether two phrases are equal but for a leading article, "that" or "my"."""
+    return _bare(one, language) == _bare(other, language)
+
+
+def _bare(phrase: str, language: str) -> list[str]:
+    words = phrase.casefold().split()
+    while len(words) > 1 and words[0] in _LEADING:
+        words = words[1:]
+    return stems(" ".join(words), language)
