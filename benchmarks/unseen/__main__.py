@@ -39,7 +39,8 @@ LISTS = tuple(
     )
 ) + (
     JudgedList(
-        name="recall_questions",
+        name="recall",
+        file="recall_questions",
         columns=("language", "store", "kind", "question", "answer", "old"),
         judge=blocks.recall,
         beside=("recall_stores", ("language", "store", "at", "who", "text")),
@@ -57,8 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for wanted in LISTS:
         if options.list and wanted.name not in options.list:
             continue
-        if not (options.data / f"{wanted.name}.tsv").exists():
-            common.console.print(f"{wanted.name}.tsv: there is no such list")
+        if not _file(wanted, options.data).exists():
+            common.console.print(f"{wanted.name}: there is no such list in {options.data}")
             continue
         began = time.perf_counter()
         judged[wanted.name] = judge(wanted, options.data)
@@ -81,7 +82,7 @@ def judge(wanted: JudgedList, folder: Path) -> list[Verdict]:
     Raises:
         ValueError: A file is not as it should be.
     """
-    rows = lists.read(folder / f"{wanted.name}.tsv", wanted.columns)
+    rows = lists.read(_file(wanted, folder), wanted.columns)
     name, columns = wanted.beside
     beside = lists.read(folder / f"{name}.tsv", columns) if name else []
     made: list[Verdict] = []
@@ -90,6 +91,10 @@ def judge(wanted: JudgedList, folder: Path) -> list[Verdict]:
         theirs = [row for row in beside if row["half"] == half]
         made += wanted.judge(mine, theirs) if mine else []
     return made
+
+
+def _file(wanted: JudgedList, folder: Path) -> Path:
+    return folder / f"{wanted.file or wanted.name}.tsv"
 
 
 def show(judged: dict[str, list[Verdict]]) -> None:

@@ -30,15 +30,17 @@ class JudgedList(Struct, frozen=True, kw_only=True):
     """A list and its judge.
 
     Attributes:
-        name: Of the file, without its ending.
-        columns: That the file must have.
+        name: Of the list.
+        columns: That its file must have.
         judge: Judges rows of one half.
-        beside: Another file that the judge needs, with its columns.
+        file: Name of its file without the ending, if it is not ``name``.
+        beside: Another such file that the judge needs, with its columns.
     """
 
     name: str
     columns: tuple[str, ...]
     judge: Callable[[Sequence[Row], Sequence[Row]], list[Verdict]]
+    file: str = ""
     beside: tuple[str, tuple[str, ...]] = ("", ())
 
 
