@@ -9,8 +9,18 @@ _GERMAN_ENDINGS = re.compile(r"(?<=...)(?:en|er|em|es|e|n)$")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _LEADING = frozenset(
     "that dass the a an my our your der die das den dem des ein eine einen einem mein meine meinen "
-    "meinem meiner unser unsere unseren to zu".split()
+    "meinem meiner unser unsere unseren to zu on in at from am im von vom".split()
 )
+_NUMBERS = {  # "seven" and "7" are equal; not "one", which is a pronoun and an article too
+    word: str(number)
+    for line in (
+        "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+        "sixteen seventeen eighteen nineteen twenty",
+        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn "
+        "sechzehn siebzehn achtzehn neunzehn zwanzig",
+    )
+    for number, word in enumerate(line.replace("ü", "u").replace("ö", "o").split(), 2)
+}
 
 
 def stems(text: str, language: str = "english") -> list[str]:
@@ -21,6 +31,8 @@ def stems(text: str, language: str = "english") -> list[str]:
 
 
 def _stem(word: str, language: str) -> str:
+    if word in _NUMBERS:
+        return _NUMBERS[word]
     if language == "german":
         word = _GERMAN_ENDINGS.sub("", word)
     return word.rstrip("s") if len(word) > 3 else word

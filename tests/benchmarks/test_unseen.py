@@ -191,6 +191,7 @@ def test_unseen_words_are_compared_without_accents_and_plurals():
     assert wording.contains("Ada mag keine Haselnüsse", ["haselnuss"], "german")
     assert wording.contains("Adas Hunde heißen Max und Bello", ["hund", "Ada"], "german")
     assert not wording.contains("Ada lives in Leeds", ["Leek"])
+    assert wording.contains("Ben ist 12 Jahre alt", ["zwölf"], "german")
     assert wording.same_phrase("the loan", "my loan") and wording.same_phrase("Lisa’s", "lisa")
     assert not wording.same_phrase("the loan", "the boat")
 
