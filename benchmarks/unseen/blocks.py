@@ -56,14 +56,21 @@ class Offered(Struct, frozen=True):
         """Return whether the block has a statement word for word."""
         return f" {fingerprint(text)} " in f" {fingerprint(self.text)} "
 
-    def has_as_current(self, text: str) -> bool:
-        """Return whether a line has (most of) a statement and no word more that it is over."""
-        words = set(stems(text))
-        lines = (line for line in self.text.splitlines() if _share(words, line) >= MOST)
-        return any(len(_PAST.findall(line)) <= len(_PAST.findall(text)) for line in lines)
+    def has_as_current(self, old: str, newer: str) -> bool:
+        """Return whether a line offers a statement, and has no word more that it is over.
+
+        A line offers a statement if it has most of its words, and fewer of the newer one's.
+        """
+        return any(
+            _share(old, line) >= MOST
+            and _share(old, line) > _share(newer, line)
+            and len(_PAST.findall(line)) <= len(_PAST.findall(old))
+            for line in self.text.splitlines()
+        )
 
 
-def _share(words: set[str], line: str) -> float:
+def _share(text: str, line: str) -> float:
+    words = set(stems(text))
     return len(words.intersection(stems(line))) / max(1, len(words))
 
 
@@ -181,7 +188,7 @@ def _answered(row: Row, offered: Offered, numbers: dict[str, list[int]]) -> Verd
     found = offered.has(turns) or any(map(offered.has_text, answers))
     told = {"answerable told unknown": one(unknown)}
     if row["kind"] == "superseded":
-        stale = offered.has_as_current(row["old"])
+        stale = offered.has_as_current(row["old"], row["answer"])
         marks = {"newer offered": one(found), "older offered as current": one(stale)}
         return Verdict(row, marks | told, not found or stale, came_out)
     return Verdict(row, {f"{row['kind']}, first six": one(found)} | told, not found, came_out)

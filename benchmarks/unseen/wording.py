@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+LEAST_PART = 5  # letters of a part of a compound
 _WORD = re.compile(r"[^\W_]+")
 _GERMAN_ENDINGS = re.compile(r"(?<=...)(?:en|er|em|es|e|n)$")
 _POSSESSIVE = re.compile(r"['’]s\b")
@@ -39,9 +40,21 @@ def _stem(word: str, language: str) -> str:
 
 
 def contains(text: str, words: Iterable[str], language: str = "english") -> bool:
-    """Return whether a text has every word of some phrases, in any order."""
+    """Return whether a text has every word of some phrases, in any order.
+
+    In German a word may be a part of a longer one: "Laktose" is in "laktoseintolerant".
+    """
     held = set(stems(text, language))
-    return all(stem in held for phrase in words for stem in stems(phrase, language))
+    wanted = {stem for phrase in words for stem in stems(phrase, language)}
+    missing = wanted - held
+    if language == "german":
+        missing = {stem for stem in missing if not _in_compound(stem, held)}
+    return not missing
+
+
+def _in_compound(stem: str, held: Iterable[str]) -> bool:
+    long = len(stem) >= LEAST_PART
+    return long and any(word.startswith(stem) or word.endswith(stem) for word in held)
 
 
 def same_phrase(one: str, other: str, language: str = "english") -> bool:

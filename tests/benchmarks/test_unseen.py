@@ -170,6 +170,7 @@ def fact(text: str, subject: str = "Ada", **how: Any) -> Memory:
         ("Ada likes coffee.", "dislikes; user; coffee", False, False),
         ("Ada doesn’t like coffee.", "dislikes; user; coffee", True, True),
         ("Ada does not like coffee.", "likes; user; coffee", False, False),
+        ("Ada dislikes coffee.", "ended; user; coffee", True, True),
         ("Ada lives in Zürich.", "home; user; Zurich", True, True),
     ],
 )
@@ -179,6 +180,25 @@ def test_unseen_a_fact_is_found_by_its_words_subject_and_sense(
     (goal,) = facts.wanted(cell)
     assert facts.meets(fact(stored), goal, "Ada", "english") == found
     assert facts.agrees(fact(stored), goal, "Ada", "english") == right
+
+
+def test_unseen_who_the_subject_of_a_wanted_fact_is_counts_as_right_but_not_as_found():
+    row = {"speaker": "Ada", "sentence": "My sister Jo has left Tesco."}
+    (goal,) = facts.wanted("ended; Jo; Tesco")
+    sister = fact("Ada's sister is called Jo.")
+    assert facts.introduces(sister, goal, row, "english")
+    assert not facts.meets(sister, goal, "Ada", "english")
+    assert not facts.introduces(fact("Ada's boss is called Jo."), goal, row, "english")
+    assert not facts.introduces(fact("Ada has a sister."), goal, row, "english")
+
+
+def test_unseen_a_month_may_be_in_a_fact_s_date_alone():
+    (goal,) = facts.wanted("event; user; due, April")
+    due = fact("Ada is due.")
+    due.facets["date"] = "2026-04"
+    assert facts.meets(due, goal, "Ada", "english")
+    due.facets["date"] = "2026-05-02"
+    assert not facts.meets(due, goal, "Ada", "english")
 
 
 def test_unseen_a_fact_that_has_ended_is_an_ending_whatever_its_words():
@@ -191,21 +211,22 @@ def test_unseen_words_are_compared_without_accents_and_plurals():
     assert wording.contains("Ada mag keine Haselnüsse", ["haselnuss"], "german")
     assert wording.contains("Adas Hunde heißen Max und Bello", ["hund", "Ada"], "german")
     assert not wording.contains("Ada lives in Leeds", ["Leek"])
+    assert wording.contains("Ben ist laktoseintolerant", ["Laktose"], "german")
     assert wording.contains("Ben ist 12 Jahre alt", ["zwölf"], "german")
     assert wording.same_phrase("the loan", "my loan") and wording.same_phrase("Lisa’s", "lisa")
     assert not wording.same_phrase("the loan", "the boat")
 
 
 def test_unseen_an_old_statement_is_current_unless_its_own_line_says_otherwise():
-    old = "I live in Leeds until further notice."
+    old, newer = "I live in Leeds until further notice.", "I live in Porto until further notice."
     for line, current in (
         (f"- (on Tuesday) User: {old}", True),
         (f"- (until 5 May) User: {old}", False),
         (f"- (on Tuesday) User: {old} (no longer true)", False),
-        ("- (on Tuesday) User: I live in Porto.", False),
+        ("- (on Tuesday) User: I live in Porto until further notice.", False),
     ):
         text = f"<memories>\n{line}\n- (until 2 May) User: We had a cat.\n</memories>"
-        assert blocks.Offered(Recollection(), (), text).has_as_current(old) is current
+        assert blocks.Offered(Recollection(), (), text).has_as_current(old, newer) is current
 
 
 def test_unseen_a_summary_of_many_turns_does_not_count_as_the_one_that_answers():
