@@ -29,7 +29,7 @@ class Substance(Struct, frozen=True):
     """How much a memory says.
 
     Attributes:
-        share: Share of its words that say something, 0 to 1; words of most questions count
+        share: Share of its words that say something, 0 to 1; those of most questions count
             ``OTHER_QUESTION``. 0: it is not recalled.
         asks: It only asks about the people here; what the agent answers repeats a memory.
     """
@@ -51,17 +51,17 @@ def substance(memory: Memory, language: str) -> Substance:
 @lru_cache(maxsize=4096)
 def of_words(text: str, by_agent: bool, language: str) -> Substance:
     """Return how much the words of a turn say."""
-    said, every, asks = 0.0, 0, False
+    said, every, about_people = 0.0, 0, False
     for sentence in _SENTENCE.findall(text):
         words = [fold(match[0].replace("’", "'")) for match in _WORD.finditer(sentence)]
         weight = _weight(sentence, words, by_agent, language) if words else None
         if weight is not None:
             every += len(words)
             said += weight * len(words)
-            asks = asks or weight == 0
+            about_people = about_people or weight == 0 and _about_people(words, language)
     if not every:
         return Substance(0.0)
-    return Substance(said / every, asks and not said and not by_agent)
+    return Substance(said / every, about_people and not said and not by_agent)
 
 
 def asks_about_talk(query: str, language: str) -> bool:
@@ -80,9 +80,14 @@ def _weight(sentence: str, words: list[str], by_agent: bool, language: str) -> f
     if asks or sentence.rstrip().endswith(("?", "？", "؟")):
         if talk.telling.search(line):
             return 1.0
-        about_people = asks or len(words) <= MOST_IN_FRAGMENT
-        about_people = about_people and (by_agent or talk.about_people.search(line))
-        return 0.0 if about_people else OTHER_QUESTION
+        about_people = (asks or len(words) <= MOST_IN_FRAGMENT) and _about_people(words, language)
+        return 0.0 if by_agent or about_people else OTHER_QUESTION
     if talk.empty.issuperset(words) and (by_agent or talk.persons.isdisjoint(words)):
         return None
     return 1.0
+
+
+def _about_people(words: list[str], language: str) -> bool:
+    """Return whether a question is about the people here, or an earlier conversation."""
+    line, table = " ".join(words), language_of(language)
+    return bool(table.talk.about_people.search(line) or table.gate.memory.search(line))

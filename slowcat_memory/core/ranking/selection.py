@@ -60,20 +60,25 @@ def any_answers(
     likeliest: float,
     *,
     asks: bool,
+    asks_for_memory: bool,
     floor: float,
     unknown_below: float,
 ) -> bool:
     """Decide whether anything is offered: the one decision for a block and for its absence.
 
-    A question is offered what there is exactly where it is not reported that nothing is remembered;
-    any other turn where the likeliest of the best memories reaches the floor.
+    A question for a memory is offered what there is exactly where it is not reported that nothing
+    is remembered. Any other question is offered it for the same reason, and any other turn where
+    the likeliest of the best memories reaches the floor.
 
     Args:
         evidence: Of what may be offered; None where the index was not searched completely.
         likeliest: Highest probability of the best memories.
-        asks: Whether the turn asks for a memory.
+        asks: Whether the turn asks.
+        asks_for_memory: Whether it asks about the people here, so that an absence is reported.
         unknown_below: As in ``RecallOptions``; 0 leaves the decision to the floor.
     """
     if asks and unknown_below and evidence is not None:
-        return answer_probability(evidence) >= unknown_below
+        known = answer_probability(evidence) >= unknown_below
+        if known or asks_for_memory:
+            return known
     return likeliest >= floor

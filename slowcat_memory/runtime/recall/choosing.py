@@ -69,12 +69,25 @@ class Chooser:
             trace = trace.pinned_only()
             return trace, self._choose(search, trace, fetch)[0]
         hits, rejected = self._choose(search, trace, fetch)
-        left = evidence_of(search, scored, rejected) if evidence and rejected else evidence
+        left = self.evidence(search, scored, rejected) if evidence and rejected else evidence
         if rejected and not self._answers(search, trace, left, rejected):
             reasons, trace = trace.reasons, trace.pinned_only()
             hits, _ = self._choose(search, trace, fetch)
             trace.reasons.update(reasons)
         return trace, hits
+
+    def evidence(
+        self, search: Search, trace: RankingTrace, rejected: Collection[int] = ()
+    ) -> AnswerEvidence:
+        """Return whether any candidate answers, except those at rejected positions."""
+        searcher, names = search.searcher, names_in(search.parsed.words, self._options.language)
+        unseen = [name for name in names if not searcher.knows(name)]
+        return AnswerEvidence(
+            coverage=float(np.delete(trace.coverage, list(rejected)).max(initial=0.0)),
+            max_similarity=trace.max_similarity(rejected),
+            unseen_names=len(unseen) / max(1, len(names)),
+            memories=len(searcher),
+        )
 
     def _answers(
         self,
@@ -86,7 +99,8 @@ class Chooser:
         return any_answers(
             evidence,
             trace.likeliest(rejected),
-            asks=asks(search),
+            asks=search.query.need is not None and search.query.need.asks_at_all,
+            asks_for_memory=asks(search),
             floor=self._floor(search.query),
             unknown_below=self._options.recall.unknown_below,
         )
@@ -151,20 +165,6 @@ def asks(search: Search) -> bool:
     """Return whether the turn asks for a memory, so that it matters that there is none."""
     need = search.query.need
     return need is not None and asks_for_memory(need, names_speaker=bool(search.parsed.named))
-
-
-def evidence_of(
-    search: Search, trace: RankingTrace, rejected: Collection[int] = ()
-) -> AnswerEvidence:
-    """Return whether any candidate answers, except those at rejected positions."""
-    searcher, names = search.searcher, names_in(search.parsed.words)
-    unseen = [name for name in names if not searcher.knows(name)]
-    return AnswerEvidence(
-        coverage=float(np.delete(trace.coverage, list(rejected)).max(initial=0.0)),
-        max_similarity=trace.max_similarity(rejected),
-        unseen_names=len(unseen) / max(1, len(names)),
-        memories=len(searcher),
-    )
 
 
 def _rejection(memory: Memory, query: Query, parsed: ParsedQuery) -> LeftOutReason | None:

@@ -22,7 +22,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.recall.choosing import Chooser, Search, evidence_of
+from slowcat_memory.runtime.recall.choosing import Chooser, Search
 from slowcat_memory.runtime.recall.overviews import Overviews
 from slowcat_memory.runtime.recall.query import (
     Query,
@@ -112,7 +112,7 @@ class Pipeline:
         found = _propose(search, query.exclude | withheld)
         watch.lap("dense")
         scored = self._score(search, found, watch)
-        evidence = evidence_of(search, scored)
+        evidence = self._chooser.evidence(search, scored)
         trace, hits = self._chooser.offer(search, scored, namespace.fetch, evidence)
         may_deny = query.need is not None and query.need.asks_at_all
         if (
@@ -122,7 +122,7 @@ class Pipeline:
         ):
             # The answer may be in the LLM's context already, and be excluded for that.
             every = self._score(search, _propose(search, withheld), _Stopwatch())
-            evidence = max(evidence, evidence_of(search, every), key=answer_probability)
+            evidence = max(evidence, self._chooser.evidence(search, every), key=answer_probability)
             watch.lap("doubt")
         watch.lap("fetch")
 
@@ -161,7 +161,7 @@ class Pipeline:
         exclude = query.exclude | self._withheld(namespace, query)
         scored = self._score(search, _propose(search, exclude), watch)
         # The tail alone cannot show that nothing answers: the sealed part was not searched.
-        evidence = evidence_of(search, scored) if stage == "lexical" else None
+        evidence = self._chooser.evidence(search, scored) if stage == "lexical" else None
         _, at_hand = self._chooser.offer(search, scored, namespace.recent, evidence)
         watch.lap("fetch")
         progress.settled = Recollection(

@@ -78,5 +78,6 @@ TALK = TalkWords(
         r"vergessen|habe ich vergessen|schwer zu sagen|wer weiss)(?: (?:nicht|leider|nicht mehr|gerade|"
         r"auch|noch|sicher|mehr|so genau|genau|das|mehr))*"
     ),
+    capital_nouns=True,
     about_talk=re.compile(r"\b(?:frag\w*|gefragt|frage|fragen|wissen wollte)\b"),
 )
