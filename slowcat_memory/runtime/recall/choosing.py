@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import holds
@@ -16,10 +17,12 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
+from slowcat_memory.runtime.namespaces.endings import Ending
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_for_memory
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
 
+WHOLE = 0.6  # share of a memory's words from which the end of these is the end of all
 WEAK = 20  # candidates below the share of the best that get that reason in the ledger
 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]
@@ -64,17 +67,33 @@ class Chooser:
 
         What the LLM can read already answers nothing: the decision is about what is left of it.
         """
-        trace = scored.ordered(for_turn=self._share(search.query) > 0)
+        for_turn = self._share(search.query) > 0
+        trace = scored.ordered(for_turn=for_turn, weigh_talk=not search.parsed.about_talk)
         if not self._answers(search, trace, evidence):
             trace = trace.pinned_only()
             return trace, self._choose(search, trace, fetch)[0]
         hits, rejected = self._choose(search, trace, fetch)
+        hits = self._with_endings(search, hits, fetch)
         left = self.evidence(search, scored, rejected) if evidence and rejected else evidence
         if rejected and not self._answers(search, trace, left, rejected):
             reasons, trace = trace.reasons, trace.pinned_only()
             hits, _ = self._choose(search, trace, fetch)
             trace.reasons.update(reasons)
         return trace, hits
+
+    def _with_endings(self, search: Search, hits: Sequence[Hit], fetch: Fetch) -> list[Hit]:
+        """Mark what is over in the hits, and put what holds instead before each."""
+        query, found = search.query, dict[str, Hit]()
+        for hit in hits:
+            endings = search.namespace.endings(hit.memory.id, query.now)
+            ids = [one.newer for one in endings if one.newer and one.newer not in query.exclude]
+            for memory in fetch(ids).values() if ids else ():
+                shown = disclose(memory, query.reader)
+                if shown is not None and not _rejection(memory, query, search.parsed):
+                    marked = ended(shown, search.namespace.endings(shown.id, query.now))
+                    found.setdefault(shown.id, replace(hit, memory=marked))
+            found.setdefault(hit.memory.id, replace(hit, memory=ended(hit.memory, endings)))
+        return list(found.values())[: max(len(hits), query.limit(self._options))]
 
     def evidence(
         self, search: Search, trace: RankingTrace, rejected: Collection[int] = ()
@@ -165,6 +184,19 @@ def asks(search: Search) -> bool:
     """Return whether the turn asks for a memory, so that it matters that there is none."""
     need = search.query.need
     return need is not None and asks_for_memory(need, names_speaker=bool(search.parsed.named))
+
+
+def ended(memory: Disclosed, endings: Sequence[Ending]) -> Disclosed:
+    """Return a memory that is marked as over, or in part if it says something else too."""
+    if not endings:
+        return memory
+    until = max(one.until for one in endings)
+    quotes = [one.quote for one in endings if one.quote and one.quote in memory.text]
+    words = len(memory.text.split())
+    if quotes and sum(len(quote.split()) for quote in quotes) < WHOLE * words:
+        over = {"over": "; ".join(quotes), "until": until.isoformat()}
+        return replace(memory, facets={**memory.facets, **over})
+    return replace(memory, valid_to=until)
 
 
 def _rejection(memory: Memory, query: Query, parsed: ParsedQuery) -> LeftOutReason | None:

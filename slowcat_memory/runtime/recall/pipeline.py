@@ -14,6 +14,7 @@ from datetime import tzinfo
 
 import numpy as np
 
+from slowcat_memory.core.query.overview import asks_overview
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
 from slowcat_memory.core.ranking.abstention import answer_probability
 from slowcat_memory.core.ranking.maxsim import maxsim
@@ -168,13 +169,14 @@ class Pipeline:
             hits=at_hand, stage="tail", timings=watch.laps, words=lexical.weights
         )
         trace, hits = self._chooser.offer(search, scored, namespace.fetch, evidence)
+        overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
         return Recollection(
-            hits=hits,
+            hits=hits if overview is None else overview,
             stage=stage,
             timings=watch.laps,
             words=lexical.weights,
             trace=trace,
-            evidence=evidence,
+            evidence=None if asks_overview(query.text) else evidence,  # words alone cannot deny it
             names_speaker=bool(parsed.named),
         )
 

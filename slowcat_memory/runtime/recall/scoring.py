@@ -67,15 +67,18 @@ class RankingTrace(Struct, frozen=True, eq=False):
     below_floor: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
 
-    def ordered(self, *, for_turn: bool = False) -> "RankingTrace":
+    def ordered(self, *, for_turn: bool = False, weigh_talk: bool = True) -> "RankingTrace":
         """Return the trace with the candidates in order, best first; no reasons yet.
 
         Args:
             for_turn: Order them by what is worth offering to a turn, instead of for a search.
+            weigh_talk: Whether questions and the agent's words are worth less.
         """
         found, scores = self.candidates, self.scores
         if for_turn:
-            scores = offer_scores(scores, self.views, found.substance, found.agent)
+            talks = found.agent if weigh_talk else np.zeros(len(scores), bool)
+            substance = found.substance if weigh_talk else np.ones(len(scores))
+            scores = offer_scores(scores, self.views, substance, talks)
         return replace(self, scores=scores, order=np.argsort(-scores, kind="stable"), reasons={})
 
     def pinned_only(self) -> "RankingTrace":
