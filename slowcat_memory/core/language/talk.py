@@ -19,6 +19,7 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         ignorance: Matches the part of the agent's sentence that says that it does not know.
         no_answer: Matches a whole sentence of the user's that only says so.
         about_talk: Matches a folded query for what was asked earlier.
+        change: Matches a folded statement that something is different from before.
         capital_nouns: Whether the language writes nouns like names.
     """
 
@@ -30,4 +31,5 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     ignorance: re.Pattern[str]
     no_answer: re.Pattern[str]
     about_talk: re.Pattern[str]
+    change: re.Pattern[str]
     capital_nouns: bool = False

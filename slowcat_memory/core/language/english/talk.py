@@ -84,6 +84,11 @@ TALK = TalkWords(
         r"i've forgotten|hard to say|who knows)"
         r"(?: (?:that|it|either|yet|right now|now|anymore|any more|sorry|really|exactly|again|though))*"
     ),
+    change=re.compile(
+        r"\b(?:now|instead|actually|after all|turns out|correction|(?:no|not any) (?:longer|more)|"
+        r"any ?more|moved|postponed|rescheduled|changed|switched|swapped|replaced|cancelled|canceled|"
+        r"called off|pushed (?:back|to)|brought forward|delayed)\b"
+    ),
     about_talk=re.compile(
         r"\b(?:ask(?:ed|ing)?|question|questions|wonder(?:ed|ing)?|want(?:ed)? to know)\b"
     ),

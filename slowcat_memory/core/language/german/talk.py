@@ -79,5 +79,10 @@ TALK = TalkWords(
         r"auch|noch|sicher|mehr|so genau|genau|das|mehr))*"
     ),
     capital_nouns=True,
+    change=re.compile(
+        r"\b(?:jetzt|nun|stattdessen|statt|doch|inzwischen|mittlerweile|verschoben|verlegt|umgezogen|"
+        r"geändert|gewechselt|abgesagt|nicht mehr|kein\w* mehr|"
+        r"getauscht|ersetzt|erst (?:am|im|um)|anders)\b"
+    ),
     about_talk=re.compile(r"\b(?:frag\w*|gefragt|frage|fragen|wissen wollte)\b"),
 )
