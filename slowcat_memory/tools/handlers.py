@@ -15,12 +15,15 @@ import numpy as np
 from loguru import logger
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.disclosure import disclose_all, is_listed
+from slowcat_memory.core.disclosure import disclose_all, is_listed, is_uncertain
 from slowcat_memory.core.extraction.evidence import shared
-from slowcat_memory.core.graph.portrait import predicate_in_words
+from slowcat_memory.core.graph.portrait import EntityNames, predicate_in_words
+from slowcat_memory.core.graph.relations import Relation
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import FACT, NOTE, believed, chunk_id, family
 from slowcat_memory.core.ranking.calibration import best_of_top
 from slowcat_memory.core.render.memory_block import memory_line, shorten
+from slowcat_memory.core.render.speech import spoken_until
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.engine import Memory as Engine
@@ -271,7 +274,7 @@ class ToolCalls:
         graph = read_graph(call.engine, call.scope, true=at, local=call.local)
         names, rows = graph.names, graph.relations
         told = [
-            (one, f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}")
+            (one, _in_words(one, graph.names, call))
             for one in rows
             if one.subject in names and one.object in names
         ]
@@ -282,11 +285,14 @@ class ToolCalls:
         return [neutralise(line) for _, line in about]
 
     def _facts(self, call: Call) -> list[Disclosed]:
-        """Return the valid facts, notes and pinned memories that the LLM may see."""
+        """Return the facts, notes and pinned memories that hold and that the LLM may see.
+
+        Uncertain ones are left out: the LLM would state them.
+        """
         reader = reader_of(call.engine.config.people, call.scope, local=call.local)
         with call.engine.snapshot() as snapshot:
             seen = disclose_all(snapshot.memories(call.scope), reader)
-        return [m for m in seen if is_listed(m) and believed(m, call.now)]
+        return [m for m in seen if is_listed(m) and believed(m, call.now) and not is_uncertain(m)]
 
     def _found(self, call: Call, hits: Sequence[Hit]) -> dict[str, Any]:
         if not hits:
@@ -298,10 +304,11 @@ class ToolCalls:
 
     def _lines(self, call: Call, memories: Sequence[Disclosed]) -> list[str]:
         limit, zone = call.engine.config.pack.memory_tokens, call.engine.zone
+        words = language_of(call.engine.config.memory.language)
         lines: list[str] = []
         used = 0
         for memory in memories:
-            line = memory_line(memory, call.now, zone, limit, shorten).removeprefix("- ")
+            line = memory_line(memory, call.now, zone, limit, shorten, words).removeprefix("- ")
             used += estimate_tokens(line)
             if used > TOKENS:
                 break
@@ -323,6 +330,16 @@ class ToolCalls:
         if not found:
             raise Unclear(f"The {name} is not clear. Write it like 2024-05-31.")
         return found[0].start, found[0].end
+
+
+def _in_words(relation: Relation, names: EntityNames, call: Call) -> str:
+    """Return a relation as a sentence, with its end if it is over by now."""
+    subject, value = names[relation.subject], names[relation.object]
+    line = f"{subject} {predicate_in_words(relation.predicate)} {value}"
+    if relation.valid_to is None or relation.valid_to > call.now:
+        return line
+    dates = language_of(call.engine.config.memory.language).dates
+    return f"({spoken_until(relation.valid_to, call.now, call.engine.zone, dates)}) {line}"
 
 
 def _words(text: str, name: str) -> str:
