@@ -16,6 +16,7 @@ from slowcat_memory.core.memory import believed as held_at
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.engine.clock_judge import describe
+from slowcat_memory.engine.derived_search import TURNS, kinds_of
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
 from slowcat_memory.records import Hotword, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.conversation.audience import reader_of
@@ -125,6 +126,9 @@ class SearchArguments(TypedDict, total=False):
         since: Only what was said at or after this moment.
         until: Only what was said before this moment.
         at: What was believed at this moment, including memories retired since.
+        kinds: Instead of what recall finds, memories of these kinds: "summary", "session", "day",
+            "week", "topic", "window", "meta", "episode", "fact", "note". Not combined with the
+            arguments above, except ``local``, ``now``, ``since`` and ``until``.
     """
 
     also: Sequence[str]
@@ -137,6 +141,7 @@ class SearchArguments(TypedDict, total=False):
     since: datetime | None
     until: datetime | None
     at: datetime | None
+    kinds: Sequence[str]
 
 
 class Search:
@@ -146,7 +151,13 @@ class Search:
         self._wiring = wiring
 
     def search(self, text: str, scope: str, k: int, **how: Unpack[SearchArguments]) -> Recollection:
-        """Search; if the index returns too few hits for a filter, scan all turns."""
+        """Search; if the index returns too few hits for a filter, scan all turns.
+
+        Raises:
+            ConfigError: There is no such kind.
+        """
+        if how.get("kinds"):
+            return self._search_kinds(text, scope, k, how)
         wiring = self._wiring
         only = SearchFilter(
             speaker=how.get("speaker", ""),
@@ -182,6 +193,21 @@ class Search:
             )
             more = scan.scan(read, found.words, wiring.tokenizer, k)
         return replace(found, hits=scan.merged(hits, more, k))
+
+    def _search_kinds(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
+        kinds, local = kinds_of(how["kinds"]), how.get("local", False)
+        wiring = self._wiring
+        now = how.get("now") or wiring.clock()
+        turns = wiring.retrieval.search(
+            Query(text=text, scope=scope, now=now, k=TURNS, floor=0.0, keep_share=0.0, local=local)
+        )
+        within = scan.within("", how.get("since"), how.get("until"))
+        with wiring.store.snapshot() as snapshot:
+            memories = (one for one in snapshot.memories(scope) if within(one))
+            reader = wiring.reader(scope, local=local)
+            search = wiring.derived_search
+            hits = search.rank(text, memories, kinds, reader, turns.words, turns.hits, k)
+        return replace(turns, hits=hits, unknown=not hits)
 
 
 def hotwords(wiring: EngineWiring, scope: str, n: int, *, local: bool) -> list[Hotword]:
