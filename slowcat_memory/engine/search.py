@@ -11,7 +11,8 @@ from msgspec.structs import asdict, replace
 from slowcat_memory.core.disclosure import Reader, disclose, disclose_all, disclose_found
 from slowcat_memory.core.graph.portrait import EntityNames, Portrait, portrait
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
-from slowcat_memory.core.memory import ENTITY, RELATION, chunk, chunk_id, family, indexed_text
+from slowcat_memory.core.graph.unsourced_facts import graph_of
+from slowcat_memory.core.memory import ENTITY, FACT, RELATION, chunk, chunk_id, family, indexed_text
 from slowcat_memory.core.memory import believed as held_at
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.rare_words import rare_words
@@ -285,21 +286,26 @@ def read_graph(
 ) -> Graph:
     """Read the graph of a namespace, without relations of hidden turns.
 
+    Facts that no turn states, such as imported ones, are part of it.
+
     Args:
         true: Only relations that held at this moment; None for past ones as well.
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are excluded.
     """
     reader = reader_of(engine.config.people, scope, local=local)
-    kinds = (
-        (f"{ENTITY}/", f"{RELATION}/") if local else ("",)
-    )  # what is local-only follows from all
+    kinds = tuple(f"{kind}/" for kind in (ENTITY, RELATION, FACT))
     with engine.snapshot() as snapshot:
-        stored = chain.from_iterable(snapshot.memories(scope, kind) for kind in kinds)
+        stored = chain.from_iterable(  # what is local-only follows from all
+            snapshot.memories(scope, kind) for kind in (kinds if local else ("",))
+        )
         every = disclose_all(stored, reader)
-        names = EntityNames(one for one in every if family(one.kind) == ENTITY)
+        entities = [one for one in every if family(one.kind) == ENTITY]
         related = [Relation.of(one) for one in every if family(one.kind) == RELATION]
         related = list(_without_hidden_turns(snapshot, scope, related))
+    unsourced = graph_of(every, (one for one in entities if one.retired_at is None), related)
+    names = EntityNames((*entities, *unsourced.entities))
+    related += unsourced.relations
     found = believed(related, known) if true is None else as_of(related, true, known)
     in_order = sorted(found, key=lambda one: (one.valid_from, one.recorded_at, one.id))
     return Graph(names, in_order, engine.clock())
