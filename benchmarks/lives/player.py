@@ -1,7 +1,7 @@
 """Plays a life through the real processor, and records what the memory shows.
 
 Time is the life's own: the engine's clock moves with the sessions, and idle work is done to its end
-after each session and in the morning of each talk. Questions go to the engine as a turn's do, and
+in the morning of each talk and before each question. Questions go to the engine as a turn's do, and
 are not stored.
 """
 
@@ -39,8 +39,8 @@ from slowcat_memory.testing import FixedClock
 from slowcat_memory.tools.handlers import Call, ToolCalls
 
 PAUSE_S = 20.0  # between two exchanges
-CONSIDERS_S = 1200.0  # after a session, idle work is done
-MORNING = timedelta(hours=3)  # before a session, idle work is done again
+CONSIDERS_S = 1200.0  # from a session's end to the next idle work, at least
+MORNING = timedelta(hours=3)  # from idle work to a session
 SPOKEN_EVERY = timedelta(days=45)
 SUMMARY = {"en": "What do you know about me?", "de": "Was weißt du über mich?"}
 LANGUAGES = {"en": "english", "de": "german"}
@@ -114,7 +114,7 @@ class _Player:
         self._openers, self._used = list[Opener](), set[str]()
         self._held, self._spoken, self._as_of = list[Held](), list[Seen](), list[AsOf]()
         self._next_spoken = life.sessions[0].at + SPOKEN_EVERY / 2
-        self._logged = 0
+        self._logged, self._fresh = 0, False
 
     async def play(self) -> Record:
         memory = HybridContextualMemoryProcessor(
@@ -125,7 +125,7 @@ class _Player:
                 if isinstance(what, Session):
                     await self._session(stage, at, what)
                 else:
-                    await self._ask(what, at)
+                    await self._ask(stage, what, at)
             await self._overview(stage, self._life.sessions[-1].at + timedelta(hours=1))
         return Record(
             answers=tuple(self._answers), heads=tuple(self._heads), openers=tuple(self._openers),
@@ -134,20 +134,20 @@ class _Player:
 
     async def _session(self, stage: Stage, at: datetime, session: Session) -> None:
         self._move_to(at - MORNING)
-        await self._think()
+        await self._think(stage)
         self._move_to(at)
         head = await stage.memory.session_context()
         self._heads.append(Seen(at, head))
         self._note_opener(at)
         number = next(n for n, one in enumerate(self._life.sessions) if one is session)
-        for n, turn in enumerate(session.turns):
+        for turn in session.turns:
             await stage.exchange(turn.user, turn.agent)
-            self._engine.flush(5.0)
-            self._place(number, n)
             self._clock.advance(PAUSE_S)
         stage.hang_up()
+        self._engine.flush(5.0)
+        self._place(number, session)
+        self._fresh = True
         self._clock.advance(CONSIDERS_S)
-        await self._think()
         if at >= self._next_spoken:
             self._next_spoken = at + SPOKEN_EVERY
             await self._overview(stage, at + timedelta(hours=1))
@@ -155,6 +155,7 @@ class _Player:
     async def _overview(self, stage: Stage, at: datetime) -> None:
         """Ask aloud what is known, and look at all facts and at the past."""
         self._move_to(at)
+        await self._think(stage)
         await stage.exchange(SUMMARY[self._life.language], "")
         self._engine.flush(5.0)
         said = stage.answered[-1] if stage.answered else ""
@@ -179,8 +180,10 @@ class _Player:
             told = ToolCalls().answer("memory_as_of", {"query": words, "date": str(day)}, call)
             self._as_of.append(AsOf(at, day, claim.id, words, str(told)))
 
-    async def _ask(self, n: int, at: datetime) -> None:
+    async def _ask(self, stage: Stage, n: int, at: datetime) -> None:
         self._move_to(at)
+        if self._fresh:
+            await self._think(stage)
         ask = self._life.asks[n]
         found = await self._engine.recall(ask.question, self._scope, local=True)
         packed = found.packed or self._engine.pack(found)
@@ -204,8 +207,10 @@ class _Player:
             over = memory.valid_to is not None and memory.valid_to <= self._clock.now
             yield Line(text, memory.kind, self._sources(memory), over)
 
-    async def _think(self) -> None:
+    async def _think(self, stage: Stage) -> None:
+        self._fresh = False
         self._engine.flush(5.0, indexed=True)
+        self._engine.set_activity(stage.activities, busy=False)  # nobody waits for an answer
         await asyncio.to_thread(self._engine.idle.until_done, self._jobs, None, 0.0)
 
     def _hold(self, at: datetime) -> None:
@@ -235,9 +240,14 @@ class _Player:
     def _sources(self, memory: Memory) -> tuple[Place, ...]:
         return tuple(self._places[id] for id in memory.sources if id in self._places)
 
-    def _place(self, session: int, exchange: int) -> None:
+    def _place(self, number: int, session: Session) -> None:
+        """Note which exchange each new turn belongs to, by what the user says."""
+        place = 0
         for turn in self._new_turns():
-            self._places[turn.id] = (session, exchange, turn.role == "assistant")
+            later = range(place, len(session.turns))
+            if turn.role == "user":
+                place = next((n for n in later if session.turns[n].user == turn.text), place)
+            self._places[turn.id] = (number, place, turn.role == "assistant")
 
     def _skip_logged(self) -> None:
         self._new_turns()

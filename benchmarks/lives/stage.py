@@ -132,6 +132,11 @@ class Stage:
         if not done:
             raise TimeoutError(f"no answer to {user!r}")
 
+    @property
+    def activities(self) -> str:
+        """The prefix of the activities that this conversation reports to the idle gate."""
+        return f"{self.memory.name}:{self.memory.id}/"
+
     def hang_up(self) -> None:
         """End the session, and forget the running context."""
         self.memory.disconnected()
