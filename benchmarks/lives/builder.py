@@ -28,11 +28,13 @@ class Said(Struct, frozen=True):
 
     Attributes:
         day: The day that it names; None if it names none.
+        when: The words that name it.
     """
 
     text: str
     wording: str
     day: date | None = None
+    when: str = ""
 
 
 class Builder:
@@ -159,7 +161,7 @@ class Builder:
             return Said(_capital(text.format(**slots)), id)
         named, day = self._time(past, on, bare="when_bare" in fields)
         made = text.format(**slots, when=named, when_bare=dates.bare(named))
-        return Said(_capital(made.replace("ince on ", "ince ")), id, day)
+        return Said(_capital(made.replace("ince on ", "ince ")), id, day, dates.bare(named))
 
     def _time(self, past: bool, on: date | None, bare: bool) -> tuple[str, date]:
         if on is not None:
@@ -186,7 +188,7 @@ class Builder:
 
     def exchange(
         self, said: Said, kind: Kind = "fact", says: Sequence[str] = (), ends: Sequence[str] = (),
-        agent: str | None = None,
+        agent: str | None = None, asks: Sequence[str] = (),
     ) -> Exchange:  # fmt: skip
         """Return an exchange, and note what it states."""
         for id in says:
@@ -199,6 +201,8 @@ class Builder:
             says=tuple(says),
             ends=tuple(id for id in ends if id),
             wording=said.wording,
+            when=said.when,
+            asks=tuple(asks),
         )
 
     def reply(self, value: str) -> str:
