@@ -25,6 +25,8 @@ NEGATED = re.compile(
     r"|\bnicht\b|\bkein|\bhass|\bgenug\b|\bmag .* nicht\b|\bcan(?:no|')t stand\b|\bausstehen\b",
     re.IGNORECASE,
 )
+VAGUE = re.compile(r"week|fortnight|woche|vierzehn", re.IGNORECASE)  # names a day roughly
+NEAR_DAYS = 3
 WENT = re.compile(r"how (?:this|it|that|did)|\bwent\b|\bwie\b.*\b(?:war|lief|gelaufen)\b", re.I)
 QUOTED = re.compile(r"[“„\"»](.+?)[”“\"«]")
 NARRATIVE = re.compile(
@@ -145,7 +147,7 @@ def carries(text: str, claim: Claim) -> bool:
 
 
 def dates(truth: Truth, record: Record) -> Verdict:
-    """Facts and relations are dated to the day that was said; a fact's day is checked exactly."""
+    """Facts and relations are dated to the day that was said, within three days for weeks."""
     cases, wrong = 0, list[Finding]()
     for one in _every_derived(record):
         place = next(iter(one.sources), None)
@@ -159,7 +161,8 @@ def dates(truth: Truth, record: Record) -> Verdict:
         if named is None:
             continue
         cases += 1
-        if named not in right and not (one.day is None and named == said):
+        near = NEAR_DAYS if VAGUE.search(exchange.when) else 0
+        if all(abs((named - day).days) > near for day in right):
             expected = " or ".join(sorted(f"{day:%a %d %b %Y}" for day in right)) or "no date"
             chain = (f"{one.id} {one.text!r} dated {named:%a %d %b %Y}",)
             wrong.append(_finding(truth, "dates", said, [place], expected, chain))
@@ -186,12 +189,17 @@ def undated(truth: Truth, record: Record) -> Verdict:
 def read(truth: Truth, record: Record) -> Verdict:
     """What the user states of their life becomes a fact or a relation with its words."""
     derived, cases, wrong = _every_derived(record), 0, list[Finding]()
+    states = dict[str, set[Place]]()
+    for place, exchange in _exchanges(truth):
+        for id in exchange.says:
+            states.setdefault(id, set()).add(place)
     for place, exchange in _exchanges(truth):
         if not exchange.says:
             continue
         cases += 1
         claims = [truth.claims[id] for id in exchange.says]
-        made = [one for one in derived if place in one.sources]
+        places = set.union(*(states[id] for id in exchange.says))
+        made = [one for one in derived if places & set(one.sources)]
         if not any(carries(one.text, claim) for one in made for claim in claims):
             expected = ", ".join(f"{claim.slot} {claim.value}" for claim in claims)
             chain = tuple(f"{one.id} {one.text!r}" for one in made)
