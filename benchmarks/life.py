@@ -19,6 +19,7 @@ turns and seconds, and its ``laws`` by name: ``cases``, ``right``, and ``share``
 """
 
 import argparse
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from benchmarks.lives.oracle import LAWS, Finding, Verdict, judge
 from benchmarks.lives.player import play
 from benchmarks.lives.truthful import TruthfulLLM
 
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a life is hundreds of days of writes
 HALVES = {"tuned": ("tuned",), "held out": ("held out",), "both": ("tuned", "held out")}
 
 
@@ -61,14 +63,17 @@ def _lives(options: argparse.Namespace) -> Iterator[Life]:
 def _measured(lives: Iterable[Life], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for life in lives:
         llm = TruthfulLLM(life) if options.llm == "scripted" else None
-        with common.scratch() as folder:
-            played = play(life, folder / "store", llm=llm, vectors=not options.no_vectors)
+        with tempfile.TemporaryDirectory(prefix="slowcat-life-", dir=MEMORY) as folder:
+            path = Path(folder, "store")
+            played = play(life, path, llm=llm, vectors=not options.no_vectors)
         verdicts = judge(played)
         if life.half == "tuned" or options.reveal_held_out:
             _print_wrong(life, verdicts, options.wrong)
         turns = sum(len(session.turns) for session in life.sessions)
         seconds = round(played.record.seconds, 1)
-        common.console.print(f"{life.name}, {life.language}, {life.half}: {turns} turns, {seconds} s")
+        common.console.print(
+            f"{life.name}, {life.language}, {life.half}: {turns} turns, {seconds} s"
+        )
         yield {
             "name": life.name, "language": life.language, "half": life.half, "turns": turns,
             "seconds": seconds, "laws": {name: _counts(one) for name, one in verdicts.items()},

@@ -107,9 +107,7 @@ class Builder:
         held = self.holding(slot, day=day, subject=subject)
         return held[-1] if held else None
 
-    def holding(
-        self, slot: str, *, day: date | None = None, subject: str = "user"
-    ) -> list[Claim]:
+    def holding(self, slot: str, *, day: date | None = None, subject: str = "user") -> list[Claim]:
         """Return the claims of a slot that were stated and hold on a day."""
         when = day or self.today
         return [
@@ -159,15 +157,20 @@ class Builder:
         fields = _fields(text)
         if not {"when", "when_bare"} & fields:
             return Said(_capital(text.format(**slots)), id)
-        named, day = self._time(past, on, bare="when_bare" in fields)
+        bare, since = "when_bare" in fields, "ince {when}" in text
+        named, day = self._time(past, on, bare=bare, since=since)
         made = text.format(**slots, when=named, when_bare=dates.bare(named))
         return Said(_capital(made.replace("ince on ", "ince ")), id, day, dates.bare(named))
 
-    def _time(self, past: bool, on: date | None, bare: bool) -> tuple[str, date]:
+    def _time(self, past: bool, on: date | None, *, bare: bool, since: bool) -> tuple[str, date]:
         if on is not None:
             return self._naming(on, past, bare), on
         kind = "" if past else self.rng.choice(KINDS_AHEAD[: 2 if bare else 4])
-        fit = [one for one in self._times(past, bare) if one.kind == kind or past]
+        fit = [
+            one
+            for one in self._times(past, bare)
+            if (one.kind == kind or past) and not (since and "ago" in one.text)
+        ]
         words = self.rng.choice(fit)
         day = dates.day_for(words, self.today, self.rng)
         return dates.in_words(words.text, day, self.language), day
@@ -226,7 +229,5 @@ def _capital(text: str) -> str:
     made = text[:1].upper() + text[1:]
     for mark in ".?!":
         parts = made.split(f"{mark} ")
-        made = f"{mark} ".join(
-            [parts[0], *(part[:1].upper() + part[1:] for part in parts[1:])]
-        )
+        made = f"{mark} ".join([parts[0], *(part[:1].upper() + part[1:] for part in parts[1:])])
     return made

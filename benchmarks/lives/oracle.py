@@ -216,7 +216,9 @@ def traps(truth: Truth, record: Record) -> Verdict:
         if made:
             chain = tuple(f"{one.id} {one.text!r}" for one in made)
             wrong.append(
-                _finding(truth, "traps", truth.day(place), [place], f"no fact ({exchange.kind})", chain)
+                _finding(
+                    truth, "traps", truth.day(place), [place], f"no fact ({exchange.kind})", chain
+                )
             )
     return Verdict(cases, cases - len(wrong), tuple(wrong))
 
@@ -295,9 +297,7 @@ def icebreakers(truth: Truth, record: Record) -> Verdict:
     return Verdict(len(record.openers), len(record.openers) - len(wrong), tuple(wrong))
 
 
-def _untimely(
-    truth: Truth, opener: Opener, claims: list[Claim], asked: dict[str, Opener]
-) -> str:
+def _untimely(truth: Truth, opener: Opener, claims: list[Claim], asked: dict[str, Opener]) -> str:
     """Return what is wrong with an icebreaker, "" if nothing is."""
     today = opener.at.date()
     if opener.text in asked or any(claim.id in asked for claim in claims):
@@ -311,11 +311,12 @@ def _untimely(
 
 
 def told_already(truth: Truth, record: Record) -> Verdict:
-    """An icebreaker does not ask how it went when that was told."""
+    """An icebreaker does not ask how a plan went when that was told."""
     wrong = list[Finding]()
     for opener in record.openers:
         for claim in _claims_of(truth, opener):
-            if claim.on and truth.told_since(claim, claim.on, opener.at):
+            planned = claim.slot in ("appointment", "plan") and claim.on is not None
+            if planned and truth.told_since(claim, claim.on or date.min, opener.at):
                 chain = (f"icebreaker: {opener.text}",)
                 wrong.append(
                     _finding(truth, "told_already", opener.at, opener.sources, "not asked", chain)
@@ -326,18 +327,20 @@ def told_already(truth: Truth, record: Record) -> Verdict:
 
 def stale(truth: Truth, record: Record) -> Verdict:
     """A fact or relation whose claim is over does not hold any more."""
-    cases, wrong = 0, dict[str, Finding]()
+    seen, wrong = set[str](), dict[str, Finding]()
     for held in record.held:
         for one, claim in _holding(truth, held.derived, held.at):
-            cases += 1
+            seen.add(one.id)
             if truth.is_over(claim, held.at) and not OVER.search(one.text):
                 ended = [p for p, x in _exchanges(truth) if claim.id in x.ends]
                 chain = (f"{one.id} {one.text!r} holds on {held.at:%d %b %Y}",)
                 wrong.setdefault(
                     one.id,
-                    _finding(truth, "stale", held.at, [*one.sources[:1], *ended[:1]], "over", chain),
+                    _finding(
+                        truth, "stale", held.at, [*one.sources[:1], *ended[:1]], "over", chain
+                    ),
                 )
-    return Verdict(cases, cases - len(wrong), tuple(wrong.values()))
+    return Verdict(len(seen), len(seen) - len(wrong), tuple(wrong.values()))
 
 
 def opposites(truth: Truth, record: Record) -> Verdict:

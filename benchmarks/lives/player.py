@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from benchmarks import common
+from benchmarks.lives import memo_embedder
 from benchmarks.lives.model import Claim, Life, Session
 from benchmarks.lives.record import (
     Answer,
@@ -44,7 +45,11 @@ MORNING = timedelta(hours=3)  # from idle work to a session
 SPOKEN_EVERY = timedelta(days=45)
 SUMMARY = {"en": "What do you know about me?", "de": "Was weißt du über mich?"}
 LANGUAGES = {"en": "english", "de": "german"}
-HEAVY = frozenset({"seal", "reembed"})  # children that build files; a life's index fits its tail
+# Children that build files, and upkeep that no question notices: a life's index fits its tail.
+NEVER = frozenset({"seal", "reembed", "erase", "retention"})
+SELDOM = frozenset({"topics", "ageing"})  # they look at everything, each time
+BLOCKS = "blocks"
+SELDOM_EVERY = timedelta(days=30)
 DERIVED = frozenset({"fact", "relation"})
 AS_OF = {
     "en": {"home": "lives in", "job": "works as", "employer": "works for", "partner": "partner"},
@@ -67,16 +72,17 @@ def play(
 
     Args:
         llm: For idle work; None works by rules.
-        embedder: Instead of the configured model.
+        embedder: Instead of the configured model, whose vectors are made once in a process.
         vectors: Whether there are vectors at all.
     """
     began = wall.perf_counter()
     logger.disable("slowcat_memory")
     logger.disable("pipecat")
     clock = FixedClock(_aware(life.sessions[0].at) - timedelta(hours=5))
-    engine = MemoryEngine(
-        configuration(life, folder, vectors), clock=clock, embedder=embedder, llm=llm
-    )
+    config = configuration(life, folder, vectors)
+    if embedder is None and vectors:
+        embedder = memo_embedder.embedder(config.embedding)
+    engine = MemoryEngine(config, clock=clock, embedder=embedder, llm=llm)
     try:
         record = asyncio.run(_Player(life, engine, clock).play())
     finally:
@@ -108,7 +114,8 @@ class _Player:
     def __init__(self, life: Life, engine: MemoryEngine, clock: FixedClock) -> None:
         self._life, self._engine, self._clock = life, engine, clock
         self._scope = life.user.lower()
-        self._jobs = [job.name for job in engine.idle.jobs if job.name not in HEAVY]
+        self._jobs = [job.name for job in engine.idle.jobs if job.name not in NEVER]
+        self._next_seldom = life.sessions[0].at + SELDOM_EVERY
         self._places = dict[int, Place]()
         self._answers, self._heads = list[Answer](), list[Seen]()
         self._openers, self._used = list[Opener](), set[str]()
@@ -211,7 +218,16 @@ class _Player:
         self._fresh = False
         self._engine.flush(5.0, indexed=True)
         self._engine.set_activity(stage.activities, busy=False)  # nobody waits for an answer
-        await asyncio.to_thread(self._engine.idle.until_done, self._jobs, None, 0.0)
+        for jobs in self._due_jobs():
+            await asyncio.to_thread(self._engine.idle.until_done, jobs, None, 0.0)
+
+    def _due_jobs(self) -> Iterator[list[str]]:
+        """Yield what is due: blocks last, which would be written again after every other job."""
+        seldom = _aware(self._next_seldom) <= self._clock.now
+        if seldom:
+            self._next_seldom += SELDOM_EVERY
+        yield [one for one in self._jobs if one != BLOCKS and (seldom or one not in SELDOM)]
+        yield [BLOCKS]
 
     def _hold(self, at: datetime) -> None:
         with self._engine.snapshot() as snapshot:

@@ -121,9 +121,7 @@ class Stage:
         await queue(VADUserStartedSpeakingFrame(start_secs=0.2))
         await queue(VADUserStoppedSpeakingFrame(stop_secs=0.2))
         await queue(TranscriptionFrame(user, self._speaker, time_now_iso8601(), finalized=True))
-        either = [
-            asyncio.ensure_future(event.wait()) for event in (self._said, self._agent.silent)
-        ]
+        either = [asyncio.ensure_future(event.wait()) for event in (self._said, self._agent.silent)]
         done, left = await asyncio.wait(
             either, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED
         )

@@ -80,7 +80,11 @@ PREDICATES = {
     "allergy": "allergic_to", "diet": "diet", "phone": "owns", "car": "owns",
 }  # fmt: skip
 ENTITIES = {
-    "home": "place", "employer": "organisation", "dog": "pet", "cat": "pet", "pet": "pet",
+    "home": "place",
+    "employer": "organisation",
+    "dog": "pet",
+    "cat": "pet",
+    "pet": "pet",
     **dict.fromkeys(("partner", *GERMAN_KIN), "person"),
 }
 

@@ -82,7 +82,11 @@ class _Script:
         for id, exchange in self._asked(prompt):
             for claim, over in self._stated(exchange):
                 if kind := ENTITIES.get(claim.slot):
-                    entities[claim.value] = {"name": claim.value, "type": kind, "confidence": "high"}
+                    entities[claim.value] = {
+                        "name": claim.value,
+                        "type": kind,
+                        "confidence": "high",
+                    }
                 if claim.subject != "user":
                     entities[claim.subject] = {
                         "name": claim.subject, "type": "person", "confidence": "high"
@@ -91,12 +95,17 @@ class _Script:
                     relations.append(
                         {
                             "turn": id,
-                            "subject": self._life.user if claim.subject == "user" else claim.subject,
-                            "predicate": predicate, "object": claim.value,
+                            "subject": self._life.user
+                            if claim.subject == "user"
+                            else claim.subject,
+                            "predicate": predicate,
+                            "object": claim.value,
                             "quote": _quote(exchange.user, claim),
                             "since": "" if over else exchange.when,
-                            "until": exchange.when if over else "", "over": over,
-                            "corrects": exchange.kind == "correction", "confidence": "high",
+                            "until": exchange.when if over else "",
+                            "over": over,
+                            "corrects": exchange.kind == "correction",
+                            "confidence": "high",
                         }  # fmt: skip
                     )
         return {"entities": list(entities.values()), "relations": relations}
@@ -115,7 +124,10 @@ class _Script:
             pairs.setdefault(int(number), {})[which] = text
         return {
             "pairs": [
-                {"pair": number, "same_fact": self._alike(one.get("older", ""), one.get("newer", ""))}
+                {
+                    "pair": number,
+                    "same_fact": self._alike(one.get("older", ""), one.get("newer", "")),
+                }
                 for number, one in pairs.items()
             ]
         }
@@ -139,7 +151,9 @@ class _Script:
 
     def _question(self, prompt: Prompt) -> dict[str, Any]:
         text = next((text for _, _, text in _LINE.findall(prompt.user)), "")
-        return {"text": f"Ask about it: {text}" if self._life.language == "en" else f"Frag nach: {text}"}
+        return {
+            "text": f"Ask about it: {text}" if self._life.language == "en" else f"Frag nach: {text}"
+        }
 
     def _episode(self, prompt: Prompt) -> dict[str, Any]:
         told = self._told(prompt.user)
