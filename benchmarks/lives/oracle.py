@@ -5,7 +5,7 @@ states a claim if it carries the claim's words and was made from a turn that sta
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
 
 from msgspec import Struct
@@ -27,6 +27,7 @@ NEGATED = re.compile(
 )
 VAGUE = re.compile(r"week|fortnight|woche|vierzehn", re.IGNORECASE)  # names a day roughly
 NEAR_DAYS = 3
+FEW = 6  # claims, of which any may be spoken
 WENT = re.compile(r"how (?:this|it|that|did)|\bwent\b|\bwie\b.*\b(?:war|lief|gelaufen)\b", re.I)
 QUOTED = re.compile(r"[“„\"»](.+?)[”“\"«]")
 NARRATIVE = re.compile(
@@ -94,6 +95,9 @@ class Truth:
     def said(self, claim: Claim, at: datetime) -> bool:
         """Return whether a claim was stated before a time."""
         return any(one < at for one in self._said.get(claim.id, ()))
+
+    def last_said(self, claim: Claim, at: datetime) -> datetime:
+        return max((one for one in self._said.get(claim.id, ()) if one <= at), default=datetime.min)
 
     def told_since(self, claim: Claim, since: date, at: datetime) -> bool:
         """Return whether a claim was stated between a day and a time."""
@@ -381,7 +385,7 @@ _STANDING = frozenset({"home", "job", "employer", "partner"})
 
 
 def spoken(truth: Truth, record: Record) -> Verdict:
-    """ "What do you know about me?" is answered by facts that hold, the newest among the first."""
+    """What is known is spoken as facts that hold, a new one among them, and no other records."""
     wrong = list[Finding]()
     for said in record.spoken:
         if why := _wrong_summary(truth, said.text, said.at):
@@ -401,7 +405,23 @@ def _wrong_summary(truth: Truth, text: str, at: datetime) -> str:
         return "no fact at all"
     if QUOTED.search(text) and len(facts) < len(items):
         return f"no fact: {next(item for item in items if item not in facts)}"
-    return ""
+    return _wrong_count(truth, text, at) or _nothing_new(truth, facts, at)
+
+
+def _wrong_count(truth: Truth, text: str, at: datetime) -> str:
+    """Return what is wrong with a number of known things: more than were ever stated."""
+    said = sum(truth.said(claim, at) for claim in truth.life.claims)
+    told = max((int(one) for one in re.findall(r"\d+", QUOTED.sub("", text))), default=0)
+    return f"{told} things of {said} that were stated" if told > said else ""
+
+
+def _nothing_new(truth: Truth, facts: Sequence[str], at: datetime) -> str:
+    """Return "nothing new" if what is spoken leaves out the newest half of what holds."""
+    now = sorted(truth.holding(at), key=lambda claim: truth.last_said(claim, at))
+    newest = now[len(now) // 2 :]
+    if len(now) < FEW or any(carries(item, claim) for item in facts for claim in newest):
+        return ""
+    return "nothing new"
 
 
 def as_of(truth: Truth, record: Record) -> Verdict:
@@ -529,7 +549,8 @@ _EXCLUSIVE = frozenset({"home", "job", "employer", "partner", "diet", "phone", "
 
 def _opposite_lines(truth: Truth, lines: list[str], at: datetime) -> tuple[str, ...]:
     """Return two lines about the user that contradict each other, () if there are none."""
-    own = [line for line in lines if not _about_another(truth, line)]
+    user = truth.life.user.lower()
+    own = [x for x in lines if user in x.lower() and not _about_another(truth, x)]
     for newer in truth.holding(at):
         for older in truth.life.claims:
             if newer.id == older.id or not truth.is_over(older, at) or older.subject != "user":

@@ -52,8 +52,14 @@ BLOCKS = "blocks"
 SELDOM_EVERY = timedelta(days=30)
 DERIVED = frozenset({"fact", "relation"})
 AS_OF = {
-    "en": {"home": "lives in", "job": "works as", "employer": "works for", "partner": "partner"},
-    "de": {"home": "wohnt in", "job": "arbeitet als", "employer": "arbeitet bei", "partner": "Partner"},
+    "en": {
+        "home": "where does {user} live", "job": "what is the job of {user}",
+        "employer": "which company does {user} work for", "partner": "who is the partner of {user}",
+    },
+    "de": {
+        "home": "wo wohnt {user}", "job": "was ist {user} von Beruf",
+        "employer": "bei welcher Firma arbeitet {user}", "partner": "mit wem ist {user} zusammen",
+    },
 }  # fmt: skip
 
 
@@ -179,7 +185,7 @@ class _Player:
             day = _middle(claim, at.date())
             if claim.subject != "user" or claim.slot not in AS_OF["en"] or day is None:
                 continue
-            words = f"{self._life.user} {AS_OF[self._life.language][claim.slot]}"
+            words = AS_OF[self._life.language][claim.slot].format(user=self._life.user)
             call = Call(
                 engine=self._engine, scope=self._scope, turn=1, turn_id=0,
                 now=self._clock.now, hidden=frozenset(), local=True,
