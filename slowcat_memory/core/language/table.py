@@ -17,6 +17,7 @@ from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWo
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import OrderWords
+from slowcat_memory.core.language.talk import TalkWords
 from slowcat_memory.core.language.time import TimeWords
 
 CommandKind = Literal[
@@ -338,6 +339,7 @@ class Language(Struct, frozen=True, kw_only=True):
     proactive: ProactiveWords
     summary: SummaryWords
     noted: NotedWords
+    talk: TalkWords
 
 
 def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterator[str]:
@@ -358,4 +360,6 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
 
 def _same_keys(name: str) -> bool:
     """Return whether a mapping's keys are names that code looks up, not words."""
-    return not name.startswith(("commands.", "gate.", "time.", "dates.parts", "names.", "orders."))
+    return not name.startswith(
+        ("commands.", "gate.", "time.", "dates.parts", "names.", "orders.", "talk.")
+    )
