@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from slowcat_memory.core.commands.composition import compose
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.table import CommandRule, CommandWords
 
@@ -73,7 +74,15 @@ def recognise(
     for one in (*answers, *_rules(language, names, False)):
         if command := _match(one, words, question):
             return command
-    return None
+    return _composed(words.text, language, names)
+
+
+def _composed(text: str, language: str, names: tuple[str, ...]) -> Command | None:
+    found = compose(text, language_of(language).commands.composed, names)
+    if found is None:
+        return None
+    argument = text[slice(*found.span)] if found.span else ""
+    return Command(kind=found.kind, argument=argument, shared=found.shared)
 
 
 def _words(text: str) -> _Words:

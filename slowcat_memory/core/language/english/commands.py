@@ -1,5 +1,6 @@
 """English voice commands to the memory."""
 
+from slowcat_memory.core.language.compose import read_compose
 from slowcat_memory.core.language.data import phrase_list, read_words, word_set
 from slowcat_memory.core.language.table import CommandRule, CommandWords, rules_of
 
@@ -287,6 +288,7 @@ COMMANDS = CommandWords(
             ),
         ),
     ),
+    composed=read_compose(__package__),
     answers=(
         CommandRule(
             kind="yes",
