@@ -79,11 +79,14 @@ Tokens = Sequence[re.Match[str]]
 
 def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     slots = _Slots(codes, table)
-    held = slots("memory", "said", "known")
-    if slots("veto") or (slots("foreign") and not held):
+    if slots("veto"):
         return None
-    kind = _kind(slots)
+    kind = "what_known" if slots("asks") and not slots("erases") else None
+    if kind is None and not slots("question"):
+        kind = _kind(slots)
     if kind is None:
+        return None
+    if kind not in _OWN_WORDS and slots("foreign") and not slots("memory", "said", "known"):
         return None
     span = _argument(kind, slots, codes, tokens, table)
     if kind in _NEEDS_ARGUMENT and span is None:
@@ -91,6 +94,7 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     return Composed(kind, span, kind == "remember" and slots("for_all"))
 
 
+_OWN_WORDS = ("remember", "correct")  # may be about anything
 _NEEDS_ARGUMENT = ("remember", "correct", "forget_about", "forget_span")
 
 
@@ -102,12 +106,11 @@ def _kind(slots: _Slots) -> CommandKind | None:
         return _forgotten(slots)
     if slots("unstored"):
         return _unstored(slots)
-    if slots("asks"):
-        return "what_known"
     return "remember" if slots("stores_before", "stores_after") else None
 
 
 _FIXED: tuple[tuple[CommandKind, tuple[tuple[str, ...], ...]], ...] = (
+    ("forget_everything", (("resets",),)),
     ("on_record", (("resumes",),)),
     ("undo", (("restores",), ("gives_back", "undoes"))),
     ("off_record", (("stops",),)),
@@ -120,14 +123,14 @@ def _forgotten(slots: _Slots) -> CommandKind | None:
     """Return what is to be forgotten, most particular first."""
     if slots("coming"):
         return "off_record"
-    held = slots("memory", "said", "known", "forgets")
-    if slots("just") and held:
+    held = slots("memory", "said", "known")
+    if slots("just") and (held or slots("forgets")):
         return "forget_that"
-    if (held or slots("total")) and slots("topic") and not slots("general"):
+    if (held or slots("total")) and slots("topic") and not _is_general(slots):
         return "forget_about"
-    if slots("span") and (held or slots("span_held")):
+    if slots("span") and (held or slots("span_held", "forgets")):
         return "forget_span"
-    if slots("whole") and held:
+    if slots("whole") and (held or slots("forgets")):
         return "forget_everything"
     return "forget_that" if slots("pointed") and held else None
 
@@ -145,6 +148,13 @@ def _unstored(slots: _Slots) -> CommandKind | None:
     if slots("any"):
         return "off_record"
     return "forget_that" if slots("pointed") else None
+
+
+def _is_general(slots: _Slots) -> bool:
+    """Return whether the topic is a time, or the user: "everything from last week"."""
+    topic, span = slots.find("topic"), slots.find("span")
+    starts = topic is not None and span is not None and span.start() - topic.start("x") in (-1, 0, 1)
+    return starts or slots("general")
 
 
 _ARGUMENT: Mapping[str, tuple[str, ...]] = {

@@ -17,6 +17,7 @@ from slowcat_memory.core.language.table import CommandRule, CommandWords
 
 MAX_WORDS = 120  # of an utterance; a longer one is conversation
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_STATEMENTS = ("remember", "correct")
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 
@@ -78,10 +79,13 @@ def recognise(
 
 
 def _composed(text: str, language: str, names: tuple[str, ...]) -> Command | None:
-    found = compose(text, language_of(language).commands.composed, names)
+    table = language_of(language).commands
+    found = compose(text, table.composed, names)
     if found is None:
         return None
     argument = text[slice(*found.span)] if found.span else ""
+    if found.kind in _STATEMENTS and not re.match(table.statement, _words(argument).line):
+        return None
     return Command(kind=found.kind, argument=argument, shared=found.shared)
 
 

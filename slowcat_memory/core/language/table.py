@@ -79,6 +79,7 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         parts: Named patterns that rules insert.
         rules: In order; the first match counts.
         composed: The grammar of what none of ``rules`` matches.
+        statement: Pattern of the beginning of a whole statement, which can be remembered.
         answers: Answers to a question of the memory; ignored at any other time.
         right_value: Pattern of a correction's beginning that only a value follows ("it's").
         right_and_wrong: Pattern of a correction with the right value as ``x`` or ``w``, and the
@@ -97,6 +98,7 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     parts: Mapping[str, str]
     rules: tuple[CommandRule, ...]
     composed: ComposeWords
+    statement: str
     answers: tuple[CommandRule, ...]
     right_value: str
     right_and_wrong: str

@@ -289,6 +289,7 @@ COMMANDS = CommandWords(
         ),
     ),
     composed=read_compose(__package__),
+    statement=f"(?:{_STARTS}) \\S|(?:\\S+ ){{1,5}}(?:{_BE})\\b",
     answers=(
         CommandRule(
             kind="yes",
