@@ -16,6 +16,7 @@ from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.table import CommandKind
 from slowcat_memory.core.language.word_classes import OTHER, STOP
 
+_QUOTED = re.compile(r'^\W*["“„»«]|[,:]\s*["“„»«]|[.,!?]["”“«»]')  # somebody's words
 _TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[^\w\s]")
 MAX_TOKENS = 60  # of an utterance; a longer one is conversation
 TOPIC_WORDS = 8
@@ -58,6 +59,11 @@ class _Slots:
             ):
                 return found
         return None
+
+
+def is_reported(text: str) -> bool:
+    """Return whether an utterance holds a quotation: "Delete it", he said."""
+    return _QUOTED.search(text) is not None
 
 
 def compose(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> Composed | None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.commands.composition import compose
+from slowcat_memory.core.commands.composition import compose, is_reported
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.table import CommandRule, CommandWords
 
@@ -66,7 +66,7 @@ def recognise(
         asked: Whether the memory has asked a question that "yes" and "no" would answer.
     """
     words = _words(text)
-    if not words.line or words.line.count(" ") >= MAX_WORDS:
+    if not words.line or words.line.count(" ") >= MAX_WORDS or is_reported(text):
         return None
     question = text.rstrip(" \"'”“»«").endswith("?") and not _is_request(
         words.line, language, names
@@ -74,8 +74,16 @@ def recognise(
     answers = _rules(language, names, True) if asked else ()
     for one in (*answers, *_rules(language, names, False)):
         if command := _match(one, words, question):
-            return command
+            return _of_everything(command, language)
     return _composed(words.text, language, names)
+
+
+def _of_everything(command: Command, language: str) -> Command:
+    """Return "forget everything about me" as a command for everything."""
+    everything = language_of(language).commands.everything
+    if command.kind == "forget_about" and command.argument.lower() in everything:
+        return Command(kind="forget_everything")
+    return command
 
 
 def _composed(text: str, language: str, names: tuple[str, ...]) -> Command | None:
