@@ -91,6 +91,7 @@ class Imported(Struct, frozen=True):
     known: int = 0  # facts that existed already
     refused: int = 0  # rows that are not valid facts or read like an instruction
     unproven: int = 0  # new facts without a turn in this log
+    scopes: tuple[str, ...] = ()  # with new facts
     faults: tuple[str, ...] = ()  # files and rows that could not be read, each with the reason
 
 
@@ -265,6 +266,7 @@ def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Impor
         known=done.known + known,
         refused=done.refused + refused,
         unproven=done.unproven + sum(not one.sources for one in put),
+        scopes=(*done.scopes, scope) if put else done.scopes,
     )
 
 

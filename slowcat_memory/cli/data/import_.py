@@ -82,7 +82,7 @@ def import_(
     if bool(paths) == bool(facts):
         raise typer.BadParameter("give transcript files, or --facts")
     if facts:
-        return _facts(ctx, facts, scope, as_json)
+        return _facts(ctx, facts, scope, embed=embed, as_json=as_json)
     paths = paths or []
     begun = time.monotonic()
     chosen = settings(ctx)
@@ -112,11 +112,13 @@ def _print_renamed(told: list[dict[str, Any]]) -> None:
         out().print(f"and {len(renamed) - SHOWN} more conversations")
 
 
-def _facts(ctx: typer.Context, folder: Path, scope: str, as_json: bool) -> None:
+def _facts(ctx: typer.Context, folder: Path, scope: str, *, embed: bool, as_json: bool) -> None:
     from slowcat_memory.transfer.fact_files import import_facts
 
-    with settings(ctx).engine(words_only=True) as engine:
+    with settings(ctx).engine(words_only=not embed) as engine:
         done = import_facts(engine, folder, scope)
+        if embed and done.scopes:
+            _tidy(engine, list(done.scopes), as_json)
     if as_json:
         print_json(done)
     else:
@@ -129,7 +131,10 @@ def _print_facts(done: "ImportedFacts") -> None:
     known = f", {done.known:,} already known" if done.known else ""
     out().print(f"[green]✓[/] {count(done.facts, 'fact')}{known}")
     if done.unproven:
-        warn(f"{count(done.unproven, 'fact')} without a source turn in this log.")
+        warn(
+            f"{count(done.unproven, 'fact')} without a source turn in this log: "
+            "they are recalled in their own words."
+        )
     if done.refused:
         warn(
             f"{count(done.refused, 'fact')} left out: they read like instructions or contain links."

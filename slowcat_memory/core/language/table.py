@@ -15,6 +15,7 @@ from msgspec.structs import asdict, fields
 from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
+from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import OrderWords
 from slowcat_memory.core.language.time import TimeWords
 
@@ -336,6 +337,7 @@ class Language(Struct, frozen=True, kw_only=True):
     importance: tuple[tuple[str, float], ...]
     proactive: ProactiveWords
     summary: SummaryWords
+    noted: NotedWords
 
 
 def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterator[str]:

@@ -9,7 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.search import read_graph
+from slowcat_memory.records import WriteBatch
 from slowcat_memory.testing import memory_config
+from slowcat_memory.tools.handlers import Call, ToolCalls
 from slowcat_memory.transfer.fact_files import export_facts, import_facts
 
 CHAT = """\
@@ -133,3 +136,68 @@ def test_facts_the_head_knows_what_is_sure(known) -> None:
         assert "Oslo" not in engine.session_context("user")
     finally:
         engine.close()
+
+
+@pytest.fixture
+def imported(known, tmp_path: Path):
+    """Another memory, which has the facts alone."""
+    out = tmp_path / "out"
+    known.ok("export", "--facts", str(out))
+    known.store = tmp_path / "other"
+    assert "in their own words" in known("import", "--facts", str(out)).stderr
+    return known
+
+
+def test_imported_facts_are_found_by_every_command(imported) -> None:
+    assert "Anna moved to Oslo." in imported.ok("search", "Oslo")
+    assert "Oslo" in imported.ok("people", "Anna") and "Max" in imported.ok("people")
+    assert "Oslo" in imported.ok("timeline", "Anna")
+    before = imported.ok("as-of", "2024-05-13")
+    assert "Porto" in before and "Oslo" not in before
+    shown = imported("show").stderr
+    assert "No conversations" in shown and "6 facts" in shown and "Nothing" not in shown
+
+
+def test_imported_facts_reach_the_llm_by_recall_and_by_tools(imported) -> None:
+    engine = MemoryEngine(memory_config(imported.store))
+    found = engine.search("Where does Anna live, is it Oslo?", "user", floor=0.1)
+    assert "Anna moved to Oslo." in engine.pack(found).text
+    call = Call(engine, "user", 1, 0, engine.clock(), frozenset())
+    told = ToolCalls().answer("search_memory", {"query": "Oslo"}, call)
+    assert "Anna moved to Oslo." in str(told["memories"])
+    then = {"query": "where does Anna live", "date": "2024-05-13"}
+    told = ToolCalls().answer("memory_as_of", then, call)
+    assert "Porto" in str(told) and "Oslo" not in str(told) and "until" in str(told)
+    engine.close()
+
+
+def test_imported_facts_that_are_uncertain_or_over_are_not_recalled(imported) -> None:
+    engine = MemoryEngine(memory_config(imported.store))
+    with engine.snapshot() as snapshot:
+        fact = next(one for one in snapshot.memories("user", "fact/") if "Oslo" in one.text)
+    doubtful = replace(
+        fact, id="fact/9", text="Anna owns a castle.", facets=fact.facets | {"confidence": "low"}
+    )
+    engine.apply("test", WriteBatch(memories=(doubtful,)))
+    assert not any("castle" in hit.memory.text for hit in engine.search("castle", "user").hits)
+    assert not any("Porto" in hit.memory.text for hit in engine.search("Porto", "user").hits)
+    assert "castle" not in str(read_graph(engine, "user").portraits())
+    engine.close()
+
+
+def test_show_notes_lists_what_a_person_asked_for(filled) -> None:
+    assert "No notes in the scope user" in filled("show", "--notes").stderr
+    filled.ok("remember", "The key is under the mat.")
+    filled.ok("pin", "2")
+    filled.ok("local", "4")
+    kinds = {one["text"]: one["kind"] for one in filled.json("show", "--notes")}
+    assert list(kinds.values()) == ["chunk", "chunk", "note"]
+    shown = filled.ok("show", "--notes")
+    for words in ("The key is under the mat.", "turn, pinned", "turn, local-only", "chunk/2"):
+        assert words in shown
+    assert "We moved to Lisbon." not in shown
+
+
+def test_show_says_what_there_is_beside_conversations(sm) -> None:
+    sm.ok("remember", "The key is under the mat.")
+    assert "No conversations in the scope user yet, but 1 note" in sm("show").stderr

@@ -22,5 +22,6 @@ LANGUAGE = Language(
     importance=patterns.IMPORTANCE,
     proactive=patterns.PROACTIVE,
     summary=patterns.SUMMARY,
+    noted=patterns.NOTED,
     **read_sentences(__name__),
 )
