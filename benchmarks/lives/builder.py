@@ -105,9 +105,7 @@ class Builder:
         held = self.holding(slot, day=day, subject=subject)
         return held[-1] if held else None
 
-    def holding(
-        self, slot: str, *, day: date | None = None, subject: str = "user"
-    ) -> list[Claim]:
+    def holding(self, slot: str, *, day: date | None = None, subject: str = "user") -> list[Claim]:
         """Return the claims of a slot that were stated and hold on a day."""
         when = day or self.today
         return [
@@ -222,7 +220,5 @@ def _capital(text: str) -> str:
     made = text[:1].upper() + text[1:]
     for mark in ".?!":
         parts = made.split(f"{mark} ")
-        made = f"{mark} ".join(
-            [parts[0], *(part[:1].upper() + part[1:] for part in parts[1:])]
-        )
+        made = f"{mark} ".join([parts[0], *(part[:1].upper() + part[1:] for part in parts[1:])])
     return made

@@ -238,9 +238,7 @@ def condition_began(b: Builder) -> list[Exchange]:
     if any(one.value == row["name"] for one in b.holding("condition")):
         return []
     said = b.phrase("condition_began", {"condition": row["name"]})
-    claim = b.add(
-        "condition", row["name"], begins=said.day or b.today, words=tuple(row["words"])
-    )
+    claim = b.add("condition", row["name"], begins=said.day or b.today, words=tuple(row["words"]))
     return [b.exchange(said, says=[claim.id])]
 
 
@@ -333,13 +331,17 @@ def _of_friend(
 
 
 def _friend(b: Builder) -> Claim | None:
-    known = [one for slot in ("friend", "colleague", "sister", "brother") for one in b.holding(slot)]
+    known = [
+        one for slot in ("friend", "colleague", "sister", "brother") for one in b.holding(slot)
+    ]
     return b.rng.choice(known) if known else None
 
 
 def _stated(b: Builder, slot: str, kind: str, name: str) -> list[Exchange]:
     value = b.value(name)
-    if any(one.value == value and one.slot in (slot, "likes", "dislikes") for one in b.claims.values()):
+    if any(
+        one.value == value and one.slot in (slot, "likes", "dislikes") for one in b.claims.values()
+    ):
         return []
     claim = b.add(slot, value, begins=b.today)
     return [b.exchange(b.phrase(kind, {name: value}), says=[claim.id])]
@@ -362,7 +364,9 @@ def _replaced(
 
 
 def _is_moving(b: Builder, slot: str) -> bool:
-    return any(one.slot == slot and one.begins and one.begins > b.today for one in b.claims.values())
+    return any(
+        one.slot == slot and one.begins and one.begins > b.today for one in b.claims.values()
+    )
 
 
 def _job(b: Builder) -> str:

@@ -117,7 +117,9 @@ def when_event(b: Builder) -> Asked | None:
     claim = b.rng.choice(every[-6:])
     same = [one for one in every if one.value == claim.value]
     rows = b.words.tables["events"]
-    row = next(row for row in rows if claim.value in (row.get("done"), row["words"], row.get("part")))
+    row = next(
+        row for row in rows if claim.value in (row.get("done"), row["words"], row.get("part"))
+    )
     return _asked(b, "q_event", plans.event_slots(b, row), same[-1:], [])
 
 

@@ -12,16 +12,22 @@ lower case; a possessive 's is removed before the look-up ("last year's").
 | P | part of a day | hours from and to, counted from its midnight |
 | M m v | month: certain; also a name or an abbreviation; also a verb | 1 to 12 |
 | s | season | its first month in the north |
-| H | holiday | month, day, days |
+| H | holiday | month, day, days; or an anchor of ``calendar.feast``, offset, days |
 | U | unit | its name |
+| G | a number of days that is not its words | days |
+| d | weekdays ("two Fridays ago") | Monday is 0 |
 | w O h a | number; ordinal; half; "a" | least and most; place; None; 1, 1 |
-| L t > | last; this; next | None |
+| L t > S | last; this; next; the coming one | None |
+| Z Q | the one before last; the one after next | None |
+| l n r | "gone" behind; "from now" behind; "back" behind | None |
+| e | every, each: what returns is no time | None |
 | E | early, middle, late | thirds from and to |
 | g V | "ago" behind; "ago" or "before" in front | None |
 | c b k u | since; before; after; until | None |
 | B F A o | between; from; and; to | None |
 | i j J f T | "in"; other prepositions; one with "the" in it; "of"; "the" | None |
 | z | "this time" | None |
+| y | a year in words, which needs no preposition | its number |
 | x | shows that a month's name before it is a verb | None |
 
 N (a number in digits), q (7th), Y (a year), X (a whole date) and | (the end of a sentence) need no
@@ -33,7 +39,7 @@ from typing import Any
 
 from msgspec import Struct
 
-CENTRES = frozenset("DRWPMmvsHU")  # without one of these, a text names a time only by a number
+CENTRES = frozenset("DRWdPMmvsHUyO")  # without one of these, a text names a time only by a number
 
 MORNING, AFTERNOON, EVENING, NIGHT = (5, 12), (12, 18), (17, 24), (18, 30)
 

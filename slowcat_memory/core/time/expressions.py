@@ -25,7 +25,7 @@ BEGINNING = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
 END = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
 
 _WORDS = re.compile(r"[^\W\d_]+")
-_NUMERIC = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\d(?:st|nd|rd|th)\b")
+_NUMERIC = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\d(?:st|nd|rd|th)\b|\d\.(?:\d|\s)")
 
 
 class WhenOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

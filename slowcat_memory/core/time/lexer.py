@@ -12,7 +12,9 @@ from slowcat_memory.core.time.grammar import FIRST_YEAR, LAST_YEAR
 _TOKEN = re.compile(
     r"(?P<iso>\d{4}[-/]\d\d?(?:[-/]\d\d?)?(?!\d))"
     r"|(?P<dotted>\d\d?\.\d\d?\.\d{4}(?!\d))"
+    r"|(?P<short>\d\d?\.\d\d?\.(?!\d))"
     r"|(?P<other>\d+[:.,/]\d[\d:.,/]*)"
+    r"|(?P<place>\d\d?\.(?=\s+[^\W\d_]))"
     r"|(?P<number>\d+)(?P<ending>[^\W\d_]*)"
     r"|(?P<word>[^\W\d_]+)(?:['’]s\b)?"
     r"|(?P<stop>[!?;]|(?<=[^\W\d_]{4})\.(?=\s))"
@@ -65,6 +67,12 @@ def _number(match: re.Match[str], language: TimeWords) -> tuple[str, Any]:
         numbers = [int(part) for part in re.split(r"[-/.]", match[0])]
         year, month, day = numbers[::-1] if match["dotted"] else [*numbers, 0][:3]
         return "X", (year, month, day)
+    if match["short"] or match["place"]:
+        dotted = "." in language.ordinal  # 12.6. and 12. are a date and an ordinal
+        parts = [int(part) for part in match[0].split(".") if part]
+        if match["place"]:
+            return ("q", parts[0]) if dotted else ("N", (parts[0], parts[0]))
+        return ("X", (0, parts[1], parts[0])) if dotted else (".", None)
     if match["other"] or len(match["number"]) > 4:
         return ".", None
     value, ending = int(match["number"]), match["ending"].lower()
