@@ -16,6 +16,7 @@ from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.orders import OrderWords
+from slowcat_memory.core.language.tense import TenseWords
 from slowcat_memory.core.language.time import TimeWords
 
 CommandKind = Literal[
@@ -320,6 +321,7 @@ class Language(Struct, frozen=True, kw_only=True):
     commands: CommandWords
     replies: Mapping[str, str]
     gate: GateWords
+    tense: TenseWords
     time: TimeWords
     dates: DateWords
     memory_block: MemoryBlockSentences

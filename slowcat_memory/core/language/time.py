@@ -28,10 +28,11 @@ lower case; a possessive 's is removed before the look-up ("last year's").
 | i j J f T | "in"; other prepositions; one with "the" in it; "of"; "the" | None |
 | z | "this time" | None |
 | y | a year in words, which needs no preposition | its number |
+| p | what may follow an ordinal that is a day ("on the third we …") | None |
 | x | shows that a month's name before it is a verb | None |
 
-N (a number in digits), q (7th), Y (a year), X (a whole date) and | (the end of a sentence) need no
-table.
+N (a number in digits), q (7th), Y (a year), X (a whole date), | (the end of a sentence) and "," (one
+behind an ordinal) need no table.
 """
 
 from collections.abc import Mapping

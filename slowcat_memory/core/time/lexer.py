@@ -17,6 +17,7 @@ _TOKEN = re.compile(
     r"|(?P<place>\d\d?\.(?=\s+[^\W\d_]))"
     r"|(?P<number>\d+)(?P<ending>[^\W\d_]*)"
     r"|(?P<word>[^\W\d_]+)(?:['’]s\b)?"
+    r"|(?P<comma>,)"
     r"|(?P<stop>[!?;]|(?<=[^\W\d_]{4})\.(?=\s))"
 )
 
@@ -50,19 +51,25 @@ def tokens_of(text: str, language: TimeWords) -> Iterator[Token]:
 
 
 def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
+    ordinal = False
     for match in _TOKEN.finditer(text):
+        if match["comma"] and not (
+            ordinal and not text[match.end() : match.end() + 3].lstrip()[:1].isdigit()
+        ):
+            continue
         start, end = match.span()
         word = (match["word"] or "").lower()
         if word:
             kind, value = language.table.get(word, (".", None))
         else:
             kind, value = _number(match, language)
+        ordinal = kind == "O"
         yield word, Token(kind, value, start, end)
 
 
 def _number(match: re.Match[str], language: TimeWords) -> tuple[str, Any]:
-    if match["stop"]:
-        return "|", None
+    if match["stop"] or match["comma"]:
+        return "," if match["comma"] else "|", None
     if match["iso"] or match["dotted"]:
         numbers = [int(part) for part in re.split(r"[-/.]", match[0])]
         year, month, day = numbers[::-1] if match["dotted"] else [*numbers, 0][:3]

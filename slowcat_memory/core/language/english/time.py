@@ -129,7 +129,7 @@ TIME = time_words(
         "l": valueless("gone just_gone"),
         "n": valueless("from_now from_today hence"),
         "r": valueless("back"),
-        "e": valueless("every each any"),
+        "e": valueless("every each any that"),
         "E": {
             "early/the beginning of/beginning of/the start of/start of": (0, 1),
             "mid/middle of/the middle of": (1, 2),
@@ -148,6 +148,10 @@ TIME = time_words(
         "j": {"on": "on", **valueless("at during over around throughout")},
         "f": valueless("of"),
         "T": valueless("the"),
+        "p": valueless(
+            "is are was were am will shall would can could should must might has had did do does my "
+            "your our his her their there because so but or then when while which who"
+        ),
         "z": valueless("this_time about_this_time around_this_time"),
         "x": valueless(
             "i you he she we they it be have has not also well never just only ask say know think "

@@ -147,6 +147,12 @@ TIME = time_words(
         "i": valueless("in innerhalb"),
         "J": {"am": "on", "ab dem": "on", **valueless("im zum beim")},
         "j": {"ab": "on", **valueless("an um über zu auf für")},
+        "p": valueless(
+            "ist is sind war waren hat habe hab haben hatte hatten wird werde werden wurde wurden muss "
+            "müssen soll kann will ich du er sie es wir ihr man mein meine unser unsere kommt kommen "
+            "gibt geht fährt fahren fliegt fliegen beginnt fängt macht ja nein bitte also dann aber "
+            "oder weil da hier wieder endlich"
+        ),
         "z": valueless("um_diese_zeit um_die_zeit"),
         "f": valueless("des"),
         "T": valueless("der die das den dem"),
