@@ -28,6 +28,7 @@ lower case; a possessive 's is removed before the look-up ("last year's").
 | i j J f T | "in"; other prepositions; one with "the" in it; "of"; "the" | None |
 | z | "this time" | None |
 | y | a year in words, which needs no preposition | its number |
+| K | a noun that an ordinal counts ("the third floor") | None |
 | p | what may follow an ordinal that is a day ("on the third we …") | None |
 | x | shows that a month's name before it is a verb | None |
 
@@ -55,6 +56,7 @@ class TimeWords(Struct, frozen=True):
         future: Words for plans: with one, "on Monday" is the coming Monday.
         past: Words that override ``future``.
         ordinal: Endings after the digits of an ordinal ("7th").
+        capitalised: Whether nouns are written with capitals.
     """
 
     table: Mapping[str, tuple[str, Any]]
@@ -63,10 +65,16 @@ class TimeWords(Struct, frozen=True):
     future: frozenset[str]
     past: frozenset[str]
     ordinal: frozenset[str] = frozenset()
+    capitalised: bool = False
 
 
 def time_words(
-    entries: Mapping[str, Mapping[str, Any]], *, future: str, past: str, ordinal: str = ""
+    entries: Mapping[str, Mapping[str, Any]],
+    *,
+    future: str,
+    past: str,
+    ordinal: str = "",
+    capitalised: bool = False,
 ) -> TimeWords:
     """Build a table.
 
@@ -94,6 +102,7 @@ def time_words(
         future=frozenset(future.split()),
         past=frozenset(past.split()),
         ordinal=frozenset(ordinal.split()),
+        capitalised=capitalised,
     )
 
 

@@ -141,6 +141,8 @@ def _directed(
         return None
     if back and ahead and back.span.start == ahead.span.start and back.span.end == ahead.span.end:
         return back
+    if tokens[either.start].kind == "c":  # since
+        return back
     which = tenses.ahead(start, end)
     if which is None or (which and tenses.returns(start)):
         return None
@@ -169,7 +171,12 @@ def _is_left(atom: _Atom, tokens: Sequence[Token]) -> bool:
 
 def _language_of(heard: Sequence[str]) -> Language:
     """Return the language of which most words are."""
-    return max(LANGUAGES, key=lambda one: sum(word in one.tense.marks for word in heard))
+    return max(
+        LANGUAGES,
+        key=lambda one: sum(
+            (word in one.tense.marks) + (word in one.time.triggers) for word in heard
+        ),
+    )
 
 
 def _local(now: datetime, zone: tzinfo) -> datetime | None:
@@ -250,7 +257,7 @@ def _is_modified(match: re.Match[str], rule: str, tokens: Sequence[Token]) -> bo
         return True
     if rule != "weekday" or not match[0].startswith(("W", "d")):
         return False
-    if before[-1:] == "a" or (before[-1:] == "T" and re.match("[bk]", kinds[end:])):
+    if before[-1:] in ("a", "w", "N") or (before[-1:] == "T" and re.match("[bk]", kinds[end:])):
         return True
     if before.endswith("jT."):
         return True
@@ -309,6 +316,9 @@ def _ranges(
 
 def _range(atom: _Atom, other: _Atom, tokens: Sequence[Token], anchor: Anchor) -> _Atom | None:
     first, last = atom.span, other.span
+    if anchor.ahead and first.floating and last.floating and last.end <= first.start:
+        later = _span(other.rule, tokens[other.start : other.end], Anchor(first.start, ahead=True))
+        last = later or last
     if first.floating:  # "between May and July 2023": both of 2023
         near = Anchor(last.end - timedelta(microseconds=1), southern=anchor.southern)
         moved = _span(atom.rule, tokens[atom.start : atom.end], near)

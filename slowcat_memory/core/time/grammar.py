@@ -10,7 +10,7 @@ expression over that string of letters, the same for every language. The kinds, 
     B between   F from   A and   o to   i in   j J on, at (J with "the" in it)   f of   T the
     z "this time"   x shows that a month is a verb   | end of a sentence   d weekdays   S coming
     Z before last   Q after next   l gone   n from now   r back   e every   y a year in words   G days by number
-    p what may follow an ordinal   , a comma behind an ordinal
+    K a noun behind an ordinal   p what may follow one   , a comma behind an ordinal
 """
 
 import re
@@ -421,7 +421,8 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     # on the 5th
     (
         "nth_day",
-        r"(?:jT|J|(?<=[uckbF])J?T|(?<=[uckbF])J|(?<=W)T)(?:q(?![fMmvUWOPsh])|O(?![^,|pxAjJiTukbFcgtLSh]))",
+        r"(?:jT|(?<=[uckbF])T|(?<=W)T)[qO](?![^,|pxAjJiTukbFcgtLSh])"
+        r"|(?:J|j|(?<=[uckbF])J?T?)[qO](?![fMmvUWOPshK])",
         _day_of_month,
     ),
     # in 2022; the year 2022

@@ -52,6 +52,7 @@ def tokens_of(text: str, language: TimeWords) -> Iterator[Token]:
 
 def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
     ordinal = False
+    nouns = language.capitalised and not text.islower()
     for match in _TOKEN.finditer(text):
         if match["comma"] and not (
             ordinal and not text[match.end() : match.end() + 3].lstrip()[:1].isdigit()
@@ -61,9 +62,11 @@ def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
         word = (match["word"] or "").lower()
         if word:
             kind, value = language.table.get(word, (".", None))
+            if kind == "." and nouns and match["word"][0].isupper():
+                kind = "K"
         else:
             kind, value = _number(match, language)
-        ordinal = kind == "O"
+        ordinal = kind in "Oq"
         yield word, Token(kind, value, start, end)
 
 

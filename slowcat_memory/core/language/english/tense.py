@@ -27,7 +27,7 @@ _ARRANGED = (
     "booked|arranged|scheduled|rescheduled|planned|organised|organized|reserved|postponed|moved|"
     "pushed|brought forward|put back|put off|delayed|invited|asked|enrolled|signed up|registered|"
     "agreed|promised|entered|ordered|shifted|changed|confirmed|offered|due|set|pencilled in|"
-    "penciled in|earmarked|called in|summoned|picked|got an appointment|got a date|got tickets"
+    "penciled in|earmarked|called in|summoned|picked"
 )
 _BE = r"(?:am|is|are|isn['’]t|isnt|aren['’]t|arent|i['’]m|im|(?:you|we|they)['’]re|youre|theyre|(?:it|he|she|that|there|what|who|here)['’]s|hes|shes|its|thats|theres)"
 _HAVE = r"(?:have|has|haven['’]t|hasn['’]t|havent|hasnt|(?:i|you|we|they)['’]ve|ive|weve|youve|theyve|(?:it|he|she|that)['’]s)"
@@ -47,11 +47,14 @@ TENSE = TenseWords(
     neither=(
         r"(?:was|were|wasn['’]t|weren['’]t)\s+(?:\w+\s+)?(?:going|supposed|meant|due|planning|hoping|"
         r"scheduled|to)\s+(?:to|for)|"
-        r"(?:would|could|should|might)(?:['’]ve|\s+have|n['’]t\s+have)|used\s+to"
+        r"(?:would|could|should|might)(?:['’]ve|\s+(?:not\s+)?have|n['’]t\s+have)(?:\s+been)?(?:\s+\w+)?|"
+        r"used\s+to|would|could"
     ),
     ahead=(
         rf"{_HAVE}{_ADVERBS}\s+(?:been\s+)?(?:{_ARRANGED})|"
         rf"{_HAVE}{_ADVERBS}\s+got|{_HAVE}\s+to|"
+        r"invited\s+(?:\w+\s+){1,3}to|signed\s+up|registered|enrolled|asked\s+\w+\s+to|"
+        r"(?:made|got|bought|fixed)\s+(?:[\w'’-]+\s+){0,4}(?:appointment|tickets?|reservation)|"
         r"(?:agreed|promised|decided|arranged|offered|planned|volunteered|hoped|asked me)\s+to|"
         rf"{_BE}{_ADVERBS}\s+(?:being\s+)?(?!(?:gone|back|done|born|used)\b){_PARTICIPLE}|"
         r"(?:gets?|be)\s+[a-z]+(?:ed|en)|"
@@ -61,9 +64,9 @@ TENSE = TenseWords(
         rf"{_BE}|do|does|don['’]t|doesn['’]t|dont|doesnt|{_HAVE}(?!{_ADVERBS}\s+{_PARTICIPLE})|"
         rf"(?<!the )(?<!a )(?<!my )(?<!our )(?<!to )(?<!this )(?:{_SCHEDULED})"
     ),
-    back=rf"{_HAVE}{_ADVERBS}\s+{_PARTICIPLE}|(?<!to be )(?<!been )(?:{_PAST})|{_REGULAR}",
+    back=rf"(?:would|could)n['’]?t|couldn?t?\s+(?:barely|hardly|only)|{_HAVE}{_ADVERBS}\s+{_PARTICIPLE}|(?<!to be )(?<!been )(?:{_PAST})|{_REGULAR}",
     weak=(
-        r"(?<=\w)['’]s|(?:coming|going|having|getting|leaving|starting|visiting|moving|flying|seeing|"
+        r"\w+['’]s|(?:coming|going|having|getting|leaving|starting|visiting|moving|flying|seeing|"
         r"meeting|doing|taking|driving)|i|we|they|remember|reminder|remind|don['’]t forget|wish|"
         r"tomorrow|upcoming"
     ),

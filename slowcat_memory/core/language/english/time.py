@@ -145,7 +145,7 @@ TIME = time_words(
         "A": valueless("and"),
         "o": valueless("to through"),
         "i": valueless("in within"),
-        "j": {"on": "on", **valueless("at during over around throughout")},
+        "j": {"on": "on", **valueless("at during over around throughout"), "for": "on"},
         "f": valueless("of"),
         "T": valueless("the"),
         "p": valueless(

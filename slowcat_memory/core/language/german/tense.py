@@ -23,6 +23,7 @@ _ARRANGED = (
     r"eingeladen|angemeldet|vorgemerkt|abgesprochen|verabredet|angekündigt|festgelegt|terminiert|"
     r"zugesagt|abgemacht|vorgezogen|umgebucht|versprochen|beantragt|festgesetzt|eingetragen"
 )
+_WORD = r"(?:\s+(?:\d+\.|[^\s,.;!?]+))"
 _HAVE = r"(?:habe|hab|hast|hat|haben|habt)"
 _BE = r"(?:bin|bist|ist|is|sind|seid|isses)"
 _PAST = alternatives(
@@ -45,7 +46,7 @@ _PRESENT = alternatives(
     "trifft treff feiert feiern feiere besuche besuchen besucht mache machen macht mach gibt gibts "
     "gibt's heiratet heiraten heirate bekomme bekommt bekommen krieg kriege kriegt kriegen holt "
     "hole holen brauche brauchen braucht steht stehen bleibt bleibe bleiben arbeite arbeiten "
-    "reist reise reisen liefern liefert operiert wechsle wechselt wechseln tritt trete bringt "
+    "reist reise reisen liefern liefert wechsle wechselt wechseln tritt trete bringt "
     "bringe bringen spielt spiele spielen singt singe singen fällt fallen plane plant planen "
     "sehe sehen sieht würde würden hoffe freue sollte sollten könnte könnten ansteht stattfindet "
     "anfängt losgeht umziehe umziehen umzieht denk ablaufen abläuft"
@@ -54,19 +55,19 @@ _PRESENT = alternatives(
 TENSE = TenseWords(
     clause=(
         r"[,;:!?…\n]|(?<!\d)\.(?=\s|$)|\s[-–—]+\s|"
-        r"\b(?:und|aber|weil|denn|sondern|oder|obwohl|während|also)\b"
+        r"\b(?:und|aber|weil|denn|sondern|oder|obwohl|während|also|dass|ob|wenn|wann)\b"
     ),
     neither=r"wollte|wollten|wolltest|hätte|hätten|wäre|wären|(?:sollte|sollten)\b.{0,80}\b\w+en\b",
     ahead=(
-        rf"(?:{_HAVE}|{_BE}|wurde|wurden|hatte|war)\b(?:\s+[^\s,.;]+){{0,12}}?\s+(?:{_ARRANGED})|"
+        rf"(?:{_HAVE}|{_BE}|wurde|wurden|hatte|war)\b{_WORD}{{0,12}}?\s+(?:{_ARRANGED})|"
         rf"(?:{_ARRANGED})\s+(?:{_HAVE}|{_BE}|wurde|wurden)|"
-        rf"{_BE}(?!(?:\s+[^\s,.;]+){{0,14}}\s+{_MOVED}\b)(?<!worden )|"
-        rf"{_HAVE}(?!(?:\s+[^\s,.;]+){{0,14}}\s+{_PARTICIPLE}\b)|"
+        rf"{_BE}(?!{_WORD}{{0,14}}\s+{_MOVED}\b)(?<!worden )|"
+        rf"{_HAVE}(?!{_WORD}{{0,14}}\s+{_PARTICIPLE}\b)|"
         rf"(?!{_BE}\b|{_HAVE}\b)(?:{_PRESENT})"
     ),
     back=(
-        rf"{_HAVE}\b(?:\s+[^\s,.;]+){{0,14}}?\s+{_PARTICIPLE}|"
-        rf"{_BE}\b(?:\s+[^\s,.;]+){{0,14}}?\s+{_MOVED}|"
+        rf"{_HAVE}\b{_WORD}{{0,14}}?\s+{_PARTICIPLE}|"
+        rf"{_BE}\b{_WORD}{{0,14}}?\s+{_MOVED}|"
         rf"{_PARTICIPLE}\s+(?:{_HAVE}|hatte|hatten)|{_MOVED}\s+(?:{_BE}|war|waren)|{_PAST}"
     ),
     weak="ich|wir|er|sie|es|man|denk dran|vergiss nicht|erinner mich|nicht vergessen",

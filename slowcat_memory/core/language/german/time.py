@@ -151,7 +151,12 @@ TIME = time_words(
             "ist is sind war waren hat habe hab haben hatte hatten wird werde werden wurde wurden muss "
             "müssen soll kann will ich du er sie es wir ihr man mein meine unser unsere kommt kommen "
             "gibt geht fährt fahren fliegt fliegen beginnt fängt macht ja nein bitte also dann aber "
-            "oder weil da hier wieder endlich"
+            "oder weil da hier wieder endlich prüfung termin hochzeit feier fest operation umzug urlaub "
+            "konzert klausur abgabe elternabend examen"
+        ),
+        "K": valueless(
+            "stock versuch platz gang schritt teil band absatz punkt mal rang spieltag arbeitstag "
+            "schultag urlaubstag jahrestag geburtstag hochzeitstag kind anlauf akt satz"
         ),
         "z": valueless("um_diese_zeit um_die_zeit"),
         "f": valueless("des"),
@@ -160,4 +165,5 @@ TIME = time_words(
     future="werde wirst wird werden plane planen plan pläne",
     past="war waren habe hast hat haben hatte hatten sagte ging passierte",
     ordinal=".",
+    capitalised=True,
 )
