@@ -18,8 +18,11 @@ class TenseWords(Struct, frozen=True, kw_only=True, dict=True):
         arranged: Words before a date that is ahead of a verb in the past ("booked it for Friday").
         moved: Verbs after which "from Friday to Monday" is no span: the second day is meant.
         appointments: Nouns of what is arranged beforehand; ahead in a clause without a verb.
+        subject: The beginning of a sentence that is one, not a fragment; "" for any.
         habit: Words for what returns, or is always so.
         named: Words before a name ("a man called Friday").
+        spoken_of: Words before a day, season or holiday as such ("I love Christmas").
+        compounds: Nouns behind a weekday that is no day with them ("Sunday roast"); "" for none.
         naming: Words for a name behind it ("April is a lovely name").
         follows: Words that may follow a holiday without a preposition; "" for any.
         marks: Frequent words of the language and of no other, to tell it by.
@@ -34,10 +37,13 @@ class TenseWords(Struct, frozen=True, kw_only=True, dict=True):
     moved: str
     appointments: str
     habit: str
+    spoken_of: str
     named: str
     naming: str
     marks: frozenset[str]
+    subject: str = ""
     follows: str = ""
+    compounds: str = ""
 
     @cached_property
     def verbs(self) -> Pattern[str]:
@@ -61,12 +67,24 @@ class TenseWords(Struct, frozen=True, kw_only=True, dict=True):
         return _words(self.appointments)
 
     @cached_property
+    def begins(self) -> Pattern[str]:
+        return compile(rf"\s*(?:{self.subject or '(?!)'})\b", IGNORECASE)
+
+    @cached_property
     def returns(self) -> Pattern[str]:
         return _words(self.habit)
 
     @cached_property
     def names(self) -> Pattern[str]:
         return compile(rf"\b(?:{self.named})\s*$", IGNORECASE)
+
+    @cached_property
+    def as_such(self) -> Pattern[str]:
+        return compile(rf"\b(?:{self.spoken_of})\s*$", IGNORECASE)
+
+    @cached_property
+    def compound(self) -> Pattern[str]:
+        return compile(rf"\s+(?:{self.compounds or '(?!)'})\b", IGNORECASE)
 
     @cached_property
     def is_name(self) -> Pattern[str]:

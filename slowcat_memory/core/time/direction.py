@@ -48,8 +48,9 @@ class Tenses(Struct, frozen=True, dict=True):
             found = self._within(*other, start, end)
             if found:
                 return self._decide(found, left, start, end)
-        arranged = self.words.arranges.search(self.text, first, last)
-        return True if arranged else None
+        # The past is a closed list of verbs, and the ending -ed: another verb is in the present.
+        whole = self.words.begins.match(self.text, first)
+        return True if whole or self.words.arranges.search(self.text, first, last) else None
 
     def returns(self, start: int) -> bool:
         """Return whether the clause around a day says that it returns, or is always so."""

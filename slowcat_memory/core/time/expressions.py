@@ -156,6 +156,12 @@ def _names(atom: _Atom, start: int, end: int, tokens: Sequence[Token], tenses: T
         return True
     if words.is_name.match(text, end):
         return True
+    if atom.rule in ("weekday", "feast", "season") and atom.end - atom.start == 1:
+        if words.as_such.search(text, max(0, start - 40), start):
+            return True
+        alone = atom.start == 0 or tokens[atom.start - 1].kind not in "jJtL>S"
+        if alone and words.compound.match(text, end):
+            return True
     if atom.rule != "feast" or not words.follows or atom.end - atom.start > 1:
         return False
     before = tokens[atom.start - 1].kind if atom.start else ""

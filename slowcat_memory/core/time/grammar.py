@@ -164,7 +164,7 @@ def _ago(piece: Piece, anchor: Anchor) -> Span | None:
         return None
     if "D" in piece.kinds and name != "weekend":  # "a year ago today"
         day = calendar.rolling(anchor, name, -low).start
-        return calendar.days(Anchor(day).day)
+        return calendar.days(Anchor(day).day + timedelta(piece.get("D")[0]))
     return calendar.shifted(anchor, name, -high, -low)
 
 
@@ -223,13 +223,16 @@ def _shifted_day(piece: Piece, anchor: Anchor) -> Span | None:
     name = piece.get("U", "day")
     if name not in calendar.DAYS or (name == "day" and "i" not in piece.kinds):
         return None
+    if piece.kinds[0] == "U" and name != "fortnight":
+        return None
     step = timedelta(piece.get("G") or int(piece.quantity()[0]) * calendar.DAYS[name])
     if "L" in piece.kinds:
         day, step = calendar.weekday(anchor, piece.get("W"), "L"), -step
     elif "W" in piece.kinds:
         day = calendar.weekday(anchor, piece.get("W"), "S")
     else:
-        day = calendar.days(anchor.day + timedelta(piece.get("D")[0]))
+        offset = piece.get("D")[0]
+        day, step = calendar.days(anchor.day + timedelta(offset)), -step if offset < 0 else step
     return Span(day.start + step, day.end + step)
 
 
@@ -315,6 +318,17 @@ def _day_of_month(piece: Piece, anchor: Anchor) -> Span | None:
     return None
 
 
+def _day_of(piece: Piece, anchor: Anchor) -> Span | None:
+    """Resolve "the fifth of next month", "the first of the month"."""
+    which = piece.which()
+    if piece.get("U") != "month":
+        return None
+    if not which:
+        return _day_of_month(Piece("jq", ["on", piece.get("qO")]), anchor)
+    month = calendar.unit(anchor, "month", _DIRECTION[which])
+    return calendar.days(month.start.replace(day=piece.get("qO")))
+
+
 def _vague(piece: Piece, anchor: Anchor) -> Span | None:
     low, high = piece.get("R")
     return Span(anchor.day + timedelta(low), anchor.day + timedelta(high))
@@ -327,7 +341,7 @@ def _calendar(piece: Piece, anchor: Anchor) -> Span | None:
         return None
     if rolled and name != "weekend":
         return calendar.rolling(anchor, name, -1)
-    return calendar.unit(anchor, name, _DIRECTION[piece.which()])
+    return calendar.unit(anchor, name, _DIRECTION.get(piece.which(), 0))
 
 
 def _the_weekend(piece: Piece, anchor: Anchor) -> Span | None:
@@ -388,12 +402,12 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     # saturday week; a week on Tuesday; a fortnight tomorrow; heute in 14 Tagen; a week last Friday
     (
         "plus",
-        rf"WU(?![gf])|[DW]i(?:{_QUANTITY}U|G)|{_QUANTITY}U(?:jT?|F)?[DW]|{_QUANTITY}ULW",
+        rf"[DW]U(?![gf])|U(?:jT?|F)[DW]|[DW]i(?:{_QUANTITY}U|G)|{_QUANTITY}U(?:jT?|F)?[DW]|{_QUANTITY}ULW",
         _shifted_day,
     ),
     ("in_days", r"[iV]G", _in_days),
     # two weeks ago on Tuesday; two nights ago; two Fridays ago
-    ("ago_on", rf"{_QUANTITY}UgjT?W|V{_QUANTITY}UJ?W", _ago_on),
+    ("ago_on", rf"{_QUANTITY}UgjT?W|V{_QUANTITY}UJ?W|WV{_QUANTITY}U|W{_QUANTITY}Ug", _ago_on),
     ("parts_ago", rf"{_QUANTITY}Pg|V{_QUANTITY}P", _parts_ago),
     ("weekdays_ago", rf"{_QUANTITY}dg|V{_QUANTITY}d", _weekdays_ago),
     # the week before last; the Tuesday after next; vorletzten Dienstag
@@ -407,15 +421,17 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     # in two weeks
     ("ahead", rf"i[Nwa]U(?!g)|{_QUANTITY}Un", _ahead),
     # last Monday evening
-    ("weekday", r"Wf?T?[Lt>]U|[Lt>]U[jJ]?W|t?WP?l|W[LS](?!U)|t?[Lt>S]?WP?", _weekday),
+    ("weekday", r"Wf?T?[Lt>S]U|[Lt>S]U[jJ]?W|t?WP?l|W[LS](?!U)|t?[Lt>S]?WP?", _weekday),
     # this morning
     ("hours", r"[Lt]P", _part_of_day),
     # tomorrow evening
     ("today", r"DP?", _day),
     # recently
     ("while", r"R", _vague),
+    # the fifth of next month
+    ("of_month", r"[qO]f?[Lt>S]U|[qO]fTU", _day_of),
     # last week; this year
-    ("unit", r"TLU(?!f)|t?[L>S]U(?!f)|tU", _calendar),
+    ("unit", r"TLU(?!f)|t?[L>S]U(?!f)|tU|(?<=E)[Tf]?U(?!f)", _calendar),
     # at the weekend
     ("weekend", r"(?:[ij]T|J)U(?![fbk])", _the_weekend),
     # on the 5th

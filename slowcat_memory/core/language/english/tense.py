@@ -16,6 +16,8 @@ _PAST = alternatives(
 )
 _REGULAR = (
     r"(?!(?:need|feed|speed|indeed|hundred|breed|bleed|weed|greed|exceed|proceed|succeed|shed|sled|"
+    r"excited|tired|worried|scared|bored|interested|married|retired|stressed|thrilled|pleased|"
+    r"delighted|relieved|annoyed|prepared|supposed|"
     r"bed|red|wed|kindred|sacred|naked|rugged|wicked|unified|embed)\b)[a-z]{2,}ed"
 )
 _PARTICIPLE = rf"(?:{_PAST}|{_REGULAR})"
@@ -48,27 +50,28 @@ TENSE = TenseWords(
         r"(?:was|were|wasn['’]t|weren['’]t)\s+(?:\w+\s+)?(?:going|supposed|meant|due|planning|hoping|"
         r"scheduled|to)\s+(?:to|for)|"
         r"(?:would|could|should|might)(?:['’]ve|\s+(?:not\s+)?have|n['’]t\s+have)(?:\s+been)?(?:\s+\w+)?|"
-        r"used\s+to|would|could"
+        r"used\s+to|(?:would|could)(?!\s+(?:you|like))"
     ),
     ahead=(
+        r"(?:^|(?<=and )|(?<=but )|(?<=so )|(?<=cos )|(?<=because ))were\s+(?:\w+ing|off)|"
         rf"{_HAVE}{_ADVERBS}\s+(?:been\s+)?(?:{_ARRANGED})|"
         rf"{_HAVE}{_ADVERBS}\s+got|{_HAVE}\s+to|"
         r"invited\s+(?:\w+\s+){1,3}to|signed\s+up|registered|enrolled|asked\s+\w+\s+to|"
         r"(?:made|got|bought|fixed)\s+(?:[\w'’-]+\s+){0,4}(?:appointment|tickets?|reservation)|"
         r"(?:agreed|promised|decided|arranged|offered|planned|volunteered|hoped|asked me)\s+to|"
-        rf"{_BE}{_ADVERBS}\s+(?:being\s+)?(?!(?:gone|back|done|born|used)\b){_PARTICIPLE}|"
+        rf"{_BE}{_ADVERBS}\s+(?:being\s+)?(?!(?:gone|back|born|used)\b){_PARTICIPLE}|"
         r"(?:gets?|be)\s+[a-z]+(?:ed|en)|"
         r"will|won['’]t|wont|(?:i|you|he|she|it|we|they|that|there)['’]ll|shall|gonna|gotta|must|should|"
         r"ought|can|can['’]t|cannot|let['’]s|lets|off\s+to|due|wanna|"
-        r"(?<!\w)(?:i|we|you|they|he|she|it)\s+(?:may|might)|would\s+like|(?:i|we)['’]d\s+like|"
+        r"(?<!\w)(?:i|we|you|they|he|she|it)\s+(?:may|might)(?!\s+(?:not\s+)?have)|(?:could|can|would|will)\s+you|would\s+like|(?:i|we)['’]d\s+like|"
         rf"{_BE}|do|does|don['’]t|doesn['’]t|dont|doesnt|{_HAVE}(?!{_ADVERBS}\s+{_PARTICIPLE})|"
-        rf"(?<!the )(?<!a )(?<!my )(?<!our )(?<!to )(?<!this )(?:{_SCHEDULED})"
+        rf"(?<!\bthe )(?<!\ba )(?<!\ban )(?<!my )(?<!our )(?<!to )(?<!this )(?:{_SCHEDULED})"
     ),
     back=rf"(?:would|could)n['’]?t|couldn?t?\s+(?:barely|hardly|only)|{_HAVE}{_ADVERBS}\s+{_PARTICIPLE}|(?<!to be )(?<!been )(?:{_PAST})|{_REGULAR}",
     weak=(
         r"\w+['’]s|(?:coming|going|having|getting|leaving|starting|visiting|moving|flying|seeing|"
         r"meeting|doing|taking|driving)|i|we|they|remember|reminder|remind|don['’]t forget|wish|"
-        r"tomorrow|upcoming"
+        r"tomorrow|upcoming|all set|ready|looking forward"
     ),
     arranged=r"for|for the|(?:to|till|until)(?: the)?",
     moved=(
@@ -84,10 +87,20 @@ TENSE = TenseWords(
         "gig show performance recital open\\s+day parents['’]?\\s+evening move moving reunion "
         "barbecue bbq picnic date launch kick-?off review results? mot service payday rent bill"
     ),
+    subject=r"(?:the|my|our|his|her|their|this)\s+\w+(?:\s+\w+){1,3}",
     habit=(
         r"(?<!as )(?:always|usually|normally|generally|often|sometimes|typically|rarely|never)|"
-        r"every|each|most|weekly|once a week|twice a week"
+        r"every|each|most|weekly|once a week|twice a week|weekends|[a-z]+day\s+(?:mornings|evenings|nights|afternoons)|"
+        r"in general|as a rule|tends? to"
     ),
+    spoken_of=(
+        r"(?:love|loves|like|likes|hate|hates|prefer|prefers|adore|adores|enjoy|enjoys|dislike|"
+        r"dislikes|can['’]t stand|miss|misses|about|of|than|as|song|film|movie|book)(?:\s+(?:a|the))?"
+    ),
+    compounds=alternatives(
+        "best school blues feeling job papers? league roasts? driver supplement service market "
+        "prayers? matinee special club girls? people lunches dinners night[s] times? "
+    ).strip("|"),
     named=r"called|named|name is|name's|names are|nicknamed|is called",
     naming=r"(?:is|was|would be|sounds)\s+(?:like\s+)?(?:a|an|such a|my)?\s*(?:\w+\s+)?name",
     follows=alternatives(

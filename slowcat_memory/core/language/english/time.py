@@ -129,7 +129,7 @@ TIME = time_words(
         "l": valueless("gone just_gone"),
         "n": valueless("from_now from_today hence"),
         "r": valueless("back"),
-        "e": valueless("every each any that"),
+        "e": valueless("every each any that bank_holiday"),
         "E": {
             "early/the beginning of/beginning of/the start of/start of": (0, 1),
             "mid/middle of/the middle of": (1, 2),
@@ -144,7 +144,7 @@ TIME = time_words(
         "F": valueless("from"),
         "A": valueless("and"),
         "o": valueless("to through"),
-        "i": valueless("in within"),
+        "i": valueless("in within in_about in_roughly in_around in_just_over in_just_under"),
         "j": {"on": "on", **valueless("at during over around throughout"), "for": "on"},
         "f": valueless("of"),
         "T": valueless("the"),

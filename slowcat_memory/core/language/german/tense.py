@@ -83,14 +83,16 @@ TENSE = TenseWords(
     ),
     habit=(
         r"(?<!wie )(?:immer|meistens|meist|normalerweise|gewöhnlich|oft|manchmal|grundsätzlich|generell)|"
-        r"jede[nrsm]?|sonntags|montags|dienstags|mittwochs|donnerstags|freitags|samstags|"
+        r"gern|gerne|am liebsten|jede[nrsm]?|an wochenenden|"
+        r"sonntags|montags|dienstags|mittwochs|donnerstags|freitags|samstags|"
         r"haben\s+die\s+(?:läden|geschäfte|supermärkte)|nie"
     ),
+    spoken_of=r"liebe|liebt|mag|hasse|hasst|mögen|lieben|hassen|als|wie|lied|film|buch|über",
     named=r"heißt|heisst|heißen|hieß|namens|genannt|nennt|nennen|name ist|tauft\w*",
     naming=r"(?:ist|wäre|klingt)\s+(?:(?:ein|als|wie|so|doch|mein)\w*\s+)*(?:\w+\s+)?(?:vor)?name",
     marks=frozenset(
         "der die das den dem ich wir ist und nicht mit ein eine einen mein meine unser habe haben hab hat "
         "am im zum zur für auf von zu war sind muss kommt wird werden dann auch noch bei nach es "
-        "sie er du uns mir mich diesmal wieder kein keine doch schon is hatte".split()
+        "sie er du uns mir mich nur bloß mal halt eben ja jetzt immer wie vom beim im wegen diesmal wieder kein keine doch schon is hatte".split()
     ),
 )

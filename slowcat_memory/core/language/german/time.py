@@ -42,6 +42,7 @@ TIME = time_words(
             "vorgestern": (-2, None),
             "morgen": (1, None),
             "übermorgen": (2, None),
+            "vorvorgestern": (-3, None),
             "heute morgen/heute früh": (0, MORNING),
             "gestern morgen/gestern früh": (-1, MORNING),
             "morgen früh": (1, MORNING),
@@ -59,7 +60,8 @@ TIME = time_words(
             "sonnabend": 5,
         },
         "P": {
-            "vormittag": MORNING,
+            "vormittag/früh/in der früh": MORNING,
+            "mittag/mittags": (11, 14),
             "nachmittag": AFTERNOON,
             "abend/abends/abenden": EVENING,
             "nacht/nachts/nächten": NIGHT,
@@ -74,6 +76,7 @@ TIME = time_words(
             "weihnachten": (12, 24, 3),
             "heiligabend/heiligen abend": (12, 24, 1),
             "silvester": (12, 31, 1),
+            "zwischen den jahren": (12, 27, 5),
             "neujahr/neujahrstag": (1, 1, 1),
             "erster weihnachtstag/ersten weihnachtstag": (12, 25, 1),
             "erster weihnachtsfeiertag/ersten weihnachtsfeiertag": (12, 25, 1),
@@ -123,13 +126,18 @@ TIME = time_words(
         "w": {
             **{word: (n, n) for n, word in CARDINALS.items()},
             "ein paar/paar": (2, 5),
+            "anderthalb/eineinhalb": (1.5, 1.5),
+            "zweieinhalb": (2.5, 2.5),
             "einige/einigen": (3, 7),
         },
         "O": {f"{stem}e/{stem}en/{stem}er": place for place, stem in ORDINALS.items()},
         "y": {word: year for year, word in YEARS.items()},
         "h": valueless("halbes halben halbe"),
         "a": {"ein/eine/einem/einer/einen": (1, 1)},
-        "L": valueless("letzte letzten letzter letztes letztem vorige vorigen voriger voriges"),
+        "L": valueless(
+            "letzte letzten letzter letztes letztem vorige vorigen voriger voriges "
+            "vergangene vergangenen vergangener vergangenes vergangenem"
+        ),
         "t": valueless("diese diesen dieser dieses diesem"),
         ">": valueless("nächste nächsten nächster nächstes nächstem folgenden"),
         "S": valueless("kommende kommenden kommendes kommender kommendem"),
@@ -137,15 +145,20 @@ TIME = time_words(
         "Q": valueless("übernächste übernächsten übernächster übernächstes übernächstem"),
         "e": valueless("jede jeden jeder jedes jedem jeweils alle manche manchen"),
         "E": {"anfang": (0, 1), "mitte": (1, 2), "ende": (2, 3)},
-        "V": valueless("vor"),
+        "V": valueless(
+            "vor vor_etwa vor_ungefähr vor_rund vor_knapp vor_gut vor_circa vor_ca vor_fast vor_über "
+            "vor_mehr_als vor_so vor_genau"
+        ),
         "c": valueless("seit"),
         "k": valueless("nach"),
         "u": valueless("bis"),
         "B": valueless("zwischen"),
         "F": valueless("von vom"),
         "A": valueless("und"),
-        "i": valueless("in innerhalb"),
-        "J": {"am": "on", "ab dem": "on", **valueless("im zum beim")},
+        "i": valueless(
+            "in innerhalb in_etwa in_ungefähr in_rund in_gut in_knapp in_circa in_genau"
+        ),
+        "J": {"am": "on", "ab dem": "on", **valueless("im zum beim übers ums fürs ans")},
         "j": {"ab": "on", **valueless("an um über zu auf für")},
         "p": valueless(
             "ist is sind war waren hat habe hab haben hatte hatten wird werde werden wurde wurden muss "
