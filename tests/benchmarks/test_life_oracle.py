@@ -47,7 +47,9 @@ def test_an_icebreaker_for_what_was_cancelled_is_caught() -> None:
     life = small.life()
     off = Exchange("My dentist appointment is cancelled.", "Oh.", "fact", ends=("appointment1",))
     session = Session(small.ASKED, (off,))
-    assert "icebreakers" in wrong(small.truthful(), replace(life, sessions=(*life.sessions, session)))
+    assert "icebreakers" in wrong(
+        small.truthful(), replace(life, sessions=(*life.sessions, session))
+    )
 
 
 def test_what_is_marked_as_over_may_be_offered_beside_what_holds() -> None:

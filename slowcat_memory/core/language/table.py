@@ -19,6 +19,7 @@ from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import OrderWords
 from slowcat_memory.core.language.talk import TalkWords
+from slowcat_memory.core.language.tense import TenseWords
 from slowcat_memory.core.language.time import TimeWords
 
 CommandKind = Literal[
@@ -329,6 +330,7 @@ class Language(Struct, frozen=True, kw_only=True):
     commands: CommandWords
     replies: Mapping[str, str]
     gate: GateWords
+    tense: TenseWords
     time: TimeWords
     dates: DateWords
     memory_block: MemoryBlockSentences
