@@ -23,7 +23,7 @@ from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_for_memory
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
 
-WHOLE = 0.6  # share of a memory's words from which the end of these is the end of all
+WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
 WEAK = 20  # candidates below the share of the best that get that reason in the ledger
 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]

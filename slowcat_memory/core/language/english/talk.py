@@ -53,6 +53,7 @@ TALK = TalkWords(
         rf"(?:{_ASKS}|if|whether|about|my|our)\b|"
         rf"(?:do|did|can) you (?:still )?(?:know|remember|recall)\b)"
     ),
+    tells_first=word_set("i we i'm we're i've we've i'll we'll"),
     telling=re.compile(
         r"\b(?:(?:did|have) (?:i|we) (?:ever |already )?(?:tell|told|mention|mentioned)(?: to)?(?: you)?"
         r"|did you (?:know|hear|notice)|have you heard|do you know) (?:that\b|(?:i|we) \w+|(?:my|our) "

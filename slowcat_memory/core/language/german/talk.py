@@ -55,6 +55,7 @@ TALK = TalkWords(
         rf"(?:kannst du |könntest du |bitte )*(?:sag|erzähl)e? mir (?:nochmal |noch mal |noch einmal "
         rf"|bitte )*(?:{_ASKS}|ob|von|über)\b|(?:kannst|könntest) du mir (?:bitte |nochmal )*sagen\b)"
     ),
+    tells_first=word_set("ich wir"),
     telling=re.compile(
         r"\b(?:hab|habe|hatte) ich (?:dir |euch )?(?:schon |eigentlich |schon mal )*(?:erzählt|gesagt)"
         r" dass\b|\bwusstest du (?:schon )?dass\b|\bweisst du (?:schon )?dass\b|"
