@@ -27,6 +27,7 @@ from typing import Any
 from benchmarks import common
 from benchmarks.lives.diaries import diaries
 from benchmarks.lives.generate import YEARS_OF_DAYS, generate
+from benchmarks.lives.limits import LIMITS
 from benchmarks.lives.model import Life
 from benchmarks.lives.oracle import LAWS, Finding, Verdict, judge
 from benchmarks.lives.player import play
@@ -76,7 +77,7 @@ def _measured(lives: Iterable[Life], options: argparse.Namespace) -> Iterator[di
         )
         yield {
             "name": life.name, "language": life.language, "half": life.half, "turns": turns,
-            "seconds": seconds, "laws": {name: _counts(one) for name, one in verdicts.items()},
+            "seconds": seconds, "laws": {name: counts(one) for name, one in verdicts.items()},
         }  # fmt: skip
 
 
@@ -109,7 +110,8 @@ def sums(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return made
 
 
-def _counts(verdict: Verdict) -> dict[str, Any]:
+def counts(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as numbers: ``cases``, ``right`` and their ``share``."""
     return _share(verdict.cases, verdict.hits)
 
 
@@ -132,9 +134,11 @@ def show(written: dict[str, Any]) -> None:
             if one["cases"] else "-"
             for one in counts
         ]  # fmt: skip
-        shown.append([law, *cells, (check.__doc__ or "").strip()])
+        limit = LIMITS[written["llm"]].get(law)
+        least = "" if limit is None else f"{100 * (1 - limit):g}"
+        shown.append([law, least, *cells, (check.__doc__ or "").strip()])
     title = f"right, % (wrong/cases), {len(written['lives'])} lives, LLM: {written['llm']}"
-    common.table(title, ["law", *groups, "says"], shown)
+    common.table(title, ["law", "at least", *groups, "says"], shown)
 
 
 def _arguments() -> argparse.Namespace:
