@@ -7,6 +7,7 @@ are not stored.
 
 import asyncio
 import time as wall
+import unicodedata
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -103,7 +104,7 @@ def configuration(life: Life, folder: Path, vectors: bool = True) -> Config:
     embedding = {} if vectors else {"kind": "none"}
     config = common.configuration(
         folder,
-        memory={"user_name": life.user, "user_id": life.user.lower(),
+        memory={"user_name": life.user, "user_id": scope_of(life),
                 "language": LANGUAGES[life.language]},
         recall={"deadline_ms": 10_000.0, "warn_ms": 10_000.0},
         embedding=embedding,
@@ -114,12 +115,18 @@ def configuration(life: Life, folder: Path, vectors: bool = True) -> Config:
     return replace(config, prefetch=replace(config.prefetch, enabled=False))
 
 
+def scope_of(life: Life) -> str:
+    """Return the namespace of a life's user: the name in plain letters."""
+    plain = unicodedata.normalize("NFKD", life.user.lower())
+    return "".join(one for one in plain if one.isascii() and one.isalnum())
+
+
 class _Player:
     """One life under way."""
 
     def __init__(self, life: Life, engine: MemoryEngine, clock: FixedClock) -> None:
         self._life, self._engine, self._clock = life, engine, clock
-        self._scope = life.user.lower()
+        self._scope = scope_of(life)
         self._jobs = [job.name for job in engine.idle.jobs if job.name not in NEVER]
         self._next_seldom = life.sessions[0].at + SELDOM_EVERY
         self._places = dict[int, Place]()
