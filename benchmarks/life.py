@@ -26,12 +26,13 @@ from typing import Any
 
 from benchmarks import common
 from benchmarks.lives.diaries import diaries
-from benchmarks.lives.generate import YEARS_OF_DAYS, generate
-from benchmarks.lives.limits import LIMITS
+from benchmarks.lives.judging.limits import LIMITS
+from benchmarks.lives.judging.oracle import LAWS, judge
+from benchmarks.lives.judging.truth import Finding, Verdict
+from benchmarks.lives.making.generate import YEARS_OF_DAYS, generate
 from benchmarks.lives.model import Life
-from benchmarks.lives.oracle import LAWS, Finding, Verdict, judge
-from benchmarks.lives.player import play
-from benchmarks.lives.truthful import TruthfulLLM
+from benchmarks.lives.playing.player import play
+from benchmarks.lives.playing.truthful import TruthfulLLM
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a life is hundreds of days of writes
 HALVES = {"tuned": ("tuned",), "held out": ("held out",), "both": ("tuned", "held out")}

@@ -4,11 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks import life as cli
-from benchmarks.lives import limits
+from benchmarks.lives.judging import limits
+from benchmarks.lives.judging.oracle import LAWS, judge
 from benchmarks.lives.model import Exchange, Session
-from benchmarks.lives.oracle import LAWS, judge
-from benchmarks.lives.player import Played
-from benchmarks.lives.record import Opener, Seen
+from benchmarks.lives.playing.player import Played
+from benchmarks.lives.playing.record import Opener, Seen
 from tests.harness import simulated_lives
 from tests.support import small_life as small
 

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from benchmarks import life as cli
 from benchmarks.lives.diaries import diaries
-from benchmarks.lives.generate import generate
+from benchmarks.lives.judging.oracle import judge
+from benchmarks.lives.making.generate import generate
 from benchmarks.lives.model import Life
-from benchmarks.lives.oracle import judge
-from benchmarks.lives.player import Played, play
-from benchmarks.lives.truthful import TruthfulLLM
+from benchmarks.lives.playing.player import Played, play
+from benchmarks.lives.playing.truthful import TruthfulLLM
 from slowcat_memory.core.facts.prompt import SYSTEM, FactsReply
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers import Prompt

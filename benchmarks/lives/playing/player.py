@@ -17,9 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from benchmarks import common
-from benchmarks.lives import memo_embedder
 from benchmarks.lives.model import Claim, Life, Session
-from benchmarks.lives.record import (
+from benchmarks.lives.playing import memo_embedder
+from benchmarks.lives.playing.record import (
     Answer,
     AsOf,
     Derived,
@@ -30,7 +30,7 @@ from benchmarks.lives.record import (
     Record,
     Seen,
 )
-from benchmarks.lives.stage import Stage
+from benchmarks.lives.playing.stage import Stage
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.core.memory import family

@@ -10,10 +10,10 @@ from datetime import date, datetime, time, timedelta
 
 from msgspec.structs import replace
 
-from benchmarks.lives import events, people, plans, questions
-from benchmarks.lives.builder import Builder, Said
+from benchmarks.lives.making import events, people, plans, questions
+from benchmarks.lives.making.builder import Builder, Said
+from benchmarks.lives.making.plans import Agenda
 from benchmarks.lives.model import Ask, Exchange, Life, Session
-from benchmarks.lives.plans import Agenda
 from benchmarks.lives.wordings import Half, Language
 
 FIRST = date(2026, 1, 5)

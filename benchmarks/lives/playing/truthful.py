@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterable
 from datetime import date
 from typing import Any
 
+from benchmarks.lives.judging.truth import FACTUAL, carries
 from benchmarks.lives.model import Claim, Exchange, Life
-from benchmarks.lives.oracle import carries
-from benchmarks.lives.statements import ENTITIES, PREDICATES, sentence, type_of
+from benchmarks.lives.playing.statements import ENTITIES, PREDICATES, sentence, type_of
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
 
-FACTUAL = frozenset({"fact", "correction", "other"})
 QUOTE_WORDS, MOST_LINES = 20, 12
 _DAY = re.compile(r"\b(\d{4}-\d\d-\d\d)\b")
 _LINE = re.compile(r"^\[(\d+)\] ([^:\n]*): (.*)$", re.M)
