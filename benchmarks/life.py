@@ -33,9 +33,14 @@ from benchmarks.lives.making.generate import YEARS_OF_DAYS, generate
 from benchmarks.lives.model import Life
 from benchmarks.lives.playing.player import play
 from benchmarks.lives.playing.truthful import TruthfulLLM
+from benchmarks.lives.wordings import Half
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a life is hundreds of days of writes
-HALVES = {"tuned": ("tuned",), "held out": ("held out",), "both": ("tuned", "held out")}
+HALVES: dict[str, tuple[Half, ...]] = {
+    "tuned": ("tuned",),
+    "held out": ("held out",),
+    "both": ("tuned", "held out"),
+}
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ def dates(truth: Truth, record: Record) -> Verdict:
         if named is None:
             continue
         cases += 1
-        near = NEAR_DAYS if VAGUE.search(exchange.when) else 0
+        near = NEAR_DAYS if VAGUE.search(exchange.when or exchange.user) else 0
         if all(abs((named - day).days) > near for day in right):
             expected = " or ".join(sorted(f"{day:%a %d %b %Y}" for day in right)) or "no date"
             chain = (f"{one.id} {one.text!r} dated {named:%a %d %b %Y}",)
@@ -136,8 +136,8 @@ def opposites(truth: Truth, record: Record) -> Verdict:
             break
     for head in record.heads:
         lines = [line for line in head.text.splitlines() if not NARRATIVE.match(line)]
-        if pair := _opposite_lines(truth, lines, head.at):
-            wrong.append(finding(truth, "opposites", head.at, [], "one of them", pair))
+        if two := _opposite_lines(truth, lines, head.at):
+            wrong.append(finding(truth, "opposites", head.at, [], "one of them", two))
     cases = len(record.held) + len(record.heads)
     return Verdict(cases, cases - len(wrong), tuple(wrong))
 

@@ -35,7 +35,7 @@ from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.core.memory import family
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import LLM, Embedder
+from slowcat_memory.providers import LLM, QueryEmbedder
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.testing import FixedClock
 from slowcat_memory.tools.handlers import Call, ToolCalls
@@ -72,7 +72,7 @@ class Played(Struct, frozen=True):
 
 
 def play(
-    life: Life, folder: Path, *, llm: LLM | None = None, embedder: Embedder | None = None,
+    life: Life, folder: Path, *, llm: LLM | None = None, embedder: QueryEmbedder | None = None,
     vectors: bool = True,
 ) -> Played:  # fmt: skip
     """Play a life in an empty folder.

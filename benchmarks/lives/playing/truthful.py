@@ -110,7 +110,7 @@ class _Script:
         return {"entities": list(entities.values()), "relations": relations}
 
     def _describe(self, prompt: Prompt) -> dict[str, Any]:
-        turns = []
+        turns = list[dict[str, Any]]()
         for id, exchange in self._asked(prompt, whole=True):
             told = self._sentences(exchange) if exchange else []
             context = " ".join(told)[:300] or (exchange.user if exchange else "")[:150]
@@ -196,7 +196,7 @@ class _Script:
     def _exchange(self, text: str, day: date | None = None) -> Exchange | None:
         known = self._by_words.get(text.strip(), [])
         same = [one for said, one in known if day is None or said == day]
-        return (same or [one for _, one in known] or [None])[0]
+        return next(iter(same or [one for _, one in known]), None)
 
     def _told(self, record: str) -> list[str]:
         """Return what the turns of a record say, a sentence for each claim."""
