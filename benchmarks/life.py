@@ -60,7 +60,7 @@ def main() -> None:
 
 def _lives(options: argparse.Namespace) -> Iterator[Life]:
     if options.diaries:
-        yield from diaries()
+        yield from (life for life in diaries() if life.half in HALVES[options.half])
         return
     for seed in options.seeds:
         for half in HALVES[options.half]:

@@ -124,6 +124,24 @@ def stale(truth: Truth, record: Record) -> Verdict:
     return Verdict(len(seen), len(seen) - len(wrong), tuple(wrong.values()))
 
 
+def kept(truth: Truth, record: Record) -> Verdict:
+    """What was read of a state that still holds is not ended, and not merged into another."""
+    read, wrong = set[str](), dict[str, Finding]()
+    for held in record.held:
+        now = {claim.id for claim in truth.holding(held.at)}
+        rows = [(one, claim) for one, claim in _states(truth, held.derived) if claim.id in now]
+        alive = {claim.id for one, claim in rows if one.holds(held.at.date())}
+        read |= {claim.id for _, claim in rows}
+        for one, claim in rows:
+            if claim.id not in alive:
+                chain = (f"{one.id} {one.text!r} until {one.until}, retired {one.retired}",)
+                expected = f"{claim.slot} {claim.value} holds on {held.at:%d %b %Y}"
+                wrong.setdefault(
+                    claim.id, finding(truth, "kept", held.at, one.sources[:1], expected, chain)
+                )
+    return Verdict(len(read), len(read) - len(wrong), tuple(wrong.values()))
+
+
 def opposites(truth: Truth, record: Record) -> Verdict:
     """No two facts or relations, and no two lines of a head, contradict each other."""
     wrong = list[Finding]()
@@ -165,12 +183,16 @@ def _holding(
     truth: Truth, derived: Iterable[Derived], at: datetime
 ) -> Iterator[tuple[Derived, Claim]]:
     """Yield what holds at a time, with the claim of a state that it was made from."""
+    return ((one, claim) for one, claim in _states(truth, derived) if one.holds(at.date()))
+
+
+def _states(truth: Truth, derived: Iterable[Derived]) -> Iterator[tuple[Derived, Claim]]:
+    """Yield facts and relations with the claim of a state that they were made from."""
     for one in derived:
-        if one.holds(at.date()) and one.sources:
-            for id in truth.exchange(one.sources[0]).says:
-                claim = truth.claims[id]
-                if claim.on is None and carries(one.text, claim):
-                    yield one, claim
+        for id in truth.exchange(one.sources[0]).says if one.sources else ():
+            claim = truth.claims[id]
+            if claim.on is None and carries(one.text, claim):
+                yield one, claim
 
 
 def _contradicting(
