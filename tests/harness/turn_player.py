@@ -26,7 +26,7 @@ from pipecat.utils.time import time_now_iso8601
 
 from tests.harness.turn_laws import Laws, Said
 from tests.harness.turn_script import Script, Step, Utterance
-from tests.harness.turn_stage import PATIENCE_S, Stage
+from tests.harness.turn_stage import Stage
 
 KEPT = 2  # messages that a short summary keeps
 
@@ -149,7 +149,7 @@ class Player:
     async def _cut_recall(self, step: Step) -> None:
         self.door.close()
         before = await self._speak(step.first)
-        await asyncio.wait_for(self.door.begun.wait(), PATIENCE_S)
+        await asyncio.wait_for(self.door.begun.wait(), self.stage.patience_s)
         interruptions = self.stage.seen[InterruptionFrame]
         await self._begin()
         await self.stage.until_interrupted(interruptions)
@@ -222,7 +222,7 @@ class Player:
         self.door.close()
         eager = EagerTranscriptionFrame(step.first.text, "anna", time_now_iso8601())
         await self._queue(eager)
-        await asyncio.wait_for(self.door.begun.wait(), PATIENCE_S)
+        await asyncio.wait_for(self.door.begun.wait(), self.stage.patience_s)
         await self._queue(EagerEndOfTurnCancelFrame())
         seen = self.stage.seen
         await self.stage.until(lambda: seen[EagerEndOfTurnCancelFrame] > cancelled)
@@ -319,7 +319,7 @@ class Player:
         asked, done = await self._ask_for_summary(KEPT), self.stage.seen["summarised"]
         self.door.close()
         before = await self._speak(step.first)
-        await asyncio.wait_for(self.door.begun.wait(), PATIENCE_S)
+        await asyncio.wait_for(self.door.begun.wait(), self.stage.patience_s)
         self.stage.summary_may_come.set()
         if asked:
             await self._summarised(done)

@@ -28,6 +28,7 @@ from slowcat_memory.testing.server import Reply, ToolCall
 from tests.support.voice_pipeline import FunctionSchema, VoicePipeline
 
 PATIENCE_S = 30.0
+SHORT_PATIENCE_S = 4.0  # where a fault is planted: what it took away is waited for in vain
 STORY = "There was a cat. " * 12
 SUMMARY = "They talked."
 _EMPTY = {"empty_user_turn": None} if hasattr(universal, "EmptyUserTurnConfig") else {}
@@ -49,7 +50,9 @@ class Stage(VoicePipeline):
         summary_may_come: Cleared to hold a summary back.
     """
 
-    def __init__(self, eager: bool, between: list[FrameProcessor]) -> None:
+    def __init__(
+        self, eager: bool, between: list[FrameProcessor], patience_s: float = PATIENCE_S
+    ) -> None:
         async def look_up(params: Any) -> None:
             await params.result_callback({"found": "nothing"})
 
@@ -64,7 +67,7 @@ class Stage(VoicePipeline):
             ),
             assistant_params=LLMAssistantAggregatorParams(auto_context_summarization_config=_NEVER),
         )
-        self._memory, self._voice = between, []
+        self._memory, self._voice, self.patience_s = between, [], patience_s
         self.seen: Counter[Any] = Counter()
         self.asked: list[dict[str, Any]] = []
         self.next_reply = ""
@@ -89,9 +92,9 @@ class Stage(VoicePipeline):
             return ToolCall("look_up", {})
         return STORY if kind == "story" else f"Noted {len(self.asked)}."
 
-    async def until(self, condition: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
+    async def until(self, condition: Callable[[], bool], timeout_s: float | None = None) -> None:
         """Wait until a condition holds, even on a busy machine."""
-        await super().until(condition, timeout_s)
+        await super().until(condition, self.patience_s if timeout_s is None else timeout_s)
 
     async def answered(self, request: int) -> None:
         """Wait until the agent has said its reply to a request, counted from one."""

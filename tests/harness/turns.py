@@ -36,7 +36,7 @@ from tests.harness.turn_faults import CONTROLS, IN_CONTEXT, Engine, Spoiler
 from tests.harness.turn_laws import NAMES, Laws
 from tests.harness.turn_player import Held, Player
 from tests.harness.turn_script import TOPICS, Script, fact, write
-from tests.harness.turn_stage import Stage
+from tests.harness.turn_stage import PATIENCE_S, SHORT_PATIENCE_S, Stage
 
 AT_ONCE = 6  # scripts of one process: while one waits for a timer, another runs
 
@@ -51,7 +51,7 @@ async def play(engine: MemoryEngine, script: Script, control: str = "") -> Laws:
         user_id=scope,
     )
     spoilers = [Spoiler(control)] if control in IN_CONTEXT else []
-    stage = Stage(script.eager, [memory, *spoilers])
+    stage = Stage(script.eager, [memory, *spoilers], SHORT_PATIENCE_S if control else PATIENCE_S)
     player = Player(script, stage, door)
     try:
         async with stage:

@@ -79,7 +79,7 @@ class BlockCache:
         self._lock = threading.Lock()
         self._blocks: OrderedDict[tuple[int, bytes], Block] = OrderedDict()
         self._bytes = 0
-        self._unpackers: dict[int, ZstdUnpacker] = {}
+        self._unpackers: dict[tuple[int, bytes], ZstdUnpacker] = {}
 
     def get(self, number: int, value: bytes) -> Block | None:
         """Return the block of a row; another row of the same number is another block."""
@@ -101,16 +101,19 @@ class BlockCache:
             while self._bytes > self._limit and len(self._blocks) > 1:
                 self._bytes -= _cost(self._blocks.popitem(last=False)[1])
 
-    def unpacker(self, dictionary: int, read: Callable[[int], bytes]) -> ZstdUnpacker:
-        """Return the unpacker for a dictionary number, 0 for none; ``read`` returns its bytes.
+    def unpacker(self, number: int, value: bytes) -> ZstdUnpacker:
+        """Return the unpacker of a dictionary row, number 0 and an empty row for none.
+
+        The number alone does not identify it: a number is used again once its row was deleted.
 
         Raises:
-            StoreDamagedError: The dictionary does not read.
+            StoreDamagedError: The dictionary is damaged.
         """
-        found = self._unpackers.get(dictionary)
+        at = number, value[: HEADER.size]
+        found = self._unpackers.get(at)
         if found is None:
-            data = read(dictionary) if dictionary else b""
-            found = self._unpackers[dictionary] = ZstdUnpacker(data)
+            data = codec.decode(Dictionary, keys.id_key(number), value).data if number else b""
+            found = self._unpackers[at] = ZstdUnpacker(data)
         return found
 
     def clear(self) -> None:
@@ -187,15 +190,16 @@ class BlockReader:
         parts = blocks.split_row(key, value)
         if parts.head.codec == blocks.LZ4:
             return blocks.parse_block(parts.head, blocks.unpack_lz4(parts))
-        unpacker = self._cache.unpacker(parts.head.dictionary, self._dictionary)
+        number = parts.head.dictionary
+        value = self._dictionary(number) if number else b""
+        try:
+            unpacker = self._cache.unpacker(number, value)
+        except StoreDamagedError as error:
+            raise DamagedRow("dictionaries", keys.id_key(number), str(error)) from error
         return blocks.parse_block(parts.head, unpacker.unpack(parts))
 
     def _dictionary(self, number: int) -> bytes:
-        key = keys.id_key(number)
-        value = self._get("dictionaries", key)
+        value = self._get("dictionaries", keys.id_key(number))
         if value is None:
-            raise DamagedRow("dictionaries", key, "a dictionary is missing")
-        try:
-            return codec.decode(Dictionary, key, value).data
-        except StoreDamagedError as error:
-            raise DamagedRow("dictionaries", key, str(error)) from error
+            raise DamagedRow("dictionaries", keys.id_key(number), "a dictionary is missing")
+        return value

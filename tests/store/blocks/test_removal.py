@@ -123,6 +123,18 @@ def test_removal_tier_mover_blocks_with_a_dictionary_are_read_and_packed_anew_wi
     assert (again.warmed, again.cooled) == (0, 0)
 
 
+def test_removal_tier_mover_a_dictionary_may_get_the_number_of_a_deleted_one(open_store):
+    store = open_store()
+    said = say(store, 300)
+    age(store)
+    first = pack_with_dictionary(store)
+    assert events(store) == said
+    assert age(store).done and dictionaries(store) == []
+    second = pack_with_dictionary(store, size=2048)
+    assert second.number == first.number and second.data != first.data
+    assert events(store) == said and not store.quarantined
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(20, 90))
 def test_removal_ageing_and_forgetting_in_any_order(rng: random.Random, count: int):
