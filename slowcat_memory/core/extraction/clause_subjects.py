@@ -57,6 +57,7 @@ class Subjects(Struct, frozen=True):
     others: re.Pattern[str]
     finite: re.Pattern[str]
     elided: re.Pattern[str]
+    third_form: re.Pattern[str]
     and_me: tuple[re.Pattern[str], ...]
     front: re.Pattern[str]
     mention: re.Pattern[str]
@@ -93,6 +94,8 @@ def readings(
         yield from _named(text, front, clause, language)
         yield from _pronouns(text, front, other, signs)
         if not front and before is not None and signs.finite.match(text):
+            if before.speaker and signs.third_form.match(text):
+                continue
             yield Reading(before, text)
         elif not front and signs.elided.match(text):
             yield Reading(me, text)
@@ -260,6 +263,7 @@ def _compiled(name: str) -> Subjects:
         others=signs(rf"(?:{owner})\b(?= )"),
         finite=signs(words.finite),
         elided=signs(words.elided),
+        third_form=signs(words.third_form),
         and_me=tuple(signs(one) for one in words.and_me),
         front=signs(
             rf"(?P<front>{words.front}),? (?=(?:{words.first})\b|(?:{words.possessive}) {words.kin}\b)"

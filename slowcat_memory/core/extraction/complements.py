@@ -14,7 +14,7 @@ from slowcat_memory.core.language.facts import Complement
 from slowcat_memory.core.text.rare_words import is_common
 
 MOST_WORDS = 12  # of an object
-MOST_ITEM_WORDS = 4  # of an item of a list
+MOST_ITEM_WORDS = 2  # of an item of a list, but the last after commas
 _EDGE = " ,.;:!?…-–—'"
 _MARKED = re.compile(r"[*#_()\[\]{}<>\"\\]")
 _FULL_STOP = re.compile(r"[,;!?]$|(?<!\b[Dd]r)(?<!\b[Mm]r)(?<!\b[Mm]rs)(?<!\b[A-Z])\.$")
@@ -157,13 +157,16 @@ def _thing(words: Words, signs: Objects) -> list[str]:
 
 
 def _things(words: Words, signs: Objects) -> list[str]:
-    """Return the items of a list: the first may be long, the others are short."""
+    """Return the items of a list of short items; else what comes first."""
     stop = re.compile(signs.stops.pattern.removesuffix("|, "), re.IGNORECASE)
     text = words.text[: found.start()] if (found := stop.search(words.text)) else words.text
+    parts = signs.joins.split(text)
+    if any(len(part.split()) > MOST_ITEM_WORDS for part in parts[:-1]):
+        return _thing(words, signs)
     made = list[str]()
-    for part in signs.joins.split(text):
+    for part in parts:
         item = _thing(Words(part, words.cased, words.language), signs)
-        if not item or (made and len(item[0].split()) > MOST_ITEM_WORDS):
+        if not item or (made and len(item[0].split()) > MOST_ITEM_WORDS + 1):
             break
         made += item
     return made

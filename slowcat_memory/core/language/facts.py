@@ -88,6 +88,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         titled: Words before a name: "uncle".
         before_kin: Adjectives before ``kin``.
         finite: Verbs that follow the name of a person.
+        third_form: Verbs that the speaker is not the subject of.
         am: The verb left out before an adjective.
         elided: Beginnings of a clause in which "I" is left out.
         and_me: Patterns of a named person as a second subject; group ``n``.
@@ -157,6 +158,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     titled: str
     before_kin: str
     finite: str
+    third_form: str
     am: str
     elided: str
     and_me: tuple[str, ...]

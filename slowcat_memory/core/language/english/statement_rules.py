@@ -41,9 +41,10 @@ HATES = (
     rf"{_BE} afraid of|{_BE} terrified of)"
 )
 _NOT_LIKED = (
-    r"(?!(?:the (?:idea|way|fact|sound|look|thought)|those|these|all|being|not|making|makes|and|some|"
-    r"how|what|when|where|if|that|this|it|you|him|her|them|to (?:know|think|see|say|believe|imagine|be|go)|"
-    r"having|getting|thinking|feeling|hearing|seeing)\b|['#‘])"
+    r"(?!(?:(?:the|a) (?:idea|way|fact|look|thought|feeling)|those|these|all|being|not|making|makes|brings?|and|some|is|are|"
+    r"how|what|when|where|if|that|this|it|you|him|her|them|my|our|your|his|their|to (?:know|think|see|say|believe|imagine|be|go)|"
+    r"having|getting|thinking|feeling|hearing|seeing|in|on|for|with|at|of|by|from|about|so|everyone|everything|everywhere|"
+    r"the (?!(?:smell|taste|sound|sight|sea|seaside|ocean|mountains|beach|theatre|opera|cinema|rain|snow|cold|heat|countryside|city|outdoors|dentist|gym|blues|dark|violin|piano|guitar)\b))\b|['#‘])"
 )
 _OFTEN = (
     r"(?:every (?:single |other )?(?:day|night|morning|evening|afternoon|week|weekend|month|year|summer|"
@@ -56,7 +57,7 @@ _OFTEN = (
 _LIFE, _HABIT, _CHORE = any_of(_C["life"]), any_of(_C["habits"]), any_of(_C["chores"])
 _GOING = (
     r"(?:(?:am|is|are) (?:all set |about |hoping |planning |aiming |intending |determined )?(?:going )?to|"
-    r"(?:am|is|are) gonna|will|plan to|plans to|intend to|intends to|want to|wants to|have (?:signed up|enrolled) to|"
+    r"(?:am|is|are) gonna|plan to|plans to|intend to|intends to|have (?:signed up|enrolled) to|"
     r"have made up my mind to)"
 )
 _THING = any_of(_C["possessions"])
@@ -71,7 +72,7 @@ _FLAT = (
     r"farm|suburb|bit|part|street|city|island|loft|maisonette)(?: \w+){0,3}? "
 )
 _ADJ = r"(?:(?!a\b|an\b|the\b|not\b)[\w'-]+ ){0,3}"
-_OF = r"(?:at|for|with|over at|in|up at|down at)"
+_OF = r"(?:at|for|over at|up at|down at|in(?= (?:an?|the)\b))"
 
 RULES = (
     # Name, age, birthday, origin
@@ -116,7 +117,7 @@ RULES = (
         rf"{_BE} (?P<o>(?:a|an) [\w' -]+?'s (?:assistant|apprentice|helper))\b", "value"),
     Rule("person", "works_as", "{s} {o} for a living.", r"(?P<o>[a-z]+s? (?:an?|the|old|new)? ?[\w' -]+?) for a living", "action", inflect=True),
     Rule("person", "works_as", "{s} {o}.", rf"(?P<o>(?:run|own|manage|have|has|runs|owns|manages) (?:an?|the|our|my) (?:[\w-]+ ){{0,3}}{_SHOP}(?: in [A-Z]\w+)?)\b", "action", inflect=True),
-    Rule("person", "works_as", "{s} {o}.", r"(?P<o>(?:writes?|designs?|builds?|makes?|sells?|teach(?:es)?|repairs?|fix(?:es)?|translates?) [\w' -]+?)(?=, (?:at|for)\b| at (?:a|the)\b| for (?:a|the|[A-Z])| in a\b| in the\b| for a living)", "action", inflect=True),
+    Rule("person", "works_as", "{s} {o}.", r"(?P<o>(?:writes?|designs?|builds?|sells?|teach(?:es)?|repairs?|fix(?:es)?|translates?) [\w' -]+?)(?=, (?:at|for)\b| at (?:a|the)\b| for (?:a|the|[A-Z])| in a\b| in the\b| for a living)", "action", inflect=True),
     Rule("person", "works_as", "{s} is training to be {o}.", rf"{_BE} (?:training|studying|learning) to (?:be|become) (?P<o>an? .+)", "thing"),
     Rule("person", "works_as", "{s} is training as {o}.", rf"{_BE} training as (?P<o>an? .+)", "thing"),
     Rule("person", "works_as", "{s} qualified as {o}.", rf"{_PAST}qualified as (?P<o>an? .+)", "thing"),
@@ -200,6 +201,7 @@ RULES = (
     Rule("event", "event", "{s} had a baby{o}.", r"(?:(?:have|has) )?had (?:a|our|her|their|the) (?:\w+ )?(?:baby|little boy|little girl|son|daughter)\b(?P<o>.*)", "due"),
     Rule("event", "event", "{s} took retirement from {o}.", rf"{_PAST}(?:took|taken|retired)(?: early| my)?(?: retirement)? from (?P<o>.+)", "text", ends=("works_at", "works_as")),
     Rule("plan", "plans", "{s} is going to {o}.", rf"{_GOING} (?P<o>{_LIFE}\b.*)", "plan"),
+    Rule("plan", "plans", "{s} is going to {o}.", rf"(?:will|wants? to|(?:would|am|is) (?:like|hoping) to) (?P<o>{_LIFE}\b.+)", "dated"),
     Rule("plan", "plans", "{s} is {o}.", rf"{_BE} (?P<o>(?:moving|flying|travelling|traveling|emigrating|relocating|cycling|driving|sailing|hiking|going|heading|starting|changing|leaving|taking) (?:out )?(?:to|from|for|on|in|at|back|away|over|jobs|school|university|uni|college|the|up)\b.*)", "journey"),
     Rule("plan", "plans", "{s} is {o}.", rf"{_BE} (?P<o>(?:selling|buying|renovating|adopting|building|opening|quitting|expecting|running) (?:the|our|my|a|an)\b.*)", "plan"),
     Rule("plan", "plans", "{s} signed up for {o}.", rf"{_PAST}(?:signed up|registered|enrolled|applied|entered) (?:for|on|in|to) (?P<o>.+)", "thing"),
@@ -210,11 +212,11 @@ RULES = (
     Rule("goal", "goal", "{s} is trying to {o}.", rf"{_BE} trying to (?P<o>(?:lose|quit|give up|learn|save|get fit|cut down|cut out|eat less|stop|become|have a baby|pay off|write)\b.*)", "plan"),
     Rule("goal", "goal", "{s} is training for {o}.", rf"{_BE} training for (?P<o>.+)", "thing"),
     # What happened
-    Rule("decision", "decided", "{s} decided {o}.", rf"{_PAST}(?:decided|made up (?:my|our|his|her) minds?|made the decision|resolved) (?P<o>(?:to|on|not to|against)\b.+)", "plan", denies=True),
+    Rule("decision", "decided", "{s} decided {o}.", rf"{_PAST}(?:decided|made up (?:my|our|his|her) minds?|made the decision|resolved) (?P<o>(?:(?:not )?to {_LIFE}|on|against|not to)\b.+)", "plan", denies=True),
     Rule("decision", "decided", "{s} chose {o}.", rf"{_PAST}(?:chose|chosen|picked|settled on|gone with|went with|gone for|opted for|plumped for) (?P<o>(?!up\b|to\b|him\b|her\b).+)", "text"),
-    Rule("possession", "bought", "{s} bought {o}.", rf"{_PAST}(?:gone and )?(?:bought|purchased|ordered|got|treated)(?: (?:myself|ourselves|himself|herself))?(?: to)? (?P<o>(?:an?|the|two|three|some|tickets|our|my|new)\b.+)", "bought"),
+    Rule("possession", "bought", "{s} bought {o}.", rf"{_PAST}(?:gone and )?(?:(?:bought|purchased|ordered)(?: (?:myself|ourselves|himself|herself))?|got (?:myself|ourselves|himself|herself)|treated (?:myself|ourselves|himself|herself) to) (?P<o>(?:an?|the|two|three|some|tickets|our|my|new)\b.+)", "bought"),
     Rule("possession", "owns", "{s} owns {o}.", r"owns? (?P<o>(?:an?|the|two|three|half|some)\b.+)", "thing"),
-    Rule("possession", "owns", "{s} has {o}.", rf"(?:{_HAVE}|drives?|rides?) (?P<o>(?:an?|two|three|our own|my own) {_ADJ}{_THING}s?\b(?: (?:in|on|at|called|named) [\w ]+)?)", "thing"),
+    Rule("possession", "owns", "{s} has {o}.", rf"(?:{_HAVE}|drives?|rides?) (?P<o>(?:an?|two|three|our own|my own) {_ADJ}{_THING}s?\b(?: (?:in|on|at|of|called|named) [\w ]+)?)", "thing"),
     Rule("success", "achieved", "{s} passed {o}.", rf"{_PAST}passed (?P<o>(?:my|the|his|her|our|an?|all (?:my|his|her)) {_ADJ}{any_of(_C['exams'])}\b.*)", "text"),
     Rule("task_completed", "finished", "{s} finished {o}.", rf"{_PAST}(?:already )?(?:finished|completed|handed in|submitted|wrapped up) (?P<o>(?!up\b|off\b|last\b|early\b|late\b|few\b|work\b|it\b|\w+ing\b).+)", "thing"),
     Rule("success", "achieved", "{s} won {o}.", rf"{_PAST}won (?P<o>(?:an?|the|first|second|third|my|our|gold|silver|bronze)\b.+)", "text"),

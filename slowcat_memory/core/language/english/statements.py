@@ -70,7 +70,7 @@ STATEMENTS = StatementWords(
         r"honestly|basically|anyway|by the way|you know|you see|i mean|like|hey|hi|hello|thing is|the thing is|"
         r"guess what|to be honest|believe it or not|turns out|fun fact|oh and|plus|because|cause|cos|since|though|"
         r"although|while|then|i think i told you|as you know|just so you know|for the record|good news|bad news|"
-        r"sorry|hmm+|mm+|great|thanks|thank you|please|now|i think|i guess|i'd say|let me tell you|did you know|"
+        r"sorry|hmm+|mm+|great|thanks|thank you|please|now|let me tell you|"
         r"too|or|that|wow|god|gosh|finally|sadly|luckily|unfortunately|update|news|big news|remember,?|"
         r"just|in the end|from now on|these days|nowadays|at the moment|currently|by profession"
     ),
@@ -151,9 +151,10 @@ STATEMENTS = StatementWords(
         r"beloved|poor|elderly|second|first|baby|twin|great|only|good|close|own|half|new) )*"
     ),
     finite=_FINITE,
+    third_form=r"(?:is|has|was|does|\w+[^s\W]s)\b",
     am="am",
     elided=(
-        r"(?:got|had|bought|sold|broke|moved|quit|stopped|gave up|passed|finished|won|started|love|hate|adore|can't (?:stand|bear|abide|eat|have)|"
+        r"(?:got|had|bought|sold|broke|moved|quit|stopped|gave up|passed|finished|won|started|can't (?:stand|bear|abide|eat|have)|"
         r"allergic|coeliac|celiac|vegan|vegetarian|diabetic|booked|signed up|decided|working|living|just|finally|been|still (?:need|have)|called off|"
         r"handed in|retired|lost|ordered|adopted|live|work)\b"
     ),
@@ -166,7 +167,7 @@ STATEMENTS = StatementWords(
     stops=(
         r"\s*[.;!?:()]| (?:me|myself)\b|,? (?:but|so|because|cause|cos|since|although|though|where|who|whom|which|when|while|if|unless|that|"
         r"aber|weil|und ich|these days|right now|now|at the moment|for ages|for years|as well|either|instead|anyway|"
-        r"in case|keep|you know|i mean|if you|yeah|actually|honestly|please|always|ever since|just|really|too|"
+        r"in case|keep|you know|i mean|if you|yeah|actually|honestly|please|always|ever since|just|really|too|especially|particularly|mainly|even|like|such as|"
         r"then|no|again|thanks|for (?:a|about|over|almost|nearly|two|three|four|five|six|seven|eight|nine|ten|some|the last|\d+) ?(?:\w+ )?(?:years?|months?|weeks?|while))\b"
         r"|,? and (?=(?:i|we|he|she|it|they|you|my|our|that|there|then|so|keep|still|have|has|am|is|are|want|feel)\b)|, "
     ),
@@ -200,7 +201,7 @@ STATEMENTS = StatementWords(
         r"newspaper|petrol|chips|ice cream|idea|feeling|chance|lot|bit|minute|call|text|message|email|reply|taxi|bus|cold|headache|lift|"
         r"shopping|vegetables|fruit|apples?|time|point|break|job|move on|wrong|best of"
     ),
-    articles=r"(?:the|an?|our|my) ",
+    articles=r"(?:the|an?) ",
     titles=r"(?:dr|doctor|mr|mrs|ms|miss|professor|prof|father|sister|sir|dame|lady|lord|st|saint)\.?",
     particles=r"of|the|von|van|de|der|del|di|la|le|al|bin|ben|and|upon|on",
     past=(

@@ -119,6 +119,7 @@ STATEMENTS = StatementWords(
         r"erste[rn]?|einzige[rn]?|gute[rn]?|verstorbene[rn]?|ex-) ?)*"
     ),
     finite=rf"(?:{_VERB})\b",
+    third_form=r"(?:ist|wird|\w+t)\b",
     am="bin",
     elided=(
         r"(?:habe|bin|kann|mag|liebe|hasse|wohne|arbeite|war|muss noch|komme aus|gehe|spiele|esse|trinke|heiße|werde|will)\b(?! (?:ich|wir|du|sie|er|es)\b)"
