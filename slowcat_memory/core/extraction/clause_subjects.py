@@ -61,6 +61,7 @@ class Subjects(Struct, frozen=True):
     and_me: tuple[re.Pattern[str], ...]
     front: re.Pattern[str]
     mention: re.Pattern[str]
+    apposed: re.Pattern[str]
     titled_name: re.Pattern[str]
     titles: re.Pattern[str]
     plural: re.Pattern[str]
@@ -110,6 +111,9 @@ def mentions(clause: Clause, speaker: str, language: Language) -> Iterator[Subje
         for part in signs.joins.split(found["o"]):
             if name := name_of(Words(part, clause.cased, language)):
                 yield Subject(name, kin=found["kin"].lower())
+    for found in signs.apposed.finditer(clause.text):
+        if name := name_of(Words(found["n"], clause.cased, language), strong=False):
+            yield Subject(name, kin=found["kin"].lower())
     for found in (*signs.mention.finditer(clause.text), *signs.titled_name.finditer(clause.text)):
         rest = clause.text[found.end() :]
         if name := name_of(Words(rest.lstrip(" ,"), clause.cased, language)):
@@ -151,6 +155,9 @@ def _turned(text: str, signs: Subjects, verb: re.Pattern[str]) -> Iterator[tuple
         if not front:
             yield f"{who} {found[0]} {tail}", ""
             return
+        first, space, others = front.partition(" ")
+        if is_ordinary(first.lower()):
+            front = f"{first.lower()}{space}{others}"
         yield f"{who} {found[0]} {front} {tail}", front
         yield f"{who} {found[0]} {tail} {front}", front
         return
@@ -270,6 +277,7 @@ def _compiled(name: str) -> Subjects:
         ),
         mention=signs(rf"\b{own}(?P<kin>{words.kin})(?!'s),? (?!(?:{words.first})\b)"),
         titled_name=signs(rf"\b(?P<kin>{words.titled}) "),
+        apposed=signs(rf"\b(?P<n>[^\W\d]+), {own}(?P<kin>{words.kin})(?=,|$)"),
         titles=signs(rf"{words.titles} "),
         plural=signs(words.plural),
         joins=signs(words.joins),

@@ -13,6 +13,7 @@ from slowcat_memory.core.language.english.vocabulary import CALENDAR, COMMON_NAM
 from slowcat_memory.core.language.facts import Complement
 from slowcat_memory.core.text.rare_words import is_common
 
+SPEAKER = "§"  # stands for the speaker in an object: "§'s mother"
 MOST_WORDS = 12  # of an object
 MOST_ITEM_WORDS = 2  # of an item of a list, but the last after commas
 _EDGE = " ,.;:!?…-–—'"

@@ -31,7 +31,7 @@ from slowcat_memory.core.extraction.clauses import (
     languages_of,
     rewritten,
 )
-from slowcat_memory.core.extraction.complements import Words, complements
+from slowcat_memory.core.extraction.complements import SPEAKER, Words, complements
 from slowcat_memory.core.extraction.predicates import Ending, Triple, object_type
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
@@ -326,15 +326,10 @@ def _made(
             yield _called(Subject(subject.name, kin=kin), clause, speaker, language)
         return
     for object_ in complements(rule.complement, Words(raw, clause.cased, language)):
-        object_ = object_.replace("{s}", speaker)
+        object_ = object_.replace(SPEAKER, speaker)
         if rule.inflect and subject.speaker:
             object_ = rewritten(object_, _grammar(language).third)
-        if rule.predicate == "has_pet" or (
-            rule.predicate == "has_{kin}" and _grammar(language).pets.fullmatch(kin)
-        ):
-            yield _called(Subject(object_, kin=kin), clause, subject.name, language)
-            continue
-        if rule.predicate == "has_{kin}":
+        if kin and not rule.over and rule.predicate in ("has_pet", "has_{kin}"):
             yield _called(Subject(object_, kin=kin), clause, subject.name, language)
             continue
         content = _denied(rule.content, language) if denied else rule.content

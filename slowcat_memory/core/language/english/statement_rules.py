@@ -75,6 +75,9 @@ _ADJ = r"(?:(?!a\b|an\b|the\b|not\b)[\w'-]+ ){0,3}"
 _OF = r"(?:at|for|over at|up at|down at|in(?= (?:an?|the)\b))"
 
 RULES = (
+    Rule("person", "lives_in", "{s} lives in {o}.", r"(?:have|has) been in (?P<o>.+?) (?:since|for (?:\w+ )?years)\b", "place"),
+    Rule("person", "works_as", "{s} is retired.", r"(?:have |has )?(?P<o>retired)\b(?! from)", "value"),
+    Rule("person", "has_{kin}", "", rf"{_HAVE} an? (?:\w+ )?(?P<kin>{KIN}), (?P<o>.+)", "people"),
     # Name, age, birthday, origin
     Rule("person", "name", "{s}'s name is {o}.", r"'s (?:full |real |first )?name is (?P<o>.+)", "person", whose="speaker"),
     Rule("person", "name", "{s} is called {o}.", r"am (?:called|named) (?P<o>.+)", "person"),
@@ -89,7 +92,7 @@ RULES = (
     Rule("person", "birthday", "{s}'s birthday is on {o}.",
         r"'s birthday is (?:on )?(?P<o>.+)", "date"),
     Rule("person", "birthday", "{s} was born on {o}.", r"was born on (?P<o>.+)", "date"),
-    Rule("person", "born_in", "{s} was born in {o}.", r"was born (?:and (?:raised|bred|brought up) )?in (?P<o>.+)", "place"),
+    Rule("person", "born_in", "{s} was born in {o}.", r"(?:was |am |is )?born (?:and (?:raised|bred|brought up) )?in (?P<o>.+)", "place"),
     Rule("person", "born_in", "{s} comes from {o}.",
         rf"(?:{_BE}|comes?) (?:originally )?from (?P<o>.+)", "place"),
     Rule("person", "born_in", "{s} grew up in {o}.", r"(?:grew up|was raised|was brought up) in (?P<o>.+)", "place"),
@@ -109,7 +112,7 @@ RULES = (
     Rule("person", "email", "{s}'s e-mail address is {o}.", r"'s e-?mail(?: address)? is (?P<o>\S+@\S+\.\w+)", "value"),
     # Work
     Rule("person", "works_as", "{s} works as {o}.",
-        rf"(?:works?|{_BE} working|(?:have|has) been working)(?: (?:at|for|in) [^,]+?)? as (?P<o>(?:an?|the) .+)", "thing"),
+        rf"(?:works?|{_BE} working|(?:have|has) been working)(?: \w+){{0,3}}? as (?P<o>(?:an?|the) .+)", "thing"),
     Rule("person", "works_as", "{s} is {o}.",
         rf"{_BE} (?P<o>(?:an?|the) (?!{_EVALUATIVE} ){_ADJ}{JOB})(?:s|es)?(?='s|\b)(?! (?:to|'s|(?:wife|husband|son|daughter|appointment)))"
         r"(?!'s (?:wife|husband|son|daughter|partner|kid|child|friend|house|room))", "value"),
@@ -162,7 +165,7 @@ RULES = (
     Rule("person", "allergic_to", "{s} is allergic to {o}.", r"'s allergies[^,]*? are (?P<o>.+)", "things"),
     Rule("person", "allergic_to", "{s} is allergic to {o}.", r"(?P<o>[\w' -]{3,30}?) (?:brings|bring|makes|make|sets|set) (?:me|us) (?:out in hives|out in a rash|swell up|come out in hives|itch|come up in hives)", "value", whose="me"),
     Rule("health", "avoids", "{s} cannot have {o}.", r"(?:can't|cannot|can not|must not|mustn't|(?:am|is|are) not allowed to) (?:eat|have|tolerate|touch|drink|digest) (?P<o>(?!it\b|that\b|this\b|any ?more\b|my\b|enough\b|both\b).+)", "things"),
-    Rule("person", "diet", "{s} is {o}.", rf"(?:{_BE}|(?:have|has) been|(?:have|has) (?:gone|become|turned)|went|(?:eat|eats)) (?:an? |strictly |completely |mostly )*(?P<o>{DIET}|lactose[- ]intolerant|gluten[- ]intolerant)\b(?! (?:restaurant|food|cheese|place|option|sausage|burger|recipe))", "value"),
+    Rule("person", "diet", "{s} is {o}.", rf"(?:{_BE}|(?:have|has) been|(?:have|has) (?:gone|become|turned)|went|(?:eat|eats)) (?:an? |strictly |completely |mostly )*(?P<o>{DIET})\b(?! (?:restaurant|food|cheese|place|option|sausage|burger|recipe))", "value"),
     Rule("person", "diet", "{s} keeps {o}.", r"keeps? (?P<o>kosher|halal)\b", "value"),
     Rule("person", "diet", "{s} does not eat {o}.", r"(?:do not|don't|does not|doesn't|never) (?:eat|touch|drink) (?P<o>(?!much\b|enough\b|it\b|that\b|any ?more\b|there\b|out\b|in\b|a lot\b|lunch\b|breakfast\b|dinner\b)(?:any )?[\w' -]+?)(?=$|,| and (?:i|he|she|keep)| so\b| but\b| because\b)", "things", denies=True),
     Rule("health", "health", "{s} is {o}.", rf"{_BE} (?:an? |a bit |quite |very |severely |mildly |type (?:one|two|1|2) )*(?P<o>{CONDITION}(?: in (?:one|both|the left|the right|his|her|my) (?:ears?|eyes?))?)\b", "value", whose="person"),
@@ -175,7 +178,7 @@ RULES = (
     Rule("event", "event", "{s} is pregnant{o}.", rf"{_BE} pregnant(?! with (?!twins|triplets|our|my|her|a\b|number))(?P<o>.*)", "due"),
     Rule("event", "event", "{s} is expecting a baby{o}.", rf"{_BE} (?:expecting a baby|having a baby|expecting(?= in\b|$))(?P<o>.*)", "due"),
     Rule("event", "event", "{s} is due{o}.", rf"{_BE} due (?P<o>(?:in|on|at|next|any)\b.*)", "due"),
-    Rule("event", "operation", "{s} has {o}.", r"(?:got|have|have got|am having|is having|are having|has|am getting|is getting) (?P<o>(?:an?|my|his|her) (?:[\w-]+ ){0,3}(?:operation|surgery|transplant|replacement|bypass|biopsy|scan|knee done|hip done)\b.*)", "event"),
+    Rule("event", "operation", "{s} has {o}.", r"(?:got|have|have got|am having|is having|are having|has|am getting|is getting) (?P<o>(?:(?:an?|my|his|her) )?(?:[\w-]+ ){0,3}(?:operation|surgery|transplant|replacement|bypass|biopsy|scan|knee done|hip done)\b.*)", "event"),
     Rule("event", "operation", "{s} has an operation {o}.", r"(?:am|is|are) (?:being|getting|going to be) operated (?P<o>on.*)", "event"),
     # Likes and dislikes
     Rule("preference", "favourite {kin}", "{s}'s favourite {kin} is {o}.", r"'s (?:all-time |absolute |very )?favou?rite (?P<kin>[a-z]+(?: [a-z]+)?) (?:is|are) (?P<o>.+)", "thing"),
@@ -186,7 +189,7 @@ RULES = (
     Rule("habit", "plays", "{s} plays {o}.", rf"(?:plays?|{_BE} (?:learning|teaching myself)(?: to play)?) (?:the )?(?P<o>{any_of(_C['instruments'], _C['sports'])}\b(?: {_OFTEN}| in (?:an?|the) [\w -]+)?)", "text", whose="person"),
     Rule("habit", "learns", "{s} is learning {o}.", rf"{_BE} (?:learning|studying|taking lessons in) (?P<o>{any_of(_C['languages'])})\b", "value"),
     Rule("person", "speaks", "{s} speaks {o}.", rf"speaks? (?:fluent |some |a little |a bit of |good )?(?P<o>{any_of(_C['languages'])}(?:(?:, | and |, and ){any_of(_C['languages'])})*)", "things"),
-    Rule("habit", "habit", "{s} {o}.", rf"(?P<o>(?!(?:have|has|am|is|are|was|were|had|did|do|does|will|been|think|feel|need|want|love|like|hate|forget|wish|hope|get|see|say|said|told|wonder|keep)\b)[a-z]+(?:-[a-z]+)? (?:.*? )?{_OFTEN}.*)", "habit", inflect=True, present=True),
+    Rule("habit", "habit", "{s} {o}.", rf"(?P<o>(?!(?:have|has|am|is|are|was|were|had|did|will|been|think|feel|need|want|love|like|hate|forget|wish|hope|get|see|say|said|told|wonder|keep)\b)[a-z]+(?:-[a-z]+)? (?:.*? )?{_OFTEN}.*)", "habit", inflect=True, present=True),
     Rule("habit", "habit", "{s} {o}.", rf"(?:(?:still|always|usually|often|regularly) )?(?P<o>{_HABIT} .*)", "habit", inflect=True, front=_OFTEN, present=True),
     Rule("habit", "habit", "{s} {o}.", r"(?P<o>(?:volunteers?|sings?|plays?|fences?|rows?) (?:at|in|for|with) .+)", "habit", inflect=True, present=True),
     Rule("habit", "member_of", "{s} is a member of {o}.", rf"(?:{_BE} (?:in|a member of|part of)|{_PAST}joined|belongs? to) (?P<o>(?:an?|the|our|my) (?:[\w'-]+ ){{0,3}}(?:choir|band|orchestra|club|team|society|book club|union|church|group|association|league))\b", "value"),
@@ -194,7 +197,7 @@ RULES = (
     # What lies ahead
     Rule("event", "appointment", "{s} has {o}.", rf"(?:{_HAVE}|got|{_PAST}booked|(?:have|has) made) (?P<o>(?:an?|my|the|another) {_ADJ}{_APPOINTMENT}\b(?! of (?:stairs|steps)).{{3,60}})", "event"),
     Rule("event", "appointment", "{s} is seeing {o}.", rf"{_BE} (?:seeing|meeting|visiting) (?P<o>(?:the|my|a) (?:{CONTACT}|{KIN})s?\b.+)", "dated"),
-    Rule("event", "event", "{s}'s {n} is {o}.", rf"'s (?P<n>{_ADJ}(?:{_APPOINTMENT}|anniversary|party|due date|move|last day|first day|exam|finals|results?|holiday|holidays)) (?:is|starts?|begins?) (?P<o>(?:on|in|at|this|next|tomorrow|the|coming)\b.+)", "dated"),
+    Rule("event", "event", "{s}'s {n} is {o}.", rf"'s (?P<n>{_ADJ}(?:{_APPOINTMENT}|anniversary|party|due date|move|last day|first day|exam|finals|results?|holiday|holidays)(?: (?:at|with|in|for) (?:the |my )?[\w']+(?: [\w']+)?)?) (?:is|starts?|begins?) (?P<o>(?:on|in|at|this|next|tomorrow|the|coming)\b.+)", "dated"),
     Rule("event", "event", "{s} is getting married{o}.", rf"{_BE} getting married(?P<o>.*)", "due"),
     Rule("event", "event", "{s} got married{o}.", r"(?:got|(?:have|has) got|(?:have|has) gotten) (?:married|hitched)(?! to)(?P<o>.*)", "due"),
     Rule("event", "event", "{s} got engaged{o}.", r"(?:got|(?:have|has) got|(?:have|has) gotten|have become) engaged(?! to)(?P<o>.*)", "due"),
@@ -213,7 +216,7 @@ RULES = (
     Rule("goal", "goal", "{s} is training for {o}.", rf"{_BE} training for (?P<o>.+)", "thing"),
     # What happened
     Rule("decision", "decided", "{s} decided {o}.", rf"{_PAST}(?:decided|made up (?:my|our|his|her) minds?|made the decision|resolved) (?P<o>(?:(?:not )?to {_LIFE}|on|against|not to)\b.+)", "plan", denies=True),
-    Rule("decision", "decided", "{s} chose {o}.", rf"{_PAST}(?:chose|chosen|picked|settled on|gone with|went with|gone for|opted for|plumped for) (?P<o>(?!up\b|to\b|him\b|her\b).+)", "text"),
+    Rule("decision", "decided", "{s} chose {o}.", rf"{_PAST}(?:chose|chosen|picked|settled on|gone with|went with|went for(?! an?\b)|gone for|opted for|plumped for) (?P<o>(?!up\b|to\b|him\b|her\b).+)", "text"),
     Rule("possession", "bought", "{s} bought {o}.", rf"{_PAST}(?:gone and )?(?:(?:bought|purchased|ordered)(?: (?:myself|ourselves|himself|herself))?|got (?:myself|ourselves|himself|herself)|treated (?:myself|ourselves|himself|herself) to) (?P<o>(?:an?|the|two|three|some|tickets|our|my|new)\b.+)", "bought"),
     Rule("possession", "owns", "{s} owns {o}.", r"owns? (?P<o>(?:an?|the|two|three|half|some)\b.+)", "thing"),
     Rule("possession", "owns", "{s} has {o}.", rf"(?:{_HAVE}|drives?|rides?) (?P<o>(?:an?|two|three|our own|my own) {_ADJ}{_THING}s?\b(?: (?:in|on|at|of|called|named) [\w ]+)?)", "thing"),
@@ -242,6 +245,7 @@ _AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_
 
 # Words behind a subject that say that something is over.
 ENDINGS = (
+    Rule("person", "has_pet", "{s} had {o}, who died.", r"had to (?:put (?P<o>.+?) (?:down|to sleep)|have .+ put down)", "name", over=True, ends=("has_pet",)),
     Rule("preference", "dislikes", "{s} dislikes {o}.",
         r"(?:can't|cannot|can not) (?:stand|bear|abide|look at|face|stomach) (?P<o>.+?) any ?(?:more|longer)\b", "things", ends=_TASTE),
     Rule("preference", "dislikes", "{s} no longer likes {o}.", rf"{_PAST}(?:gone|went) off (?P<o>(?!to\b|with\b|sick\b).+)", "things", ends=_TASTE),

@@ -39,7 +39,7 @@ _SUBJECT = (
 )
 # Auxiliaries, and verbs of the rules, in the forms that follow a name.
 _FINITE = (
-    r"(?:is|has|was|lives|works|likes|loves|hates|plays|turned|turns|got|moved|married|died|left|"
+    r"(?:is|has|was|are|have|live|work|lives|works|likes|loves|hates|plays|turned|turns|got|moved|married|died|left|"
     r"passed|studies|comes|came|speaks|wears|takes|suffers|keeps|owns|bought|sold|quit|stopped|"
     r"does|doesn't|can't|cannot|will|won|joined|started|starts|retired|broke|graduated|decided|"
     r"enjoys|adores|prefers|drives|runs|writes|volunteers|teaches|sings|swims|goes|goes|gave|"
@@ -142,7 +142,7 @@ STATEMENTS = StatementWords(
     women="she|her",
     male=_MALE,
     female=_FEMALE,
-    kin=any_of(_C["partner"], _C["family"], _C["friends"], _C["contacts"], _C["pets"]),
+    kin=any_of(_C["partner"], _C["family"], _C["friends"], _C["contacts"], _C["pets"], _C["several"]),
     pets=PET,
     alone=any_of(_C["alone"]),
     titled=any_of(_C["titled"]),
@@ -155,7 +155,7 @@ STATEMENTS = StatementWords(
     am="am",
     elided=(
         r"(?:got|had|bought|sold|broke|moved|quit|stopped|gave up|passed|finished|won|started|can't (?:stand|bear|abide|eat|have)|"
-        r"allergic|coeliac|celiac|vegan|vegetarian|diabetic|booked|signed up|decided|working|living|just|finally|been|still (?:need|have)|called off|"
+        r"born|allergic|coeliac|celiac|vegan|vegetarian|diabetic|booked|signed up|decided|working|living|just|finally|been|still (?:need|have)|called off|"
         r"handed in|retired|lost|ordered|adopted|live|work)\b"
     ),
     and_me=(r"(?:me and (?P<n>\S+))(?= )", r"(?P<n>\S+) and (?:i|me)\b", r"we (?=.*, (?P<n>\S+) and me\b)"),
@@ -206,11 +206,11 @@ STATEMENTS = StatementWords(
     particles=r"of|the|von|van|de|der|del|di|la|le|al|bin|ben|and|upon|on",
     past=(
         r"\w+ed|went|was|were|had|did|saw|met|ran|swam|took|gave|made|came|got|bought|sold|told|thought|knew|found|left|felt|rode|drove|wrote|"
-        r"read it|ate|drank|slept|woke|spent|lost|won|sat|stood|fell|flew|sang|spoke|began|broke|brought|caught|chose|\w+ing|am|is|are|be|been|"
-        r"used|have|has|will|can|could|would|should|must|may|might|do|does|not"
+        r"read it|ate|drank|slept|woke|spent|lost|won|sat|stood|fell|flew|sang|spoke|began|broke|brought|caught|chose|(?!(?:sing|ring|bring|swing)\b)\w+ing|am|is|are|be|been|"
+        r"used|have|has|will|can|could|would|should|must|may|might|not"
     ),
     own=(
-        (rf"\b(?:my|our) (?={KIN}|{CONTACT})", "{s}'s "),
+        (rf"\b(?:my|our) (?={KIN}|{CONTACT})", "§'s "),
         (r"\b(?:my|our)(?: own)? ", "the "), (r"\b(?:his|her|their) ", "the "), (r" (?:myself|ourselves|himself|herself)\b", ""), (r"\b(?:for|to|with) (?:me|us)\b", ""),
     ),
     third=(
@@ -224,6 +224,11 @@ STATEMENTS = StatementWords(
     denied=(
         (r"^\{s\} is\b", "{s} is no longer"), (r"^\{s\}'s (.+?) is\b", r"{s}'s \1 is no longer"), (r"^\{s\} (?=\w|\{o\})", "{s} no longer "),
         (r"^\{o\} is\b", "{o} is no longer"),
+    ),
+    gender=(
+        (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) is\b", r"\1 are"),
+        (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) has\b", r"\1 have"),
+        (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) (live|work|like|love|dislike|own|play|move|come)s\b", r"\1 \2"),
     ),
     relative="{s}'s {kin}",
     called="{s}'s {kin} is called {o}.",
@@ -239,6 +244,7 @@ STATEMENTS = StatementWords(
         "grandchildren": "grandchild", "grandsons": "grandson", "granddaughters": "granddaughter", "nieces": "niece", "nephews": "nephew",
         "cousins": "cousin", "twins": "child", "dogs": "dog", "cats": "cat", "rabbits": "rabbit", "hamsters": "hamster", "horses": "horse",
         "guinea pigs": "guinea pig", "kittens": "kitten", "puppies": "puppy", "parrots": "parrot",
+        "little boy": "son", "little girl": "daughter", "baby boy": "son", "baby girl": "daughter", "boy": "son", "girl": "daughter",
         "best friend": "friend", "best mate": "friend", "oldest friend": "friend", "mate": "friend", "buddy": "friend", "pal": "friend",
         "co-worker": "colleague", "coworker": "colleague", "workmate": "colleague", "physio": "physiotherapist", "doctor": "doctor", "gp": "doctor",
     },

@@ -48,6 +48,7 @@ _LIFE = (
 )
 
 RULES = (
+    Rule("preference", "likes", "{s} mag {o}.", r"(?:gehe|geht|gehen|tanze|reise|koche|backe|lese|schwimme) (?:sehr |unheimlich |am )?(?:gerne?|liebsten) (?P<o>.+)", "things"),
     # Name, age, birthday, origin
     Rule("person", "name", "{s} heißt {o}.", r"heiße (?P<o>.+)", "person", whose="speaker"),
     Rule("person", "name", "{s} heißt {o}.", r"'s (?:voller |richtiger )?name ist (?P<o>.+)", "person", whose="speaker"),
@@ -74,8 +75,8 @@ RULES = (
     Rule("person", "works_as", "{s} macht eine Ausbildung {o}.", rf"(?:mache|macht) {_ANY}(?:{_A} )?(?:ausbildung|lehre|umschulung) (?P<o>(?:zum|zur|als) \w+)", "value"),
     Rule("person", "works_as", "{s} hat {o}.", rf"(?:{_HAB}|führe|führt|betreibe|betreibt|leite|leitet) (?P<o>(?:{_A} )(?:\w+ )?{_SHOP}\b(?: in \w+)?)", "value"),
     Rule("person", "works_as", "{s} lernt {o}.", rf"(?:lerne|lernt) (?P<o>{JOB})\b", "value"),
-    Rule("person", "works_at", "{s} arbeitet bei {o}.", rf"(?:arbeite|arbeiten|arbeitet|jobbe|jobbt|schaffe|schafft) {_ANY}(?:bei|beim|für|in der|im|an der|am) (?P<o>.+)", "organisation"),
-    Rule("person", "works_at", "{s} arbeitet bei {o}.", rf"{_BIN} {_ANY}(?:{JOB}|angestellt|beschäftigt) (?:bei|beim|für|in der|im|an der|am) (?P<o>.+)", "organisation"),
+    Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"(?:arbeite|arbeiten|arbeitet|jobbe|jobbt|schaffe|schafft) {_ANY}(?P<n>bei|beim|für|in der|im|an der|am) (?P<o>.+)", "organisation"),
+    Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"{_BIN} {_ANY}(?:{JOB}|angestellt|beschäftigt) (?P<n>bei|beim|für|in der|im|an der|am) (?P<o>.+)", "organisation"),
     Rule("person", "works_at", "{s} arbeitet bei {o}.", rf"{_BIN} (?:bei|beim) (?P<o>.+?) (?:angestellt|beschäftigt)", "organisation"),
     Rule("person", "works_at", "{s} hat eine Stelle bei {o}.", rf"{_HAB} {_ANY}(?:die|den|eine|einen) (?:\w+ )?(?:stelle|job|posten|ausbildungsplatz|zusage) (?:bei|beim|in|an) (?P<o>.+?) (?:bekommen|gekriegt|angenommen|ergattert)", "organisation"),
     Rule("person", "works_at", "{s} fängt bei {o} an.", rf"(?:fange|fängt|fang) {_ANY}(?:bei|beim) (?P<o>.+?) an\b", "organisation"),
@@ -181,6 +182,7 @@ _AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_
 _UP = r"(?:aufgegeben|abgebrochen|hingeschmissen|geschmissen|abgesetzt|beendet|eingestellt|an den nagel gehängt|sein lassen|sausen lassen)"
 
 ENDINGS = (
+    Rule("person", "has_pet", "{s} hatte {o}, inzwischen gestorben.", r"(?:musste|mussten|haben?) (?P<o>.+?) einschläfern", "name", over=True, ends=("has_pet",)),
     Rule("habit", "gave_up", "{s} hat mit {o} aufgehört.", rf"{_HAB} {_ANY}mit (?:dem |der |den )?(?P<o>.+?) (?:aufgehört|schluss gemacht)", "thing", over=True, ends=("*",)),
     Rule("habit", "gave_up", "{s} hat aufgehört {o}.", rf"{_HAB} aufgehört,? (?:mit (?:dem |der )?)?(?P<o>.+)", "text", over=True, ends=("*",)),
     Rule("person", "works_at", "{s} hat bei {o} aufgehört.", rf"{_HAB} {_ANY}(?:bei|beim) (?P<o>.+?) (?:gekündigt|aufgehört)", "organisation", over=True, ends=_WORK),
@@ -199,7 +201,7 @@ ENDINGS = (
     Rule("person", "died", "{s} ist gestorben.", rf"{_BIN} (?P<o>.*?) ?(?:gestorben|verstorben|eingeschläfert worden|von uns gegangen|tot)\b", "due", over=True, ends=("",), whose="other"),
     Rule("habit", "gave_up", "{s} hat {o} aufgegeben.", rf"{_HAB} (?:jetzt |leider |endlich |schon )*(?P<o>.+?) {_UP}", "text", over=True, ends=("*",)),
     Rule("health", "gave_up", "{s} nimmt {o} nicht mehr.", r"^(?P<o>.+?) hat (?:mir |uns )?(?:der|die|mein|meine) \w*(?:arzt|ärztin|doktor|doktorin) (?:\w+ )?(?:abgesetzt|gestrichen)", "text", over=True, ends=("*",), whose="me"),
-    Rule("possession", "sold", "{s} hat {o} nicht mehr.", rf"{_HAB} (?:jetzt |endlich |leider )*(?P<o>(?:das|den|die|mein\w*|unser\w*)\b.+?) (?:verkauft|weggegeben|abgegeben|verschrottet|verschenkt|weggeworfen)", "text", over=True, ends=("owns", "bought", "has_pet")),
+    Rule("possession", "sold", "{s} hat {o} nicht mehr.", rf"{_HAB} (?:jetzt |endlich |leider )*(?P<o>(?:das|den|die|mein\w*|unser\w*)\b.+?) (?:verkauft|weggegeben|verschrottet|verschenkt|weggeworfen)", "text", over=True, ends=("owns", "bought", "has_pet")),
     Rule("plan", "called_off", "{s} hat {o} abgesagt.", rf"{_HAB} (?:jetzt |leider )*(?P<o>.+?) (?:abgesagt|storniert|gecancelt|abgeblasen|verworfen)", "text", over=True, ends=_AHEAD),
     Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:kann|können) (?P<o>.+?) nicht mehr (?:sehen|riechen|leiden|ausstehen|ab)\b", "things", ends=_TASTE),
 )  # fmt: skip

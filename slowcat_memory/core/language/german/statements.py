@@ -57,7 +57,7 @@ STATEMENTS = StatementWords(
     ),
     adverbs=(
         r"jetzt|gerade|derzeit|momentan|eben|halt|ja|doch|mal|auch|schon|endlich|übrigens|eigentlich|wirklich|echt|total|sehr|leider|nun|"
-        r"inzwischen|mittlerweile|ganz|einfach|neulich|kürzlich|frisch|seitdem|offiziell|ziemlich|gern|gerne|also|noch|so"
+        r"inzwischen|mittlerweile|ganz|einfach|neulich|kürzlich|frisch|seitdem|offiziell|ziemlich|also|so"
     ),
     breaks=(
         r"\s*(?:[;:–—]|\s-\s|\.\.\.|…)\s*"
@@ -75,11 +75,11 @@ STATEMENTS = StatementWords(
     ),
     false_sentence=(
         r"\bwenn\b|\bfalls\b|angenommen|stell dir vor|stellen sie sich vor|^\W*(?:ach,? |ich |er |sie )?(?:hätt|wär|könnt|würd)\w*|\bsei\b|vielleicht|möglicherweise|eventuell|"
-        r"\bsagte?\b|sagt,|\bsagt\b|gesagt|meinte\b|erzählt\b|erzählen\b|behaupte\w*|angeblich|heißt es|gelesen|geträumt|träum\w*|wünscht\w*|beinahe|"
+        r"\bsagte?\b|sagt,|\bsagt\b|\bgesagt\b|\bmeinte\b|\berzählt\b|\berzählen\b|behaupte\w*|angeblich|heißt es|\bgelesen\b|geträumt|träum\w*|wünscht\w*|beinahe|"
         r"(?:im|aus dem|in der|in dem|in einem) (?:film|buch|roman|lied|spiel|serie|radio|fernsehen|witz|traum|märchen|prospekt|werbung|geschichte|hörbuch|podcast)|"
         r"meine figur|mein charakter|geschichte (?:wo|über|in der)|zum beispiel|beispielsweise|wie sagt man|auf englisch|übersetz|kommt ein mann|"
-        r"alle denken|leute|stimmt (?:aber )?nicht|das stimmt nich\w*|fast\b|mein name ist hase|im scherz|wie ein pferd|laut dir|so ein werbespruch|"
-        r"werbespruch|gib mir|satz mit|was haltet ihr|sozusagen|quasi|erzähl(?:e)? (?:mal|mir)"
+        r"alle denken|\bleute\b|stimmt (?:aber )?nicht|das stimmt nich\w*|\bfast\b|mein name ist hase|im scherz|wie ein pferd|laut dir|so ein werbespruch|"
+        r"werbespruch|gib mir|satz mit|was haltet ihr|sozusagen|\bquasi\b|erzähl(?:e)? (?:mal|mir)"
     ),
     false_clause=(
         r"\b(?:hätt|wär|könnt|würd|gäb|dürft)\w*|\bsoll(?:en|te|ten)?\b|vermutlich|wahrscheinlich|früher|überleg\w*|\bwollte\b|\bwollten\b|\bnur die frau\b|wohl\b|"
