@@ -1,0 +1,393 @@
+"""What happens in a life and how it is told: states that change, and people and animals.
+
+Each event is a function of the `Builder` that changes what is true today and returns the exchanges
+that tell it; none if it cannot happen now.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+
+from benchmarks.lives import people
+from benchmarks.lives.builder import Builder, Said
+from benchmarks.lives.model import Claim, Exchange
+
+Event = Callable[[Builder], Sequence[Exchange]]
+PETS = ("dog", "cat")
+
+
+def home_now(b: Builder) -> list[Exchange]:
+    city = b.value("city")
+    claim = b.add("home", city)
+    return [b.exchange(b.phrase("home_now", {"city": city}), says=[claim.id])]
+
+
+def home_moved(b: Builder) -> list[Exchange]:
+    return _replaced(b, "home", "home_moved", {"city": (city := b.value("city"))}, city, "city")
+
+
+def home_moving(b: Builder) -> list[Exchange]:
+    before = b.current("home")
+    if before is None or any(one.begins and one.begins > b.today for one in b.claims.values()):
+        return []
+    city = b.value("city")
+    said = b.phrase("home_moving", {"city": city, "old": before.value}, past=False, dated=True)
+    assert said.day is not None
+    made, ended = b.replace_current("home", city, said.day)
+    return [b.exchange(said, says=[made], ends=[ended])]
+
+
+def job_now(b: Builder) -> list[Exchange]:
+    name = _job(b)
+    claim = b.add("job", name)
+    return [b.exchange(b.phrase("job_now", people.job(b, name)), says=[claim.id])]
+
+
+def job_started(b: Builder) -> list[Exchange]:
+    before, name = b.current("job"), _job(b)
+    slots = people.job(b, name) | (people.job(b, before.value, "old_") if before else {})
+    said = b.phrase("job_started", slots)
+    made, ended = b.replace_current("job", name, said.day or b.today)
+    return [b.exchange(said, says=[made], ends=[ended])]
+
+
+def job_left(b: Builder) -> list[Exchange]:
+    job, employer = b.current("job"), b.current("employer")
+    if job is None:
+        return []
+    said = b.phrase("job_left", people.job(b, job.value, "old_"))
+    ends = [b.end(one, said.day or b.today) for one in (job, employer) if one]
+    return [b.exchange(said, ends=ends)]
+
+
+def employer_now(b: Builder) -> list[Exchange]:
+    name = b.value("employer")
+    claim = b.add("employer", name)
+    return [b.exchange(b.phrase("employer_now", {"employer": name}), says=[claim.id])]
+
+
+def employer_new(b: Builder) -> list[Exchange]:
+    name = b.value("employer")
+    return _replaced(b, "employer", "employer_new", {"employer": name}, name, "employer")
+
+
+def kin_named(b: Builder) -> list[Exchange]:
+    is_woman = b.rng.random() < 0.5
+    slot, words = people.relative(b, is_woman)
+    if b.holding(slot):
+        return []
+    name = b.value("woman" if is_woman else "man")
+    if b.rng.random() < 0.25:
+        return _misnamed(b, slot, words, name, is_woman)
+    claim = b.add(slot, name)
+    return [b.exchange(b.phrase("kin_named", words | {"name": name}), says=[claim.id])]
+
+
+def _misnamed(
+    b: Builder, slot: str, words: dict[str, str], name: str, is_woman: bool
+) -> list[Exchange]:
+    wrong = b.add(slot, b.value("woman" if is_woman else "man"), ends=b.today)
+    right = b.add(slot, name)
+    first = b.phrase("kin_named", words | {"name": wrong.value})
+    again = b.phrase("correct_name", words | {"name": name, "wrong": wrong.value})
+    made = [
+        b.exchange(first, says=[wrong.id]),
+        b.exchange(again, "correction", says=[right.id], ends=[wrong.id]),
+    ]
+    b.end(wrong, b.today)
+    return made
+
+
+def partner_now(b: Builder) -> list[Exchange]:
+    is_woman, name = _other(b)
+    claim = b.add("partner", name)
+    said = b.phrase("partner_now", people.mate(b, is_woman) | {"name": name})
+    return [b.exchange(said, says=[claim.id])]
+
+
+def partner_new(b: Builder) -> list[Exchange]:
+    if b.current("partner"):
+        return []
+    is_woman, name = _other(b)
+    said = b.phrase("partner_new", people.mate(b, is_woman) | {"name": name})
+    made, _ = b.replace_current("partner", name, said.day or b.today)
+    return [b.exchange(said, says=[made])]
+
+
+def partner_left(b: Builder) -> list[Exchange]:
+    before = b.current("partner")
+    if before is None:
+        return []
+    said = b.phrase("partner_left", {"name": before.value})
+    return [b.exchange(said, ends=[b.end(before, said.day or b.today)])]
+
+
+def friend_named(b: Builder) -> list[Exchange]:
+    return _named(b, "friend")
+
+
+def colleague_named(b: Builder) -> list[Exchange]:
+    return _named(b, "colleague")
+
+
+def boss_named(b: Builder) -> list[Exchange]:
+    return [] if b.holding("boss") else _named(b, "boss")
+
+
+def _named(b: Builder, slot: str) -> list[Exchange]:
+    is_woman = b.rng.random() < 0.5
+    name = b.value("woman" if is_woman else "man")
+    gender = "name_f" if is_woman else "name_m"
+    named = {gender: name} if b.language == "de" else {"name": name}
+    try:
+        said = b.phrase(f"{slot}_named", named)
+    except IndexError:  # no wording for this gender in this half
+        return []
+    claim = b.add(slot, name)
+    return [b.exchange(said, says=[claim.id])]
+
+
+def pet_now(b: Builder) -> list[Exchange]:
+    kind = b.rng.choice(PETS)
+    name = b.value(kind)
+    claim = b.add(kind, name)
+    said = b.phrase("pet_now", people.animal(b, kind) | {"pet": name})
+    return [b.exchange(said, says=[claim.id])]
+
+
+def pet_got(b: Builder) -> list[Exchange]:
+    free = [kind for kind in PETS if not b.holding(kind)]
+    if not free:
+        return []
+    kind = b.rng.choice(free)
+    name = b.value(kind)
+    said = b.phrase("pet_got", people.animal(b, kind) | {"pet": name})
+    claim = b.add(kind, name, begins=said.day or b.today)
+    return [b.exchange(said, says=[claim.id])]
+
+
+def pet_died(b: Builder) -> list[Exchange]:
+    alive = [claim for kind in PETS for claim in b.holding(kind)]
+    if not alive:
+        return []
+    gone = b.rng.choice(alive)
+    said = b.phrase("pet_died", people.animal(b, gone.slot) | {"pet": gone.value})
+    return [b.exchange(said, ends=[b.end(gone, said.day or b.today)])]
+
+
+def likes(b: Builder) -> list[Exchange]:
+    return _stated(b, "likes", "likes", "thing")
+
+
+def dislikes(b: Builder) -> list[Exchange]:
+    return _stated(b, "dislikes", "dislikes", "thing")
+
+
+def turned(b: Builder) -> list[Exchange]:
+    """A like turns into a dislike."""
+    liked = b.holding("likes")
+    if not liked:
+        return []
+    before = b.rng.choice(liked)
+    said = b.phrase("dislikes_now", {"thing": before.value})
+    after = b.add("dislikes", before.value, begins=b.today, opposite=before.id)
+    return [b.exchange(said, says=[after.id], ends=[b.end(before, b.today)])]
+
+
+def hobby_began(b: Builder) -> list[Exchange]:
+    name = b.value("hobby")
+    said = b.phrase("hobby_began", {"hobby": name})
+    claim = b.add("hobby", name, begins=said.day or b.today)
+    return [b.exchange(said, says=[claim.id])]
+
+
+def hobby_stopped(b: Builder) -> list[Exchange]:
+    held = b.holding("hobby")
+    if not held:
+        return []
+    before = b.rng.choice(held)
+    said = b.phrase("hobby_stopped", {"hobby": before.value})
+    return [b.exchange(said, ends=[b.end(before, said.day or b.today)])]
+
+
+def allergy(b: Builder) -> list[Exchange]:
+    return _stated(b, "allergy", "allergy", "allergen")
+
+
+def goal(b: Builder) -> list[Exchange]:
+    return _stated(b, "goal", "goal", "goal", telling=True)
+
+
+def decision(b: Builder) -> list[Exchange]:
+    return _stated(b, "decision", "decision", "decision", telling=True)
+
+
+def diet_now(b: Builder) -> list[Exchange]:
+    return _stated(b, "diet", "diet_now", "diet")
+
+
+def diet_changed(b: Builder) -> list[Exchange]:
+    name = b.value("diet")
+    before = b.current("diet")
+    if before is None or before.value == name:
+        return []
+    return _replaced(b, "diet", "diet_changed", {"diet": name}, name, "diet")
+
+
+def condition_began(b: Builder) -> list[Exchange]:
+    row = b.value("conditions")
+    if any(one.value == row["name"] for one in b.holding("condition")):
+        return []
+    said = b.phrase("condition_began", {"condition": row["name"]})
+    claim = b.add("condition", row["name"], begins=said.day or b.today, words=tuple(row["words"]))
+    return [b.exchange(said, says=[claim.id])]
+
+
+def condition_over(b: Builder) -> list[Exchange]:
+    held = b.holding("condition")
+    if not held:
+        return []
+    before = held[0]
+    the = {row["name"]: row["the"] for row in b.words.tables["conditions"]}[before.value]
+    said = b.phrase("condition_over", {"the_condition": the})
+    return [b.exchange(said, ends=[b.end(before, b.today)])]
+
+
+def thread_opened(b: Builder) -> list[Exchange]:
+    matter = b.value("matter")
+    if any(one.value == matter for one in b.holding("thread")):
+        return []
+    said = b.phrase("thread_opened", _matter(b, matter))
+    claim = b.add("thread", matter, begins=b.today, outcome="open", words=(matter_word(matter),))
+    return [b.exchange(said, says=[claim.id])]
+
+
+def thread_closed(b: Builder) -> list[Exchange]:
+    held = b.holding("thread")
+    if not held:
+        return []
+    said = b.phrase("thread_closed", _matter(b, held[0].value))
+    return [b.exchange(said, ends=[b.end(held[0], b.today, "happened")])]
+
+
+def _matter(b: Builder, matter: str) -> dict[str, str]:
+    if b.language == "en":
+        return {"matter": matter}
+    dative = matter.replace("die ", "der ", 1)
+    parts = dative.split()
+    if len(parts) == 3:  # "der kaputte Heizung" is "der kaputten Heizung"
+        dative = f"{parts[0]} {parts[1]}n {parts[2]}"
+    return {"matter": matter, "matter_dat": dative}
+
+
+def matter_word(matter: str) -> str:
+    """Return the word that shows an open matter in any case: its last two words in English."""
+    parts = matter.lower().split()
+    return " ".join(parts[-2:]) if parts[0] in ("the", "my") else parts[-1]
+
+
+def telling_word(value: str, language: str) -> str:
+    """Return the word of a phrase that shows it: the last, or the longest noun of a German one."""
+    parts = value.split()
+    nouns = [part for part in parts if part[0].isupper()]
+    return (max(nouns, key=len) if language == "de" and nouns else parts[-1]).lower()
+
+
+def phone_changed(b: Builder) -> list[Exchange]:
+    name = b.value("phone")
+    return _replaced(b, "phone", "phone_changed", {"phone": name}, name, "phone")
+
+
+def car_changed(b: Builder) -> list[Exchange]:
+    name = b.value("car")
+    return _replaced(b, "car", "car_changed", {"car": name}, name, "car")
+
+
+def other_home(b: Builder) -> list[Exchange]:
+    return _of_friend(b, "home", "other_home", "city", b.elsewhere())
+
+
+def other_job(b: Builder) -> list[Exchange]:
+    if b.language == "de":
+        return _of_friend(b, "job", "other_job", "field", b.some("field"))
+    taken = {one.value for one in b.claims.values() if one.slot == "job"}
+    name = b.rng.choice([one for one in b.words.values["job"] if one not in taken])
+    return _of_friend(b, "job", "other_job", "a_job", people.job(b, name)["a_job"], name)
+
+
+def other_likes(b: Builder) -> list[Exchange]:
+    return _of_friend(b, "likes", "other_likes", "thing", b.some("thing"))
+
+
+def other_animal(b: Builder) -> list[Exchange]:
+    friend = _friend(b)
+    if friend is None:
+        return []
+    words = people.animal(b, b.rng.choice(PETS)) | {"name": friend.value}
+    return [b.exchange(b.phrase("other_animal", words), "other")]
+
+
+def _of_friend(
+    b: Builder, slot: str, kind: str, name: str, value: str, shown: str = ""
+) -> list[Exchange]:
+    friend = _friend(b)
+    if friend is None or b.holding(slot, subject=friend.value):
+        return []
+    said = b.phrase(kind, {"name": friend.value, name: value})
+    claim = b.add(slot, shown or value, subject=friend.value, begins=said.day)
+    return [b.exchange(said, "other", says=[claim.id])]
+
+
+def _friend(b: Builder) -> Claim | None:
+    known = [
+        one for slot in ("friend", "colleague", "sister", "brother") for one in b.holding(slot)
+    ]
+    return b.rng.choice(known) if known else None
+
+
+def _stated(
+    b: Builder, slot: str, kind: str, name: str, *, telling: bool = False
+) -> list[Exchange]:
+    """State a value of an open slot, once; ``telling``: its telling word alone shows it."""
+    value, alike = b.value(name), (slot, "likes", "dislikes")
+    if any(one.value == value and one.slot in alike for one in b.claims.values()):
+        return []
+    words = (telling_word(value, b.language) if telling else value.lower(),)
+    claim = b.add(slot, value, begins=b.today, words=words)
+    return [b.exchange(b.phrase(kind, {name: value}), says=[claim.id])]
+
+
+def _replaced(
+    b: Builder, slot: str, kind: str, slots: dict[str, str], value: str, name: str
+) -> list[Exchange]:
+    """Tell that a new value of an exclusive slot holds instead of the one before."""
+    before = b.current(slot)
+    if before and before.value == value or _is_moving(b, slot):
+        return []
+    said: Said = b.phrase(kind, slots | ({"old": before.value} if before else {}))
+    day = said.day or b.today
+    if before and before.begins and before.begins >= day:
+        day = before.begins + timedelta(days=1)
+        said = b.phrase(kind, slots | {"old": before.value}, on=min(day, b.today))
+    made, ended = b.replace_current(slot, value, min(day, b.today))
+    return [b.exchange(said, says=[made], ends=[ended])]
+
+
+def _is_moving(b: Builder, slot: str) -> bool:
+    return any(
+        one.slot == slot and one.begins and one.begins > b.today for one in b.claims.values()
+    )
+
+
+def _job(b: Builder) -> str:
+    lists = {"en": "job", "de": "job_woman" if b.is_woman else "job_man"}
+    return str(b.value(lists[b.language]))
+
+
+def _other(b: Builder) -> tuple[bool, str]:
+    is_woman = not b.is_woman if b.rng.random() < 0.8 else b.is_woman
+    return is_woman, b.value("woman" if is_woman else "man")
+
+
+def first_day(claims: Sequence[Claim]) -> date | None:
+    """Return the first day on which one of some claims began, None for none."""
+    return min((one.begins for one in claims if one.begins), default=None)
