@@ -13,7 +13,7 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.clauses import Clause
 from slowcat_memory.core.extraction.complements import Words, is_ordinary, name_of
 from slowcat_memory.core.language import Language, language_of
-from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES
+from slowcat_memory.core.language.given_names import is_given_name
 
 
 class Subject(Struct, frozen=True):
@@ -61,6 +61,7 @@ class Subjects(Struct, frozen=True):
     and_me: tuple[re.Pattern[str], ...]
     front: re.Pattern[str]
     mention: re.Pattern[str]
+    one_of: re.Pattern[str]
     apposed: re.Pattern[str]
     titled_name: re.Pattern[str]
     titles: re.Pattern[str]
@@ -119,6 +120,15 @@ def mentions(clause: Clause, speaker: str, language: Language) -> Iterator[Subje
         if name := name_of(Words(rest.lstrip(" ,"), clause.cased, language)):
             if not rest.startswith(",") or not signs.finite.match(rest.lstrip(" ,")):
                 yield Subject(name, kin=found["kin"].lower())
+
+
+def new_relative(clause: Clause, speaker: str, language: Language) -> Subject | None:
+    """Return the relative or animal without a name that a clause mentions ("we had a son")."""
+    found = subjects_of(language).one_of.search(clause.text)
+    if found is None:
+        return None
+    kin = found["kin"].lower()
+    return Subject(language.statements.relative.format(s=speaker, kin=kin), kin=kin, named=False)
 
 
 def spoken_of(clause: Clause, language: Language) -> Subject | None:
@@ -212,7 +222,7 @@ def _named(text: str, front: str, clause: Clause, language: Language) -> Iterato
     name = name_of(Words(text, clause.cased, language), strong=False)
     behind = text[len(name) :].strip(" ,") if name else ""
     first = name.partition(" ")[0].lower()
-    ordinary = is_ordinary(first) and first not in COMMON_NAMES and not signs.titles.match(name)
+    ordinary = is_ordinary(first) and not is_given_name(first) and not signs.titles.match(name)
     if name and not ordinary and signs.finite.match(behind):
         yield Reading(Subject(name), behind, front)
 
@@ -277,6 +287,7 @@ def _compiled(name: str) -> Subjects:
         ),
         mention=signs(rf"\b{own}(?P<kin>{words.kin})(?!'s),? (?!(?:{words.first})\b)"),
         titled_name=signs(rf"\b(?P<kin>{words.titled}) "),
+        one_of=signs(rf"\b(?:{words.a}){words.before_kin}(?P<kin>{words.kin})\b"),
         apposed=signs(rf"\b(?P<n>[^\W\d]+), {own}(?P<kin>{words.kin})(?=,|$)"),
         titles=signs(rf"{words.titles} "),
         plural=signs(words.plural),

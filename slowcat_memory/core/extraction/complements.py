@@ -9,9 +9,10 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clauses import compiled, rewritten
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
-from slowcat_memory.core.language.english.vocabulary import CALENDAR, COMMON_NAMES
+from slowcat_memory.core.language import ordinary
+from slowcat_memory.core.language.english.vocabulary import CALENDAR
 from slowcat_memory.core.language.facts import Complement
-from slowcat_memory.core.text.rare_words import is_common
+from slowcat_memory.core.language.given_names import is_given_name
 
 SPEAKER = "§"  # stands for the speaker in an object: "§'s mother"
 MOST_WORDS = 12  # of an object
@@ -41,11 +42,15 @@ class Objects(Struct, frozen=True):
 
 
 class Words(Struct, frozen=True):
-    """The words behind a verb, and whether their text has capitals."""
+    """The words behind a verb, and whether their text has capitals.
+
+    ``announced`` means that the words before say that a name follows ("called").
+    """
 
     text: str
     cased: bool
     language: Language
+    announced: bool = False
 
 
 def complements(kind: Complement, words: Words) -> list[str]:
@@ -55,7 +60,7 @@ def complements(kind: Complement, words: Words) -> list[str]:
 
 def is_ordinary(word: str) -> bool:
     """Return whether a word in lower case is no name, as far as its spelling shows."""
-    return word in _all_ordinary() or word in CALENDAR or is_common(word)
+    return word in _all_ordinary() or word in CALENDAR or ordinary.is_ordinary(word)
 
 
 @cache
@@ -108,7 +113,7 @@ def _continues(bare: str, found: list[str], words: Words, strong: bool) -> bool:
         return False
     if words.cased:
         return bare[0].isupper() and not (bare.isupper() and len(bare) == 1 and not found)
-    usual = strong and not found and lower in COMMON_NAMES and lower not in _all_ordinary()
+    usual = not found and ((strong and is_given_name(lower)) or words.announced)
     return (usual or not is_ordinary(lower)) and len(lower) > 1
 
 
@@ -182,7 +187,7 @@ def _people(words: Words, signs: Objects) -> list[str]:
     """Return the names of a list: Ida, Nils and Per."""
     made = list[str]()
     for part in signs.joins.split(words.text):
-        name = name_of(Words(part.strip(), words.cased, words.language))
+        name = name_of(Words(part.strip(), words.cased, words.language, words.announced))
         if not name:
             break
         made.append(name)
@@ -214,6 +219,11 @@ def _organisation(words: Words, signs: Objects) -> list[str]:
 def _name(words: Words, signs: Objects) -> list[str]:
     name = name_of(words, most=2, strong=False)
     return [name] if name else []
+
+
+def _given(words: Words, signs: Objects) -> list[str]:
+    """Return a known given name."""
+    return [one for one in _person(words, signs) if is_given_name(one.split()[0].lower())]
 
 
 def _title(words: Words, signs: Objects) -> list[str]:
@@ -275,6 +285,7 @@ _KINDS: Mapping[Complement, Callable[[Words, Objects], list[str]]] = {
     "habit": _text,
     "bought": _bought,
     "somebody": _thing,
+    "given": _given,
 }
 
 

@@ -20,6 +20,7 @@ from slowcat_memory.core.extraction.clause_subjects import (
     Reading,
     Subject,
     mentions,
+    new_relative,
     readings,
     spoken_of,
 )
@@ -74,6 +75,7 @@ class _Grammar(Struct, frozen=True):
     endings: tuple[_Rule, ...]
     over: tuple[_Rule, ...]
     adverbs: re.Pattern[str]
+    announcing: re.Pattern[str]
     negation: re.Pattern[str]
     no_longer: re.Pattern[str]
     positive: tuple[tuple[re.Pattern[str], str], ...]
@@ -140,7 +142,7 @@ def _other(
     pets = [one for one in made if object_type(one.predicate) in ("pet", "person") and not one.over]
     if len(pets) == 1:
         return Subject(pets[0].object)
-    return spoken_of(clause, language) or other
+    return spoken_of(clause, language) or new_relative(clause, speaker, language) or other
 
 
 def _subject_of(
@@ -296,6 +298,8 @@ def _by_rules(
 def _is_about(rule: StatementRule, subject: Subject) -> bool:
     if rule.whose in ("speaker", "first"):
         return subject.speaker
+    if rule.whose == "unnamed":
+        return not subject.speaker and not subject.named and bool(subject.kin)
     return not subject.speaker if rule.whose == "other" else True
 
 
@@ -310,9 +314,10 @@ def _made(
 ) -> Iterator[StatedFact]:
     groups = {name: value or "" for name, value in match.groupdict().items()}
     kin = groups.get("kin", "").lower()
-    kin = language.statements.same_kin.get(kin, kin) if kin.endswith(("n", "r", "e")) else kin
     subject = Subject(speaker, speaker=True) if rule.whose == "me" else reading.subject
     raw = groups.get("o", "").strip()
+    start = match.start("o") if "o" in groups else 0
+    announced = bool(_grammar(language).announcing.search(match.string[:start]))
     if rule.front:
         raw = f"{raw} {reading.front}"
     if rule.present and _grammar(language).past.match(raw):
@@ -321,14 +326,20 @@ def _made(
         for when in complements("due", Words(raw, clause.cased, language))[:1]:
             yield from _dead(subject, when, clause, speaker, language)
         return
+    if rule.reverse and rule.whose == "unnamed":
+        for name in complements(
+            rule.complement, Words(raw, clause.cased, language, announced)
+        ):
+            yield _called(Subject(name, kin=subject.kin), clause, speaker, language)
+        return
     if rule.reverse:
         if subject.named and not subject.speaker:
             yield _called(Subject(subject.name, kin=kin), clause, speaker, language)
         return
-    for object_ in complements(rule.complement, Words(raw, clause.cased, language)):
+    for object_ in complements(rule.complement, Words(raw, clause.cased, language, announced)):
         object_ = object_.replace(SPEAKER, speaker)
         if rule.inflect and subject.speaker:
-            object_ = rewritten(object_, _grammar(language).third)
+            object_ = _third_person(object_, language)
         if kin and not rule.over and rule.predicate in ("has_pet", "has_{kin}"):
             yield _called(Subject(object_, kin=kin), clause, subject.name, language)
             continue
@@ -348,6 +359,14 @@ def _made(
         )
         if _are_names(fact):
             yield fact
+
+
+def _third_person(words: str, language: Language) -> str:
+    """Return words whose verb comes first with the verb in the third person."""
+    for pattern, by in _grammar(language).third:
+        if pattern.match(words):
+            return pattern.sub(by, words, count=1)
+    return words
 
 
 def _sentence(content: str, language: Language, **parts: str) -> str:
@@ -376,11 +395,12 @@ def _denied(content: str, language: Language) -> str:
 def _called(relative: Subject, clause: Clause, owner: str, language: Language) -> StatedFact:
     """Return the fact that a relative or animal has a name."""
     words, grammar = language.statements, _grammar(language)
-    pet = bool(grammar.pets.fullmatch(relative.kin))
+    pet = bool(grammar.pets.fullmatch(words.singular.get(relative.kin, relative.kin)))
     sentence = words.has_pet if pet else words.called
-    kin = words.same_kin.get(relative.kin, relative.kin)
-    plural = kin if relative.kin.endswith(("s", "n", "e", "r")) and kin != "child" else relative.kin
-    content = _sentence(sentence, language, s=owner, kin=plural, o=relative.name)
+    kin = words.singular.get(relative.kin, relative.kin)
+    kin = words.same_kin.get(kin, kin)
+    shown = words.singular.get(relative.kin, relative.kin)
+    content = _sentence(sentence, language, s=owner, kin=shown, o=relative.name)
     return StatedFact(
         type="person",
         subject=owner,
@@ -452,6 +472,7 @@ def _compiled(name: str) -> _Grammar:
         rules=rules(words.rules),
         endings=rules(words.endings),
         over=rules(words.over),
+        announcing=signs(words.announcing),
         adverbs=signs(rf"(?:{words.adverbs})"),
         negation=signs(words.negation),
         no_longer=signs(words.no_longer),

@@ -10,9 +10,9 @@ from slowcat_memory.core.language.data import word_set
 Complement = Literal[
     "nothing", "value", "text", "thing", "things", "person", "people", "pets", "place", "journey",
     "organisation", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
-    "bought", "somebody",
+    "bought", "somebody", "given",
 ]  # fmt: skip
-Whose = Literal["", "speaker", "person", "other", "me", "request"]
+Whose = Literal["", "speaker", "person", "other", "unnamed", "me", "request"]
 
 
 class StatementRule(Struct, frozen=True):
@@ -24,7 +24,7 @@ class StatementRule(Struct, frozen=True):
         content: Its sentence: {s} the subject, {o} the object, {kin} and {n} groups.
         pattern: Of the words behind the subject, from their beginning; group ``o`` is the object.
         complement: What the object is; see `complements`.
-        whose: Which subjects it is about: any, the speaker, a person, somebody else; "me" for a
+        whose: Which subjects it is about: any, the speaker, a person, somebody else, a relative without a name; "me" for a
             pattern of a whole clause in which the speaker is the object, "request" for a request.
         inflect: Whether the object begins with a verb that the third person inflects.
         present: Whether that verb must be in the present tense.
@@ -105,6 +105,8 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         trailing: Words to remove from the end of an object.
         trifles: What is bought and used up at once.
         articles: Articles, before the name of an organisation.
+        announcing: Words directly before a name.
+        a: Indefinite articles, or none.
         titles: Titles before a name.
         particles: Words inside a name.
         past: Past forms of verbs.
@@ -120,6 +122,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         capital_nouns: Whether nouns are written with a capital letter.
         plural: Relatives or animals with their names as a list; groups ``kin``, ``o``.
         for_whom: Words before a person's name.
+        singular: Relatives and animals by their plurals.
         same_kin: Names of relatives in predicates, by word.
         verb_second: Finite verbs, where these stand before the subject if anything else does; ""
             for a language in which they do not.
@@ -175,6 +178,8 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     trailing: tuple[str, ...]
     trifles: str
     articles: str
+    announcing: str
+    a: str
     titles: str
     particles: str
     past: str
@@ -190,6 +195,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     capital_nouns: bool = False
     plural: str
     for_whom: str
+    singular: Mapping[str, str]
     same_kin: Mapping[str, str]
     verb_second: str = ""
     function: frozenset[str]

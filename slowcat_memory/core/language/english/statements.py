@@ -39,7 +39,7 @@ _SUBJECT = (
 )
 # Auxiliaries, and verbs of the rules, in the forms that follow a name.
 _FINITE = (
-    r"(?:is|has|was|are|have|live|work|lives|works|likes|loves|hates|plays|turned|turns|got|moved|married|died|left|"
+    r"(?:is|has|was|are|have|live|lived|work|lives|works|likes|loves|hates|plays|turned|turns|got|moved|married|died|left|"
     r"passed|studies|comes|came|speaks|wears|takes|suffers|keeps|owns|bought|sold|quit|stopped|"
     r"does|doesn't|can't|cannot|will|won|joined|started|starts|retired|broke|graduated|decided|"
     r"enjoys|adores|prefers|drives|runs|writes|volunteers|teaches|sings|swims|goes|goes|gave|"
@@ -91,7 +91,7 @@ STATEMENTS = StatementWords(
         r"(?<!\band)(?<!\bas)(?<!\bthan)(?<!\bhow)(?<!\bwho)(?<!\bsure)(?<!\bguess)(?<!\bbefore)(?<!\bafter)(?<!\bsince)"
         r"(?<!\btell)(?<!\btold)(?<!\bpretend)(?<!\bimagine)(?<!\bwish)"
         rf"\s+(?=(?:i'm|i've|we're|we've|he's|she's|they're|it's|there's)\s|(?:i|we) (?:have|live|work|like|love|hate|play|moved|"
-        rf"bought|sold|got|don't|can't|am|are|went|was|keep|want|need|just|really)\b|(?:my|our) (?:{KIN}|{PET})\b(?! and))"
+        rf"bought|sold|got|don't|can't|am|are|went|was|keep|want|need|just|really|quit|stopped|gave|passed|finished|broke|won|lost|started|take|wear|eat|drink|speak|know|used|still|never|own|run|drive|teach|study|go|swim|volunteer|suffer|prefer|adore|enjoy|can|will|think|decided|signed|booked|sing|do|get|had)\b|(?:my|our) (?:{KIN}|{PET}) (?:\w+ )?(?:is|has|was|lives|works|likes|loves|hates|got|passed|died|turned|moved|plays)\b)"
         r"|,?\s+(?=you know what\b|i mean\b|don't i\b|can you\b|could you\b|what do you\b|what should\b|is that\b|do you\b)"
     ),
     false_turn=(
@@ -123,10 +123,10 @@ STATEMENTS = StatementWords(
     own_tag=r"\b(?:do|don't|am|aren't|did|didn't|have|haven't|was|wasn't|is|isn't|does|doesn't)(?: not)? (?:i|we|he|she|it)(?: not)?$",
     request=r"^(?:\w+,? )?(?:(?:can|could|will|would) you )?(?:please )?(?P<o>(?:remind me (?:to|about|of)|call me) .+?)(?:,? please)?[?.!]*$",
     negation=r"^(?:\S+ ){0,4}(?:not|never)\b(?! only)",
-    no_longer=r"\bno longer\b|(?:\bnot|'t)\b.*\b(?:any ?more|any longer|no more|now|these days)\b",
+    no_longer=r"\bno longer\b|(?:\bnot|'t)\b.*\b(?:any ?more|any longer|no more|now|these days|after all)\b",
     positive=(
         (r"\b(am|is|are|was|were|have|has) not\b", r"\1"), (r"\b(?:do|does) not ", ""), (r"\bcan't ", ""), (r"\bno longer ", ""),
-        (r",? ?\b(?:any ?more|any longer|no more|now|these days)\b", ""),
+        (r",? ?\b(?:any ?more|any longer|no more|now|these days|after all)\b", ""),
     ),
     used_to=r"used to ",
     gave_up=r"\b(?:packed it in|gave it up|given it up|gave up|(?:have )?stopped|(?:have )?quit|not any ?more|no longer|had to stop|do not any ?more|don't any ?more|had to give (?:it )?up)\b",
@@ -142,7 +142,7 @@ STATEMENTS = StatementWords(
     women="she|her",
     male=_MALE,
     female=_FEMALE,
-    kin=any_of(_C["partner"], _C["family"], _C["friends"], _C["contacts"], _C["pets"], _C["several"]),
+    kin=any_of(_C["partner"], _C["family"], _C["friends"], _C["contacts"], _C["pets"], _C["several"], ("family",)),
     pets=PET,
     alone=any_of(_C["alone"]),
     titled=any_of(_C["titled"]),
@@ -202,6 +202,8 @@ STATEMENTS = StatementWords(
         r"shopping|vegetables|fruit|apples?|time|point|break|job|move on|wrong|best of"
     ),
     articles=r"(?:the|an?) ",
+    announcing=r"\b(?:called|named|name is) $",
+    a=r"an? |a |two |three |",
     titles=r"(?:dr|doctor|mr|mrs|ms|miss|professor|prof|father|sister|sir|dame|lady|lord|st|saint)\.?",
     particles=r"of|the|von|van|de|der|del|di|la|le|al|bin|ben|and|upon|on",
     past=(
@@ -235,19 +237,8 @@ STATEMENTS = StatementWords(
     has_pet="{s} has a {kin} called {o}.",
     had="{s} had a {kin} called {o}, who died{when}.",
     died="{s} died{when}.",
-    same_kin={
-        "mum": "mother", "mom": "mother", "mam": "mother", "mummy": "mother", "dad": "father", "daddy": "father",
-        "gran": "grandmother", "granny": "grandmother", "nan": "grandmother", "nana": "grandmother", "grandma": "grandmother",
-        "grandpa": "grandfather", "grandad": "grandfather", "granddad": "grandfather", "auntie": "aunt", "lad": "son",
-        "little one": "child", "kid": "child", "children": "child", "hubby": "husband", "missus": "wife", "neighbor": "neighbour",
-        "kids": "child", "sons": "son", "daughters": "daughter", "brothers": "brother", "sisters": "sister", "boys": "son", "girls": "daughter",
-        "grandchildren": "grandchild", "grandsons": "grandson", "granddaughters": "granddaughter", "nieces": "niece", "nephews": "nephew",
-        "cousins": "cousin", "twins": "child", "dogs": "dog", "cats": "cat", "rabbits": "rabbit", "hamsters": "hamster", "horses": "horse",
-        "guinea pigs": "guinea pig", "kittens": "kitten", "puppies": "puppy", "parrots": "parrot",
-        "little boy": "son", "little girl": "daughter", "baby boy": "son", "baby girl": "daughter", "boy": "son", "girl": "daughter",
-        "best friend": "friend", "best mate": "friend", "oldest friend": "friend", "mate": "friend", "buddy": "friend", "pal": "friend",
-        "co-worker": "colleague", "coworker": "colleague", "workmate": "colleague", "physio": "physiotherapist", "doctor": "doctor", "gp": "doctor",
-    },
+    singular={"children": "child", "kids": "child", "sons": "son", "daughters": "daughter", "brothers": "brother", "sisters": "sister", "boys": "son", "girls": "daughter", "grandchildren": "grandchild", "grandsons": "grandson", "granddaughters": "granddaughter", "nieces": "niece", "nephews": "nephew", "cousins": "cousin", "twins": "child", "dogs": "dog", "cats": "cat", "rabbits": "rabbit", "hamsters": "hamster", "horses": "horse", "guinea pigs": "guinea pig", "kittens": "kitten", "puppies": "puppy", "parrots": "parrot"},
+    same_kin={"mum": "mother", "mom": "mother", "mam": "mother", "mummy": "mother", "dad": "father", "daddy": "father", "gran": "grandmother", "granny": "grandmother", "nan": "grandmother", "nana": "grandmother", "grandma": "grandmother", "grandpa": "grandfather", "grandad": "grandfather", "granddad": "grandfather", "auntie": "aunt", "lad": "son", "little one": "child", "kid": "child", "hubby": "husband", "missus": "wife", "neighbor": "neighbour", "little boy": "son", "little girl": "daughter", "baby boy": "son", "baby girl": "daughter", "boy": "son", "girl": "daughter", "best friend": "friend", "best mate": "friend", "oldest friend": "friend", "mate": "friend", "buddy": "friend", "pal": "friend", "co-worker": "colleague", "coworker": "colleague", "workmate": "colleague", "physio": "physiotherapist", "doctor": "doctor", "gp": "doctor"},
     function=frozenset(_C["function"]),
     ordinary=frozenset(word for name in (
         "ordinary", "function", "jobs", "pets", "partner", "family", "friends", "contacts", "possessions", "appointments", "parts", "illnesses",

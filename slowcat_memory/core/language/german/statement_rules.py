@@ -48,6 +48,20 @@ _LIFE = (
 )
 
 RULES = (
+    Rule("person", "born_in", "{s} kommt aus {o}.", rf"{_BIN} (?:eigentlich |ursprünglich )?aus (?P<o>\S+)$", "place"),
+    Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"{_BIN} {_ANY}(?P<n>bei der|beim) (?P<o>post|bahn|polizei|feuerwehr|bundeswehr|stadt|sparkasse|telekom|caritas|diakonie|müllabfuhr|awo|rundfunk|finanzamt)\b", "value"),
+    Rule("person", "has_{kin}", "", r"heißt (?P<o>.+)", "people", whose="unnamed", reverse=True),
+    Rule("person", "has_{kin}", "", rf"ist (?:{_MY}) (?:\w+ )??(?P<kin>{KIN}|{PET})\b(?P<o>)", reverse=True),
+    Rule("preference", "likes", "{s} mag {o}.", r"(?:esse|trinke|lese|höre|isst|trinkt|liest|hört) für mein leben gerne? (?P<o>.+)", "things"),
+    Rule("preference", "likes", "{s} mag {o}.", rf"{_BIN} (?:ein |eine |großer |große |riesiger |totaler )*(?P<o>[\w]+)-?(?:fan|liebhaber|liebhaberin)\b", "value"),
+    Rule("preference", "dislikes", "{s} hat Angst vor {o}.", rf"{_HAB} (?:vor (?P<o>.+?) )(?:große |riesige |totale )?angst\b", "thing"),
+    Rule("preference", "dislikes", "{s} hat Angst vor {o}.", rf"{_HAB} (?:große |riesige |totale )?angst vor (?P<o>.+)", "things"),
+    Rule("plan", "plans", "{s} zieht {o} um.", r"(?:ziehe|ziehen|zieht) (?P<o>.+?) um$", "text"),
+    Rule("event", "appointment", "{s} muss {o}.", rf"(?:muss|müssen|geht|gehe) (?P<o>(?:.* )?(?:zum|zur|beim|ins) (?:\w*arzt|\w*ärztin|friseur|tüv|mrt|ct|röntgen|krankenhaus|logopädin|vorsorge|physiotherapie|steuerberater|anwalt)\b.*)", "dated"),
+    Rule("event", "event", "{n} ist {o}.", rf"(?P<o>(?:am|im|nächste\w*|morgen|übermorgen) .+?) ist (?:die|der|das|{_MY}) (?P<n>\w*(?:{_APPOINTMENT}|geburtstag|jubiläum)\b.*)", "dated", whose="me"),
+    Rule("event", "event", "{n} ist {o}.", rf"(?:die|der|das|{_MY}) (?P<n>\w*(?:{_APPOINTMENT}|jubiläum)(?: von \w+ \w+)?) (?:ist|findet|war) (?P<o>(?:am|im|nächste\w*|morgen|übermorgen)\b.+)", "dated", whose="me"),
+    Rule("event", "operation", "{s} bekommt {o}.", r"(?:bekomme|bekommt|kriege|kriegt) (?P<o>(?:im \w+ |am \w+ )?(?:eine|ein|einen) (?:neue\w* )?(?:hüfte|knie|hüftprothese|kniegelenk|herzklappe|niere|hörgerät|zahnspange|spritze)\b.*)", "text"),
+    Rule("possession", "bought", "{s} hat {o} gekauft.", r"(?:musste|mussten) (?P<o>(?:eine?n?|die|den|das|zwei) .+?) kaufen", "bought"),
     Rule("preference", "likes", "{s} mag {o}.", r"(?:gehe|geht|gehen|tanze|reise|koche|backe|lese|schwimme) (?:sehr |unheimlich |am )?(?:gerne?|liebsten) (?P<o>.+)", "things"),
     # Name, age, birthday, origin
     Rule("person", "name", "{s} heißt {o}.", r"heiße (?P<o>.+)", "person", whose="speaker"),
@@ -75,8 +89,8 @@ RULES = (
     Rule("person", "works_as", "{s} macht eine Ausbildung {o}.", rf"(?:mache|macht) {_ANY}(?:{_A} )?(?:ausbildung|lehre|umschulung) (?P<o>(?:zum|zur|als) \w+)", "value"),
     Rule("person", "works_as", "{s} hat {o}.", rf"(?:{_HAB}|führe|führt|betreibe|betreibt|leite|leitet) (?P<o>(?:{_A} )(?:\w+ )?{_SHOP}\b(?: in \w+)?)", "value"),
     Rule("person", "works_as", "{s} lernt {o}.", rf"(?:lerne|lernt) (?P<o>{JOB})\b", "value"),
-    Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"(?:arbeite|arbeiten|arbeitet|jobbe|jobbt|schaffe|schafft) {_ANY}(?P<n>bei|beim|für|in der|im|an der|am) (?P<o>.+)", "organisation"),
-    Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"{_BIN} {_ANY}(?:{JOB}|angestellt|beschäftigt) (?P<n>bei|beim|für|in der|im|an der|am) (?P<o>.+)", "organisation"),
+    Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"(?:arbeite|arbeiten|arbeitet|jobbe|jobbt|schaffe|schafft) {_ANY}(?P<n>bei der|bei|beim|für|in der|in einer|in einem|im|an der|an einer|am|auf dem|auf einem) (?P<o>.+)", "organisation"),
+    Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"{_BIN} {_ANY}(?:{JOB}|angestellt|beschäftigt) (?P<n>bei der|bei|beim|für|in der|in einer|in einem|im|an der|an einer|am|auf dem|auf einem) (?P<o>.+)", "organisation"),
     Rule("person", "works_at", "{s} arbeitet bei {o}.", rf"{_BIN} (?:bei|beim) (?P<o>.+?) (?:angestellt|beschäftigt)", "organisation"),
     Rule("person", "works_at", "{s} hat eine Stelle bei {o}.", rf"{_HAB} {_ANY}(?:die|den|eine|einen) (?:\w+ )?(?:stelle|job|posten|ausbildungsplatz|zusage) (?:bei|beim|in|an) (?P<o>.+?) (?:bekommen|gekriegt|angenommen|ergattert)", "organisation"),
     Rule("person", "works_at", "{s} fängt bei {o} an.", rf"(?:fange|fängt|fang) {_ANY}(?:bei|beim) (?P<o>.+?) an\b", "organisation"),
@@ -90,7 +104,7 @@ RULES = (
     Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}|{PET}) ist (?:der|die|das) (?P<o>(?:dr|doktor|herr|frau|professor)?\.? ?\S+)(?=$|,| in| am| an| und)", "title"),
     Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}) ist (?:der |die |das )?(?P<o>(?:dr|doktor|herr|frau|professor|prof)\b\.? .+)", "title"),
     Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}|{PET}) ist (?:der |die )?(?P<o>[\w-]+)(?=$|,)", "people"),
-    Rule("person", "has_{kin}", "", rf"{_HAB} {_A} (?:\w+ )?(?P<kin>{KIN}|{PET})(?: namens|, (?:der|die|das) heißt|, | mit (?:dem )?namen) (?P<o>.+)", "people"),
+    Rule("person", "has_{kin}", "", rf"{_HAB} {_A} (?:\w+ )?(?P<kin>{KIN}|{PET})(?: namens|, (?:der|die|das) heißt|,| mit (?:dem )?namen) (?P<o>.+)", "people"),
     Rule("person", "has_{kin}", "", rf"{_HAB} (?:uns |mir |jetzt |endlich )*{_A} (?:\w+ )?(?P<kin>{PET}) (?:geholt|gekauft|angeschafft|adoptiert|bekommen|zugelegt|gerettet)(?:, | namens |, namens )(?P<o>.+)", "pets"),
     Rule("person", "has_{kin}", "", rf"{_HAB} (?:die|den|das) (?:\w+ )?(?P<kin>{PET}) {_ANY}(?P<o>[\w-]+) (?:genannt|getauft)", "pets"),
     Rule("person", "has_{kin}", "", rf"{_HAB} (?:jetzt )?(?:die|den|das) (?:\w+ )?(?P<kin>{PET}) (?P<o>[\w-]+) (?:genannt|getauft)", "pets"),
@@ -182,6 +196,9 @@ _AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_
 _UP = r"(?:aufgegeben|abgebrochen|hingeschmissen|geschmissen|abgesetzt|beendet|eingestellt|an den nagel gehängt|sein lassen|sausen lassen)"
 
 ENDINGS = (
+    Rule("event", "called_off", "{o} ist abgesagt.", rf"(?P<o>(?:die|der|das|{_MY}) .+?) (?:ist|wurde|wird|fällt) (?:\w+ )?(?:abgesagt|aus|gestrichen|ins wasser(?: gefallen)?|geplatzt)\b", "text", over=True, ends=_AHEAD, whose="me"),
+    Rule("habit", "gave_up", "{s} verzichtet auf {o}.", r"(?:verzichte|verzichtet|verzichten) (?:\w+ )?auf (?P<o>.+)", "thing", over=True, ends=("*",)),
+    Rule("person", "died", "{s} ist gestorben.", r"(?:musste|mussten) (?P<o>.*?) ?eingeschläfert werden", "due", over=True, ends=("",), whose="other"),
     Rule("person", "has_pet", "{s} hatte {o}, inzwischen gestorben.", r"(?:musste|mussten|haben?) (?P<o>.+?) einschläfern", "name", over=True, ends=("has_pet",)),
     Rule("habit", "gave_up", "{s} hat mit {o} aufgehört.", rf"{_HAB} {_ANY}mit (?:dem |der |den )?(?P<o>.+?) (?:aufgehört|schluss gemacht)", "thing", over=True, ends=("*",)),
     Rule("habit", "gave_up", "{s} hat aufgehört {o}.", rf"{_HAB} aufgehört,? (?:mit (?:dem |der )?)?(?P<o>.+)", "text", over=True, ends=("*",)),
@@ -202,10 +219,12 @@ ENDINGS = (
     Rule("habit", "gave_up", "{s} hat {o} aufgegeben.", rf"{_HAB} (?:jetzt |leider |endlich |schon )*(?P<o>.+?) {_UP}", "text", over=True, ends=("*",)),
     Rule("health", "gave_up", "{s} nimmt {o} nicht mehr.", r"^(?P<o>.+?) hat (?:mir |uns )?(?:der|die|mein|meine) \w*(?:arzt|ärztin|doktor|doktorin) (?:\w+ )?(?:abgesetzt|gestrichen)", "text", over=True, ends=("*",), whose="me"),
     Rule("possession", "sold", "{s} hat {o} nicht mehr.", rf"{_HAB} (?:jetzt |endlich |leider )*(?P<o>(?:das|den|die|mein\w*|unser\w*)\b.+?) (?:verkauft|weggegeben|verschrottet|verschenkt|weggeworfen)", "text", over=True, ends=("owns", "bought", "has_pet")),
+    Rule("habit", "gave_up", "{s} hat {o} gekündigt.", rf"{_HAB} (?P<o>(?:das|den|die|{_MY}) .+?) gekündigt", "text", over=True, ends=("*",)),
     Rule("plan", "called_off", "{s} hat {o} abgesagt.", rf"{_HAB} (?:jetzt |leider )*(?P<o>.+?) (?:abgesagt|storniert|gecancelt|abgeblasen|verworfen)", "text", over=True, ends=_AHEAD),
     Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:kann|können) (?P<o>.+?) nicht mehr (?:sehen|riechen|leiden|ausstehen|ab)\b", "things", ends=_TASTE),
 )  # fmt: skip
 OVER = (
+    Rule("person", "has_partner", "{s} ist mit {o} zusammen.", rf"{_BIN} zusammen mit (?P<o>.+)", "person"),
     Rule("person", "friend_of", "{s} hat mit {o} Kontakt.", rf"{_HAB} (?:mit (?P<o>.+?) )einen kontakt", "person"),
     Rule("person", "friend_of", "{s} ist mit {o} befreundet.", rf"{_BIN} (?:mit )?(?P<o>.+?) befreundet", "person"),
     Rule("person", "customer_of", "{s} ist bei {o}.", rf"{_BIN} (?:bei|beim) (?P<o>.+)", "organisation"),

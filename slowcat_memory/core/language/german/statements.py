@@ -21,6 +21,19 @@ _PLURALS = {
     "enten": "ente", "gänse": "gans", "hasen": "hase", "kinder": "kind", "söhne": "sohn", "töchter": "tochter", "brüder": "bruder",
     "schwestern": "schwester",
 }  # fmt: skip
+# Relatives as predicates name them, in every language.
+_KIN = {
+    "mann": "husband", "ehemann": "husband", "frau": "wife", "ehefrau": "wife", "freund": "boyfriend", "freundin": "girlfriend", "verlobter": "fiancé",
+    "verlobte": "fiancée", "partner": "partner", "partnerin": "partner", "lebensgefährte": "partner", "lebensgefährtin": "partner", "sohn": "son",
+    "tochter": "daughter", "bruder": "brother", "schwester": "sister", "mutter": "mother", "mama": "mother", "mutti": "mother", "vater": "father",
+    "papa": "father", "vati": "father", "oma": "grandmother", "großmutter": "grandmother", "opa": "grandfather", "großvater": "grandfather",
+    "tante": "aunt", "onkel": "uncle", "cousin": "cousin", "cousine": "cousin", "neffe": "nephew", "nichte": "niece", "enkel": "grandson",
+    "enkelin": "granddaughter", "kind": "child", "schwager": "brother-in-law", "schwägerin": "sister-in-law", "schwiegervater": "father-in-law",
+    "schwiegermutter": "mother-in-law", "chef": "boss", "chefin": "boss", "kollege": "colleague", "kollegin": "colleague", "nachbar": "neighbour",
+    "nachbarin": "neighbour", "beste freundin": "friend", "bester freund": "friend", "kumpel": "friend", "jugendfreundin": "friend",
+    "jugendfreund": "friend", "schulfreund": "friend", "schulfreundin": "friend", "hausarzt": "doctor", "hausärztin": "doctor", "arzt": "doctor",
+    "ärztin": "doctor", "zahnarzt": "dentist", "zahnärztin": "dentist", "vermieter": "landlord", "vermieterin": "landlord",
+}  # fmt: skip
 # Verbs of the rules, in the forms that follow a subject.
 _VERB = (
     r"bin|ist|sind|habe|hat|haben|wohne|wohnt|wohnen|lebe|lebt|leben|arbeite|arbeitet|arbeiten|jobbe|jobbt|heiße|heißt|komme|kommt|kommen|"
@@ -63,7 +76,7 @@ STATEMENTS = StatementWords(
         r"\s*(?:[;:–—]|\s-\s|\.\.\.|…)\s*"
         rf"|,?\s+(?:und dann|und|aber|denn|oder|deshalb|darum|deswegen|sondern)\s+(?={_SUBJECT})"
         rf"|,?\s+und (?=(?:{_VERB}|is|hab|fahr|geh|wohn|arbeit|spiel|mach)\b(?! ich| wir))"
-        r"|,\s+(?=(?:ich|wir|er|sie|es|da|dann|deshalb|darum|weil|seit|am|im|aber|wegen|nur|bis|denn|damit)\b|(?:die|der|das) (?:könnte|kann|mag|hat|ist|kommt|neue)\w*\b)"
+        r"|(?<!\bist),\s+(?=(?:ich|wir|er|sie|es|da|dann|deshalb|darum|weil|seit|am|im|aber|wegen|nur|bis|denn|damit)\b|(?:die|der|das) (?:könnte|kann|mag|hat|ist|kommt|neue)\w*\b)"
         r"|(?<!\bdass)(?<!\bob)(?<!\bwenn)(?<!\bweil)(?<!\bwie)(?<!\bwas)(?<!\bwo)(?<!\balso)(?<!\bund)(?<!\bdie)(?<!\bden)(?<!\bdas)(?<!\baber)(?<!\bdann)(?<!\bals)(?<!\bentschieden)(?<!\bbeschlossen)"
         rf"\s+(?=(?:ich|wir) (?:bin|habe?|wohne|arbeite|mag|liebe|hasse|mache?|fahre?|gehe?|will|sind|haben|wohnen|fahren|sag)\b)"
         r"|\s+(?=(?:der mag|die mag|der hat|die hat|weißt du|wissen sie|was meinst du|kannst du|könntest du|hast du)\b)"
@@ -110,7 +123,7 @@ STATEMENTS = StatementWords(
     women="sie|ihr|ihre",
     male=any_of(_C["men"]),
     female=any_of(_C["women"]),
-    kin=any_of(_C["men"], _C["women"], _C["children"], _C["pets_m"], _C["pets_f"], _C["pets_n"]),
+    kin=any_of(_C["men"], _C["women"], _C["children"], _C["pets_m"], _C["pets_f"], _C["pets_n"], _C["several"]),
     pets=PET,
     alone=any_of(_C["alone"]),
     titled=any_of(_C["titled"]),
@@ -158,6 +171,8 @@ STATEMENTS = StatementWords(
         r"kaffee|tee|milch|brot|brötchen|mittagessen|pizza|bier|zeitung|eis|kuchen|benzin|einkäufe|gemüse|obst|wasser|idee|chance|taxi|essen|gesehen"
     ),
     articles=r"(?:der|die|das|den|dem|einer|einem|einen|eine|ein) ",
+    announcing=r"\b(?:heißt|heiße|namens|name ist|mit namen) $",
+    a=r"(?:eine|einen|einem|ein) ",
     titles=r"(?:dr|doktor|herr|herrn|frau|professor|prof)\.?",
     particles=r"von|van|de|der|am|an|im|ob|zu|zum",
     past=r"war|waren|hatte|hatten|ging|gingen|machte|kam|ge\w+t\b|bin|ist|habe|hat|haben|kann|will|muss|soll|wurde|nicht|kein",
@@ -187,7 +202,8 @@ STATEMENTS = StatementWords(
         (rf"\beine ({any_of(_C['men'], _C['pets_m'])}) namens\b", r"einen \1 namens"),
         (rf"\beine ({any_of(_C['children'], _C['pets_n'])}) namens\b", r"ein \1 namens"),
     ),
-    same_kin=_PLURALS,
+    singular=_PLURALS,
+    same_kin=_KIN,
     verb_second=_VERB,
     function=frozenset(_C["function"]),
     ordinary=frozenset(word for words in _C.values() for word in words),
