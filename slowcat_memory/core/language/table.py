@@ -370,5 +370,14 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
 def _same_keys(name: str) -> bool:
     """Return whether a mapping's keys are names that code looks up, not words."""
     return not name.startswith(
-        ("commands.", "gate.", "time.", "dates.parts", "names.", "orders.", "talk.")
+        (
+            "commands.",
+            "gate.",
+            "time.",
+            "dates.parts",
+            "names.",
+            "orders.",
+            "talk.",
+            "statements.",
+        )
     )
