@@ -240,6 +240,7 @@ class MemoryEngine:
         namespace = wiring.namespaces.get(scope)
         namespace.wait_vectors()
         namespace.local_only()
+        namespace.turn_facts()
         if wiring.embedding.query is not None:
             wiring.embedding.query("warm up")
         wiring.retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))

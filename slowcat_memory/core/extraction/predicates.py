@@ -28,6 +28,20 @@ class Triple(Struct, frozen=True, kw_only=True):
     confidence: Confidence = "high"
 
 
+class Ending(Struct, frozen=True):
+    """What holds no longer: statements about a subject, by predicate and object.
+
+    Attributes:
+        subject: A name as written in facts: "Anna", "Rusty", "Anna's sister".
+        predicates: Canonical ones; () for all of the subject.
+        object: Its content words occur in the object or the sentence; "" for any object.
+    """
+
+    subject: str
+    predicates: tuple[str, ...] = ()
+    object: str = ""
+
+
 # Functional predicates: a subject has one object of each at a time.
 FUNCTIONAL = frozenset(
     """address age birthday born_in citizen_of city email employer favourite_colour gender

@@ -13,7 +13,7 @@ from functools import cache
 import sentencex
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
-from slowcat_memory.core.extraction.predicates import Triple, object_type
+from slowcat_memory.core.extraction.predicates import Ending, Triple, object_type
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.language import LANGUAGES, language_of, of_any
 from slowcat_memory.core.language.facts import StatementRule
@@ -28,11 +28,13 @@ class StatedFact(Triple, frozen=True, kw_only=True):
     """A third-person statement of a person about themselves or their relatives.
 
     ``over`` is whether it says that the fact is over ("I no longer work at Acme").
+    ``ends`` is what it ends.
     """
 
     type: str
     content: str
     over: bool = False
+    ends: tuple[Ending, ...] = ()
 
 
 # Words of sentences that are negated, supposed, past, or quoted.

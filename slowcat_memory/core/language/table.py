@@ -16,6 +16,7 @@ from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.orders import OrderWords
+from slowcat_memory.core.language.sentences import SentenceWords
 from slowcat_memory.core.language.time import TimeWords
 
 CommandKind = Literal[
@@ -328,6 +329,7 @@ class Language(Struct, frozen=True, kw_only=True):
     icebreakers: IcebreakerSentences
     statements: StatementWords
     facts: FactWords
+    sentences: SentenceWords
     names: NameWords
     reactions: ReactionWords
     tones: Mapping[str, str]

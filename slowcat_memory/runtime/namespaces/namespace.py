@@ -18,7 +18,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import local_only_ids
-from slowcat_memory.core.memory import READING, chunk, turn_of
+from slowcat_memory.core.facts.turn_facts import TurnFacts
+from slowcat_memory.core.memory import FACT, READING, chunk, turn_of
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.index import IndexOptions, Searcher
@@ -139,6 +140,7 @@ class Namespace:
         self.scope, self.space, self._store = scope, space, store
         self._reading = Reading(zone_of(zone), tokenizer.language)
         self._hot, self._local_only = HotCache(hot_cache_size), LocalOnlyIds(scope, store)
+        self._turn_facts: TurnFacts | None = None
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
         loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
@@ -186,6 +188,8 @@ class Namespace:
         """Index a stored memory, with the mark that it got when it was written."""
         with self._lock, self._store.snapshot() as snapshot:
             stored = snapshot.read(self.scope, memory.id) or snapshot.in_context(memory)
+            if self._turn_facts:
+                self._turn_facts.put(stored)
             self._index_stored(stored, snapshot)
 
     def refresh_local_only(self) -> None:
@@ -219,6 +223,8 @@ class Namespace:
         with self._lock:
             for memory_id in batch.drops:
                 self._remove(memory_id)
+            for record in batch.memories.values() if self._turn_facts else ():
+                self._turn_facts.put(record)
             unread = [memory_id for memory_id in batch.drops if turn_of(memory_id)]
             unread += [id_ for id_ in batch.changed if not self._apply_one(id_, batch)]
             self.refresh(list(dict.fromkeys(unread)))
@@ -282,6 +288,8 @@ class Namespace:
 
     def _remove(self, memory_id: str) -> None:
         self._hot.drop(memory_id)
+        if self._turn_facts:
+            self._turn_facts.drop(memory_id)
         self._local_only.mark(memory_id, local=False)
         self._index.change(lambda searcher: searcher.remove(memory_id))
         self.version += 1
@@ -314,6 +322,8 @@ class Namespace:
             for memory_id in gone:
                 self.searcher.remove(memory_id)  # a build in progress is discarded as a whole
                 self._hot.drop(memory_id)
+                if self._turn_facts:
+                    self._turn_facts.drop(memory_id)
             self.searcher.names.clear()  # counted again with the index that follows
             self._last_chunks.forget(gone)
             self.version += 1
@@ -323,6 +333,16 @@ class Namespace:
     def local_only(self) -> frozenset[str]:
         with self._lock:
             return self._local_only.all()
+
+    def turn_facts(self) -> TurnFacts:
+        """Return the facts by turn. The first call reads them from the store."""
+        with self._lock:
+            if self._turn_facts is None:
+                self._turn_facts = TurnFacts()
+                with self._store.snapshot() as snapshot:
+                    for fact in snapshot.memories(self.scope, f"{FACT}/"):
+                        self._turn_facts.put(fact)
+            return self._turn_facts
 
     def fetch(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return the memories that exist, by id, from memory or from the store."""

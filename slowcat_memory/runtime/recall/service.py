@@ -225,7 +225,9 @@ class Retrieval:
         return self._conclude(query, found)
 
     def _load(self, scope: str) -> None:
-        self._namespaces.get(scope).local_only()  # reads all memories: now, while no turn waits
+        namespace = self._namespaces.get(scope)
+        namespace.local_only()  # reads all memories: now, while no turn waits
+        namespace.turn_facts()
 
     # ------------------------------------------------------------------- recalls begun ahead
 

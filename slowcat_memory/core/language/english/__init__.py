@@ -1,7 +1,14 @@
 """English: sentences in ``sentences.toml``, words in ``words.toml``, patterns in the modules."""
 
 from slowcat_memory.core.language.data import read_words
-from slowcat_memory.core.language.english import commands, gate, patterns, statements, time
+from slowcat_memory.core.language.english import (
+    commands,
+    gate,
+    patterns,
+    statements,
+    third_person,
+    time,
+)
 from slowcat_memory.core.language.table import Language, read_sentences
 
 LANGUAGE = Language(
@@ -14,6 +21,7 @@ LANGUAGE = Language(
     time=time.TIME,
     statements=statements.STATEMENTS,
     facts=statements.FACTS,
+    sentences=third_person.SENTENCES,
     names=statements.NAMES,
     reactions=patterns.REACTIONS,
     tones=read_words(__name__)["tones"],
