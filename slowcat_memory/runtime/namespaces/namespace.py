@@ -12,14 +12,14 @@ writer.
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import local_only_ids
-from slowcat_memory.core.facts.turn_facts import TurnFacts
-from slowcat_memory.core.memory import FACT, READING, chunk, turn_of
+from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id, turn_of
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.index import IndexOptions, Searcher
@@ -36,6 +36,7 @@ from slowcat_memory.runtime.namespaces.documents import (
     stored_document,
     stored_vectors,
 )
+from slowcat_memory.runtime.namespaces.endings import Ending, Endings
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
 from slowcat_memory.runtime.namespaces.sealing import LiveIndex, Order
 from slowcat_memory.store import Ack, Snapshot, Store
@@ -119,6 +120,18 @@ class LocalOnlyIds:
             return local_only_ids(list(snapshot.memories(self._scope)))
 
 
+def _latest(snapshot: Snapshot, scope: str, most: int) -> list[Turn]:
+    """Return the latest turns of a scope, oldest first, with the sessions they are in."""
+    sessions = sorted(snapshot.sessions(scope), key=lambda one: one.last_turn, reverse=True)
+    found = list[Turn]()
+    for session in sessions if most else ():
+        turns = snapshot.turns(scope, after=session.first_turn - 1, upto=session.last_turn)
+        found += [turn for turn in turns if turn.session == session.id and not turn.aside]
+        if len(found) >= most:
+            break
+    return sorted(found, key=lambda turn: turn.id)[-most:] if most else []
+
+
 class Namespace:
     """A scope's searcher and latest texts. Safe to use from several threads."""
 
@@ -140,12 +153,15 @@ class Namespace:
         self.scope, self.space, self._store = scope, space, store
         self._reading = Reading(zone_of(zone), tokenizer.language)
         self._hot, self._local_only = HotCache(hot_cache_size), LocalOnlyIds(scope, store)
-        self._turn_facts: TurnFacts | None = None
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
         loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
         with store.snapshot() as snapshot:
             loaded = loader.load(snapshot)
+            self._endings = Endings(snapshot.memories(scope, f"{FACT}/"))
+            for turn in _latest(snapshot, scope, hot_cache_size):
+                self._hot.add(snapshot.read(scope, chunk_id(turn.id)) or chunk(turn), None)
+                self._endings.hear(turn)
         self._last_chunks = loaded.last_chunks
         order = Order(
             store=str(store.path),
@@ -181,6 +197,7 @@ class Namespace:
                     added = stored_document(snapshot, memory, self._reading, before)
             self._last_chunks.record(turn)
             self._hot.add(memory, ack)
+            self._endings.hear(turn)
             self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
 
@@ -188,8 +205,6 @@ class Namespace:
         """Index a stored memory, with the mark that it got when it was written."""
         with self._lock, self._store.snapshot() as snapshot:
             stored = snapshot.read(self.scope, memory.id) or snapshot.in_context(memory)
-            if self._turn_facts:
-                self._turn_facts.put(stored)
             self._index_stored(stored, snapshot)
 
     def refresh_local_only(self) -> None:
@@ -223,8 +238,6 @@ class Namespace:
         with self._lock:
             for memory_id in batch.drops:
                 self._remove(memory_id)
-            for record in batch.memories.values() if self._turn_facts else ():
-                self._turn_facts.put(record)
             unread = [memory_id for memory_id in batch.drops if turn_of(memory_id)]
             unread += [id_ for id_ in batch.changed if not self._apply_one(id_, batch)]
             self.refresh(list(dict.fromkeys(unread)))
@@ -248,6 +261,7 @@ class Namespace:
         record, context = batch.memories.get(memory_id), batch.contexts.get(memory_id)
         if record is not None and not indexable(record):
             self._hot.update(record)
+            self._endings.put(record)
             self._local_only.mark(memory_id, local=record.local_only)
             self._index.change(lambda searcher: searcher.remove(memory_id))
             self.version += 1
@@ -288,8 +302,7 @@ class Namespace:
 
     def _remove(self, memory_id: str) -> None:
         self._hot.drop(memory_id)
-        if self._turn_facts:
-            self._turn_facts.drop(memory_id)
+        self._endings.drop(memory_id)
         self._local_only.mark(memory_id, local=False)
         self._index.change(lambda searcher: searcher.remove(memory_id))
         self.version += 1
@@ -299,6 +312,7 @@ class Namespace:
         if memory.kind == READING:
             return
         self._hot.update(memory)
+        self._endings.put(memory)
         self._local_only.mark(memory.id, local=memory.local_only)
         place = place_of(memory.id, snapshot, self.searcher)
         keys = list(snapshot.keys(self.scope, memory.id))
@@ -322,8 +336,7 @@ class Namespace:
             for memory_id in gone:
                 self.searcher.remove(memory_id)  # a build in progress is discarded as a whole
                 self._hot.drop(memory_id)
-                if self._turn_facts:
-                    self._turn_facts.drop(memory_id)
+                self._endings.drop(memory_id)
             self.searcher.names.clear()  # counted again with the index that follows
             self._last_chunks.forget(gone)
             self.version += 1
@@ -334,15 +347,9 @@ class Namespace:
         with self._lock:
             return self._local_only.all()
 
-    def turn_facts(self) -> TurnFacts:
-        """Return the facts by turn. The first call reads them from the store."""
-        with self._lock:
-            if self._turn_facts is None:
-                self._turn_facts = TurnFacts()
-                with self._store.snapshot() as snapshot:
-                    for fact in snapshot.memories(self.scope, f"{FACT}/"):
-                        self._turn_facts.put(fact)
-            return self._turn_facts
+    def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
+        """Return what of a chunk no longer holds at a time."""
+        return self._endings.of(memory_id, now)
 
     def fetch(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return the memories that exist, by id, from memory or from the store."""

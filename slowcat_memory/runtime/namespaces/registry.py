@@ -179,7 +179,6 @@ class Namespaces:
             raise StoreError("an index is not loaded again while turns wait to be saved")
         loaded = self._load(scope)
         loaded.local_only()  # read now, so that no recall waits for it
-        loaded.turn_facts()
         self._loaded[scope] = loaded
 
     def forget(self, scope: str, memory_ids: Iterable[str]) -> None:

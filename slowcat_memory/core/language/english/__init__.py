@@ -6,6 +6,8 @@ from slowcat_memory.core.language.english import (
     gate,
     patterns,
     statements,
+    talk,
+    tense,
     third_person,
     time,
 )
@@ -18,6 +20,7 @@ LANGUAGE = Language(
     other_names=("eng",),
     commands=commands.COMMANDS,
     gate=gate.GATE,
+    tense=tense.TENSE,
     time=time.TIME,
     statements=statements.STATEMENTS,
     facts=statements.FACTS,
@@ -30,5 +33,7 @@ LANGUAGE = Language(
     importance=patterns.IMPORTANCE,
     proactive=patterns.PROACTIVE,
     summary=patterns.SUMMARY,
+    noted=patterns.NOTED,
+    talk=talk.TALK,
     **read_sentences(__name__),
 )
