@@ -217,6 +217,10 @@ class FactWords(Struct, frozen=True, kw_only=True):
         corrects: Beginnings of a correction of an earlier statement.
         before_date: Words between a relation and its start date.
         pleasantries: Words of turns without other content, which need no description.
+        regimes: Diets of which a person has one at a time.
+        single: Words for somebody without a partner.
+        moved: Forms of "to move" of a home.
+        consuming: Words for eating and drinking, which add nothing to what is liked.
     """
 
     reported: str
@@ -230,6 +234,10 @@ class FactWords(Struct, frozen=True, kw_only=True):
     corrects: str
     before_date: str
     pleasantries: frozenset[str]
+    regimes: frozenset[str]
+    single: frozenset[str]
+    moved: frozenset[str]
+    consuming: frozenset[str]
 
 
 class NameWords(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWo
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import OrderWords
+from slowcat_memory.core.language.sentences import SentenceWords
 from slowcat_memory.core.language.talk import TalkWords
 from slowcat_memory.core.language.tense import TenseWords
 from slowcat_memory.core.language.time import TimeWords
@@ -339,6 +340,7 @@ class Language(Struct, frozen=True, kw_only=True):
     icebreakers: IcebreakerSentences
     statements: StatementWords
     facts: FactWords
+    sentences: SentenceWords
     names: NameWords
     reactions: ReactionWords
     tones: Mapping[str, str]
