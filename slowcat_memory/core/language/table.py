@@ -148,6 +148,7 @@ class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
         now: ``{weekday}``, ``{date}`` and ``{time}``.
         agent: The agent as the speaker of a memory.
         line: A memory: ``{when}``, ``{who}``, ``{text}``.
+        earlier: When a memory was said that a later one changes: ``{}``.
     """
 
     instruction: str
@@ -156,6 +157,7 @@ class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
     unknown: str
     agent: str
     line: str
+    earlier: str
 
 
 class PreambleSentences(Struct, frozen=True, kw_only=True):
