@@ -91,6 +91,34 @@ def find_corrected(
     return "own" if _says_something(kinds, right, answer, question) else "unclear"
 
 
+def replaced_value(
+    correction: str, answer: str, text: str, language: Language, tokenize: Tokenize
+) -> tuple[str, str] | None:
+    """Return the wrong value of a text and the right one, as they are written; None if unclear.
+
+    Args:
+        correction: As in ``find_corrected``, for which the text was found.
+        answer: The agent's reply that was wrong.
+    """
+    parts = _parts(correction, language)
+    if not parts.is_value:
+        return None
+    new = re.sub(language.commands.spelt, "", parts.right, flags=re.IGNORECASE).strip(" ,.")
+    if parts.wrong:
+        return (parts.wrong, new) if new else None
+    right, said = _values(new, language, tokenize), _values(answer, language, tokenize)
+    kinds = frozenset(kind for kind, _ in right.closed)
+    same = [
+        word
+        for word in _WORD.findall(text)
+        if (one := _values(word, language, tokenize)).of(kinds) or (not kinds and one.words)
+    ]
+    if not kinds:  # a name for a name: a word with a capital, which the answer used
+        same = [w for w in same if w[0].isupper() and _values(w, language, tokenize).words <= said.words]
+        same = same[-1:] if not text.startswith(same[-1] if same else "") else []
+    return (same[0], new) if len(set(same)) == 1 and new else None
+
+
 def _fits(
     parts: _Correction, kinds: frozenset[str], right: _Values, one: _Values, used: _Values
 ) -> bool:

@@ -313,6 +313,7 @@ COMMANDS = CommandWords(
         r"(?:it['’]?s|it is|it was|i said|i meant|name is|called)(?: (?:on|in|at|the|a|an))* "
         r"(?P<w>.+?),? (?:and )?not(?: (?:on|in|at|the|a|an))* (?P<z>.+)$"
     ),
+    spelt=r" (?:(?:spelt|spelled|written) )?with (?:an? )?\w\b.*$",
     right_vague=r"(?:it|its|that|this|he|she|they|him|her|his|their)\b(?!['’]?s? name)",
     requests=("could you", "can you", "would you", "will you"),
     own="i|i'm|im|i've|my|mine|we|we're|our",

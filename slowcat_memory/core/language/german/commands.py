@@ -155,6 +155,7 @@ COMMANDS = CommandWords(
         r"(?:ist|heißt|heisst|war)(?: (?:am|im|um|in|der|die|das))* (?P<w>.+?),? (?:und )?"
         r"nicht(?: (?:am|im|um|in|der|die|das))* (?P<z>.+)$"
     ),
+    spelt=r" (?:(?:geschrieben|geschrieben wird) )?mit (?:einem |'nem )?\w\b.*$",
     right_vague=r"(?:es|er|sie|das|dies|ihn|ihm|ihr|sein|seine|ihre)\b",
     requests=("kannst du", "könntest du", "würdest du"),
     own="ich|mein|meine|meinen|meinem|meiner|wir|unser|unsere|unseren",
