@@ -141,7 +141,7 @@ def test_executor_execute_correction_of_what_was_just_said(engine):
     talk(engine, "My sister is called Hannah", "A nice name.")
     anna = Talk(engine)
     said = anna.order("that's wrong it's Anna").said
-    assert said == "Thank you, I've corrected “My sister is called Hannah”: it's Anna."
+    assert said == "I've changed Hannah to Anna in: “My sister is called Hannah”."
     assert found(engine, "sister called") == [
         "About “My sister is called Hannah”: that is wrong, it's Anna."
     ]
