@@ -9,8 +9,7 @@ only in which slots are filled; the slots of a language are in its ``compose.tom
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.table import CommandKind
@@ -55,9 +54,7 @@ class _Slots:
 
     def _search(self, name: str) -> re.Match[str] | None:
         for pattern, needs in self._table.compiled[name]:
-            if all(self._there & bits for bits in needs) and (
-                found := pattern.search(self._codes)
-            ):
+            if all(self._there & bits for bits in needs) and (found := pattern.search(self._codes)):
                 return found
         return None
 
@@ -181,7 +178,9 @@ def _unstored(slots: _Slots) -> CommandKind | None:
 def _is_general(slots: _Slots) -> bool:
     """Return whether the topic is a time, or the user: "everything from last week"."""
     topic, span = slots.find("topic"), slots.find("span")
-    starts = topic is not None and span is not None and span.start() - topic.start("x") in (-1, 0, 1)
+    starts = (
+        topic is not None and span is not None and span.start() - topic.start("x") in (-1, 0, 1)
+    )
     return starts or slots("general")
 
 
@@ -204,9 +203,7 @@ def _argument(
     if kind == "forget_span" and first < 0 and (found := slots.find("span")):
         first, last = found.span()
     if kind == "correct" and (found := slots.find("corrects")):
-        first, last = (
-            found.span("x") if "x" in found.re.groupindex else (found.end(), len(codes))
-        )
+        first, last = found.span("x") if "x" in found.re.groupindex else (found.end(), len(codes))
     if kind == "remember":
         if after := slots.find("stores_after"):
             first, last = after.end(), len(codes)

@@ -18,6 +18,8 @@ from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWo
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import OrderWords
+from slowcat_memory.core.language.talk import TalkWords
+from slowcat_memory.core.language.tense import TenseWords
 from slowcat_memory.core.language.time import TimeWords
 
 CommandKind = Literal[
@@ -331,6 +333,7 @@ class Language(Struct, frozen=True, kw_only=True):
     commands: CommandWords
     replies: Mapping[str, str]
     gate: GateWords
+    tense: TenseWords
     time: TimeWords
     dates: DateWords
     memory_block: MemoryBlockSentences
@@ -348,6 +351,7 @@ class Language(Struct, frozen=True, kw_only=True):
     proactive: ProactiveWords
     summary: SummaryWords
     noted: NotedWords
+    talk: TalkWords
 
 
 def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterator[str]:
@@ -368,4 +372,6 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
 
 def _same_keys(name: str) -> bool:
     """Return whether a mapping's keys are names that code looks up, not words."""
-    return not name.startswith(("commands.", "gate.", "time.", "dates.parts", "names.", "orders."))
+    return not name.startswith(
+        ("commands.", "gate.", "time.", "dates.parts", "names.", "orders.", "talk.")
+    )
