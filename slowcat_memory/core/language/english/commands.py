@@ -168,6 +168,14 @@ COMMANDS = CommandWords(
             max_words=10,
             may_ask=False,
         ),
+        CommandRule(
+            kind="correct",
+            says="(?:no|nope|nah|actually) {x}",
+            needs="(?:it's|its|it is|he's called|she's called|(?:his|her|my|the) name is) \\S+ "
+            "(?:(?:spelt|spelled|written) )?with (?:an? )?\\S+$",
+            max_words=8,
+            may_ask=False,
+        ),
         *rules_of(
             "what_known",
             (

@@ -70,6 +70,14 @@ COMMANDS = CommandWords(
             max_words=10,
             may_ask=False,
         ),
+        CommandRule(
+            kind="correct",
+            says="(?:nein|nee) {x}",
+            needs="(?:es|sie|er|das|(?:sein|ihr|mein|der) name) (?:ist|heißt) \\S+ "
+            "(?:geschrieben )?mit (?:einem |'nem )?\\S+$",
+            max_words=8,
+            may_ask=False,
+        ),
         *rules_of(
             "what_known",
             "was (?:alles )?(?:weißt|weisst) du (?:so |alles |eigentlich )*über mich",
