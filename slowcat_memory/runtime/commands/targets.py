@@ -96,12 +96,12 @@ def others(snapshot: Snapshot, exchange: Sequence[int]) -> Others:
 
 
 def mentioning(
-    snapshot: Snapshot, scope: str, about: Callable[[str], bool], command: int
+    snapshot: Snapshot, scope: str, about: Callable[[str], bool], command: int = 0
 ) -> tuple[list[str], list[int]]:
     """Return everything that mentions a subject. Reads the whole log of the namespace.
 
     Args:
-        command: Log id of the command's turn, which is excluded.
+        command: Log id of the command's turn, which is excluded; 0 for none.
 
     Returns:
         Ids of memories that recall may find, and log ids of turns, earlier commands included.
