@@ -346,3 +346,52 @@ def test_commands_command_blocks_that_hold_what_is_forgotten_are_taken_out_of_th
     assert f"{QUOKKA} likes tea" in str(before["messages"])
     assert f"{QUOKKA} likes tea" not in str(after["messages"])
     assert "My car is red" in str(after["messages"]), "and nothing else"
+
+
+# ------------------------------------------------------------------- near misses, times, topics
+
+NEAR = "your memory could lose what I told you about Lisa"
+
+
+def test_commands_near_miss_of_a_privacy_command_is_asked_back_and_carried_out_after_a_yes(config):
+    answers, requests, heard, _ = converse(
+        config, "Lisa lives in Rome", NEAR, "yes", "yes forget them"
+    )
+    assert answers[1] == "Shall I forget what I know about Lisa? Say yes or no."
+    assert answers[2].startswith("Shall I forget 1 thing about Lisa?"), "what would go is counted"
+    assert answers[3].startswith("I've forgotten 1 thing")
+    assert [kind for kind, _ in heard] == ["confirm", "forget_about", "yes"] and len(requests) == 1
+
+
+def test_commands_near_miss_of_off_the_record_keeps_nothing_after_a_yes(config):
+    answers, *_ = converse(
+        config, "this should all stay out of your memory until tonight", "yes", f"my {QUOKKA} is ill"
+    )
+    assert answers[0].startswith("Shall I keep nothing of what you say from now on?")
+    assert answers[1].startswith("We are off the record")
+    assert not any(QUOKKA in turn.text for turn in turns(config))
+
+
+@pytest.mark.parametrize("between", ["no", "what is the weather like"])
+def test_commands_near_miss_without_a_yes_in_the_next_turn_changes_nothing(config, between):
+    answers, *_ = converse(config, "Lisa lives in Rome", NEAR, between, "yes")
+    assert commands(config) == []
+    if between == "no":
+        assert answers[2] == "All right, I changed nothing."
+    assert not answers[3].startswith("Shall I")
+
+
+def test_commands_what_was_said_in_a_time_is_forgotten_after_a_yes(config):
+    answers, *_ = converse(
+        config, f"my {QUOKKA} is ill", "forget the last ten minutes", "yes", "undo that"
+    )
+    assert answers[1].startswith("Shall I forget 2 things from the last ten minutes?")
+    assert answers[2].startswith("I've forgotten 2 things")
+    assert answers[3] == "Done, I have it back."
+
+
+def test_commands_what_is_stored_about_a_topic_is_read_out(config):
+    answers, *_ = converse(
+        config, "remember that Lisa moved to Rome", "what have you stored about Lisa"
+    )
+    assert answers[1] == "About Lisa I know 1 fact: “Lisa moved to Rome”."

@@ -107,7 +107,7 @@ def _near_miss(
     if slots("foreign") or not slots("near"):
         return None
     kind: CommandKind = "forget_that"
-    if slots("unstored", "future"):
+    if slots("unstored") or (slots("future") and not slots("topic")):
         kind = "off_record"
     elif slots("topic") and not _is_general(slots):
         kind = "forget_about"
@@ -164,7 +164,7 @@ def _unstored(slots: _Slots) -> CommandKind | None:
     """Return what must not be stored: what was said, what is about to be said, or a topic."""
     if slots("future"):
         return "off_record"
-    if slots("span"):
+    if slots("span") and slots("said"):
         return "forget_span"
     if slots("just"):
         return "forget_that"
