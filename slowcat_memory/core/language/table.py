@@ -39,6 +39,7 @@ CommandKind = Literal[
     "local",
     "yes",
     "no",
+    "confirm",
 ]
 
 
@@ -88,6 +89,7 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         right_value: Pattern of a correction's beginning that only a value follows ("it's").
         right_and_wrong: Pattern of a correction with the right value as ``x`` or ``w``, and the
             wrong one as ``y`` or ``z``.
+        spelt: Pattern of how a name is spelt, behind it ("with K").
         right_vague: Pattern of a beginning that refers to something else ("she"): such a correction
             says nothing alone.
         requests: Those of ``before`` that make a question a command: "could you remember that…?"
@@ -106,6 +108,7 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     answers: tuple[CommandRule, ...]
     right_value: str
     right_and_wrong: str
+    spelt: str
     right_vague: str
     requests: tuple[str, ...]
     own: str
