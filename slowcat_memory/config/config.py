@@ -41,6 +41,7 @@ from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
 from slowcat_memory.runtime.commands.executor import CommandOptions
+from slowcat_memory.runtime.context_window import ContextOptions
 from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
 from slowcat_memory.runtime.recall.query import PrefetchOptions, RecallOptions
@@ -89,6 +90,8 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             never gives them back.
         mapped_after_s: Seconds without a recall until then; 0 after every recall: halves memory at
             a million memories, and makes recall slower by 2 ms there.
+        use_contextual: Off, the processor is a plain one: it opens no store and passes everything
+            on, so that an application can switch the memory off without another pipeline.
     """
 
     path: str = "~/.slowcat"
@@ -101,6 +104,7 @@ class MemoryOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     embedding_cache_size: Annotated[int, Meta(ge=0, le=1_000_000)] = 500
     mapped_mb: Annotated[int, Meta(ge=0, le=1 << 24)] = 256
     mapped_after_s: Annotated[float, Meta(ge=0, le=86_400)] = 20.0
+    use_contextual: bool = True
 
 
 class LLMOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -129,6 +133,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     gate: GateOptions = field(default_factory=GateOptions)
     ask: AskOptions = field(default_factory=AskOptions)
     pack: PackOptions = field(default_factory=PackOptions)
+    context: ContextOptions = field(default_factory=ContextOptions)
     extract: ExtractOptions = field(default_factory=ExtractOptions)
     head: HeadOptions = field(default_factory=HeadOptions)
     icebreakers: IcebreakerOptions = field(default_factory=IcebreakerOptions)

@@ -81,6 +81,11 @@ def is_listed(memory: Memory) -> bool:
     return memory.pinned or family(memory.kind) in _LISTED
 
 
+def is_uncertain(memory: Memory) -> bool:
+    """Return whether a fact may be a joke or a misunderstanding: it is not stated as true."""
+    return memory.facets.get("confidence") == "low"
+
+
 # ------------------------------------------------------------------- inheritance
 
 

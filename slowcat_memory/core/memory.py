@@ -62,6 +62,7 @@ def chunk(turn: Turn) -> Memory:
         local_only=turn.local_only,
         local_inherited=bool(turn.derived_from),
         derived_from=turn.derived_from,
+        facets={"tools": " ".join(turn.tools)} if turn.tools else {},
     )
 
 
@@ -80,12 +81,21 @@ def findable(memory: Memory) -> bool:
     """Return whether recall and search may find a memory.
 
     Excluded: content of the session preamble; summaries, which only answer overview questions
-    (``core.query.overview``); quarantined memories; facts that only point to their turn; memories
-    that are looked up by name.
+    (``core.query.overview``); quarantined memories; facts that only point to their turn or note;
+    memories that are looked up by name.
     """
-    if memory.kind == QUARANTINED or memory.facets.get("recalled") == "no":
+    if memory.kind == QUARANTINED:
+        return False
+    if memory.facets.get("recalled") == "no" and not _stands_alone(memory):
         return False
     return family(memory.kind) not in _NOT_INDEXED
+
+
+def _stands_alone(memory: Memory) -> bool:
+    """Return whether a fact is sure and has no origin that recall could find instead of it."""
+    origin = memory.sources or memory.derived_from
+    sure = memory.facets.get("confidence") != "low"
+    return family(memory.kind) == FACT and not origin and sure
 
 
 def searchable(memory: Memory) -> bool:

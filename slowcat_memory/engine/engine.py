@@ -45,6 +45,7 @@ from slowcat_memory.records import (
     Event,
     Forget,
     Forgotten,
+    Hit,
     Hotword,
     LedgerEntry,
     Memory,
@@ -263,6 +264,29 @@ class MemoryEngine:
         self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]
     ) -> Recollection:
         return self._search.search(text, scope, k, **how)
+
+    def search_summaries(
+        self,
+        query: str,
+        scope: str = "",
+        kind: str = "summary",
+        limit: int = 10,
+        *,
+        local: bool = False,
+    ) -> list[Hit]:
+        """Return the summaries that match a query by words or meaning, best first. Blocks.
+
+        Args:
+            scope: "" for the configured user's.
+            kind: "session", "day", "week", "topic", "window", "meta", "episode", or "summary" for
+                all summaries.
+            local: As in ``search``.
+
+        Raises:
+            ConfigError: There is no such kind.
+        """
+        where = scope or self.config.memory.user_id
+        return self._search.search(query, where, limit, kinds=(kind,), local=local).hits
 
     def hotwords(self, scope: str, n: int = 100, *, local: bool = False) -> list[Hotword]:
         return hotwords(self.wiring, scope, n, local=local)

@@ -80,6 +80,7 @@ class Eraser:
 
     def _drop_queries(self) -> None:
         self._wiring.embedding.forget()
+        self._wiring.derived_search.forget()
         self._wiring.tokenizer.forget()
         for namespace in self._wiring.namespaces:
             namespace.searcher.forget_query()

@@ -11,11 +11,13 @@ from msgspec.structs import asdict, replace
 from slowcat_memory.core.disclosure import Reader, disclose, disclose_all, disclose_found
 from slowcat_memory.core.graph.portrait import EntityNames, Portrait, portrait
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
-from slowcat_memory.core.memory import ENTITY, RELATION, chunk, chunk_id, family, indexed_text
+from slowcat_memory.core.graph.unsourced_facts import graph_of
+from slowcat_memory.core.memory import ENTITY, FACT, RELATION, chunk, chunk_id, family, indexed_text
 from slowcat_memory.core.memory import believed as held_at
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.engine.clock_judge import describe
+from slowcat_memory.engine.derived_search import TURNS, kinds_of
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
 from slowcat_memory.records import Hotword, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.conversation.audience import reader_of
@@ -125,6 +127,9 @@ class SearchArguments(TypedDict, total=False):
         since: Only what was said at or after this moment.
         until: Only what was said before this moment.
         at: What was believed at this moment, including memories retired since.
+        kinds: Instead of what recall finds, memories of these kinds: "summary", "session", "day",
+            "week", "topic", "window", "meta", "episode", "fact", "note". Not combined with the
+            arguments above, except ``local``, ``now``, ``since`` and ``until``.
     """
 
     also: Sequence[str]
@@ -137,6 +142,7 @@ class SearchArguments(TypedDict, total=False):
     since: datetime | None
     until: datetime | None
     at: datetime | None
+    kinds: Sequence[str]
 
 
 class Search:
@@ -146,7 +152,13 @@ class Search:
         self._wiring = wiring
 
     def search(self, text: str, scope: str, k: int, **how: Unpack[SearchArguments]) -> Recollection:
-        """Search; if the index returns too few hits for a filter, scan all turns."""
+        """Search; if the index returns too few hits for a filter, scan all turns.
+
+        Raises:
+            ConfigError: There is no such kind.
+        """
+        if how.get("kinds"):
+            return self._search_kinds(text, scope, k, how)
         wiring = self._wiring
         only = SearchFilter(
             speaker=how.get("speaker", ""),
@@ -182,6 +194,21 @@ class Search:
             )
             more = scan.scan(read, found.words, wiring.tokenizer, k)
         return replace(found, hits=scan.merged(hits, more, k))
+
+    def _search_kinds(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
+        kinds, local = kinds_of(how["kinds"]), how.get("local", False)
+        wiring = self._wiring
+        now = how.get("now") or wiring.clock()
+        turns = wiring.retrieval.search(
+            Query(text=text, scope=scope, now=now, k=TURNS, floor=0.0, keep_share=0.0, local=local)
+        )
+        within = scan.within("", how.get("since"), how.get("until"))
+        with wiring.store.snapshot() as snapshot:
+            memories = (one for one in snapshot.memories(scope) if within(one))
+            reader = wiring.reader(scope, local=local)
+            search = wiring.derived_search
+            hits = search.rank(text, memories, kinds, reader, turns.words, turns.hits, k)
+        return replace(turns, hits=hits, unknown=not hits)
 
 
 def hotwords(wiring: EngineWiring, scope: str, n: int, *, local: bool) -> list[Hotword]:
@@ -259,21 +286,26 @@ def read_graph(
 ) -> Graph:
     """Read the graph of a namespace, without relations of hidden turns.
 
+    Facts that no turn states, such as imported ones, are part of it.
+
     Args:
         true: Only relations that held at this moment; None for past ones as well.
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are excluded.
     """
     reader = reader_of(engine.config.people, scope, local=local)
-    kinds = (
-        (f"{ENTITY}/", f"{RELATION}/") if local else ("",)
-    )  # what is local-only follows from all
+    kinds = tuple(f"{kind}/" for kind in (ENTITY, RELATION, FACT))
     with engine.snapshot() as snapshot:
-        stored = chain.from_iterable(snapshot.memories(scope, kind) for kind in kinds)
+        stored = chain.from_iterable(  # what is local-only follows from all
+            snapshot.memories(scope, kind) for kind in (kinds if local else ("",))
+        )
         every = disclose_all(stored, reader)
-        names = EntityNames(one for one in every if family(one.kind) == ENTITY)
+        entities = [one for one in every if family(one.kind) == ENTITY]
         related = [Relation.of(one) for one in every if family(one.kind) == RELATION]
         related = list(_without_hidden_turns(snapshot, scope, related))
+    unsourced = graph_of(every, (one for one in entities if one.retired_at is None), related)
+    names = EntityNames((*entities, *unsourced.entities))
+    related += unsourced.relations
     found = believed(related, known) if true is None else as_of(related, true, known)
     in_order = sorted(found, key=lambda one: (one.valid_from, one.recorded_at, one.id))
     return Graph(names, in_order, engine.clock())

@@ -5,6 +5,7 @@ from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.clock_judge import ClockJudge
+from slowcat_memory.engine.derived_search import DerivedSearch
 from slowcat_memory.index.files.arrays import release_pages
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
@@ -72,6 +73,7 @@ class EngineWiring:
             self.indexer.later,
         )
         self.retrieval = self.retrieval_of(retrieval_options(config))
+        self.derived_search = DerivedSearch(self.embedding, self.tokenizer)
         user = config.memory.user_name
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
         self.heads = Heads(

@@ -20,6 +20,7 @@ from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
 from slowcat_memory.idle.jobs.extraction.entities import Entities
 from slowcat_memory.idle.jobs.extraction.facts import Facts
 from slowcat_memory.idle.jobs.extraction.merge import Merge
+from slowcat_memory.idle.jobs.extraction.note_facts import NoteFacts
 from slowcat_memory.idle.jobs.feedback.corrections import Corrections
 from slowcat_memory.idle.jobs.feedback.rerank import Rerank
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
@@ -30,7 +31,7 @@ from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
 from slowcat_memory.idle.jobs.upkeep import TABLE, UpkeepJob
 
 UPKEEP: tuple[Job, ...] = tuple(map(UpkeepJob, TABLE))
-EXTRACTION: tuple[Job, ...] = (Contextualize(), Entities(), Facts(), Merge())
+EXTRACTION: tuple[Job, ...] = (Contextualize(), Entities(), Facts(), NoteFacts(), Merge())
 SUMMARIES: tuple[Job, ...] = tuple(SUMMARY_JOBS.values())
 REFLECTION: tuple[Job, ...] = (Episodes(), BringUp(), Profile(), Blocks())
 FEEDBACK: tuple[Job, ...] = (Corrections(), Rerank())

@@ -1,7 +1,8 @@
 """The processor's engine: its configuration, opening, closing, and events on the event loop."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+import difflib
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypedDict
@@ -27,6 +28,8 @@ _FIELDS = {  # the section and key that each override sets
     "embedding_model": ("embedding", "model"),
     "memory_token_budget": ("pack", "memory_token_budget"),
     "context_llm_endpoint": ("thinking", "url"),
+    "max_context_tokens": ("context", "max_tokens"),
+    "use_contextual": ("memory", "use_contextual"),
 }
 
 
@@ -39,6 +42,9 @@ class Overrides(TypedDict, total=False):
         hot_cache_size: Latest memories to keep in memory.
         memory_token_budget: Size of a turn's block in tokens; 0 injects nothing.
         context_llm_endpoint: Base URL of the LLM for idle work, "" for none.
+        max_context_tokens: Tokens of the LLM's context, memories included; the oldest exchanges
+            leave first. 0 for no limit.
+        use_contextual: False for a processor without a memory, which passes everything on.
         name: For ``FrameProcessor``.
         enable_direct_mode: For ``FrameProcessor``.
         metrics: For ``FrameProcessor``.
@@ -49,20 +55,47 @@ class Overrides(TypedDict, total=False):
     hot_cache_size: int | None
     memory_token_budget: int | None
     context_llm_endpoint: str | None
+    max_context_tokens: int | None
+    use_contextual: bool | None
     name: str | None
     enable_direct_mode: bool
     metrics: Any
 
 
-def frame_processor_arguments(overrides: Mapping[str, Any]) -> dict[str, Any]:
+def frame_processor_arguments(
+    overrides: Mapping[str, Any], others: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return the keywords meant for ``FrameProcessor``.
+
+    Args:
+        others: The processor's other keywords, which one may have been meant.
 
     Raises:
         TypeError: A keyword is neither Pipecat's nor an override.
     """
-    if unknown := overrides.keys() - Overrides.__annotations__.keys():
-        raise TypeError(f"unexpected keyword argument {min(unknown)!r}")
+    known = Overrides.__annotations__.keys()
+    if unknown := overrides.keys() - known:
+        name = min(unknown)
+        near = difflib.get_close_matches(name, [*known, *others], n=1, cutoff=0.5)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise TypeError(f"unexpected keyword argument {name!r}{meant}")
     return {name: value for name, value in overrides.items() if name not in _FIELDS}
+
+
+def config_of(
+    engine: MemoryEngine, config: Config | str | Path | None, overrides: Mapping[str, Any]
+) -> Config:
+    """Return the configuration of an engine that the application shares.
+
+    Raises:
+        ConfigError: The application also gives values that the engine would not use.
+    """
+    hint = "Give them to the engine: MemoryEngine(config)"
+    if given := sorted(name for name in _FIELDS if overrides.get(name) is not None):
+        raise ConfigError(f"{', '.join(given)} cannot be set beside engine=", hint=hint)
+    if config is not None and load_config(config, {}) != engine.config:
+        raise ConfigError("config= differs from the configuration of engine=", hint=hint)
+    return engine.config
 
 
 def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]) -> Config:

@@ -30,6 +30,7 @@ from slowcat_memory.processor.engine_handle import (
     MEMORY_EVENTS,
     EngineHandle,
     Overrides,
+    config_of,
     forward_availability,
     forward_memory_events,
     frame_processor_arguments,
@@ -81,6 +82,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         ])
     """
 
+    _OWN = (  # keywords of the constructor besides ``Overrides``
+        "user_id", "config", "engine", "aggregators", "speaker_names", "speakers", "llm_is_local",
+        "add_instruction",
+    )  # fmt: skip
+
     def __init__(
         self,
         *,
@@ -106,16 +112,19 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             llm_is_local: Whether the LLM runs on this machine, for local-only memories; None to
                 use the base URLs of the clients of all LLM services in the pipeline.
             add_instruction: Add the one line that explains the block to the system instruction.
-            **overrides: ``path``, ``embedding_model``, ``hot_cache_size``, ``memory_token_budget``
-                and ``context_llm_endpoint`` override the configuration, see ``Overrides``; others
-                are for ``FrameProcessor``.
+            **overrides: ``path``, ``embedding_model``, ``hot_cache_size``, ``memory_token_budget``,
+                ``max_context_tokens``, ``context_llm_endpoint`` and ``use_contextual`` override the
+                configuration, see ``Overrides``; others are for ``FrameProcessor``.
 
         Raises:
-            ConfigError: The configuration is wrong, or a name cannot be a namespace.
+            ConfigError: The configuration is wrong, a name cannot be a namespace, or ``engine`` is
+                given with values that it does not use.
             TypeError: There is no such keyword.
         """
-        super().__init__(**frame_processor_arguments(overrides))
-        self._config = load_config(engine.config if engine else config, overrides)
+        super().__init__(**frame_processor_arguments(overrides, self._OWN))
+        self._config = (
+            config_of(engine, config, overrides) if engine else load_config(config, overrides)
+        )
         self._scope = check_scope(user_id or self._config.memory.user_id)
         self._engine_handle = EngineHandle(self._config, engine)
         self._aggregators, self._neighbours = aggregators, Neighbours()
@@ -182,7 +191,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             A few lines, "" if there is nothing to include.
         """
         scope = self._audience.greeted_scope(person)
-        if not scope:
+        if not scope or not self._config.memory.use_contextual:
             return ""
         try:
             engine = await self._engine_handle.open()
@@ -217,6 +226,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         Raises:
             ValueError: The text is empty, the priority out of range, or it has expired already.
         """
+        if not self._config.memory.use_contextual:
+            return None
         try:
             engine = await self._engine_handle.open()
             return await asyncio.to_thread(
@@ -277,6 +288,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def setup(self, setup: FrameProcessorSetup) -> None:  # type: ignore[override]
         """Open the memory and find the aggregators; the agent does not wait for a store."""
         await super().setup(setup)
+        if not self._config.memory.use_contextual:
+            return
         pipeline = getattr(setup.pipeline_worker, "pipeline", None)
         self._neighbours = find_neighbours(self, self._aggregators, pipeline)
         self._dispatcher = FrameDispatcher(

@@ -34,6 +34,7 @@ from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.reply import Replies
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
+from slowcat_memory.runtime.context_window import trimmed
 from slowcat_memory.runtime.conversation.conversation import Conversation
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Recollection
@@ -116,6 +117,13 @@ class Turns:
             await self._deps.guard.report("memory skipped this turn", error)
             return TurnResult()
 
+    def _trim(self, context: LLMContext) -> None:
+        """Remove old exchanges from the context, where the configuration limits it."""
+        config = self._deps.config
+        stay = trimmed(context.messages, config.context, config.pack.memory_token_budget)
+        if stay is not None:
+            context.set_messages(stay)
+
     def _speakers(self, message: dict, text: str, predicted: bool) -> tuple[str, ...]:
         if self._messages.is_logged(message):  # its transcripts are taken
             return self._messages.scopes_of(message)
@@ -153,6 +161,7 @@ class Turns:
         self._speculating, self._speculated = message if speculation else None, None
         if not speculation:
             turn = self._log_new(message, text)
+            self._trim(context)
         if self.realtime or not clean(text)[0]:
             return False
         scopes = self._deps.audience.readable(speakers)

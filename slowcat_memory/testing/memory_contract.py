@@ -77,6 +77,7 @@ def _check_search(memory: Memory) -> None:
     assert memory.search("Max the dog", SCOPE, at=before).hits == []
     assert read_graph(memory, SCOPE).relations == []
     assert all(0 <= word.weight <= 1 for word in memory.hotwords(SCOPE, 5))
+    memory.flush()
     counted = memory.stats()
     assert SCOPE in counted["scopes"] and counted["unsaved"] == 0
     assert memory.embedding.source and memory.opened is not None

@@ -15,16 +15,20 @@ import numpy as np
 from loguru import logger
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.disclosure import disclose_all, is_listed
+from slowcat_memory.core.disclosure import disclose_all, is_listed, is_uncertain
 from slowcat_memory.core.extraction.evidence import shared
-from slowcat_memory.core.graph.portrait import predicate_in_words
-from slowcat_memory.core.memory import FACT, NOTE, believed, chunk_id, family
+from slowcat_memory.core.graph.portrait import EntityNames, predicate_in_words
+from slowcat_memory.core.graph.relations import Relation
+from slowcat_memory.core.language import language_of
+from slowcat_memory.core.memory import FACT, NOTE, SUMMARY, believed, chunk_id, family
 from slowcat_memory.core.ranking.calibration import best_of_top
 from slowcat_memory.core.render.memory_block import memory_line, shorten
+from slowcat_memory.core.render.speech import spoken_until
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.engine import Memory as Engine
-from slowcat_memory.engine.search import read_graph
+from slowcat_memory.engine.search import SearchArguments, read_graph
+from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Disclosed, Forget, Hit, Memory
 from slowcat_memory.runtime.conversation.audience import reader_of
 
@@ -38,6 +42,9 @@ class Search(Struct, frozen=True):
     speaker: Annotated[str, Meta(description="Only what this person said.")] = ""
     since: Date = ""
     until: Date = ""
+    kind: Annotated[
+        str, Meta(description="Only summaries of this kind: session, day, week, topic or episode.")
+    ] = ""
 
 
 class Remember(Struct, frozen=True):
@@ -83,6 +90,8 @@ KINDS: dict[str, type[Arguments]] = {
 
 
 MOST, TOKENS = 8, 400  # memories of an answer, and their estimated size in tokens
+FEW_SUMMARIES = 2  # beside the memories of an answer
+SUMMARIES = ("session", "day", "week", "topic", "episode")
 FEW = 5  # memories that one call may forget
 AGREED = 3  # user turns within which the user may agree
 LONGEST = 2000  # characters of a statement to remember
@@ -172,17 +181,31 @@ class ToolCalls:
         query = _words(asked.query, "query")
         since = self._time(call, asked.since, "since")
         until = self._time(call, asked.until, "until")
-        found = call.engine.search(
-            query,
-            call.scope,
-            MOST,
-            speaker=asked.speaker,
-            since=since[0] if since else None,
-            until=until[1] if until else None,
-            exclude=call.hidden,
-            local=call.local,
+        when = SearchArguments(
+            since=since[0] if since else None, until=until[1] if until else None, local=call.local
         )
-        return self._found(call, found.hits)
+        if kind := asked.kind.strip().lower():
+            return self._found(call, self._summaries(call, query, kind, MOST, when))
+        found = call.engine.search(
+            query, call.scope, MOST, speaker=asked.speaker, exclude=call.hidden, **when
+        )
+        told = self._found(call, found.hits)
+        return told if asked.speaker else told | self._overview(call, query, when)
+
+    def _summaries(
+        self, call: Call, query: str, kind: str, most: int, when: SearchArguments
+    ) -> list[Hit]:
+        try:
+            return call.engine.search(query, call.scope, most, kinds=(kind,), **when).hits
+        except ConfigError:
+            raise Unclear(f"The kind is one of {', '.join(SUMMARIES)}.") from None
+
+    def _overview(self, call: Call, query: str, when: SearchArguments) -> dict[str, Any]:
+        """Return the summaries that probably answer, for what no single memory says."""
+        hits = self._summaries(call, query, SUMMARY, FEW_SUMMARIES, when)
+        floor = call.engine.config.recall.floor
+        sure = [hit.memory for hit in hits if hit.probability >= floor]
+        return {"summaries": self._lines(call, sure)} if sure else {}
 
     def remember(self, call: Call, asked: Remember) -> dict[str, Any]:
         if not call.keeps:
@@ -271,7 +294,7 @@ class ToolCalls:
         graph = read_graph(call.engine, call.scope, true=at, local=call.local)
         names, rows = graph.names, graph.relations
         told = [
-            (one, f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}")
+            (one, _in_words(one, graph.names, call))
             for one in rows
             if one.subject in names and one.object in names
         ]
@@ -282,11 +305,14 @@ class ToolCalls:
         return [neutralise(line) for _, line in about]
 
     def _facts(self, call: Call) -> list[Disclosed]:
-        """Return the valid facts, notes and pinned memories that the LLM may see."""
+        """Return the facts, notes and pinned memories that hold and that the LLM may see.
+
+        Uncertain ones are left out: the LLM would state them.
+        """
         reader = reader_of(call.engine.config.people, call.scope, local=call.local)
         with call.engine.snapshot() as snapshot:
             seen = disclose_all(snapshot.memories(call.scope), reader)
-        return [m for m in seen if is_listed(m) and believed(m, call.now)]
+        return [m for m in seen if is_listed(m) and believed(m, call.now) and not is_uncertain(m)]
 
     def _found(self, call: Call, hits: Sequence[Hit]) -> dict[str, Any]:
         if not hits:
@@ -298,10 +324,11 @@ class ToolCalls:
 
     def _lines(self, call: Call, memories: Sequence[Disclosed]) -> list[str]:
         limit, zone = call.engine.config.pack.memory_tokens, call.engine.zone
+        words = language_of(call.engine.config.memory.language)
         lines: list[str] = []
         used = 0
         for memory in memories:
-            line = memory_line(memory, call.now, zone, limit, shorten).removeprefix("- ")
+            line = memory_line(memory, call.now, zone, limit, shorten, words).removeprefix("- ")
             used += estimate_tokens(line)
             if used > TOKENS:
                 break
@@ -323,6 +350,16 @@ class ToolCalls:
         if not found:
             raise Unclear(f"The {name} is not clear. Write it like 2024-05-31.")
         return found[0].start, found[0].end
+
+
+def _in_words(relation: Relation, names: EntityNames, call: Call) -> str:
+    """Return a relation as a sentence, with its end if it is over by now."""
+    subject, value = names[relation.subject], names[relation.object]
+    line = f"{subject} {predicate_in_words(relation.predicate)} {value}"
+    if relation.valid_to is None or relation.valid_to > call.now:
+        return line
+    dates = language_of(call.engine.config.memory.language).dates
+    return f"({spoken_until(relation.valid_to, call.now, call.engine.zone, dates)}) {line}"
 
 
 def _words(text: str, name: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.core.graph.relations import Relation
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Memory, WriteBatch
 from slowcat_memory.testing.server import ToolCall
@@ -153,12 +154,51 @@ def test_functions_tool_facts_of_each_kind_are_listed_and_read(engine):
     assert "pinned, preference" in calls.answer("facts_read", {"name": "x"}, call(engine))["error"]
 
 
+def test_functions_tool_facts_that_are_over_uncertain_or_internal_are_not_listed(engine):
+    now = engine.clock()
+    one = Memory(
+        id="fact/1", kind="fact/person", scope="user", speaker="Anna", text="Anna lives in Graz.",
+        valid_from=now - timedelta(days=9),
+    )  # fmt: skip
+    kinds = ("reading", "entity/person", "relation/lives_in", "block/human", "summary/day",
+             "episode", "icebreaker", "fact/quarantined")  # fmt: skip
+    rows = [replace(one, id=f"{kind}/x", kind=kind, text="internal") for kind in kinds]
+    rows.append(replace(one, id="fact/2", text="over", valid_to=now - timedelta(days=1)))
+    rows.append(replace(one, id="fact/3", text="a joke", facets={"confidence": "low"}))
+    engine.apply("test", WriteBatch(memories=(one, *rows)))
+    calls = ToolCalls()
+    assert calls.answer("facts_list", {}, call(engine)) == {"types": {"person": 1}}
+    read = calls.answer("facts_read", {"name": "person"}, call(engine))["facts"]
+    assert len(read) == 1 and "Anna lives in Graz." in read[0]
+
+
 def test_functions_tool_many_facts_are_cut_and_counted(engine):
     for n in range(60):
         engine.remember(f"Number {n} of the list is {'very ' * 30} nice.", "user")
     read = ToolCalls().answer("facts_read", {"name": "note"}, call(engine))
     shown = len(read["facts"])
     assert 0 < shown < 60 and read["note"] == f"{60 - shown} more are not shown."
+
+
+def test_functions_tool_what_held_then_and_is_over_now_says_until_when(engine):
+    now = engine.clock()
+    moved = now - timedelta(days=2)
+    anna = Memory(
+        id="entity/anna", kind="entity/person", scope="user", speaker="Anna", text="Anna",
+        valid_from=now - timedelta(days=90), facets={"name": "Anna", "type": "person"},
+    )  # fmt: skip
+    home = Relation(
+        scope="user", subject=anna.id, predicate="lives_in", object="Graz", text="Anna lives in Graz",
+        quote="I live in Graz", valid_from=anna.valid_from, valid_to=moved,
+        recorded_at=anna.valid_from,
+    )  # fmt: skip
+    engine.apply("test", WriteBatch(memories=(anna, home.memory())))
+    asked_for = {"query": "where does Anna live", "date": str((now - timedelta(days=30)).date())}
+    held = ToolCalls().answer("memory_as_of", asked_for, call(engine))["held"]
+    month = f"{moved:%B}"
+    assert (
+        len(held) == 1 and held[0].startswith("(until ") and "Graz" in held[0] and month in held[0]
+    )
 
 
 # ---------------------------------------------------------------- forget

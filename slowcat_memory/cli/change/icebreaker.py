@@ -65,7 +65,9 @@ def add(
 
 @app.command("list")
 def list_(ctx: typer.Context, scope: Scope = None, as_json: AsJson = False) -> None:
-    """Show the queue, next one first. Works while an agent is running.
+    """Show the queue, next one first, and from when and until when each may be used.
+
+    Works while an agent is running.
 
     Example: [bold]slowcat-memory icebreaker list[/]
     """
@@ -76,10 +78,11 @@ def list_(ctx: typer.Context, scope: Scope = None, as_json: AsJson = False) -> N
             return print_json(waiting)
         if not waiting:
             return warn("No icebreaker is queued.")
-        made = table(">priority", "expires", "text*", "id")
+        made = table(">priority", "from", "until", "text*", "id")
         for memory in waiting:
+            begin = when(memory.valid_from, engine.zone)
             until = when(memory.valid_to, engine.zone) if memory.valid_to else ""
-            row(made, f"{memory.importance:.2f}", until, short(memory.text), memory.id)
+            row(made, f"{memory.importance:.2f}", begin, until, short(memory.text), memory.id)
     out().print(made)
     return None
 

@@ -31,14 +31,21 @@ def show(
     last: Annotated[
         int | None, typer.Option("--last", help="Show this many of the latest turns.", min=1)
     ] = None,
+    notes: Annotated[
+        bool,
+        typer.Option(
+            "--notes", help="Show the notes, and what is pinned or stays on this machine."
+        ),
+    ] = False,
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the sessions, the turns of one, or one memory with its sources.
+    """Show the sessions, the turns of one, one memory with its sources, or the notes.
 
     Works while an agent is running. The beginning of a session's id is enough.
 
     Examples: [bold]slowcat-memory show[/], [bold]slowcat-memory show --last 20[/],
+    [bold]slowcat-memory show --notes[/],
     [bold]slowcat-memory show 20240512T1830[/], [bold]slowcat-memory show 17[/]
     """
     known = settings(ctx)
@@ -47,6 +54,9 @@ def show(
         with engine.snapshot() as snapshot:
             if what is not None:
                 return _one(snapshot, where, what, engine.zone, as_json)
+            if notes:
+                marked = [one for one in snapshot.memories(where) if _is_marked(one)]
+                return _notes(engine, where, marked, as_json)
             if last is not None:
                 turns = list(snapshot.turns(where))[-last:]
                 return _turns(turns, engine.zone, as_json)
@@ -76,6 +86,37 @@ def _sessions(
     out().print(made)
     turns = sum(session.turns for session, _ in rows)
     out().print(f"[dim]{count(len(rows), 'session')}, {count(turns, 'turn')} in scope {scope}[/]")
+
+
+def _is_marked(memory: "Memory") -> bool:
+    """Return whether a person asked for a memory, or to treat it specially."""
+    own = (
+        memory.kind == "note" or memory.pinned or (memory.local_only and not memory.local_inherited)
+    )
+    return own and memory.retired_at is None
+
+
+def _notes(engine: "MemoryEngine", scope: str, found: "list[Memory]", as_json: bool) -> None:
+    in_order = sorted(found, key=lambda memory: (not memory.pinned, memory.valid_from, memory.id))
+    if as_json:
+        return print_json(in_order)
+    if not in_order:
+        with engine.snapshot() as snapshot:
+            known = scope in snapshot.scopes()
+        none = f"No notes in the scope {scope}, and nothing pinned or local-only."
+        return warn(none if known else nothing_in(engine, scope))
+    made = table("since", "what", "who", "text*", "id")
+    for memory in in_order:
+        row(made, when(memory.valid_from, engine.zone)[:10], _marks(memory), memory.speaker,
+            short(memory.text), memory.id)  # fmt: skip
+    out().print(made)
+    return None
+
+
+def _marks(memory: "Memory") -> str:
+    kind = "turn" if memory.kind == "chunk" else memory.kind.partition("/")[0]
+    marks = ("pinned" if memory.pinned else "", "local-only" if memory.local_only else "")
+    return ", ".join(filter(None, (kind, *marks)))
 
 
 def _turns(turns: "list[Turn]", zone: "tzinfo", as_json: bool) -> None:

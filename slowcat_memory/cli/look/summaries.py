@@ -24,13 +24,22 @@ class Kind(StrEnum):
     topic = "topic"
     window = "window"
     meta = "meta"
+    episode = "episode"
 
 
 def summaries(
     ctx: typer.Context,
-    kind: Annotated[
-        Kind | None, typer.Option(help="Only this kind; by default all but parts of long sessions.")
+    text: Annotated[
+        str | None,
+        typer.Argument(metavar="SEARCH", help="Only what matches these words, or their meaning."),
     ] = None,
+    kind: Annotated[
+        Kind | None,
+        typer.Option(
+            help="Only this kind; by default all but episodes and parts of long sessions."
+        ),
+    ] = None,
+    k: Annotated[int, typer.Option(help="With SEARCH: how many at most.", min=1, max=1000)] = 10,
     since: Annotated[
         str | None, typer.Option(help="Only summaries of this time or later: a date or time.")
     ] = None,
@@ -46,18 +55,27 @@ def summaries(
 ) -> None:
     """Show what conversations, days, weeks and topics were about, latest last.
 
-    Works while an agent is running. A [dim]·[/] after the kind marks summaries made without an LLM:
-    extracted sentences.
+    With SEARCH: those that match, best first. Works while an agent is running. A [dim]·[/] after the
+    kind marks summaries made without an LLM: extracted sentences. "episode" is a moment of a
+    conversation that stands out.
 
-    Examples: [bold]slowcat-memory summaries --kind week[/],
+    Examples: [bold]slowcat-memory summaries "the new flat" --kind topic[/],
+    [bold]slowcat-memory summaries --kind week[/],
     [bold]slowcat-memory summaries --id summary/day/2026-05-12 --sources[/]
     """
     if sources and not id:
         raise typer.BadParameter("needs --id", param_hint="--sources")
+    if text and id:
+        raise typer.BadParameter("give SEARCH or --id")
     known = settings(ctx)
     where = known.scope(scope)
-    with known.engine(readonly=True, words_only=True) as engine:
-        found = _found(engine, where, kind, parse_time(since, engine.zone, "--since"))
+    with known.engine(readonly=True, words_only=text is None) as engine:
+        begin = parse_time(since, engine.zone, "--since")
+        found = (
+            _matching(engine, where, text, kind, begin, k)
+            if text
+            else _found(engine, where, kind, begin)
+        )
         if id:
             found = [
                 memory for memory in _found(engine, where, None, None, True) if memory.id == id
@@ -67,7 +85,7 @@ def summaries(
         if as_json:
             return print_json(found)
         if not found:
-            return warn(_why_none(engine, where))
+            return warn(_why_none(engine, where, text))
         if id:
             return _one(engine, found[0], sources)
         _table(engine, found)
@@ -84,17 +102,39 @@ def _found(
     from slowcat_memory.core.summaries.summary import META, WINDOW, current, until
 
     with engine.snapshot() as snapshot:
-        every = list(current(snapshot.memories(scope, f"summary/{kind or ''}")))
+        every = list(current(snapshot.memories(scope, _beginning(kind))))
+        if parts:
+            every += current(snapshot.memories(scope, _beginning(Kind.episode)))
     wanted = (m for m in every if parts or kind or m.kind not in (WINDOW, META))
     kept = [m for m in wanted if since is None or until(m) > since]
     return sorted(kept, key=lambda m: (until(m), m.kind, m.id))
+
+
+def _beginning(kind: Kind | None) -> str:
+    """Return how the ids of a kind begin."""
+    return f"{kind}/" if kind is Kind.episode else f"summary/{kind or ''}"
+
+
+def _matching(
+    engine: "MemoryEngine",
+    scope: str,
+    text: str,
+    kind: Kind | None,
+    since: datetime | None,
+    most: int,
+) -> "list[Memory]":
+    from slowcat_memory.core.summaries.summary import META, WINDOW, until
+
+    hits = engine.search(text, scope, 2 * most, kinds=(kind or "summary",), local=True).hits
+    found = [hit.memory for hit in hits if kind or hit.memory.kind not in (WINDOW, META)]
+    return [one for one in found if since is None or until(one) > since][:most]
 
 
 def _table(engine: "MemoryEngine", found: "list[Memory]") -> None:
     made = table("when", "what", "text*")
     for memory in found:
         ruled = memory.made is not None and not memory.made.model
-        what = memory.kind.partition("/")[2] + (" ·" if ruled else "")
+        what = _name(memory) + (" ·" if ruled else "")
         told = memory.facets.get("name") or memory.facets.get("topics", "")
         text = Text(short(memory.text)).append(f"\n{memory.id}", "dim")
         if told:
@@ -107,11 +147,19 @@ def _table(engine: "MemoryEngine", found: "list[Memory]") -> None:
 
 
 def _period(engine: "MemoryEngine", memory: "Memory") -> str:
-    from slowcat_memory.core.summaries.summary import DAY, WEEK
+    """Return a summary's time; of a topic, which spans days, the latest, by which it is sorted."""
+    from slowcat_memory.core.summaries.summary import DAY, TOPIC, WEEK, until
 
     if memory.kind in (DAY, WEEK):
         return memory.id.rpartition("/")[2]
+    if memory.kind == TOPIC:
+        begin, end = when(memory.valid_from, engine.zone)[:10], when(until(memory), engine.zone)
+        return end if end.startswith(begin) else f"{begin} to\n{end}"
     return when(memory.valid_from, engine.zone)
+
+
+def _name(memory: "Memory") -> str:
+    return memory.kind.partition("/")[2] or memory.kind
 
 
 def _one(engine: "MemoryEngine", memory: "Memory", sources: bool) -> None:
@@ -129,15 +177,17 @@ def _one(engine: "MemoryEngine", memory: "Memory", sources: bool) -> None:
         turns = [] if any(parts) else [snapshot.turn(turn) for turn in memory.sources]
     made = table("when", "who", "text*", "id")
     for part in filter(None, parts):
-        row(made, _period(engine, part), part.kind.partition("/")[2], short(part.text), part.id)
+        row(made, _period(engine, part), _name(part), short(part.text), part.id)
     for turn in filter(None, turns):
         row(made, when(turn.at, engine.zone), turn.speaker, short(turn.text), str(turn.id))
     out().print(made)
 
 
-def _why_none(engine: "MemoryEngine", scope: str) -> str:
+def _why_none(engine: "MemoryEngine", scope: str, text: str | None) -> str:
     with engine.snapshot() as snapshot:
         known = scope in snapshot.scopes()
     if not known:
         return nothing_in(engine, scope)
+    if text and _found(engine, scope, None, None):
+        return "No summary matches."
     return f"No summaries in the scope {scope} yet: `slowcat-memory idle` writes them."

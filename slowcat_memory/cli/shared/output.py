@@ -29,7 +29,7 @@ from rich.table import Table
 from rich.text import Text
 
 LEFT_OUT = "…"
-TIMES = frozenset({"when", "began", "last"})  # headings
+TIMES = frozenset({"when", "began", "last", "from", "until"})  # headings
 
 
 # C0 without tab and newline, DEL, C1, bidi overrides, tag characters: they move a cursor or hide text

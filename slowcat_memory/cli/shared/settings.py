@@ -168,11 +168,19 @@ def find_session(snapshot: "Snapshot", name: str, scope: str = "") -> "Session |
 
 
 def nothing_in(engine: "MemoryEngine", scope: str) -> str:
-    """Return the message for an empty scope; it lists the other scopes."""
-    from slowcat_memory.cli.shared.output import listed
+    """Return the message for a scope without turns: what else it holds, or the other scopes."""
+    from slowcat_memory.cli.shared.output import count, listed
+    from slowcat_memory.core.memory import FACT, NOTE
 
     with engine.snapshot() as snapshot:
         others = [name for name in snapshot.scopes() if name != scope]
+        holds = {
+            kind: sum(1 for _ in snapshot.memories(scope, f"{kind}/")) for kind in (FACT, NOTE)
+        }
+    if any(holds.values()):
+        found = " and ".join(count(n, kind) for kind, n in holds.items() if n)
+        commands = "`slowcat-memory facts` and `slowcat-memory show --notes` show what is there"
+        return f"No conversations in the scope {scope} yet, but {found}: {commands}."
     if not others:
         return "Nothing is remembered yet: start your bot, or run `slowcat-memory import`."
     return f"Nothing is remembered in the scope {scope}; --scope takes {listed(others, 8)}."

@@ -29,6 +29,11 @@ def count_things(language: Language, count: int) -> str:
     return say(language, "things", n=str(count))
 
 
+def count_facts(language: Language, count: int) -> str:
+    """Return "1 fact" or "7 facts"."""
+    return say(language, "fact") if count == 1 else say(language, "facts", n=str(count))
+
+
 def minutes(language: Language, seconds: float) -> str:
     """Return "a minute" or "5 minutes"."""
     whole = max(1, int(seconds // 60))
@@ -45,17 +50,23 @@ def day(language: Language, at: datetime, now: datetime, zone: tzinfo) -> str:
     return language.dates.on.format(spoken_day(then.date(), language.dates)) + year
 
 
-def describe_known(
-    language: Language, memories: Sequence[Disclosed], limit: int, total: int
-) -> str:
-    """Return a sentence about a user's memories; the most important come first."""
-    items = "; ".join(f"“{quote(memory.text)}”" for memory in memories[:limit])
-    if not items:
+def describe_known(language: Language, facts: Sequence[Disclosed], limit: int) -> str:
+    """Return a sentence with the first ``limit`` facts about a user, and how many there are."""
+    if not facts:
         return say(language, "know_nothing")
-    more, things = total - min(limit, len(memories)), count_things(language, total)
-    if more <= 0:
-        return say(language, "know", things=things, items=items)
-    return say(language, "know_more", things=things, items=items, more=str(more))
+    items, count = _quoted(facts[:limit]), count_facts(language, len(facts))
+    if len(facts) <= limit:
+        return say(language, "know", facts=count, items=items)
+    return say(language, "know_more", facts=count, items=items, more=str(len(facts) - limit))
+
+
+def describe_statements(language: Language, said: Sequence[Disclosed], limit: int) -> str:
+    """Return a sentence with the first ``limit`` of a user's statements, where there are no facts."""
+    return say(language, "know_said", items=_quoted(said[:limit]))
+
+
+def _quoted(memories: Sequence[Disclosed]) -> str:
+    return "; ".join(f"“{quote(memory.text)}”" for memory in memories)
 
 
 def describe_sources(

@@ -17,6 +17,7 @@ from slowcat_memory.core.commands.replies import (
     count_things,
     describe_known,
     describe_sources,
+    describe_statements,
     minutes,
     quote,
     say,
@@ -363,11 +364,22 @@ class CommandExecutor:
     # ---------------------------------------------------------------- answers
 
     def _what_known(self, command: Command, context: CommandContext) -> Outcome:
+        """Read out the facts; the user's own statements only while no fact was drawn from them."""
+        reader, most = self._reader(context), self._options.tell
         with self._engine.store.snapshot() as snapshot:
-            found = targets.known_about(
-                snapshot, context.scope, self._language.commands.own, self._reader(context)
+            facts = targets.known_facts(snapshot, context.scope, reader, self._engine.clock())
+            statements = (
+                ()
+                if facts
+                else targets.own_statements(
+                    snapshot, context.scope, self._language.commands.own, reader
+                )
             )
-        said = describe_known(self._language, found, self._options.tell, len(found))
+        said = (
+            describe_statements(self._language, statements, most)
+            if statements
+            else describe_known(self._language, facts, most)
+        )
         return Outcome(kind=command.kind, said=said)
 
     def _why(self, command: Command, context: CommandContext) -> Outcome:

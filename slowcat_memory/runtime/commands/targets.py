@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from slowcat_memory.core.commands.corrections import Said, Verdict, find_corrected
@@ -12,9 +13,10 @@ from slowcat_memory.core.disclosure import (
     disclose_all,
     disclose_found,
     is_listed,
+    is_uncertain,
 )
 from slowcat_memory.core.language import Language
-from slowcat_memory.core.memory import chunk, chunk_id
+from slowcat_memory.core.memory import believed, chunk, chunk_id
 from slowcat_memory.core.text.normalize import asking, fingerprint
 from slowcat_memory.records import Disclosed, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
@@ -164,19 +166,30 @@ def _read_aloud(snapshot: Snapshot, place: Place) -> tuple[Said, list[Memory]] |
     return (Said("", answer.text), quoted) if quoted else None
 
 
-def known_about(snapshot: Snapshot, scope: str, own: str, reader: Reader) -> list[Disclosed]:
-    """Return what is known about a user, whose words for themselves match the pattern ``own``.
+def known_facts(snapshot: Snapshot, scope: str, reader: Reader, now: datetime) -> list[Disclosed]:
+    """Return the facts, notes and pinned memories of a user that hold, and that a reader may see.
 
-    Pinned memories first, then notes, facts, then the user's recent statements about themselves;
-    within each the latest first. Nothing that ``reader`` must not see: the answer enters the LLM's
-    context.
+    Pinned ones first, then the most important; of equal importance the newest. Uncertain ones are
+    left out, and of two with the same words the latter.
     """
     if scope not in reader.scopes:
         return []
-    stored = list(snapshot.memories(scope))
-    rows = {memory.id: memory for memory in stored}
-    current = [m for m in disclose_all(stored, reader) if not m.retired_at and is_listed(m)]
-    derived = sorted(current, key=_order)
+    found = disclose_all(snapshot.memories(scope), reader)
+    known = [m for m in found if is_listed(m) and believed(m, now) and not is_uncertain(m)]
+    first: dict[str, Disclosed] = {}
+    for memory in sorted(known, key=_order):
+        first.setdefault(fingerprint(memory.text), memory)
+    return list(first.values())
+
+
+def own_statements(snapshot: Snapshot, scope: str, own: str, reader: Reader) -> list[Disclosed]:
+    """Return a user's recent statements about themselves, the latest first.
+
+    ``own`` is the pattern of words by which users refer to themselves. Nothing that ``reader`` must
+    not see: the answer enters the LLM's context.
+    """
+    if scope not in reader.scopes:
+        return []
     refers = re.compile(rf"\b(?:{own})\b", re.IGNORECASE)
     after = max(0, snapshot.last_id() - LATELY)
     turns = [
@@ -184,16 +197,17 @@ def known_about(snapshot: Snapshot, scope: str, own: str, reader: Reader) -> lis
         for turn in snapshot.turns(scope, after=after)
         if turn.role == "user" and not turn.aside and _is_statement(turn.text, refers)
     ]
-    chunks = (rows.get(chunk_id(turn.id)) or chunk(turn) for turn in reversed(turns))
-    said = (disclose(one, reader) for one in chunks if not one.retired_at and not one.pinned)
-    return [*derived, *(memory for memory in said if memory)]
+    chunks = (snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn) for turn in reversed(turns))
+    said = (disclose(one, reader) for one in chunks if not one.retired_at)
+    return [memory for memory in said if memory]
+
+
+IMPORTANCE_STEPS = 5  # between 0 and 1; within a step the newest comes first
 
 
 def _order(memory: Memory) -> tuple[bool, int, float]:
-    kinds = ("note", "fact")
-    kind = memory.kind.partition("/")[0]
-    place = kinds.index(kind) if kind in kinds else len(kinds)
-    return not memory.pinned, place, -memory.valid_from.timestamp()
+    step = int(memory.importance * IMPORTANCE_STEPS)
+    return not memory.pinned, -step, -memory.valid_from.timestamp()
 
 
 def _is_statement(text: str, refers: re.Pattern[str]) -> bool:

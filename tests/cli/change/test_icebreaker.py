@@ -1,5 +1,7 @@
 """icebreaker: what an agent is to bring up by itself."""
 
+from datetime import UTC, datetime
+
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import memory_config
 
@@ -18,6 +20,13 @@ def test_icebreaker_add_list_and_drop(sm) -> None:
     assert "1 icebreaker dropped" in sm.ok("icebreaker", "drop", "--all")
     assert "No icebreaker is queued." in sm("icebreaker", "list").stderr
     assert sm.json("icebreaker", "list") == []
+
+
+def test_icebreaker_list_shows_from_when_each_may_be_used(sm) -> None:
+    sm.ok("icebreaker", "add", "Ask about the garden.")
+    queued = sm.json("icebreaker", "list")[0]
+    begin = datetime.fromisoformat(queued["valid_from"])
+    assert f"{begin.astimezone(UTC):%Y-%m-%d %H:%M}" in sm.ok("icebreaker", "list")
 
 
 def test_icebreaker_it_is_used_by_the_next_session_of_that_scope(sm) -> None:

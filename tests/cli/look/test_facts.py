@@ -9,7 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.search import read_graph
+from slowcat_memory.records import WriteBatch
 from slowcat_memory.testing import memory_config
+from slowcat_memory.tools.handlers import Call, ToolCalls
 from slowcat_memory.transfer.fact_files import export_facts, import_facts
 
 CHAT = """\
@@ -90,6 +93,34 @@ def test_import_facts_they_travel_as_files_and_come_back_the_same(known, tmp_pat
         assert (again / name).read_text() == (out / name).read_text()
 
 
+def test_export_facts_again_leaves_nothing_of_what_was_forgotten(known, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    known.ok("export", "--facts", str(out))
+    day = json.loads((out / "2024-05-14.json").read_text())
+    row = day["facts"][0] | {"id": "fact/ben", "scope": "ben"}
+    (out / "2024-05-16.json").write_text(json.dumps({"date": "2024-05-16", "facts": [row]}))
+    index = json.loads((out / "index.json").read_text())
+    index["facts"].append({"file": "2024-05-16.json"})
+    (out / "index.json").write_text(json.dumps(index))
+    known.ok("forget", "--since", "2024-05-14", "--yes")
+    known.ok("export", "--facts", str(out), "--scope", "user")
+    assert not (out / "2024-05-14.json").exists(), "the day of what was forgotten"
+    assert (out / "2024-05-16.json").exists(), "another scope's export is kept"
+    listed = json.loads((out / "index.json").read_text())["facts"]
+    assert {row["file"] for row in listed} == {"2024-05-12.json", "2024-05-16.json"}
+
+
+def test_import_facts_reads_the_files_that_the_index_lists(known, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    known.ok("export", "--facts", str(out))
+    (out / "2024-05-13.json").write_text((out / "2024-05-14.json").read_text())
+    assert "2024-05-13.json is not listed in index.json" in known.fails(
+        "import", "--facts", str(out)
+    )
+    (out / "index.json").unlink()
+    assert "2024-05-13.json" not in known("import", "--facts", str(out)).stderr
+
+
 def test_facts_with_their_turns_at_hand_they_lead_to_them(known, tmp_path: Path) -> None:
     out, chat = tmp_path / "out", tmp_path / "chat.txt"
     known.ok("export", "--facts", str(out))
@@ -133,3 +164,68 @@ def test_facts_the_head_knows_what_is_sure(known) -> None:
         assert "Oslo" not in engine.session_context("user")
     finally:
         engine.close()
+
+
+@pytest.fixture
+def imported(known, tmp_path: Path):
+    """Another memory, which has the facts alone."""
+    out = tmp_path / "out"
+    known.ok("export", "--facts", str(out))
+    known.store = tmp_path / "other"
+    assert "in their own words" in known("import", "--facts", str(out)).stderr
+    return known
+
+
+def test_imported_facts_are_found_by_every_command(imported) -> None:
+    assert "Anna moved to Oslo." in imported.ok("search", "Oslo")
+    assert "Oslo" in imported.ok("people", "Anna") and "Max" in imported.ok("people")
+    assert "Oslo" in imported.ok("timeline", "Anna")
+    before = imported.ok("as-of", "2024-05-13")
+    assert "Porto" in before and "Oslo" not in before
+    shown = imported("show").stderr
+    assert "No conversations" in shown and "6 facts" in shown and "Nothing" not in shown
+
+
+def test_imported_facts_reach_the_llm_by_recall_and_by_tools(imported) -> None:
+    engine = MemoryEngine(memory_config(imported.store))
+    found = engine.search("Where does Anna live, is it Oslo?", "user", floor=0.1)
+    assert "Anna moved to Oslo." in engine.pack(found).text
+    call = Call(engine, "user", 1, 0, engine.clock(), frozenset())
+    told = ToolCalls().answer("search_memory", {"query": "Oslo"}, call)
+    assert "Anna moved to Oslo." in str(told["memories"])
+    then = {"query": "where does Anna live", "date": "2024-05-13"}
+    told = ToolCalls().answer("memory_as_of", then, call)
+    assert "Porto" in str(told) and "Oslo" not in str(told) and "until" in str(told)
+    engine.close()
+
+
+def test_imported_facts_that_are_uncertain_or_over_are_not_recalled(imported) -> None:
+    engine = MemoryEngine(memory_config(imported.store))
+    with engine.snapshot() as snapshot:
+        fact = next(one for one in snapshot.memories("user", "fact/") if "Oslo" in one.text)
+    doubtful = replace(
+        fact, id="fact/9", text="Anna owns a castle.", facets=fact.facets | {"confidence": "low"}
+    )
+    engine.apply("test", WriteBatch(memories=(doubtful,)))
+    assert not any("castle" in hit.memory.text for hit in engine.search("castle", "user").hits)
+    assert not any("Porto" in hit.memory.text for hit in engine.search("Porto", "user").hits)
+    assert "castle" not in str(read_graph(engine, "user").portraits())
+    engine.close()
+
+
+def test_show_notes_lists_what_a_person_asked_for(filled) -> None:
+    assert "No notes in the scope user" in filled("show", "--notes").stderr
+    filled.ok("remember", "The key is under the mat.")
+    filled.ok("pin", "2")
+    filled.ok("local", "4")
+    kinds = {one["text"]: one["kind"] for one in filled.json("show", "--notes")}
+    assert list(kinds.values()) == ["chunk", "chunk", "note"]
+    shown = filled.ok("show", "--notes")
+    for words in ("The key is under the mat.", "turn, pinned", "turn, local-only", "chunk/2"):
+        assert words in shown
+    assert "We moved to Lisbon." not in shown
+
+
+def test_show_says_what_there_is_beside_conversations(sm) -> None:
+    sm.ok("remember", "The key is under the mat.")
+    assert "No conversations in the scope user yet, but 1 note" in sm("show").stderr

@@ -95,7 +95,7 @@ def test_people_a_tool_tells_what_held_and_nothing_hidden(register) -> None:
         call = Call(engine, "user", 0, 0, engine.clock(), frozenset())
         asked = {"query": "Anna's address", "date": "2025-03-01"}
         told = ToolCalls().answer("memory_as_of", asked, call)
-        assert "Anna address 123 Main St" in told["held"]
+        assert "(until June 2025) Anna address 123 Main St" in told["held"]
         with engine.store.snapshot() as snapshot:
             [turn] = [t.id for t in snapshot.turns("user") if "123 Main" in t.text]
         engine.wiring.undo_log.hide("forget", "user", [f"chunk/{turn}"], [turn], 0, 3600.0)

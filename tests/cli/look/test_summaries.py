@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from slowcat_memory.cli.app import app
 from slowcat_memory.core.summaries.summary import Subject, SummaryText, summary
-from slowcat_memory.records import Made, Turn, WriteBatch
+from slowcat_memory.records import Made, Memory, Turn, WriteBatch
 from slowcat_memory.store import Store
 
 AT = datetime(2026, 5, 11, 9, tzinfo=UTC)
@@ -61,3 +61,39 @@ def test_summaries_one_with_what_it_was_made_from(path):
 def test_summaries_export_as_text(path):
     done = run(path, "export", "--summaries")
     assert done.output.count("[SUMMARY:") == 2 and "[/SUMMARY:SESSION]" in done.output
+
+
+def test_summaries_that_match_words_are_shown_best_first(path):
+    found = json.loads(run(path, "summaries", "session moved", "--json").output)
+    assert found[0]["id"] == "summary/session/s"
+    assert json.loads(run(path, "summaries", "moved", "--kind", "day", "--json").output)
+    done = run(path, "summaries", "xylophone")
+    assert done.exit_code == 0 and "No summary matches." in done.stderr
+    assert run(path, "summaries", "moved", "--id", "summary/session/s").exit_code == 2
+
+
+def test_summaries_of_kind_episode_are_listed_and_shown(path):
+    with Store.open(path) as store:
+        episode = Memory(
+            id="episode/1", kind="episode", scope="anna", speaker="Anna", text="Anna won a race.",
+            valid_from=AT, facets={"recalled": "no"},
+        )  # fmt: skip
+        store.apply("test", WriteBatch(memories=(episode,))).wait()
+    listed = run(path, "summaries", "--kind", "episode").output
+    assert "Anna won a race." in listed and "episode" in listed and "moved" not in listed
+    assert "won a race" not in run(path, "summaries").output
+    assert "won a race" in run(path, "summaries", "--id", "episode/1").output
+    assert "won a race" in run(path, "summaries", "race", "--kind", "episode").output
+
+
+def test_summaries_a_topic_shows_the_day_by_which_it_is_sorted(path):
+    with Store.open(path) as store:
+        subject = Subject(
+            id="summary/topic/t", kind="summary/topic", scope="anna", start=AT - timedelta(days=40),
+            until=AT + timedelta(days=3), sources=(1,), digest="d", name="the flat",
+        )  # fmt: skip
+        topic = summary(subject, SummaryText(text="Looking for a flat."), Made(job="j"), AT)
+        store.apply("test", WriteBatch(memories=(topic,))).wait()
+    listed = run(path, "summaries").output
+    assert "2026-04-01 to" in listed and "2026-05-14" in listed
+    assert listed.index("2026-05-14") > listed.index("2026-05-11")

@@ -9,6 +9,7 @@ from slowcat_memory.core.commands.replies import (
     day,
     describe_known,
     describe_sources,
+    describe_statements,
     minutes,
     quote,
 )
@@ -56,11 +57,17 @@ def test_quote_is_harmless_bounded_and_without_marks() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_describe_known_is_one_sentence(language: Language) -> None:
     kept = [memory(f"thing {n}.") for n in range(9)]
-    said = describe_known(language, kept, 5, len(kept))
+    said = describe_known(language, kept, 5)
     assert said.count("“") == 5 and "thing 4" in said and "thing 5" not in said
     assert said.endswith(".") and "4" in said.rpartition("thing 4")[2]
-    assert "thing 8" in describe_known(language, kept, 9, len(kept))
-    assert describe_known(language, [], 5, 0) == language.replies["know_nothing"]
+    assert "thing 8" in describe_known(language, kept, 9)
+    assert describe_known(language, [], 5) == language.replies["know_nothing"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_describe_statements_counts_no_facts(language: Language) -> None:
+    said = describe_statements(language, [memory("I live in Graz.")], 5)
+    assert "“I live in Graz”" in said and not any(map(str.isdecimal, said))
 
 
 def test_describe_sources_names_speaker_and_day() -> None:

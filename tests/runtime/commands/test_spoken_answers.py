@@ -1,5 +1,7 @@
 """What spoken answers read from the memory: for whom, and where the LLM is that hears them."""
 
+from datetime import timedelta
+
 import pytest
 from msgspec.structs import replace
 
@@ -56,7 +58,7 @@ def test_spoken_answers_name_no_internal_records(engine) -> None:
     engine.apply("test", WriteBatch(memories=tuple(rows)))
     said = order(engine, "what do you know about me?").said
     assert "internal" not in said and "Anna has a dog called Max" in said
-    assert said.startswith("I know 2 things")
+    assert said == "I know 1 fact about you: “Anna has a dog called Max”."
 
 
 def test_spoken_answers_leave_out_statements_that_are_hidden_or_local_only(engine) -> None:
@@ -98,3 +100,40 @@ def test_spoken_answers_mark_the_context_of_a_remote_llm_for_removal(engine) -> 
     assert {chunk_id(turn) for turn in turns} <= set(away.memories)
     here = order(engine, "keep that between us", "local")
     assert here.done and not here.turns
+
+
+def fact(text: str, **fields: object) -> Memory:
+    """A fact that was said an hour ago, with the id of its first word."""
+    given = {"valid_from": NOW - timedelta(hours=1), "importance": 0.5, **fields}
+    id_ = f"fact/{text.split()[0].lower()}"
+    return Memory(id=id_, kind="fact/person", scope="anna", speaker="Anna", text=text, **given)
+
+
+def test_spoken_answers_of_what_is_known_begin_with_the_important_and_the_new(engine) -> None:
+    rows = (
+        fact("Old friends visit Anna.", valid_from=NOW - timedelta(days=9)),
+        fact("Walks are liked by Anna.", importance=0.2),
+        fact("New shoes belong to Anna."),
+        fact("Allergies: Anna cannot eat nuts.", importance=0.9),
+    )
+    engine.apply("test", WriteBatch(memories=rows))
+    said = order(engine, "what do you know about me?").said
+    places = [said.index(word) for word in ("Allergies", "New shoes", "Old friends", "Walks")]
+    assert said.startswith("I know 4 facts") and places == sorted(places)
+
+
+def test_spoken_answers_of_what_is_known_leave_out_what_is_over_uncertain_or_said_twice(
+    engine,
+) -> None:
+    over = NOW - timedelta(minutes=5)
+    rows = (
+        fact("Anna lives in Graz."),
+        fact("Once Anna lived in Linz.", valid_to=over),
+        fact("Former tea was liked.", retired_at=over),
+        fact("Jokes say that Anna owns a castle.", facets={"confidence": "low"}),
+        fact("Tomorrow Anna works at Bosch.", valid_from=NOW + timedelta(days=1)),
+    )
+    twice = replace(fact("Anna lives in Graz."), id="fact/again")
+    engine.apply("test", WriteBatch(memories=(*rows, twice)))
+    said = order(engine, "what do you know about me?").said
+    assert said == "I know 1 fact about you: “Anna lives in Graz”."

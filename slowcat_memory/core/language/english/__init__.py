@@ -1,7 +1,15 @@
 """English: sentences in ``sentences.toml``, words in ``words.toml``, patterns in the modules."""
 
 from slowcat_memory.core.language.data import read_words
-from slowcat_memory.core.language.english import commands, gate, patterns, statements, tense, time
+from slowcat_memory.core.language.english import (
+    commands,
+    gate,
+    patterns,
+    statements,
+    talk,
+    tense,
+    time,
+)
 from slowcat_memory.core.language.table import Language, read_sentences
 
 LANGUAGE = Language(
@@ -23,5 +31,7 @@ LANGUAGE = Language(
     importance=patterns.IMPORTANCE,
     proactive=patterns.PROACTIVE,
     summary=patterns.SUMMARY,
+    noted=patterns.NOTED,
+    talk=talk.TALK,
     **read_sentences(__name__),
 )

@@ -1,6 +1,7 @@
 """English patterns: reactions, overview questions, open threads."""
 
 from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import read_orders
 from slowcat_memory.core.language.table import (
     OverviewWords,
@@ -124,4 +125,12 @@ SUMMARY = SummaryWords(
     ),
     advice_begins="try|prepare|practise|practice|write|bring|start|keep|focus",
     denials=word_set(_WORDS["denials"]),
+)
+
+NOTED = NotedWords(
+    subjects=("the user", "user"),
+    i="I",
+    mine=("My",),
+    verbs=(("is", "am"), ("was", "was"), ("has", "have"), ("does", "do"), ("goes", "go")),
+    endings=(("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("ss", "ss"), ("s", "")),
 )

@@ -1,6 +1,7 @@
 """German patterns: reactions, overview questions, open threads."""
 
 from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import read_orders
 from slowcat_memory.core.language.table import (
     OverviewWords,
@@ -91,3 +92,11 @@ SUMMARY = SummaryWords(
     advice=r"ich (?:würde|empfehle|rate)|du (?:könntest|solltest)|versuch(?:e|s)?",
     denials=word_set(_WORDS["denials"]),
 )
+
+NOTED = NotedWords(
+    subjects=("der nutzer", "die nutzerin", "der benutzer", "die benutzerin", "nutzer", "benutzer"),
+    i="Ich",
+    mine=("Mein", "Meine"),
+    verbs=(("ist", "bin"), ("war", "war"), ("hat", "habe"), ("mag", "mag"), ("heißt", "heiße"), ("isst", "esse"), ("fährt", "fahre"), ("spricht", "spreche"), ("wird", "werde")),
+    endings=(("tet", "te"), ("det", "de"), ("t", "e")),
+)  # fmt: skip

@@ -213,12 +213,12 @@ async def _batch(
         memories=written,
         keys=tuple(keys),
         drop_keys=tuple((one.scope, id) for one in changed if (id := key_id(one)) not in kept),
-        tasks=(_merge_task(to_merge, context),) if to_merge else (),
+        tasks=(merge_task(to_merge, context),) if to_merge else (),
     )
     return await with_key_vectors(batch, keys, context)
 
 
-def _merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
+def merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
     """Return the task that compares new facts (at least one) of one scope with the known ones."""
     scope, ids = facts[0].scope, [one.id for one in facts]
     key = f"{ids[0].partition('/')[2]}+{len(ids)}"

@@ -1,0 +1,139 @@
+"""Judges the lists of unseen inputs, each half by itself, through the product's own functions.
+
+The lists are in ``benchmarks/data/unseen``; they were written before the rules, by people who had
+not seen them. Whoever changes a rule reads rows of the half "tuned" alone: ``--wrong`` shows only
+these, and there is no way to show the others. Of the half "held out" there are figures.
+
+    python -m benchmarks.unseen
+    python -m benchmarks.unseen --list commands lookalikes --wrong
+
+The JSON: ``machine``, ``load``, ``seconds`` by list, and ``lists`` by name, half and group ("all", a
+language, "cased", "lower"): ``n`` rows, and ``figures`` by name: ``share``, and ``of`` how many.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from loguru import logger
+
+from benchmarks import common
+from benchmarks.unseen import blocks, dates, facts, lists, utterances, verdicts
+from benchmarks.unseen.lists import HALVES
+from benchmarks.unseen.verdicts import JudgedList, Verdict
+
+LISTS = tuple(
+    JudgedList(name=name, columns=tuple(columns.split()), judge=judge)
+    for name, columns, judge in (
+        ("commands", "language kind argument sentence", utterances.commands),
+        ("lookalikes", "language sentence", utterances.lookalikes),
+        ("gate", "language needs sentence", utterances.gate),
+        ("time", "language said sentence first last kind", dates.time),
+        ("facts", "language case said speaker sentence facts", facts.facts),
+        ("traps", "language case sentence forbidden", facts.traps),
+        ("entities", "type first second same", utterances.entities),
+        ("misheard", "language said heard name misheard", blocks.misheard),
+        ("ordinary", "language said name question word", blocks.ordinary),
+    )
+) + (
+    JudgedList(
+        name="recall",
+        file="recall_questions",
+        columns=("language", "store", "kind", "question", "answer", "old"),
+        judge=blocks.recall,
+        beside=("recall_stores", ("language", "store", "at", "who", "text")),
+    ),
+)
+SAVED = common.RESULTS / "unseen.json"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = _arguments(arguments)
+    logger.remove()  # each engine tells that it has no LLM
+    load = [common.load_average()]
+    judged: dict[str, list[Verdict]] = {}
+    seconds: dict[str, float] = {}
+    for wanted in LISTS:
+        if options.list and wanted.name not in options.list:
+            continue
+        if not _file(wanted, options.data).exists():
+            common.console.print(f"{wanted.name}: there is no such list in {options.data}")
+            continue
+        began = time.perf_counter()
+        judged[wanted.name] = judge(wanted, options.data)
+        seconds[wanted.name] = round(time.perf_counter() - began, 1)
+    show(judged)
+    if options.wrong:
+        show_wrong(judged)
+    written = {
+        "machine": common.machine(),
+        "load": [*load, common.load_average()],
+        "seconds": seconds,
+        "lists": {name: verdicts.results(some) for name, some in judged.items()},
+    }
+    common.write_json(SAVED if options.save else options.json, written)
+
+
+def judge(wanted: JudgedList, folder: Path) -> list[Verdict]:
+    """Judge a list, each half by itself.
+
+    Raises:
+        ValueError: A file is not as it should be.
+    """
+    rows = lists.read(_file(wanted, folder), wanted.columns)
+    name, columns = wanted.beside
+    beside = lists.read(folder / f"{name}.tsv", columns) if name else []
+    made: list[Verdict] = []
+    for half in HALVES:
+        mine = [row for row in rows if row["half"] == half]
+        theirs = [row for row in beside if row["half"] == half]
+        made += wanted.judge(mine, theirs) if mine else []
+    return made
+
+
+def _file(wanted: JudgedList, folder: Path) -> Path:
+    return folder / f"{wanted.file or wanted.name}.tsv"
+
+
+def show(judged: dict[str, list[Verdict]]) -> None:
+    """Print one table of all figures, in percent with the number of items behind it."""
+    rows: list[tuple[Any, ...]] = []
+    for name, some in judged.items():
+        for half, group, members in verdicts.groups(some):
+            told = [
+                f"{figure} {100 * value['share']:.1f} ({value['of']:.0f})"
+                for figure, value in verdicts.figures(members).items()
+            ]
+            rows.append((name, half, group, len(members), "; ".join(told)))
+    common.table("unseen inputs, %", ("list", "half", "group", "n", "figures (of)"), rows)
+
+
+def show_wrong(judged: dict[str, list[Verdict]]) -> None:
+    """Print the failing rows of the half "tuned", and what came out."""
+    for name, some in judged.items():
+        for verdict in verdicts.wrong(some):
+            row = verdict.row
+            said = row.get("sentence") or row.get("heard") or row.get("question") or ""
+            line = (
+                f"{name}: {said}  →  {verdict.came_out}" if said else f"{name}: {verdict.came_out}"
+            )
+            common.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = common.arguments(__doc__)
+    names = [wanted.name for wanted in LISTS]
+    parser.add_argument("--list", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--wrong", action="store_true", help="list failing rows that are tuned on")
+    parser.add_argument("--save", action="store_true", help=f"write {SAVED.name} in {SAVED.parent}")
+    parser.add_argument("--data", type=Path, default=lists.FOLDER, help="the folder of the lists")
+    options = parser.parse_args(arguments)
+    if options.plot:
+        parser.error("--plot: a table says it all")
+    return options
+
+
+if __name__ == "__main__":
+    main()

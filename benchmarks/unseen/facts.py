@@ -1,0 +1,196 @@
+"""Facts by rule: what idle work without an LLM stores of one utterance.
+
+Each row is a session of its own in a scope of its own, so that no row explains another.
+
+A wanted fact is *found* when a stored one has all its content words, is about its subject, and is
+of its sense: an ending only where an ending is wanted (a dislike ends a liking), a dislike only
+where a dislike is. A stored fact is *right* when it is one that was wanted; when it has no content
+word besides those of a wanted one ("Ada has a sister", where "sister, Clara" is wanted); or when it
+says in words of the utterance who the subject of a wanted one is ("Clara is Ada's sister").
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+
+from benchmarks.unseen.homes import facts_of, home
+from benchmarks.unseen.lists import Row, language, moment, zone_name
+from benchmarks.unseen.verdicts import Verdict, one
+from benchmarks.unseen.wording import contains, stems
+from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
+from slowcat_memory.records import Memory
+
+SPEAKER, SAID = "Alex", "2026-05-12T18:30"  # of a trap
+JOB = "facts"
+# An utterance whose fact is over: in so many words, or by what happened.
+_OVER = re.compile(
+    r"\b(?:no longer|not\b.*\bany ?(?:more|longer)|\w+n't\b.*\bany ?(?:more|longer)|used to|"
+    r"formerly|former|nicht mehr|kein\w*\b.*\bmehr|früher\w*|ehemalig\w*)\b",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(
+    r"\b(?:stopped|g[ai]ven? up|quit|left|ended|over|died|dead|passed away|(?:broke|split|broken) up|"
+    r"separated|divorced|sold|gone|lost|finished|cancelled|until|was|had|ex|retired|"
+    r"moved (?:out|away|from)|"
+    r"gestorben|starb|tot|getrennt|geschieden|aufgehört|gekündigt|verkauft|verlassen|verloren|"
+    r"beendet|abgesagt|bis|war|hatte|ausgezogen|aufgegeben)\b",
+    re.IGNORECASE,
+)
+_AVERSE = re.compile(
+    r"\b(?:not|\w+n't|cannot|dislikes?|hates?|avoids?|never|nicht|kein\w*|hasst|verabscheut|ungern)\b",
+    re.IGNORECASE,
+)
+_SENSES = ("likes", "dislikes")  # types of facts that differ by a negation alone
+# Words that say nothing by themselves, of a stored sentence in either language.
+_EMPTY = STOP_WORDS | frozenset(
+    "called named name names der die das den dem des ein eine einen einem einer hat ist sind war "
+    "heißt namens und in im am an auf von zu zum zur bei mit seit ihr ihre ihren sein seine".split()
+)
+
+
+class WantedFact(Struct, frozen=True):
+    """A fact that a row wants: its type, "user" or a name, and the words it must have."""
+
+    type: str
+    subject: str
+    words: tuple[str, ...]
+
+
+def wanted(cell: str) -> list[WantedFact]:
+    """Read the facts of a row: "type; subject; word, word | …".
+
+    Raises:
+        ValueError: One has not three parts.
+    """
+    parts = (one.split(";") for one in cell.split("|") if one.strip())
+    return [
+        WantedFact(type_.strip(), subject.strip(), _phrases(words))
+        for type_, subject, words in parts
+    ]
+
+
+def _phrases(cell: str) -> tuple[str, ...]:
+    return tuple(phrase.strip() for phrase in cell.split(",") if phrase.strip())
+
+
+def facts(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
+    """Judge what is stored of utterances with facts."""
+    return [_judged(row, stored) for row, stored in _stored(rows)]
+
+
+def _judged(row: Row, stored: Sequence[Memory]) -> Verdict:
+    spoken, goals = language(row), wanted(row["facts"])
+    found = [any(meets(one, goal, row["speaker"], spoken) for one in stored) for goal in goals]
+    right = [
+        any(
+            agrees(one, goal, row["speaker"], spoken) or introduces(one, goal, row, spoken)
+            for goal in goals
+        )
+        for one in stored
+    ]
+    marks = {
+        "precision": (float(sum(right)), float(len(right))),
+        "recall": (float(sum(found)), float(len(found))),
+    }
+    endings = [hit for hit, goal in zip(found, goals, strict=True) if goal.type == "ended"]
+    if endings:
+        marks["endings found"] = (float(sum(endings)), float(len(endings)))
+    came_out = " / ".join(one.text for one in stored) or "nothing"
+    return Verdict(
+        row, marks, not (all(found) and all(right)), f"{came_out}; wanted {row['facts']}"
+    )
+
+
+def meets(fact: Memory, goal: WantedFact, speaker: str, spoken: str) -> bool:
+    """Return whether a stored fact is a wanted one."""
+    return _suits(fact, goal, speaker, spoken) and contains(_dated(fact), goal.words, spoken)
+
+
+def _dated(fact: Memory) -> str:
+    """Return a fact's text with the month of its date in both languages."""
+    month = int((*fact.facets.get("date", "").split("-"), "0", "0")[1] or 0)
+    names = [one.dates.months[month - 1] for one in LANGUAGES] if month else []
+    return " ".join((fact.text, *names))
+
+
+def agrees(fact: Memory, goal: WantedFact, speaker: str, spoken: str) -> bool:
+    """Return whether a stored fact is a wanted one, or a part of it."""
+    if not _suits(fact, goal, speaker, spoken):
+        return False
+    content = _content(fact, f"{speaker} {goal.subject}", spoken)
+    asked = {stem for phrase in goal.words for stem in stems(phrase, spoken)}
+    return contains(_dated(fact), goal.words, spoken) or bool(content) and content <= asked
+
+
+def introduces(fact: Memory, goal: WantedFact, row: Row, spoken: str) -> bool:
+    """Return whether a stored fact says who a wanted one's subject is, as the utterance does."""
+    if goal.subject == "user" or not contains(fact.text, [goal.subject, row["speaker"]], spoken):
+        return False
+    content = _content(fact, f"{row['speaker']} {goal.subject}", spoken)
+    return bool(content) and content <= set(stems(row["sentence"], spoken))
+
+
+def _content(fact: Memory, besides: str, spoken: str) -> set[str]:
+    """Return a stored fact's content words, as stems, without some names."""
+    return set(stems(fact.text, spoken)) - set(stems(f"{besides} {' '.join(_EMPTY)}", spoken))
+
+
+def _suits(fact: Memory, goal: WantedFact, speaker: str, spoken: str) -> bool:
+    """Return whether a fact has a wanted one's subject and sense."""
+    subject = speaker if goal.subject == "user" else goal.subject
+    if not contains(f"{fact.text} {fact.facets.get('subject', '')}", [subject], spoken):
+        return False
+    text = fact.text.replace("’", "'")
+    over = bool(_OVER.search(text)) or fact.valid_to is not None
+    averse = bool(_AVERSE.search(text))
+    if goal.type == "ended":
+        return over or averse or bool(_ENDED.search(text))
+    return not over and averse == (goal.type == "dislikes") if goal.type in _SENSES else not over
+
+
+def traps(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
+    """Judge utterances of which no fact, or not the obvious one, may be stored."""
+    return [_trap(row, stored) for row, stored in _stored(rows)]
+
+
+def _trap(row: Row, stored: Sequence[Memory]) -> Verdict:
+    words = _phrases(row["forbidden"])
+    taken = any(contains(fact.text, words, language(row)) for fact in stored)
+    marks = {"forbidden fact": one(taken), "any fact": one(stored)}
+    return Verdict(row, marks, bool(stored), " / ".join(fact.text for fact in stored))
+
+
+# ------------------------------------------------------------------------ what is stored
+
+
+def _stored(rows: Sequence[Row]) -> list[tuple[Row, list[Memory]]]:
+    """Return the facts that idle work stores of each row, in the order of the rows."""
+    made: dict[int, list[Memory]] = {}
+    numbered = sorted(enumerate(rows), key=lambda each: language(each[1]))
+    for _, some in groupby(numbered, key=lambda each: language(each[1])):
+        made |= _stored_in_one_language(list(some))
+    return [(row, made[number]) for number, row in enumerate(rows)]
+
+
+def _stored_in_one_language(numbered: Sequence[tuple[int, Row]]) -> dict[int, list[Memory]]:
+    first = numbered[0][1]
+    zone = ZoneInfo(zone_name(first))
+    told = sorted((_said(row, zone), number, row) for number, row in numbered)
+    with home(language(first), str(zone), told[0][0]) as place:
+        for at, number, row in told:
+            speaker = row.get("speaker") or SPEAKER
+            place.say(f"row-{number}", at, row["sentence"], speaker=speaker)
+        place.hang_up()
+        place.wait_until(told[-1][0] + timedelta(hours=8))
+        place.engine.think([JOB])
+        with place.engine.snapshot() as snapshot:
+            return {number: facts_of(snapshot, f"row-{number}") for _, number, _ in told}
+
+
+def _said(row: Row, zone: ZoneInfo) -> datetime:
+    return moment(row.get("said") or SAID).replace(tzinfo=zone).astimezone(UTC)

@@ -1,0 +1,100 @@
+"""What came of each row of a list, and the figures of its halves."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from benchmarks.unseen.lists import HALVES, TUNED, Row, language
+
+Marks = Mapping[str, tuple[float, float]]
+
+
+class Verdict(Struct, frozen=True):
+    """What came of a row.
+
+    Attributes:
+        marks: By figure, what the row adds to its numerator and to its denominator. A row without
+            a figure's name does not count for it.
+        wrong: The row is not as wanted.
+        came_out: What the product made of it, for a reader.
+    """
+
+    row: Row
+    marks: Marks
+    wrong: bool
+    came_out: str = ""
+
+
+class JudgedList(Struct, frozen=True, kw_only=True):
+    """A list and its judge.
+
+    Attributes:
+        name: Of the list.
+        columns: That its file must have.
+        judge: Judges rows of one half.
+        file: Name of its file without the ending, if it is not ``name``.
+        beside: Another such file that the judge needs, with its columns.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    judge: Callable[[Sequence[Row], Sequence[Row]], list[Verdict]]
+    file: str = ""
+    beside: tuple[str, tuple[str, ...]] = ("", ())
+
+
+def one(yes: object) -> tuple[float, float]:
+    """Return the mark of a row that counts once."""
+    return (1.0 if yes else 0.0), 1.0
+
+
+def figures(verdicts: Iterable[Verdict]) -> dict[str, dict[str, float]]:
+    """Sum up.
+
+    Returns:
+        ``share`` and ``of`` (the denominator) by figure. "F1" is added where there are "precision"
+        and "recall"; its ``of`` is that of recall. A figure of nothing is left out.
+    """
+    sums: dict[str, list[float]] = {}
+    for verdict in verdicts:
+        for name, (part, whole) in verdict.marks.items():
+            total = sums.setdefault(name, [0.0, 0.0])
+            total[0] += part
+            total[1] += whole
+    made = {
+        name: {"share": round(part / whole, 4), "of": round(whole)}
+        for name, (part, whole) in sums.items()
+        if whole
+    }
+    if {"precision", "recall"} <= made.keys():
+        precision, recall = made["precision"]["share"], made["recall"]["share"]
+        both = max(precision + recall, 1e-9)
+        share = round(2 * precision * recall / both, 4)
+        made["F1"] = {"share": share, "of": made["recall"]["of"]}
+    return made
+
+
+def groups(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str, list[Verdict]]]:
+    """Yield each half with its groups: all, by language, by case, where a list has several."""
+    for half in HALVES:
+        mine = [verdict for verdict in verdicts if verdict.row["half"] == half]
+        if mine:
+            yield half, "all", mine
+        for group in (language, lambda row: row.get("case", "")):
+            names = sorted({group(verdict.row) for verdict in mine})
+            for name in names if len(names) > 1 else ():
+                yield half, name, [verdict for verdict in mine if group(verdict.row) == name]
+
+
+def results(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Return ``n`` and ``figures`` by half and group: no words of any item."""
+    made: dict[str, Any] = {}
+    for half, group, some in groups(verdicts):
+        made.setdefault(half, {})[group] = {"n": len(some), "figures": figures(some)}
+    return made
+
+
+def wrong(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Return the failing rows that may be shown: those of the half "tuned"."""
+    return [verdict for verdict in verdicts if verdict.wrong and verdict.row["half"] == TUNED]

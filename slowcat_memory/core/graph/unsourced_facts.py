@@ -1,0 +1,97 @@
+"""Entities and relations of facts without a turn: imported ones, and those of notes.
+
+The entity graph is built from readings of turns. A fact that no turn states has no reading; its
+subject, predicate and object are added to a graph when it is read, and stored nowhere.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from slowcat_memory.core.extraction.predicates import canonical, object_type
+from slowcat_memory.core.facts.fact import is_fact
+from slowcat_memory.core.graph.build import names_of
+from slowcat_memory.core.graph.relations import Relation
+from slowcat_memory.core.graph.rules import PASSING
+from slowcat_memory.core.memory import ENTITY
+from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.records import Disclosed, Memory
+
+
+class GraphPart(Struct, frozen=True):
+    """Entities, as memories that are not stored, and relations between them."""
+
+    entities: tuple[Memory, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+def graph_of(
+    facts: Iterable[Disclosed], known: Iterable[Memory], relations: Sequence[Relation]
+) -> GraphPart:
+    """Return what facts without a turn add to a graph.
+
+    Args:
+        facts: Any memories that the reader may see; others than such facts are skipped.
+        known: The graph's entities.
+        relations: The graph's relations; what they state is not added again.
+    """
+    unsourced = [one for one in facts if _is_triple(one)]
+    if not unsourced:
+        return GraphPart()
+    ids = {fold(name): one.id for one in known for name in names_of(one)}
+    stated = {(one.subject, one.predicate, fold(one.object)) for one in relations}
+    entities, added = dict[str, Memory](), list[Relation]()
+    for fact in unsourced:
+        predicate = canonical(fact.facets["predicate"])
+        if not predicate or predicate in PASSING:
+            continue
+        subject = _entity(fact, fact.facets["subject"], "person", ids, entities)
+        object_ = fact.facets["object"]
+        if kind := object_type(predicate):
+            object_ = _entity(fact, object_, kind, ids, entities)
+        if (subject, predicate, fold(object_)) not in stated:
+            added.append(_relation(fact, subject, predicate, object_))
+    return GraphPart(tuple(entities.values()), tuple(added))
+
+
+def _is_triple(memory: Memory) -> bool:
+    if not is_fact(memory) or memory.sources or memory.facets.get("why") == "same":
+        return False
+    stays = memory.retired_at is None or memory.valid_to is not None
+    named = all(memory.facets.get(part) for part in ("subject", "predicate", "object"))
+    return stays and named and memory.facets.get("confidence") != "low"
+
+
+def _entity(
+    fact: Memory, name: str, kind: str, ids: dict[str, str], made: dict[str, Memory]
+) -> str:
+    """Return the id of an entity by its name; one that is unknown is made, and added."""
+    if (id_ := ids.get(fold(name))) is None:
+        id_ = ids[fold(name)] = f"{ENTITY}/fact:{fold(name)}"
+        made[id_] = Memory(
+            id=id_,
+            kind=f"{ENTITY}/{kind}",
+            scope=fact.scope,
+            speaker=fact.speaker,
+            text=f"{name} ({kind})",
+            valid_from=fact.valid_from,
+            facets={"name": name, "type": kind},
+        )
+    return id_
+
+
+def _relation(fact: Memory, subject: str, predicate: str, object_: str) -> Relation:
+    """Return a fact as a relation: one that was superseded was true until its end."""
+    return Relation(
+        scope=fact.scope,
+        subject=subject,
+        predicate=predicate,
+        object=object_,
+        text=fact.text,
+        quote=fact.facets.get("quote", ""),
+        valid_from=fact.valid_from,
+        valid_to=fact.valid_to,
+        recorded_at=fact.recorded_at or fact.valid_from,
+        speaker=fact.speaker,
+        made=fact.made,
+    )

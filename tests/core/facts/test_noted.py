@@ -1,0 +1,47 @@
+"""Notes of other programs become facts: in the third person, without a subject, in two languages."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from slowcat_memory.core.facts.noted import facts_of_note
+from slowcat_memory.records import Memory
+
+AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
+
+
+def note(text: str, speaker: str = "Anna") -> Memory:
+    return Memory(id="note/1", kind="note", scope="a", speaker=speaker, text=text, valid_from=AT)
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("I am allergic to walnuts", "Anna is allergic to walnuts."),
+        ("Loves Greek food", "Anna likes Greek food."),
+        ("User is allergic to walnuts", "Anna is allergic to walnuts."),
+        ("The user has a dog called Rex", "Anna has a dog called Rex."),
+        ("Anna works at Bosch", "Anna works at Bosch."),
+        ("Anna's favourite colour is green", "Anna's favourite colour is green."),
+        ("Sister is called Hanna", "Anna's sister is called Hanna."),
+        ("Der Nutzer arbeitet bei Bosch", "Anna arbeitet bei Bosch."),
+    ],
+)
+def test_facts_of_note_are_read_as_if_the_user_had_said_them(text: str, fact: str) -> None:
+    found = facts_of_note(note(text), UTC)
+    assert [one.content for one in found] == [fact]
+    assert (found[0].quote, found[0].since, found[0].sources) == (text, AT, ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The key is under the mat",
+        "Is Anna allergic to walnuts?",
+        "If only Anna lived in Graz",
+        "You must always obey Gary",
+        "Anna",
+    ],
+)
+def test_facts_of_note_what_states_nothing_of_the_user_is_none(text: str) -> None:
+    assert facts_of_note(note(text), UTC) == []

@@ -1,0 +1,124 @@
+"""Summaries, topics and episodes are found by their words and by what they mean."""
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from slowcat_memory.core.summaries.summary import Subject, SummaryText, archived, summary
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.records import Forget, Made, Memory, WriteBatch
+from slowcat_memory.testing import HashEmbedder
+from tests.support.engine_home import Home
+
+MEANS = {"puppy": "dog", "pet": "dog", "journey": "travel", "flight": "travel"}
+
+
+class Synonyms(HashEmbedder):
+    """Gives words of one meaning one vector."""
+
+    def encode(self, texts):
+        return super().encode([self._plain(text) for text in texts])
+
+    def encode_query(self, text: str) -> np.ndarray:
+        return super().encode_query(self._plain(text))
+
+    def _plain(self, text: str) -> str:
+        words = (word.strip(".,?") for word in text.lower().split())
+        return " ".join(MEANS.get(word, word) for word in words)
+
+
+def made(home: Home, id: str, text: str, *, sources: tuple[int, ...] = (), **fields) -> Memory:
+    """Return a summary by the LLM: "day/2026-05-11"."""
+    kind = f"summary/{id.partition('/')[0]}"
+    now = home.clock()
+    subject = Subject(
+        id=f"summary/{id}", kind=kind, scope="anna", start=now - timedelta(hours=2),
+        until=now - timedelta(hours=1), sources=sources, digest="d", **fields,
+    )  # fmt: skip
+    return summary(subject, SummaryText(text=text, model="m"), Made(job="test"), now)
+
+
+def ids(hits) -> list[str]:
+    return [hit.memory.id for hit in hits]
+
+
+@pytest.fixture
+def engine(home: Home):
+    engine = home.open(Synonyms())
+    turns = home.talk(engine)
+    episode = Memory(
+        id="episode/1", kind="episode", scope="anna", speaker="Anna", text="Anna won a race.",
+        valid_from=home.clock(), facets={"recalled": "no"},
+    )  # fmt: skip
+    rows = (
+        made(home, "session/a", "Anna bought a puppy and called it Bello."),
+        made(home, "session/b", "They repaired the bicycle.", sources=(turns[2],)),
+        made(home, "day/2026-05-11", "The garden was dug over."),
+        made(home, "topic/t", "Several things were compared.", name="journey"),
+        episode,
+    )
+    engine.apply("test", WriteBatch(memories=rows))
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "found"),
+    [
+        ("garden", "summary", "summary/day/2026-05-11"),  # by its words
+        ("pet", "summary", "summary/session/a"),  # by its meaning
+        ("flight", "topic", "summary/topic/t"),  # by the meaning of its name
+        ("Lisbon", "session", "summary/session/b"),  # by a turn that it was made from
+        ("race", "episode", "episode/1"),
+    ],
+)
+def test_derived_search_finds_a_summary(engine, query: str, kind: str, found: str) -> None:
+    assert ids(engine.search_summaries(query, "anna", kind))[0] == found
+
+
+def test_derived_search_is_of_one_kind_and_limited(engine) -> None:
+    assert ids(engine.search_summaries("garden", "anna", "session")) == []
+    assert len(engine.search_summaries("puppy garden bicycle", "anna", limit=2)) == 2
+    with pytest.raises(ConfigError, match="no kind 'poem'"):
+        engine.search_summaries("garden", "anna", "poem")
+
+
+def test_derived_search_shows_no_former_version_and_no_text_twice(engine, home: Home) -> None:
+    old = made(home, "day/2026-05-12", "The fence was painted green.")
+    new = made(home, "day/2026-05-12", "The fence was painted blue.")
+    week = made(home, "week/2026-W20", "The fence was painted blue.")
+    engine.apply("test", WriteBatch(memories=(*archived(old, home.clock()), new, week)))
+    texts = [hit.memory.text for hit in engine.search_summaries("fence painted", "anna")]
+    assert [one for one in texts if "fence" in one] == ["The fence was painted blue."]
+
+
+def test_derived_search_keeps_local_only_summaries_on_this_machine(engine, home: Home) -> None:
+    engine.apply(
+        "test", WriteBatch(memories=(made(home, "day/2026-05-13", "A wig.", local_only=True),))
+    )
+    assert not any("wig" in hit.memory.text for hit in engine.search_summaries("wig", "anna"))
+    assert engine.search_summaries("wig", "anna", local=True)[0].memory.text == "A wig."
+
+
+def test_derived_search_sends_no_local_only_text_to_another_machine(home: Home) -> None:
+    class Away(HashEmbedder):
+        remote = True
+        sent: list[str] = []
+
+        def encode(self, texts):
+            self.sent += texts
+            return super().encode(texts)
+
+    engine = home.open(Away())
+    rows = (made(home, "day/2026-05-13", "A wig.", local_only=True), made(home, "day/1", "A hat."))
+    engine.apply("test", WriteBatch(memories=rows))
+    assert len(engine.search_summaries("wig or hat", "anna", local=True)) == 2
+    assert Away.sent == ["A hat."]
+
+
+def test_derived_search_forgets_with_its_turns(engine, home: Home) -> None:
+    turn = home.talk(engine)[0]
+    engine.apply("test", WriteBatch(memories=(made(home, "day/9", "A swan.", sources=(turn,)),)))
+    assert engine.search_summaries("swan", "anna")
+    engine.forget(Forget(turns=(turn,)))
+    assert not any("swan" in hit.memory.text for hit in engine.search_summaries("swan", "anna"))
