@@ -46,6 +46,7 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
         since: Since when it is true.
         sources: Log ids of the turns that it was made from, the turn's own first.
         why: Why it is quarantined; "" if it is not.
+        last: The last day of several ("2026-05-17"); "" for one.
     """
 
     turn: Turn
@@ -55,6 +56,7 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
     since: datetime
     sources: tuple[int, ...]
     why: str = ""
+    last: str = ""
 
 
 def fact_id(scope: str, content: str, source: int) -> str:
@@ -74,6 +76,7 @@ def fact_memory(
         "quote": drawn.quote,
         "confidence": drawn.confidence,
         "date": drawn.date,
+        "last": drawn.last,
         "why": drawn.why,
         "recalled": "no",
     }

@@ -9,14 +9,22 @@ quarantined: only the audit shows them.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.evidence import asks, dated, needed, quoted, shared, words_of
+from slowcat_memory.core.extraction.evidence import (
+    Dated,
+    asks,
+    dated,
+    needed,
+    quoted,
+    shared,
+    words_of,
+)
 from slowcat_memory.core.extraction.grounding import Ground, ground, strays
-from slowcat_memory.core.extraction.predicates import Confidence
+from slowcat_memory.core.extraction.predicates import Confidence, is_functional
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.extraction.stated import StatedFact, stated_by
@@ -178,12 +186,19 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         quote=quote,
         confidence=one.confidence,
         date=when.day,
-        since=when.since,
+        since=_since(when, by_rule),
+        last=when.last,
         sources=needed(content, turn, record.turns),
         predicate=by_rule.predicate if by_rule else "",
         object=by_rule.object if by_rule else "",
         why=quarantine,
     )
+
+
+def _since(when: Dated, stated: StatedFact | None) -> datetime:
+    """Return since when a fact is true; what takes another's place does so on its day."""
+    changes = stated is not None and (stated.over or is_functional(stated.predicate))
+    return when.begins if changes else when.since
 
 
 def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
@@ -243,7 +258,8 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
                 quote=one.quote,
                 confidence="high" if one.type == "person" else "medium",
                 date=when.day,
-                since=when.since,
+                since=_since(when, one),
+                last=when.last,
                 sources=(turn.id,),
                 predicate=one.predicate,
                 object=one.object,

@@ -71,9 +71,10 @@ def _since(quote: str, turn: Turn, zone: tzinfo) -> datetime | None:
     text = " ".join(turn.text.split())
     _, found, rest = text.partition(" ".join(quote.split()))
     sentence = re.split(r"[.!?;]", rest, maxsplit=1)[0]
-    times = expressions.times(sentence, turn.at, zone) if found else ()
-    if len(times) != 1 or times[0].vague:
-        return None
-    before = sentence.partition(times[0].words)[0]
-    near = _NEXT.match(before) and times[0].start <= turn.at
+    every = expressions.statement_times(text, turn.at, zone) if found else ()
+    times = [one for one in every if one.words in sentence and not one.vague]
+    if len(times) != 1:
+        inside = [one for one in every if one.words in quote and not one.vague]
+        return inside[0].start if len(inside) == 1 else None
+    near = _NEXT.match(sentence.partition(times[0].words)[0])
     return times[0].start if near else None
