@@ -100,9 +100,7 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     return Composed(kind, span, kind == "remember" and slots("for_all"))
 
 
-def _near_miss(
-    slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords
-) -> Composed | None:
+def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     """Return the likeliest command about privacy, to be confirmed, in what was not understood."""
     if slots("foreign") or not slots("near"):
         return None

@@ -104,7 +104,8 @@ def _alike(
     tokenize: Tokenize,
 ) -> list[int]:
     """Return which texts have a value of the right one's sort: a name that sounds like it, or a
-    place where the correction has one ("it's in Salzburg")."""
+    place where the correction has one ("it's in Salzburg").
+    """
     if heard := [place for place in places if _sounds(right, texts[place])]:
         return heard
     if not _IN.search(correction):

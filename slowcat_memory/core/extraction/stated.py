@@ -327,9 +327,7 @@ def _made(
             yield from _dead(subject, when, clause, speaker, language)
         return
     if rule.reverse and rule.whose == "unnamed":
-        for name in complements(
-            rule.complement, Words(raw, clause.cased, language, announced)
-        ):
+        for name in complements(rule.complement, Words(raw, clause.cased, language, announced)):
             yield _called(Subject(name, kin=subject.kin), clause, speaker, language)
         return
     if rule.reverse:

@@ -57,7 +57,7 @@ RULES = (
     Rule("preference", "dislikes", "{s} hat Angst vor {o}.", rf"{_HAB} (?:vor (?P<o>.+?) )(?:große |riesige |totale )?angst\b", "thing"),
     Rule("preference", "dislikes", "{s} hat Angst vor {o}.", rf"{_HAB} (?:große |riesige |totale )?angst vor (?P<o>.+)", "things"),
     Rule("plan", "plans", "{s} zieht {o} um.", r"(?:ziehe|ziehen|zieht) (?P<o>.+?) um$", "text"),
-    Rule("event", "appointment", "{s} muss {o}.", rf"(?:muss|müssen|geht|gehe) (?P<o>(?:.* )?(?:zum|zur|beim|ins) (?:\w*arzt|\w*ärztin|friseur|tüv|mrt|ct|röntgen|krankenhaus|logopädin|vorsorge|physiotherapie|steuerberater|anwalt)\b.*)", "dated"),
+    Rule("event", "appointment", "{s} muss {o}.", r"(?:muss|müssen|geht|gehe) (?P<o>(?:.* )?(?:zum|zur|beim|ins) (?:\w*arzt|\w*ärztin|friseur|tüv|mrt|ct|röntgen|krankenhaus|logopädin|vorsorge|physiotherapie|steuerberater|anwalt)\b.*)", "dated"),
     Rule("event", "event", "{n} ist {o}.", rf"(?P<o>(?:am|im|nächste\w*|morgen|übermorgen) .+?) ist (?:die|der|das|{_MY}) (?P<n>\w*(?:{_APPOINTMENT}|geburtstag|jubiläum)\b.*)", "dated", whose="me"),
     Rule("event", "event", "{n} ist {o}.", rf"(?:die|der|das|{_MY}) (?P<n>\w*(?:{_APPOINTMENT}|jubiläum)(?: von \w+ \w+)?) (?:ist|findet|war) (?P<o>(?:am|im|nächste\w*|morgen|übermorgen)\b.+)", "dated", whose="me"),
     Rule("event", "operation", "{s} bekommt {o}.", r"(?:bekomme|bekommt|kriege|kriegt) (?P<o>(?:im \w+ |am \w+ )?(?:eine|ein|einen) (?:neue\w* )?(?:hüfte|knie|hüftprothese|kniegelenk|herzklappe|niere|hörgerät|zahnspange|spritze)\b.*)", "text"),
