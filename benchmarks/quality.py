@@ -20,6 +20,7 @@ benchmarks.units), at turn level. Both any ("Hit") and all ("All") of the gold a
 ``--data`` may be given several times, and may be a folder of data folders. The JSON: ``machine``,
 ``load`` (before and after), ``k``, and ``results``, one a data folder: ``data``, ``indexed``,
 ``vectors``, ``levels`` (by level, "exchange" among them, and by group of questions: each metric as a share, ``n``, ``leaks``),
+``offered`` (what is put before the LLM, by level and group; see benchmarks.offered),
 ``thought`` (what idle work made; null without an LLM), ``search_ms``, ``seconds``.
 """
 
@@ -33,10 +34,10 @@ from typing import Any
 from msgspec.structs import replace
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks import common, datasets, recall_plots, telling, thinking, units
+from benchmarks import common, datasets, offered, recall_plots, telling, thinking, units
 from benchmarks.datasets import Dataset
 from benchmarks.scoring import Level, evaluate, write_run
-from benchmarks.telling import Rankings, Search, Teller, apart
+from benchmarks.telling import Also, Rankings, Search, Teller, apart
 from benchmarks.thinking import Thinker, Unthinking
 from benchmarks.vector_cache import documents
 from slowcat_memory import transfer
@@ -100,7 +101,10 @@ def measure(
             thinking.thinking(thinking.choice_of(options), source) as thinker,
             opened(config, options.cache, thinker.llm) as (engine, embedder),
         ):
-            run, ms = answer_all(engine, data, embedder, options.k, options.limit, thinker=thinker)
+            blocks = offered.Offered()
+            run, ms = answer_all(
+                engine, data, embedder, options.k, options.limit, thinker=thinker, also=blocks.ask
+            )
             thought = thinking.summary(engine) if thinker.llm else None
             vectors = engine.embedding.key if embedder else "none"
     judged = answered(data, run) if options.limit else data
@@ -115,6 +119,10 @@ def measure(
         "vectors": vectors,
         "thought": thought,
         "levels": told,
+        "offered": {
+            level: offered.evaluate(judged, blocks.blocks, level)
+            for level in levels_of(data, levels)
+        },
         "search_ms": common.percentiles(ms),
         "seconds": round(time.perf_counter() - started, 1),
     }
@@ -142,6 +150,7 @@ def answer_all(
     *,
     search: Search | None = None,
     thinker: Thinker = Unthinking(),
+    also: Also | None = None,
 ) -> tuple[Rankings, list[float]]:
     """Tell the engine every conversation, and ask every question when its time has come.
 
@@ -153,6 +162,7 @@ def answer_all(
         limit: Only so many conversations; 0 for all.
         search: Asks in place of ``engine.search``.
         thinker: Does idle work on what was told.
+        also: Asks each question once more, untimed.
 
     Returns:
         Documents by question id, best first, and the milliseconds of each search.
@@ -166,7 +176,7 @@ def answer_all(
     with _progress() as bar:
         task = bar.add_task(data.name, total=total)
         for transcript in transcripts:
-            teller = Teller(engine, transcript, embedder, search or telling.search, thinker)
+            teller = Teller(engine, transcript, embedder, search or telling.search, thinker, also)
             pending = data.asked(transcript.conversation)
             for session in transcript.sessions:
                 due = [q for q in pending if data.place(q.before) <= data.place(session.id)]
@@ -227,6 +237,13 @@ def _show(result: dict[str, Any]) -> None:
         ]
         title = f"{result['data']}, {level} level"
         common.table(title, ("questions", *names, "n", "leaks"), rows)
+    for level, groups in result["offered"].items():
+        rows = [
+            (name, *(_cell(m, scores[m]) for m in offered.MEASURES), scores["n"])
+            for name, scores in groups.items()
+        ]
+        title = f"{result['data']}, blocks, {level} level"
+        common.table(title, ("questions", *offered.MEASURES, "n"), rows)
     ms = result["search_ms"]
     common.console.print(
         f"indexed: {result['indexed']}; vectors: {result['vectors']}; search ms p50 "
@@ -234,6 +251,10 @@ def _show(result: dict[str, Any]) -> None:
     )
     if result["thought"]:
         common.console.print("thought:", result["thought"])
+
+
+def _cell(measure: str, value: float) -> float:
+    return value if measure in ("offered", "beside", "tokens") else 100 * value
 
 
 def _complain(*what: Any) -> None:

@@ -20,6 +20,8 @@ from slowcat_memory.transfer import Transcript, TranscriptSession
 Rankings = dict[str, list[str]]
 Search = Callable[[MemoryEngine, Question, str, int, datetime | None], Recollection]
 """Asks an engine a question in a scope, for so many hits, at a time."""
+Also = Callable[[MemoryEngine, Question, str, datetime], None]
+"""Asks an engine a question in a scope, at a time, and keeps what comes."""
 
 
 def search(
@@ -100,6 +102,7 @@ class Teller:
         embedder: DocumentEmbedder | None,
         search: Search,
         thinker: Thinker,
+        also: Also | None = None,
     ) -> None:
         """Choose the conversation and how it is asked about.
 
@@ -109,9 +112,10 @@ class Teller:
             embedder: Makes the vectors; None leaves them out.
             search: Asks the engine.
             thinker: Does idle work on what was told before anything is asked.
+            also: Asks each question once more in a way of its own, untimed.
         """
         self._engine, self._embedder = engine, embedder
-        self._search, self._thinker = search, thinker
+        self._search, self._thinker, self._also = search, thinker, also
         self._scope = datasets.scope_of(transcript.conversation)
         self._origin: dict[int, str] = {}
         self._last: datetime | None = None
@@ -148,6 +152,8 @@ class Teller:
             ms.append((time.perf_counter() - started) * 1e3)
             documents = (self._document(hit.memory.sources) for hit in found.hits)
             run[question.id] = [document for document in documents if document]
+            if self._also:
+                self._also(self._engine, question, self._scope, now or self._engine.clock())
 
     def _catch_up(self) -> None:
         if self._fresh:

@@ -28,11 +28,13 @@ class Said(Struct, frozen=True):
 
     Attributes:
         day: The day that it names; None if it names none.
+        when: The words that name it.
     """
 
     text: str
     wording: str
     day: date | None = None
+    when: str = ""
 
 
 class Builder:
@@ -155,15 +157,20 @@ class Builder:
         fields = _fields(text)
         if not {"when", "when_bare"} & fields:
             return Said(_capital(text.format(**slots)), id)
-        named, day = self._time(past, on, bare="when_bare" in fields)
+        bare, since = "when_bare" in fields, "ince {when}" in text
+        named, day = self._time(past, on, bare=bare, since=since)
         made = text.format(**slots, when=named, when_bare=dates.bare(named))
-        return Said(_capital(made.replace("ince on ", "ince ")), id, day)
+        return Said(_capital(made.replace("ince on ", "ince ")), id, day, dates.bare(named))
 
-    def _time(self, past: bool, on: date | None, bare: bool) -> tuple[str, date]:
+    def _time(self, past: bool, on: date | None, *, bare: bool, since: bool) -> tuple[str, date]:
         if on is not None:
             return self._naming(on, past, bare), on
         kind = "" if past else self.rng.choice(KINDS_AHEAD[: 2 if bare else 4])
-        fit = [one for one in self._times(past, bare) if one.kind == kind or past]
+        fit = [
+            one
+            for one in self._times(past, bare)
+            if (one.kind == kind or past) and not (since and "ago" in one.text)
+        ]
         words = self.rng.choice(fit)
         day = dates.day_for(words, self.today, self.rng)
         return dates.in_words(words.text, day, self.language), day
@@ -184,7 +191,7 @@ class Builder:
 
     def exchange(
         self, said: Said, kind: Kind = "fact", says: Sequence[str] = (), ends: Sequence[str] = (),
-        agent: str | None = None,
+        agent: str | None = None, asks: Sequence[str] = (),
     ) -> Exchange:  # fmt: skip
         """Return an exchange, and note what it states."""
         for id in says:
@@ -197,6 +204,8 @@ class Builder:
             says=tuple(says),
             ends=tuple(id for id in ends if id),
             wording=said.wording,
+            when=said.when,
+            asks=tuple(asks),
         )
 
     def reply(self, value: str) -> str:

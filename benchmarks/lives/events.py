@@ -214,11 +214,11 @@ def allergy(b: Builder) -> list[Exchange]:
 
 
 def goal(b: Builder) -> list[Exchange]:
-    return _stated(b, "goal", "goal", "goal")
+    return _stated(b, "goal", "goal", "goal", telling=True)
 
 
 def decision(b: Builder) -> list[Exchange]:
-    return _stated(b, "decision", "decision", "decision")
+    return _stated(b, "decision", "decision", "decision", telling=True)
 
 
 def diet_now(b: Builder) -> list[Exchange]:
@@ -285,6 +285,13 @@ def matter_word(matter: str) -> str:
     return " ".join(parts[-2:]) if parts[0] in ("the", "my") else parts[-1]
 
 
+def telling_word(value: str, language: str) -> str:
+    """Return the word of a phrase that shows it: the last, or the longest noun of a German one."""
+    parts = value.split()
+    nouns = [part for part in parts if part[0].isupper()]
+    return (max(nouns, key=len) if language == "de" and nouns else parts[-1]).lower()
+
+
 def phone_changed(b: Builder) -> list[Exchange]:
     name = b.value("phone")
     return _replaced(b, "phone", "phone_changed", {"phone": name}, name, "phone")
@@ -337,13 +344,15 @@ def _friend(b: Builder) -> Claim | None:
     return b.rng.choice(known) if known else None
 
 
-def _stated(b: Builder, slot: str, kind: str, name: str) -> list[Exchange]:
-    value = b.value(name)
-    if any(
-        one.value == value and one.slot in (slot, "likes", "dislikes") for one in b.claims.values()
-    ):
+def _stated(
+    b: Builder, slot: str, kind: str, name: str, *, telling: bool = False
+) -> list[Exchange]:
+    """State a value of an open slot, once; ``telling``: its telling word alone shows it."""
+    value, alike = b.value(name), (slot, "likes", "dislikes")
+    if any(one.value == value and one.slot in alike for one in b.claims.values()):
         return []
-    claim = b.add(slot, value, begins=b.today)
+    words = (telling_word(value, b.language) if telling else value.lower(),)
+    claim = b.add(slot, value, begins=b.today, words=words)
     return [b.exchange(b.phrase(kind, {name: value}), says=[claim.id])]
 
 

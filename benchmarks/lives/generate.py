@@ -8,6 +8,8 @@ import random
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 
+from msgspec.structs import replace
+
 from benchmarks.lives import events, people, plans, questions
 from benchmarks.lives.builder import Builder, Said
 from benchmarks.lives.model import Ask, Exchange, Life, Session
@@ -67,7 +69,7 @@ class _Teller:
 
     def __init__(self, b: Builder, days: int) -> None:
         self._b, self._days, self._agenda = b, days, Agenda()
-        self._again: Said | None = None  # a question that was not answered
+        self._again: tuple[Said, tuple[str, ...]] | None = None  # a question not answered
         _schedule(b, self._agenda, days)
 
     def tell(self) -> tuple[list[Session], list[Ask]]:
@@ -100,15 +102,15 @@ class _Teller:
 
     def _question(self) -> Exchange:
         if self._again and self._b.rng.random() < 0.4:
-            said, self._again = self._again, None
-            return self._b.exchange(said, "question", agent=_unknowing(self._b))
+            (said, asks), self._again = self._again, None
+            return self._b.exchange(said, "question", agent=_unknowing(self._b), asks=asks)
         asked = questions.question(self._b)
         said = Said(asked.text, "")
         if asked.answer and self._b.rng.random() < 0.6:
             reply = self._b.words.pick("agent_answer", self._b.rng)[1].format(value=asked.answer)
-            return self._b.exchange(said, "question", agent=reply)
-        self._again = said
-        return self._b.exchange(said, "question", agent=_unknowing(self._b))
+            return self._b.exchange(said, "question", agent=reply, asks=asked.expect)
+        self._again = said, asked.expect
+        return self._b.exchange(said, "question", agent=_unknowing(self._b), asks=asked.expect)
 
     def _asks(self) -> list[Ask]:
         at = datetime.combine(self._b.today, time(19))
@@ -174,20 +176,18 @@ def _unknowing(b: Builder) -> str:
 
 def _written(session: Session, lower: bool, typographic: bool) -> Session:
     turns = tuple(
-        Exchange(
-            user=heard(one.user, lower, typographic), agent=one.agent, kind=one.kind,
-            says=one.says, ends=one.ends, wording=one.wording,
+        replace(
+            one,
+            user=heard(one.user, lower, typographic),
+            when=heard(one.when, lower, typographic),
         )
         for one in session.turns
-    )  # fmt: skip
+    )
     return Session(at=session.at, turns=turns)
 
 
 def _asked(ask: Ask, lower: bool) -> Ask:
-    return Ask(
-        at=ask.at, question=heard(ask.question, lower), expect=ask.expect, reject=ask.reject,
-        unknown=ask.unknown,
-    )  # fmt: skip
+    return replace(ask, question=heard(ask.question, lower))
 
 
 def heard(text: str, lower: bool, typographic: bool = False) -> str:

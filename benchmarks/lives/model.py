@@ -67,6 +67,8 @@ class Exchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         says: Ids of the claims that it states; for a dated event also those that move or cancel it.
         ends: Ids of the claims that it says are over.
         wording: Id of the wording it was rendered from; empty in a diary.
+        when: The words that name a day, as they stand in it; empty for none, and in a diary.
+        asks: Ids of the claims that answer a question.
     """
 
     user: str
@@ -75,6 +77,8 @@ class Exchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     says: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
     wording: str = ""
+    when: str = ""
+    asks: tuple[str, ...] = ()
 
 
 class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

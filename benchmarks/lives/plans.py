@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from benchmarks.lives import dates
 from benchmarks.lives.builder import Builder
+from benchmarks.lives.events import telling_word
 from benchmarks.lives.model import Claim, Exchange
 
 Later = Callable[[Builder], Sequence[Exchange]]
@@ -115,7 +116,9 @@ def success(b: Builder) -> list[Exchange]:
 def _done(b: Builder, slot: str, name: str) -> list[Exchange]:
     value = b.value(name)
     said = b.phrase(slot, {name: value})
-    word = value.lower().split(maxsplit=1)[-1] if slot == "purchase" else value.lower().split()[-1]
+    word = value.lower().split(maxsplit=1)[-1]
+    if slot == "success":
+        word = telling_word(value, b.language)
     claim = b.add(
         slot, value, words=(word,), begins=b.today, on=said.day or b.today, outcome="happened"
     )

@@ -62,6 +62,7 @@ def chunk(turn: Turn) -> Memory:
         local_only=turn.local_only,
         local_inherited=bool(turn.derived_from),
         derived_from=turn.derived_from,
+        facets={"tools": " ".join(turn.tools)} if turn.tools else {},
     )
 
 

@@ -98,7 +98,7 @@ class BudgetGate:
 
 
 class CountingLLM:
-    """An LLM within the budget, with a job's ``model`` and ``max_tokens``; it counts tokens.
+    """An LLM within the budget, with a job's options; it counts tokens.
 
     ``model`` is the fingerprint of the model that answered last.
     """
@@ -126,9 +126,13 @@ class CountingLLM:
         model = self._options.model or prompt.model
         max_tokens = self._options.max_tokens or prompt.max_tokens
         try:
-            answer = await self._llm.complete(
-                replace(prompt, model=model, max_tokens=max_tokens), into
+            own = replace(
+                prompt,
+                model=model,
+                max_tokens=max_tokens,
+                job_temperature=self._options.temperature,
             )
+            answer = await self._llm.complete(own, into)
         except (EndpointError, EndpointRefusedError):
             self.answered = False
             raise

@@ -64,6 +64,7 @@ class JobOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         timeout_s: Seconds that one step may take before it fails, in place of ``idle.step_s``.
         model: LLM model for this job; "" for that of ``[idle_llm]``. The server must offer it.
         max_tokens: Longest answer in tokens (1 to 100,000), in place of the job's own limit.
+        temperature: Sampling temperature (0 to 2), in place of ``[idle_llm] temperature``.
     """
 
     enabled: bool | None = None
@@ -72,6 +73,7 @@ class JobOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timeout_s: Annotated[float, Meta(gt=0, le=86_400)] | None = None
     model: str = ""
     max_tokens: Annotated[int, Meta(ge=1, le=100_000)] | None = None
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
 
 
 class NoOptions(Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,6 +15,7 @@ from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VectorView
 
+WIDER = 4  # factor on the number of candidates, where most of them say nothing
 Found = tuple[np.ndarray, np.ndarray]
 """Document numbers and cosines, unordered, shape (n,) each."""
 
@@ -34,6 +35,8 @@ class Candidates(Struct, frozen=True):
         after: The same for the next one.
         at: Seconds since the epoch.
         importance: 0 to 1.
+        substance: Share of each one's words that say something, above 0 to 1.
+        agent: Whether each is the agent's words.
         session: A number for each one's session.
         speaker: A number for each one's speaker.
         about_from: Start of the time that each mentions, seconds since the epoch; NaN for none.
@@ -48,6 +51,8 @@ class Candidates(Struct, frozen=True):
     after: np.ndarray
     at: np.ndarray
     importance: np.ndarray
+    substance: np.ndarray
+    agent: np.ndarray
     pinned: np.ndarray
     session: np.ndarray
     speaker: np.ndarray
@@ -77,17 +82,26 @@ class CandidateSelector:
         vector: np.ndarray | None,
         exclude: Set[str],
         own: np.ndarray | None,
+        *,
+        talk: bool = False,
     ) -> Candidates:
         table, dense, count = self._table, self._dense, self._options.candidates
         if vector is None or not len(dense):
             vector = None
-        near, by_keys = None, list[np.ndarray]()
-        if vector is not None:
-            near = dense.nearest(vector, count)
-            by_keys = [
-                keys.nearest(vector, count) for keys in self._keys.values() if len(keys.dense)
-            ]
-        numbers, excluded = self._choose(lexical, near, by_keys, exclude)
+        while True:
+            near, by_keys = None, list[np.ndarray]()
+            if vector is not None:
+                near = dense.nearest(vector, count)
+                by_keys = [
+                    keys.nearest(vector, count) for keys in self._keys.values() if len(keys.dense)
+                ]
+            numbers, excluded = self._choose(lexical, near, by_keys, exclude)
+            says = np.ones(len(numbers), bool) if talk else table.says(numbers)
+            if 2 * says.sum() >= len(numbers) or count >= len(table):
+                break  # else copies of a question may have taken the places of its answer
+            count *= WIDER
+            lexical = self._lookup.widened(lexical, count)
+        numbers = numbers[says]
         views = self._lookup.scores(lexical, numbers)
         if vector is not None and near is not None:
             views["dense"] = self._cosines(vector, numbers, near)
@@ -104,6 +118,8 @@ class CandidateSelector:
             after=_positions(numbers, table.after.gather(*parts)),
             at=table.at.gather(*parts),
             importance=table.importance.gather(*parts),
+            substance=table.substance.gather(*parts),
+            agent=table.agent.gather(*parts),
             pinned=table.pinned.gather(*parts),
             session=table.session.gather(*parts),
             speaker=table.speaker.gather(*parts),

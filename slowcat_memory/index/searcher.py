@@ -342,6 +342,8 @@ class Searcher:
         vector: np.ndarray | None = None,
         exclude: Set[str] = frozenset(),
         own: np.ndarray | None = None,
+        *,
+        talk: bool = False,
     ) -> Candidates:
         """Choose the best documents of each view.
 
@@ -350,6 +352,7 @@ class Searcher:
             vector: The query's vector, shape (dim,); None skips the dense view.
             exclude: Ids not to propose, so that they do not affect normalisation either.
             own: The vector of the query's words alone, where ``vector`` is another one.
+            talk: Propose also what says nothing of its own: questions, fillers, repetitions.
         """
         with self._lock:
-            return self._selector.select(lexical, vector, exclude, own)
+            return self._selector.select(lexical, vector, exclude, own, talk=talk)

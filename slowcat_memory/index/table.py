@@ -28,6 +28,8 @@ class Table:
         self.before, self.after = columns["before"], columns["after"]
         self.at, self.importance = columns["at"], columns["importance"]
         self.pinned = columns["pinned"]
+        self.substance, self.asks = columns["substance"], columns["asks"]
+        self.agent = columns["agent"]
         self.words, self.digest = columns["words"], columns["digest"]
         self.session, self.speaker = columns["session"], columns["speaker"]
         self.about = columns["about_from"], columns["about_until"]
@@ -59,6 +61,9 @@ class Table:
         self.at.append(document.at)
         self.importance.append(document.importance)
         self.pinned.append(document.pinned)
+        self.substance.append(document.substance)
+        self.asks.append(document.asks)
+        self.agent.append(document.agent)
         self.words.append(document.words)
         self.digest.append(hashed)
         self.session.append(number)
@@ -76,6 +81,8 @@ class Table:
         self.at[number] = document.at
         self.importance[number] = document.importance
         self.pinned[number] = document.pinned
+        self.substance[number], self.asks[number] = document.substance, document.asks
+        self.agent[number] = document.agent
         self.words[number] = document.words
         self.speaker[number] = self._speaker_number(document.speaker)
         for column, time in zip(self.about, document.about or NO_TIME, strict=True):
@@ -87,6 +94,17 @@ class Table:
         self.living -= 1
         self.total_words -= int(self.words[number])
 
+    def says(self, numbers: np.ndarray) -> np.ndarray:
+        """Return which living documents may be proposed: they say something of their own.
+
+        Not so are those without substance, and the agent's answer to a mere question, which repeats
+        what the agent was given. ``numbers`` are sorted, shape (n,); the result is bool.
+        """
+        before = self.before.take(numbers)
+        asked, place = np.unique(np.maximum(before, 0), return_inverse=True)  # ``take`` wants order
+        repeats = self.agent.take(numbers) & (before >= 0) & self.asks.take(asked)[place]
+        return (self.substance.take(numbers) > 0) & ~repeats | self.pinned.take(numbers)
+
     def document(self, number: int) -> Document:
         """Return a document's columns, without its text and its neighbours."""
         return Document(
@@ -95,6 +113,9 @@ class Table:
             at=self.at[number],
             importance=self.importance[number],
             pinned=bool(self.pinned[number]),
+            substance=float(self.substance[number]),
+            asks=bool(self.asks[number]),
+            agent=bool(self.agent[number]),
             words=int(self.words[number]),
             speaker=self.speakers[int(self.speaker[number])],
             about=(self.about[0][number], self.about[1][number]),

@@ -84,6 +84,14 @@ class _RawFile(Struct, frozen=True, kw_only=True):
     facts: list[Any]
 
 
+class _IndexRow(Struct, frozen=True, kw_only=True):
+    file: str
+
+
+class _Index(Struct, frozen=True, kw_only=True):
+    facts: list[_IndexRow]
+
+
 class Imported(Struct, frozen=True):
     """The result of an import, in numbers of facts."""
 
@@ -102,13 +110,19 @@ def export_facts(
     zone: tzinfo,
     drafting: Drafting | None = None,
 ) -> int:
-    """Write facts to a folder, by days of ``zone``; its files of other days are kept.
+    """Write facts to a folder, by days of ``zone``.
 
-    The folder is created if missing, readable by its owner only. ``drafting`` is the store's; with
-    it no unfinished file outlives a killed process.
+    The folder is created if missing, readable by its owner only. An earlier export of the same
+    scopes is replaced, so what was forgotten since does not stay in its files; facts of other
+    scopes are kept. ``drafting`` is the store's; with it no unfinished file outlives a killed
+    process.
     """
+    chosen, before = set(scopes), _indexed(folder)
     days = defaultdict[str, list[FactRow]](list)
-    for scope in scopes:
+    for name in sorted(before):
+        if others := [row for row in _read(folder / name, "", []) if row.scope not in chosen]:
+            days[name.removesuffix(".json")] = others
+    for scope in sorted(chosen):
         for one in snapshot.memories(scope, f"{FACT}/"):
             if is_fact(one):
                 made = _row(one, snapshot)
@@ -117,8 +131,19 @@ def export_facts(
     for day, rows in days.items():
         day_file = msgspec.to_builtins(FactFile(date=day, facts=tuple(rows)))
         _write(folder / f"{day}.json", day_file, drafting)
+    for stale in before - {f"{day}.json" for day in days}:
+        (folder / stale).unlink(missing_ok=True)
     _write(folder / INDEX, _index(days), drafting)
-    return sum(map(len, days.values()))
+    return sum(row.scope in chosen for rows in days.values() for row in rows)
+
+
+def _indexed(folder: Path) -> set[str]:
+    """Return the names of the day files that a folder's index lists, none without an index."""
+    try:
+        facts = msgspec.json.decode((folder / INDEX).read_bytes(), type=_Index).facts
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return set()
+    return {one.file for one in facts if _DAY.fullmatch(one.file)}
 
 
 def _row(fact: Memory, snapshot: Snapshot) -> FactRow:
@@ -200,7 +225,8 @@ def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Impor
     Args:
         scope: Their new scope; "" keeps each fact's own.
 
-    Files and rows that cannot be read are left out, and named in the result.
+    Files and rows that cannot be read are left out, and named in the result; so are files that an
+    existing index does not list.
 
     Raises:
         TranscriptError: There are no fact files.
@@ -211,7 +237,13 @@ def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Impor
         raise TranscriptError(f"{folder} contains no fact files (YYYY-MM-DD.json)")
     if scope:
         _check_keeps_facts(engine, scope)
-    faults = list[str]()
+    listed = _indexed(folder) or {path.name for path in files}
+    faults = [
+        f"{path.name} is not listed in {INDEX}: left out (delete {INDEX} to read every file)"
+        for path in files
+        if path.name not in listed
+    ]
+    files = [path for path in files if path.name in listed]
     rows = [row for path in files for row in _read(path, scope, faults)]
     done = Imported()
     for name in dict.fromkeys(row.scope for row in rows):

@@ -1,9 +1,10 @@
-"""Reads a file of transcripts: plain, gzip or zstandard; JSON lines or plain text."""
+"""Reads a file of transcripts: plain, gzip or zstandard; JSON lines, plain text, a chat app's export."""
 
 import codecs
 import gzip
+import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import BufferedReader
@@ -15,7 +16,8 @@ import zstandard
 from msgspec.structs import replace
 
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.transfer import jsonl, plain_text
+from slowcat_memory.transfer import json_exports, jsonl, plain_text
+from slowcat_memory.transfer.text_exports import as_plain_text
 from slowcat_memory.transfer.transcript import (
     PACE,
     Line,
@@ -87,6 +89,7 @@ def lines(bytes_: IO[bytes], report: Report) -> Iterator[Line]:
 
 
 JSON_NAMES = (".jsonl", ".ndjson", ".json")
+_JSON_STARTS = ("{", '{"', "[", "[{")
 
 
 def _ignore(error: TranscriptError) -> None:
@@ -113,15 +116,51 @@ def read(path: Path, on_error: Report = _ignore, *, scoped: bool = True) -> Iter
         first = next((line for line in numbered if line[1].strip()), None)
         every = chain([first] if first else [], numbered)
         if _is_json(path, first):
-            for transcript in jsonl.transcripts(every, name, on_error, scoped=scoped):
+            for transcript in _json(first, every, name, on_error, scoped):
                 yield _dated(transcript, changed)
-        elif (transcript := plain_text.transcript(every, name, on_error)).sessions:
+            return
+        every = as_plain_text(first[1] if first else "", every)
+        if (transcript := plain_text.transcript(every, name, on_error)).sessions:
             yield _dated(transcript, changed)
+
+
+def _json(
+    first: Line | None, every: Iterable[Line], name: str, on_error: Report, scoped: bool
+) -> Iterator[Transcript]:
+    """Read JSON lines, or one document that a chat app exported."""
+    if first is None or _is_row(first[1]):
+        return jsonl.transcripts(every, name, on_error, scoped=scoped)
+    known = list(every)
+    try:
+        document = json.loads("\n".join(line for _, line in known))
+    except (ValueError, RecursionError):  # lines, the first of which is damaged
+        return jsonl.transcripts(known, name, on_error, scoped=scoped)
+    try:
+        rows = enumerate(json_exports.rows(document), start=1)
+    except ValueError as error:
+        on_error(fault(first[0], error))
+        return iter(())
+    return jsonl.from_rows(rows, name, on_error, scoped=scoped)
+
+
+def _is_row(line: str) -> bool:
+    """Return whether a line is a JSON object of its own, and not a whole exported document."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return (
+        isinstance(row, dict)
+        and not row.keys() & {"mapping", "chat_messages", "messages"}
+        and (not isinstance(row.get("results"), list))
+    )
 
 
 def _is_json(path: Path, first: Line | None) -> bool:
     stem = path.name.removesuffix(".gz").removesuffix(".zst")
-    return stem.endswith(JSON_NAMES) or (first is not None and first[1].lstrip().startswith("{"))
+    return stem.endswith(JSON_NAMES) or (
+        first is not None and first[1].lstrip()[:2] in _JSON_STARTS
+    )
 
 
 def _dated(transcript: Transcript, changed: datetime) -> Transcript:

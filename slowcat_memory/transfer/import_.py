@@ -7,6 +7,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -37,6 +38,7 @@ class Imported(Struct):
     turns: int = 0
     notes: int = 0
     known_turns: int = 0
+    future_turns: int = 0  # dated later than tomorrow: most likely a wrong date
     scopes: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)  # by conversation, if it names its scope
     conversations: int = 0
@@ -133,6 +135,8 @@ def _log(
     turns = max(0, len(acks) - 2)  # without the session's start and end
     done.turns += turns
     done.known_turns += len(session.utterances) - turns
+    tomorrow = engine.clock() + timedelta(days=1)
+    done.future_turns += sum(at > tomorrow for at in ingest.moments(session, engine.zone))
 
 
 def _keep_notes(engine: MemoryEngine, scope: str, notes: Sequence[Note]) -> int:

@@ -57,12 +57,25 @@ def transcripts(
         report: Called with an error for each unreadable line.
         scoped: Whether a line's "scope" must be a valid name.
     """
-    loose: dict[str, tuple[SessionGrouper, list[Note]]] = {}
+    return from_rows(_rows(lines, report), name, report, scoped=scoped)
+
+
+def _rows(lines: Iterable[Line], report: Report) -> Iterator[tuple[int, Row]]:
     for number, text in lines:
-        if not text.strip():
-            continue
+        if text.strip():
+            try:
+                yield number, _object(text)
+            except (ValueError, RecursionError) as error:
+                report(fault(number, error))
+
+
+def from_rows(
+    rows: Iterable[tuple[int, Row]], name: str, report: Report, *, scoped: bool = True
+) -> Iterator[Transcript]:
+    """Read numbered objects as ``transcripts`` reads lines."""
+    loose: dict[str, tuple[SessionGrouper, list[Note]]] = {}
+    for number, row in rows:
         try:
-            row = _object(text)
             if "sessions" in row:
                 yield _conversation(row, number, report)
             else:

@@ -8,8 +8,9 @@ r"""Plain text, one turn a line: "Name: text".
     [2024-05-12 18:31] Anna: He was
     a present.
 
-A line starting with "#" begins a session and may hold its time; two blank lines also begin one. A time
-in brackets may precede a name. A line without a name continues the turn before it.
+A line starting with "#" begins a session and may hold its time, as does a line that is only a date;
+two blank lines also begin one. A time in brackets may precede a name. A line without a name
+continues the turn before it. Other apps' files are turned into this by ``transfer.text_exports``.
 """
 
 import re
@@ -35,6 +36,7 @@ _TURN = re.compile(
     r"\s*(?:\[(?P<at>[^\]]*)\]\s*)?"
     r"(?P<name>[^\W_][\w.'’-]*(?: [^\W_][\w.'’-]*){0,2})\s*:(?:\s+(?P<said>.*)|$)"
 )
+_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d(?:[T ]+\d\d:\d\d(?::\d\d)?)?\s*")
 _PARTICLES = frozenset("al bin da de del den der di dos du el la le van von".split())
 
 
@@ -54,7 +56,7 @@ def transcript(lines: Iterable[Line], name: str, report: Report) -> Transcript:
 
 
 def _read_line(line: str, number: int, blank: int, gathering: SessionGrouper) -> None:
-    if line.startswith("#"):
+    if line.startswith("#") or _DATE.fullmatch(line):
         return _begin_session(line, gathering)
     if blank > 1:
         gathering.begin()

@@ -326,3 +326,10 @@ def test_change_tidy_seals_every_scope(filled) -> None:
     result = filled("tidy")
     assert "up to date (2 scopes)" in result.stdout and "No vectors were computed" in result.stderr
     assert [scope["sealed"] for scope in filled.json("stats")["scopes"].values()] == [5, 5]
+
+
+def test_change_import_warns_of_turns_dated_in_the_future(sm, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.txt"
+    chat.write_text("# 2924-05-12 18:30\nAnna: My dog is called Max.\n")
+    result = sm("import", str(chat), "--no-embed")
+    assert "1 turn dated in the future" in result.stderr and "1 turn in 1 session" in result.stdout

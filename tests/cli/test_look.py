@@ -30,6 +30,18 @@ def test_look_search_shows_when_who_and_why(filled) -> None:
     assert "chunk/2" in text and "by words only" in text
 
 
+def test_look_search_fits_a_narrow_terminal_in_two_lines_a_hit(filled) -> None:
+    lines = filled.ok("search", "what is the dog called", "--k", "2").splitlines()
+    at = lines.index("My dog is called Max.")
+    assert re.fullmatch(r"  2024-05-12 18:30 · Anna · \d+% likely · by .+ · chunk/2", lines[at + 1])
+    assert max(map(len, lines)) <= 80
+
+
+def test_look_search_for_nothing_asks_for_words(filled) -> None:
+    result = filled("search", " ")
+    assert result.exit_code == 2 and "what to look for" in result.stderr
+
+
 def test_look_search_for_a_script(filled) -> None:
     found = filled.json("search", "Lisbon", "--k", "1")
     assert [hit["memory"]["id"] for hit in found["hits"]] == ["chunk/7"]

@@ -14,6 +14,7 @@ from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory
 from slowcat_memory.runtime.namespaces.documents import Reading, Space, document
+from slowcat_memory.runtime.namespaces.endings import Ending
 from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
 from slowcat_memory.runtime.recall.query import (
     Query,
@@ -67,10 +68,14 @@ class FakeNamespace:
     def __init__(self, searcher: Searcher) -> None:
         self.searcher = searcher
         self.memories: dict[str, Memory] = {}
+        self.ended: dict[str, tuple[Ending, ...]] = {}
         self.fetched: list[str] = []
 
     def local_only(self) -> frozenset[str]:
         return frozenset()
+
+    def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
+        return self.ended.get(memory_id, ())
 
     def fetch(self, ids: Sequence[str]) -> dict[str, Memory]:
         self.fetched += ids

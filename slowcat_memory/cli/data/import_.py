@@ -73,7 +73,8 @@ def import_(
     Plain text, one turn a line; "# 2024-05-12 18:30" or two blank lines begin a session:
     [dim]Anna: My dog is called Max.[/]
 
-    Files written by [bold]export[/] and evaluation sets (conversations.jsonl.gz) work too.
+    Also: files written by [bold]export[/], evaluation sets (conversations.jsonl.gz), exports of
+    ChatGPT, Claude, WhatsApp and Telegram, Mem0's get_all, Markdown, WebVTT and CSV.
     Unreadable lines are named and left out, and the exit status is then 1. Nothing is imported twice:
     import a file again when it has grown, or after an interruption.
 
@@ -95,7 +96,7 @@ def import_(
     if as_json:
         print_json({"files": told, "scopes": scopes, "vectors": searchable and embed})
     else:
-        keys = ("turns", "sessions", "known_turns", "notes")
+        keys = ("turns", "sessions", "known_turns", "notes", "future_turns")
         total = {key: sum(entry[key] for entry in told) for key in keys}
         _print_renamed(told)
         _summary(total, scopes, time.monotonic() - begun)
@@ -211,6 +212,7 @@ def _plain(path: Path, done: "Imported", faults: list[TranscriptError]) -> dict[
         "notes": done.notes,
         "known_turns": done.known_turns,
         "conversations": done.conversations,
+        "future_turns": done.future_turns,
         "read": done.turns + done.known_turns + done.notes,
         "scopes": sorted(done.scopes),
         "renamed": {
@@ -245,6 +247,8 @@ def _tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> str:
 
 def _summary(total: dict[str, int], scopes: list[str], seconds: float) -> None:
     new, known, notes = total["turns"], total["known_turns"], total["notes"]
+    if future := total["future_turns"]:
+        warn(f"{count(future, 'turn')} dated in the future: check the dates in the file.")
     where = f"scope {scopes[0]}" if len(scopes) == 1 else f"scopes {listed(scopes)}"
     if notes:
         out().print(f"[green]✓[/] {count(notes, 'note')}, {where}")

@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
-from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
+from slowcat_memory.cli.shared.output import count, out, print_json, short, warn, when
 from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
 
 if TYPE_CHECKING:
@@ -13,6 +14,17 @@ if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import Hit
     from slowcat_memory.runtime.recall.query import Recollection
+
+LINE_CHARS = 300
+VIEWS = {
+    "turn": "its words",
+    "window": "the words around it",
+    "session": "its conversation",
+    "dense": "meaning",
+    "tokens": "meaning, word by word",
+    "keys": "a fact or question about it",
+    "asked": "an earlier question",
+}
 
 
 def search(
@@ -28,6 +40,8 @@ def search(
 
     Example: [bold]slowcat-memory search "what is my dog called" --k 3[/]
     """
+    if not text.strip():
+        raise typer.BadParameter("say in a few words what to look for", param_hint="TEXT")
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=True) as engine:
@@ -36,7 +50,8 @@ def search(
             return print_json(_plain(found))
         if not found.hits:
             return warn(_why_none(engine, where))
-        out().print(_table(found.hits, engine.zone))
+        for hit in found.hits:
+            out().print(_lines(hit, engine.zone), soft_wrap=False)
         _print_summary(engine, found)
 
 
@@ -50,25 +65,25 @@ def _plain(found: "Recollection") -> dict[str, Any]:
     }
 
 
-def _table(hits: "list[Hit]", zone: "tzinfo") -> Any:
-    made = table(">score", "when", "who", "text*", "id", "found by")
-    for hit in hits:
-        memory = hit.memory
-        row(
-            made,
-            f"{hit.score:.2f}",
-            when(memory.valid_from, zone),
-            memory.speaker + (" 📌" if memory.pinned else ""),
-            short(memory.text),
-            memory.id,
-            views(hit.views),
-        )
-    return made
+def _lines(hit: "Hit", zone: "tzinfo") -> Text:
+    """Return two lines: what was said, and beneath it when, by whom, how likely and found by what."""
+    memory = hit.memory
+    beneath = [
+        when(memory.valid_from, zone),
+        memory.speaker + (" 📌" if memory.pinned else ""),
+        f"{hit.probability:.0%} likely" if hit.probability else "",
+        found_by(hit.views),
+        memory.id,
+    ]
+    shown = Text(short(memory.text, LINE_CHARS), style="bold" if memory.pinned else "")
+    return shown.append(f"\n  {' · '.join(part for part in beneath if part)}\n", style="dim")
 
 
-def views(scores: dict[str, float]) -> str:
+def found_by(scores: dict[str, float]) -> str:
+    """Return in words which view of the index found a memory most strongly."""
     best_first = sorted(scores.items(), key=lambda item: -item[1])
-    return "\n".join(f"{name} {score:.2f}" for name, score in best_first if abs(score) >= 0.005)
+    words = [VIEWS.get(name, name) for name, score in best_first if score >= 0.005]
+    return f"by {words[0]}" if words else ""
 
 
 def _why_none(engine: "MemoryEngine", scope: str) -> str:

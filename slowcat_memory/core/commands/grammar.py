@@ -11,11 +11,13 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from slowcat_memory.core.commands.composition import compose, is_reported
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.table import CommandRule, CommandWords
 
 MAX_WORDS = 120  # of an utterance; a longer one is conversation
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_STATEMENTS = ("remember", "correct")
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 
@@ -64,7 +66,7 @@ def recognise(
         asked: Whether the memory has asked a question that "yes" and "no" would answer.
     """
     words = _words(text)
-    if not words.line or words.line.count(" ") >= MAX_WORDS:
+    if not words.line or words.line.count(" ") >= MAX_WORDS or is_reported(text):
         return None
     question = text.rstrip(" \"'”“»«").endswith("?") and not _is_request(
         words.line, language, names
@@ -72,8 +74,27 @@ def recognise(
     answers = _rules(language, names, True) if asked else ()
     for one in (*answers, *_rules(language, names, False)):
         if command := _match(one, words, question):
-            return command
-    return None
+            return _of_everything(command, language)
+    return _composed(words.text, language, names)
+
+
+def _of_everything(command: Command, language: str) -> Command:
+    """Return "forget everything about me" as a command for everything."""
+    everything = language_of(language).commands.everything
+    if command.kind == "forget_about" and command.argument.lower() in everything:
+        return Command(kind="forget_everything")
+    return command
+
+
+def _composed(text: str, language: str, names: tuple[str, ...]) -> Command | None:
+    table = language_of(language).commands
+    found = compose(text, table.composed, names)
+    if found is None:
+        return None
+    argument = text[slice(*found.span)] if found.span else ""
+    if found.kind in _STATEMENTS and not re.match(table.statement, _words(argument).line):
+        return None
+    return Command(kind=found.kind, argument=argument, shared=found.shared)
 
 
 def _words(text: str) -> _Words:

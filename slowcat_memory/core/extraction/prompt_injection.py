@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterator
 
 from slowcat_memory.core.language import LANGUAGES
-from slowcat_memory.core.language.orders import NAME, OTHER, STOP, OrderWords
+from slowcat_memory.core.language.orders import OrderWords
+from slowcat_memory.core.language.word_classes import NAME, OTHER, STOP
 from slowcat_memory.core.text.rare_words import is_common
 
 ENOUGH = 3  # points of an order
@@ -101,9 +102,7 @@ def _parts(codes: str, table: OrderWords) -> Iterator[str]:
 
 def _points(codes: str, table: OrderWords) -> int:
     """Add the points of the signals in a part of a sentence; 0 if more speaks against an order."""
-    there, total = 0, 0
-    for code in set(codes):
-        there |= table.bits[code]
+    there, total = table.bits_in(codes), 0
     for points, pattern, needs in table.compiled:
         for bits in needs:
             if not there & bits:

@@ -14,16 +14,23 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import OSA
 
-from slowcat_memory.core.graph.names import Name, names, same_given, same_surname
+from slowcat_memory.core.graph.given_forms import SPELT, same_given, same_surname
+from slowcat_memory.core.graph.names import Name, names
 from slowcat_memory.core.language.english.vocabulary import PARTS, QUALITIES
-from slowcat_memory.core.text.rare_words import is_common
+from slowcat_memory.core.language.given_names import spelt_alike
+from slowcat_memory.core.language.ordinary import is_ordinary
 
 Stage = Literal["exact", "fuzzy", "embedding", "rule"]
 Similarity = Callable[[str, str], float]
 IDENTIFYING = ("email", "phone", "order_id", "sku", "serial", "iban", "id")
 _NOT_DIGITS = re.compile(r"\D+")
+_OWN_NAMES = 0.07  # more of the cosine for organisations: their names mean little
+_ADDRESS = frozenset(("dr", "prof"))  # held beside "Mr", "Mrs", and each other
+_POLITE = _ADDRESS | {"mr", "mrs", "miss"}
+_SURNAMED = _POLITE | {"sgt", "capt", "lt", "col", "judge", "coach", "pastor", "rev"}
+_ACRONYM = 3  # letters of an acronym, at least
 _LAST_DIGITS = 8  # of a telephone number, with or without its country
 
 
@@ -35,7 +42,11 @@ class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         fuzzy: Match spellings of one name.
         embedding: Match near vectors; never for people.
         rule: Match the same e-mail, telephone or number.
-        fuzzy_at: Levenshtein similarity from which two words are spellings of one.
+        fuzzy_at: Levenshtein similarity from which two words of a thing's name are spellings of
+            one.
+        person_at: The same for given names and surnames that are in no list of names; a little
+            less is enough where they sound the same.
+        whole_at: The same for whole names of things, where one word is misspelt.
         embedding_at: Cosine from which two names are the same.
     """
 
@@ -44,6 +55,8 @@ class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     embedding: bool = True
     rule: bool = True
     fuzzy_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.83
+    person_at: Annotated[float, Meta(ge=0.0, le=1.0)] = SPELT
+    whole_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.85
     embedding_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
 
 
@@ -104,22 +117,55 @@ def _value(name: str, attributes: Mapping[str, str]) -> str:
 
 
 def _by_name(one: Name, other: Name, kind: str, options: DedupOptions) -> Stage | None:
-    if one.suffix != other.suffix and one.suffix and other.suffix:
+    person = kind in ("person", "pet")
+    if _differ(one, other) if person else _contrasted(one, other):
         return None
     if options.exact and _equal(one, other, kind):
         return "exact"
     if not options.fuzzy:
         return None
-    alike = _same_person if kind == "person" else _same_thing
-    return "fuzzy" if alike(one, other, options.fuzzy_at) else None
+    alike = (
+        _same_person(one, other, options.person_at)
+        if kind == "person"
+        else _same_thing(one, other, options) or _is_acronym(one, other, kind)
+    )
+    return "fuzzy" if alike else None
+
+
+def _differ(one: Name, other: Name) -> bool:
+    """Return whether generation, sex or role tell two people apart."""
+    if one.suffix != other.suffix and one.suffix and other.suffix:
+        return True
+    if one.gender and other.gender and one.gender != other.gender:
+        return True
+    lone = 1 in (len(one.words), len(other.words))
+    return bool(lone and one.roles and other.roles and _apart(one.roles, other.roles))
+
+
+def _apart(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether roles exclude each other; "Dr" and "Mrs", "Dr" and "Prof" do not."""
+    return one.isdisjoint(other) and not (
+        _ADDRESS & (one | other) and one <= _POLITE and other <= _POLITE
+    )
+
+
+def _contrasted(one: Name, other: Name) -> bool:
+    return contrast(frozenset(one.words), frozenset(other.words))
 
 
 def _equal(one: Name, other: Name, kind: str) -> bool:
     if one.joined == other.joined:
-        return not (one.roles and other.roles and one.roles != other.roles) or len(one.words) > 1
-    if kind in ("person", "pet"):
-        return False
+        return True
+    if kind == "pet":
+        return spelt_alike(one.joined, other.joined)
+    if kind == "person":
+        return _family_first(one) == other.joined
     return (sorted(_stems(one)), one.numbers) == (sorted(_stems(other)), other.numbers)
+
+
+def _family_first(name: Name) -> str:
+    """Return the joined name with its first word last: "Kim Min-jun" is "Minjun Kim"."""
+    return "".join((*name.words[1:], *name.words[:1])) if "of" not in name.words else name.joined
 
 
 def _stems(name: Name) -> list[str]:
@@ -129,15 +175,41 @@ def _stems(name: Name) -> list[str]:
 def _same_person(one: Name, other: Name, at: float) -> bool:
     """Compare given names and surnames; a lone name with the other's given name."""
     first, second = _without_initials(one), _without_initials(other)
-    if "of" in first or "of" in second or not first or not second:
-        return False
-    if one.roles and other.roles and one.roles != other.roles and 1 in (len(first), len(second)):
+    if "of" in first or "of" in second or not first or not second or _other_middle(one, other):
         return False
     if len(first) == len(second) == 1:
-        return same_given(first[0], second[0])
+        return same_given(first[0], second[0], at)
     if 1 in (len(first), len(second)):
-        return same_given(first[0], second[0]) and bool(one.roles or other.roles or at <= 0)
-    return same_given(first[0], second[0]) and same_surname(first[-1], second[-1])
+        if _titled(one, second) or _titled(other, first):
+            return True
+        return same_given(first[0], second[0], at) and bool(one.roles or other.roles or at <= 0)
+    if not same_surname(first[-1], second[-1], at):
+        return False
+    if same_given("".join(one.words[:-1]), "".join(other.words[:-1]), at):
+        return True
+    if len(one.words) != len(other.words) and _more_given(one) != _more_given(other):
+        return False
+    return same_given(first[0], second[0], at)
+
+
+def _titled(lone: Name, full: tuple[str, ...]) -> bool:
+    """Return whether a lone surname with a title is that of a full name: "Dr Patel"."""
+    return (
+        len(lone.words) == 1 and not lone.roles.isdisjoint(_SURNAMED) and lone.words[0] == full[-1]
+    )
+
+
+def _more_given(name: Name) -> bool:
+    """Return whether a name has a second given name in full: "Anna-Lena Koch"."""
+    return any(len(word) > 1 for word in name.words[1:-1])
+
+
+def _other_middle(one: Name, other: Name) -> bool:
+    """Return whether both have middle names that differ: "K." and "T.", "Lena" and "Maria"."""
+    return any(
+        not same_given(mine, theirs)
+        for mine, theirs in zip(one.words[1:-1], other.words[1:-1], strict=False)
+    )
 
 
 def _without_initials(name: Name) -> tuple[str, ...]:
@@ -146,20 +218,35 @@ def _without_initials(name: Name) -> tuple[str, ...]:
     return (*words[:1], *(word for word in words[1:-1] if len(word) > 1), *words[1:][-1:])
 
 
-def _same_thing(one: Name, other: Name, at: float) -> bool:
-    """Compare word by word; any but an everyday word may be misspelt."""
+def _same_thing(one: Name, other: Name, options: DedupOptions) -> bool:
+    """Compare word by word; one of several words, or a lone one, may be misspelt."""
     mine, theirs = _stems(one), _stems(other)
     if one.numbers != other.numbers or len(mine) != len(theirs):
         return False
-    return all(
-        a == b or (_misspelt(a, b, at)) for a, b in zip(sorted(mine), sorted(theirs), strict=True)
-    )
+    differing = [(a, b) for a, b in zip(sorted(mine), sorted(theirs), strict=True) if a != b]
+    if len(differing) == 1 and len(mine) > 1 and one.words[0] == other.words[0]:
+        whole = OSA.normalized_similarity(" ".join(one.words), " ".join(other.words))
+        if whole >= options.whole_at and _misspelt(*differing[0], options.fuzzy_at - 0.1):
+            return True
+    return all(_misspelt(a, b, options.fuzzy_at) for a, b in differing)
 
 
 def _misspelt(one: str, other: str, at: float) -> bool:
-    if is_common(one) and is_common(other):
+    """Return whether two words may be spellings of one; its first letter is seldom wrong."""
+    if one[0] != other[0] or is_ordinary(one) and is_ordinary(other):
         return False
-    return Levenshtein.normalized_similarity(one, other) >= at
+    return OSA.normalized_similarity(one, other) >= at
+
+
+def _is_acronym(one: Name, other: Name, kind: str) -> bool:
+    """Return whether a name begins with the initials of three or more words of the other."""
+    if kind not in ("organisation", "place") or one.numbers != other.numbers:
+        return False
+    for short, long in ((one.words, other.words), (other.words, one.words)):
+        many = len(long) - len(short) + 1
+        if short and many >= _ACRONYM and short[1:] == long[many:]:
+            return short[0] == "".join(word[0] for word in long[:many])
+    return False
 
 
 def _by_vector(
@@ -170,7 +257,8 @@ def _by_vector(
     first, second = names(one.name, one.kind)[0], names(other.name, other.kind)[0]
     if first.numbers != second.numbers or contrast(frozenset(first.words), frozenset(second.words)):
         return False
-    return similar(one.name, other.name) >= options.embedding_at
+    least = options.embedding_at + (_OWN_NAMES if one.kind == "organisation" else 0.0)
+    return similar(one.name, other.name) >= least
 
 
 def resolve(
@@ -204,7 +292,7 @@ def _calls(new: Candidate, one: Candidate) -> bool:
     if one.kind != "person" or _identified(new.attributes, one.attributes) is False:
         return False
     first, second = names(new.name, new.kind)[0], names(one.name, one.kind)[0]
-    if first.roles and second.roles and first.roles != second.roles:
+    if _differ(first, second):
         return False
     if not (first.words and second.words):  # nothing but a title
         return False

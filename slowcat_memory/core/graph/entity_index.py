@@ -20,7 +20,8 @@ from slowcat_memory.core.graph.dedup import (
     resolve,
     same,
 )
-from slowcat_memory.core.graph.names import names, same_given
+from slowcat_memory.core.graph.given_forms import same_given
+from slowcat_memory.core.graph.names import names
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract, TurnReading
 from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold

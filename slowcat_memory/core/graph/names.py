@@ -4,24 +4,25 @@ Two names with the same reduced form are the same name: case, accents, punctuati
 titles, legal forms and a preceding role ("my boss Linda") are removed, usual abbreviations written
 out. Distinguishing parts are kept: a number, a generation ("Jr"), whose mother it is.
 
-Kate and Katherine are forms of one name, Tom and Tim are not. Short forms are looked up (the
-``nicknames`` package), spellings compared by sound and letters. The last letters distinguish Paul
-from Paula however similar the rest is.
+Titles and roles of one meaning count as one ("Dr", "Doctor"; "Auntie", "Tante"), as do the names of
+one place in several languages.
 """
 
 import re
 import unicodedata
-from functools import cache
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from msgspec import Struct
-from rapidfuzz.distance import Levenshtein
 
 from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
-from slowcat_memory.core.text.phonetics import sound
+from slowcat_memory.core.language.aliases import aliases
+from slowcat_memory.core.language.english.vocabulary import FEMALE, MALE, SAME_ROLES
 
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"}
 _POSSESSIVE = re.compile(r"(?:'s|s')(?=\s)")
+_OWNED = re.compile(r"^(?P<thing>.+?) (?:of|von) (?P<owner>[^\s]+)$")
+_OWNER = re.compile(r"['’]s\b")
+_DOTTED = re.compile(r"\b(?:[a-z]\.){2,}")  # "l.a."
 _APOSTROPHES = re.compile(r"['’`]")
 _PARTS = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _LAST_FIRST = re.compile(r"^\s*([^,]+),\s*([^,]+)$")
@@ -36,6 +37,8 @@ _LEGAL = words_of_any(lambda one: one.names.legal)
 _ORDER = re.compile(rf"\b(?:{of_any(lambda one: '|'.join(one.names.orders))})\b", re.IGNORECASE)
 _LONG = {short: long for one in LANGUAGES for short, long in one.names.abbreviations.items()}
 _ORDINAL = frozenset("st nd rd th".split())
+_STROKES = str.maketrans({"ł": "l", "đ": "d", "ı": "i", "ø": "o", "æ": "ae", "œ": "oe", "þ": "th"})
+_TOLD = TITLES | ROLES | PETS
 
 
 class Name(Struct, frozen=True):
@@ -51,6 +54,14 @@ class Name(Struct, frozen=True):
     suffix: str = ""
 
     @property
+    def gender(self) -> str:
+        """Return "male" or "female" by its roles; "" for none."""
+        for gender, roles in (("male", MALE), ("female", FEMALE)):
+            if not roles.isdisjoint(self.roles):
+                return gender
+        return ""
+
+    @property
     def joined(self) -> str:
         """Return all of it without spaces: "e-reader" is "ereader"."""
         return "".join((*self.words, *self.numbers, self.suffix))
@@ -64,7 +75,7 @@ def folded(text: str) -> tuple[str, str]:
 
 
 def _plain(text: str) -> str:
-    apart = unicodedata.normalize("NFKD", text)
+    apart = unicodedata.normalize("NFKD", text.translate(_STROKES))
     return "".join(letter for letter in apart if not unicodedata.combining(letter))
 
 
@@ -78,32 +89,56 @@ def names(text: str, kind: str) -> tuple[Name, ...]:
         text = f"{swapped[2]} {swapped[1]}"
     if kind == "order":
         text = _ORDER.sub(" ", text)
-    read = person if kind in ("person", "pet") else thing
-    return tuple(dict.fromkeys(read(one) for one in folded(text)))
+    if kind in ("person", "pet"):
+        return tuple(dict.fromkeys(person(one) for one in folded(text)))
+    known_as = _ALIASES.get(kind, {})
+    read = (thing(one) for one in folded(text))
+    return tuple(dict.fromkeys(_known_name(one, known_as) for one in read))
+
+
+def _known_name(name: Name, known_as: Mapping[str, Name]) -> Name:
+    """Replace an alias that a name is, or begins with: "FFW Worms"."""
+    if whole := known_as.get(name.joined):
+        return whole
+    for many in range(len(name.words) - 1, 0, -1):
+        if known := known_as.get("".join(name.words[:many])):
+            words = (*known.words, *name.words[many:])
+            return Name(words, (*known.numbers, *name.numbers))
+    return name
 
 
 def person(text: str) -> Name:
     """Reduce the folded name of a person or pet: "my boss linda"; "anna's mother" is not Anna."""
+    text = text.replace("’", "'")
+    if (of := _OWNED.match(text)) and set(_words(of["thing"])) <= ROLES | PETS | _ARTICLES:
+        text = f"{of['owner']}'s {of['thing']}"
     owner = _POSSESSIVE.search(text)
     if owner:
         after = person(text[owner.end() :])
         if not after.words or set(after.words) <= ROLES | PETS:
-            return Name((*_words(text[: owner.start()]), "of", *_words(text[owner.end() :])))
+            relation = (_role(word) for word in _words(text[owner.end() :]))
+            return Name((*_words(text[: owner.start()]), "of", *relation))
         return after
     words = _words(text)
     known = [word for word in words if word not in _ARTICLES]
     suffix = known[-1] if len(known) > 1 and known[-1] in SUFFIXES else ""
-    roles = frozenset(word for word in known if word in TITLES | ROLES | PETS)
-    bare = tuple(word for word in known if word not in roles and word != suffix)
-    return Name(bare or tuple(known), roles=roles if bare else frozenset(), suffix=suffix)
+    told = [word for word in known if word in _TOLD]
+    bare = tuple(word for word in known if word not in _TOLD and word != suffix)
+    roles = frozenset(map(_role, told)) if bare else frozenset[str]()
+    return Name(bare or tuple(map(_role, known)), roles=roles, suffix=_role(suffix))
+
+
+def _role(word: str) -> str:
+    """Return the first of the titles or roles of one meaning: "dr" for "doctor"."""
+    return _SAME.get(word, word)
 
 
 def thing(text: str) -> Name:
     """Reduce the folded name of anything else: "the sony wh-1000xm5", "123 main st"."""
     words, numbers = list[str](), list[str]()
-    parts = _words(text)
+    parts = _words(_OWNER.sub("", _DOTTED.sub(lambda found: found[0].replace(".", ""), text)))
     for place, part in enumerate(parts):
-        part = _long(part, place, parts)
+        part = _role(_long(part, place, parts))
         if part[0].isdigit() or (len(part) == 1 and part not in _EMPTY and place):
             numbers.append(part)
         elif part not in _EMPTY and part not in _LEGAL:
@@ -124,72 +159,23 @@ def _words(text: str) -> list[str]:
     return _PARTS.findall(_APOSTROPHES.sub("", text.replace("'s ", " s ").replace(" s ", "s ")))
 
 
-if TYPE_CHECKING:
-    from nicknames import NickNamer
-
-ALIKE = 0.8  # letters in common of two spellings that sound the same
-SPELT = 0.87  # of two that do not: "Nicolas", "Nicholas"
-_SHORT_FORM_ALIKE = 0.5  # of two long forms that share a short one: "Catherine", "Kathryn"
-# Endings of women's names that men's lack or replace.
-_ENDINGS = (
-    ("", "a"), ("o", "a"), ("e", "a"), ("", "le"), ("s", "se"), ("", "e"), ("", "ia"), ("er", "ra"),
-    ("e", "ia"), ("", "ine"), ("ew", "ea"), ("", "ne"), ("is", "es"), ("", "ina"), ("h", "hine"),
-    ("ael", "elle"), ("en", "anie"), ("k", "cia"),
-)  # fmt: skip
-# Pairs that the package wrongly takes for forms of one name.
-_APART = frozenset({("aaron", "erin"), ("anna", "hannah"), ("ann", "hannah"), ("alice", "alicia")})
-_SILENT = frozenset({"ann", "sara", "carolin", "clair", "josephin", "kathrin", "zo"})
+def _canonical() -> dict[str, str]:
+    """Return the first of each group of roles by the others, as `folded` writes them."""
+    return {spelt: group[0] for group in SAME_ROLES for word in group for spelt in folded(word)}
 
 
-@cache
-def _known() -> "NickNamer":
-    from nicknames import NickNamer  # slow import (reads a table); most processes compare no names
-
-    return NickNamer()
-
-
-def same_given(one: str, other: str) -> bool:
-    """Return whether two folded given names are forms of one."""
-    if one == other:
-        return True
-    if len(one) == 1 or len(other) == 1:
-        return one[0] == other[0]
-    if differ_by_gender(one, other) or tuple(sorted((one, other))) in _APART:
-        return False
-    known = _known()
-    if other in known.nicknames_of(one) or one in known.nicknames_of(other):
-        return True
-    alike = Levenshtein.normalized_similarity(one, other)
-    heard, also = sound(one), sound(other)
-    if heard is None or also is None:
-        return alike >= SPELT
-    if heard.spelling == also.spelling:
-        return True
-    sounds_same = heard.rough == also.rough
-    if sounds_same and alike >= _SHORT_FORM_ALIKE and _share_short_form(one, other):
-        return True
-    return alike >= (ALIKE if sounds_same else SPELT)
+def _known_as() -> dict[str, dict[str, Name]]:
+    """Return the first of each group of aliases by the joined reduced others, by entity type."""
+    return {
+        kind: {
+            thing(spelt).joined: thing(folded(group[0])[0])
+            for group in groups
+            for name in group
+            for spelt in folded(name)
+        }
+        for kind, groups in aliases().items()
+    }
 
 
-def _share_short_form(one: str, other: str) -> bool:
-    known = _known()
-    return not known.nicknames_of(one).isdisjoint(known.nicknames_of(other))
-
-
-def differ_by_gender(one: str, other: str) -> bool:
-    """Return whether two names differ by gender: "Paul", "Paula", but not "Ann", "Anne"."""
-    for short, long in ((one, other), (other, one)):
-        for his, hers in _ENDINGS:
-            stem = short.removesuffix(his) if his else short
-            if short.endswith(his) and len(stem) > 1 and long == stem + hers:
-                return not (hers == "e" and stem in _SILENT)
-    return False
-
-
-def same_surname(one: str, other: str) -> bool:
-    """Return whether two folded surnames are spellings of one: "O'Neil", "O'Neill"."""
-    if one == other or one.replace("w", "v") == other.replace("w", "v"):
-        return True
-    heard, also = sound(one), sound(other)
-    alike = Levenshtein.normalized_similarity(one, other)
-    return bool(heard and also and heard.exact == also.exact and alike >= ALIKE + 0.05)
+_SAME = _canonical()
+_ALIASES = _known_as()

@@ -12,18 +12,23 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, fields
 
+from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.extracts import ExtractWords
 from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import OrderWords
+from slowcat_memory.core.language.talk import TalkWords
+from slowcat_memory.core.language.tense import TenseWords
 from slowcat_memory.core.language.time import TimeWords
 
 CommandKind = Literal[
     "remember",
     "forget_that",
     "forget_about",
+    "forget_span",
+    "forget_everything",
     "correct",
     "what_known",
     "why",
@@ -77,6 +82,8 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         after_plain: More of them, after a command without an argument.
         parts: Named patterns that rules insert.
         rules: In order; the first match counts.
+        composed: The grammar of what none of ``rules`` matches.
+        statement: Pattern of the beginning of a whole statement, which can be remembered.
         answers: Answers to a question of the memory; ignored at any other time.
         right_value: Pattern of a correction's beginning that only a value follows ("it's").
         right_and_wrong: Pattern of a correction with the right value as ``x`` or ``w``, and the
@@ -94,6 +101,8 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     after_plain: tuple[str, ...]
     parts: Mapping[str, str]
     rules: tuple[CommandRule, ...]
+    composed: ComposeWords
+    statement: str
     answers: tuple[CommandRule, ...]
     right_value: str
     right_and_wrong: str
@@ -322,6 +331,7 @@ class Language(Struct, frozen=True, kw_only=True):
     commands: CommandWords
     replies: Mapping[str, str]
     gate: GateWords
+    tense: TenseWords
     time: TimeWords
     dates: DateWords
     memory_block: MemoryBlockSentences
@@ -340,6 +350,7 @@ class Language(Struct, frozen=True, kw_only=True):
     summary: SummaryWords
     extracts: ExtractWords
     noted: NotedWords
+    talk: TalkWords
 
 
 def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterator[str]:
@@ -360,4 +371,6 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
 
 def _same_keys(name: str) -> bool:
     """Return whether a mapping's keys are names that code looks up, not words."""
-    return not name.startswith(("commands.", "gate.", "time.", "dates.parts", "names.", "orders."))
+    return not name.startswith(
+        ("commands.", "gate.", "time.", "dates.parts", "names.", "orders.", "talk.")
+    )

@@ -12,20 +12,28 @@ lower case; a possessive 's is removed before the look-up ("last year's").
 | P | part of a day | hours from and to, counted from its midnight |
 | M m v | month: certain; also a name or an abbreviation; also a verb | 1 to 12 |
 | s | season | its first month in the north |
-| H | holiday | month, day, days |
+| H | holiday | month, day, days; or an anchor of ``calendar.feast``, offset, days |
 | U | unit | its name |
+| G | a number of days that is not its words | days |
+| d | weekdays ("two Fridays ago") | Monday is 0 |
 | w O h a | number; ordinal; half; "a" | least and most; place; None; 1, 1 |
-| L t > | last; this; next | None |
+| L t > S | last; this; next; the coming one | None |
+| Z Q | the one before last; the one after next | None |
+| l n r | "gone" behind; "from now" behind; "back" behind | None |
+| e | every, each: what returns is no time | None |
 | E | early, middle, late | thirds from and to |
 | g V | "ago" behind; "ago" or "before" in front | None |
 | c b k u | since; before; after; until | None |
 | B F A o | between; from; and; to | None |
 | i j J f T | "in"; other prepositions; one with "the" in it; "of"; "the" | None |
 | z | "this time" | None |
+| y | a year in words, which needs no preposition | its number |
+| K | a noun that an ordinal counts ("the third floor") | None |
+| p | what may follow an ordinal that is a day ("on the third we …") | None |
 | x | shows that a month's name before it is a verb | None |
 
-N (a number in digits), q (7th), Y (a year), X (a whole date) and | (the end of a sentence) need no
-table.
+N (a number in digits), q (7th), Y (a year), X (a whole date), | (the end of a sentence) and "," (one
+behind an ordinal) need no table.
 """
 
 from collections.abc import Mapping
@@ -33,7 +41,7 @@ from typing import Any
 
 from msgspec import Struct
 
-CENTRES = frozenset("DRWPMmvsHU")  # without one of these, a text names a time only by a number
+CENTRES = frozenset("DRWdPMmvsHUyO")  # without one of these, a text names a time only by a number
 
 MORNING, AFTERNOON, EVENING, NIGHT = (5, 12), (12, 18), (17, 24), (18, 30)
 
@@ -48,6 +56,7 @@ class TimeWords(Struct, frozen=True):
         future: Words for plans: with one, "on Monday" is the coming Monday.
         past: Words that override ``future``.
         ordinal: Endings after the digits of an ordinal ("7th").
+        capitalised: Whether nouns are written with capitals.
     """
 
     table: Mapping[str, tuple[str, Any]]
@@ -56,10 +65,16 @@ class TimeWords(Struct, frozen=True):
     future: frozenset[str]
     past: frozenset[str]
     ordinal: frozenset[str] = frozenset()
+    capitalised: bool = False
 
 
 def time_words(
-    entries: Mapping[str, Mapping[str, Any]], *, future: str, past: str, ordinal: str = ""
+    entries: Mapping[str, Mapping[str, Any]],
+    *,
+    future: str,
+    past: str,
+    ordinal: str = "",
+    capitalised: bool = False,
 ) -> TimeWords:
     """Build a table.
 
@@ -87,6 +102,7 @@ def time_words(
         future=frozenset(future.split()),
         past=frozenset(past.split()),
         ordinal=frozenset(ordinal.split()),
+        capitalised=capitalised,
     )
 
 

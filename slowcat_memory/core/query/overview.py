@@ -9,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
 from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.core.time.periods import day_of, week_of
 
 MOST_CHARS = 160  # of a question; longer utterances are statements
+_BETWEEN = re.compile(r"(?<=[.!?…])\s+")
+_SPEAKER = re.compile(r"(?P<who>[^\W\d_][\w .'’-]{0,30}): ")
 MOST_DAYS = 62  # of a period that is searched by day
 _OVERVIEW = re.compile(
     "|".join(pattern for one in LANGUAGES for pattern in one.overview.asks), re.IGNORECASE
@@ -26,6 +29,27 @@ def asks_overview(text: str) -> bool:
     """Return whether a question asks for an overview ("catch me up"), in any language."""
     short = len(text) <= MOST_CHARS
     return short and bool(_OVERVIEW.search(text)) and not _ABOUT_A_THING.search(text)
+
+
+def without_repeats(texts: Sequence[str]) -> list[str]:
+    """Return texts without the sentences that an earlier one has; "" where nothing is left.
+
+    A rule's summary of a week repeats those of its days. A speaker named before a sentence
+    ("Anna: ...") stays with it.
+    """
+    seen, kept = set[str](), list[str]()
+    for text in texts:
+        parts, who, named = list[str](), "", ""
+        for sentence in _BETWEEN.split(text):
+            if label := _SPEAKER.match(sentence):
+                who, sentence = label["who"], sentence[label.end() :]
+            words = fingerprint(sentence)
+            if words and words not in seen:
+                parts.append(f"{who}: {sentence}" if who != named else sentence)
+                named = who
+            seen.add(words)
+        kept.append(" ".join(parts))
+    return kept
 
 
 def names(intervals: Sequence[Interval], now: datetime, zone: tzinfo) -> Iterator[str]:

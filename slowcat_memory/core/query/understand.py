@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.language.english.vocabulary import PRONOUNS
 from slowcat_memory.core.query.speakers import speakers_named, without_names
+from slowcat_memory.core.query.substance import asks_about_talk
 from slowcat_memory.core.text.normalize import ASKING, WORD, content_words
 from slowcat_memory.core.text.phonetics import MisheardWord
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
@@ -70,6 +71,7 @@ class ParsedQuery(Struct, frozen=True, kw_only=True):
         meaning: The text to embed.
         named: The speakers that it names.
         times: The past times that it mentions.
+        about_talk: It is about what was asked: earlier questions answer it.
     """
 
     words: str
@@ -77,6 +79,7 @@ class ParsedQuery(Struct, frozen=True, kw_only=True):
     also: tuple[tuple[str, float], ...] = ()
     named: tuple[str, ...] = ()
     times: tuple[Interval, ...] = ()
+    about_talk: bool = False
 
 
 def parse_query(
@@ -96,10 +99,13 @@ def parse_query(
     found: tuple[Interval, ...] = ()
     if options.times:
         found = asked_about(text, times(text, now, zone, WhenOptions(language=language)), now)
+    about_talk = asks_about_talk(text, language)
     also = tuple((one.name, options.sounds_weight * one.confidence) for one in heard)
     corrected = _with_heard_names(text, heard)
     if not options.names:
-        return ParsedQuery(words=text, meaning=corrected, also=also, times=found)
+        return ParsedQuery(
+            words=text, meaning=corrected, also=also, times=found, about_talk=about_talk
+        )
     speakers = tuple(speakers)
     return ParsedQuery(
         words=text,
@@ -107,6 +113,7 @@ def parse_query(
         also=also,
         named=tuple(speakers_named(corrected, speakers)),
         times=found,
+        about_talk=about_talk,
     )
 
 

@@ -128,6 +128,9 @@ def memory_line(
     when = spoken_date(memory.valid_from, now, zone, language.dates)
     if memory.valid_to is not None and memory.valid_to <= now:
         when = spoken_until(memory.valid_to, now, zone, language.dates)
+    elif over := memory.facets.get("over"):
+        until = datetime.fromisoformat(memory.facets["until"])
+        when += f"; {spoken_until(until, now, zone, language.dates)}: {neutralise(over)}"
     words = language.memory_block
     who = words.agent if memory.role == "assistant" else neutralise(memory.speaker)
     text = (cut or shorten)(neutralise(_told(memory, language)), limit)

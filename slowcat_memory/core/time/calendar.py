@@ -15,9 +15,8 @@ from msgspec import Struct
 from slowcat_memory.errors import ConfigError
 
 HOURS = {"minute": 1 / 60, "hour": 1.0}
-DAYS = {"day": 1, "week": 7}
+DAYS = {"day": 1, "week": 7, "fortnight": 14}
 MONTHS = {"month": 1, "year": 12, "decade": 120}
-MARGIN = {"day": 0, "week": 3, "month": 15}  # days about "two weeks ago"; of years, half a year
 LOCALTIME = Path("/etc/localtime")  # a link into the zone database
 LOOK_BACK = 8  # years: far enough for a 29 February across 1900 or 2100
 
@@ -89,6 +88,8 @@ def unit(anchor: Anchor, name: str, offset: int) -> Span:
         return Span(ends[0], ends[1], exact=True)
     if name == "day":
         return days(anchor.day + timedelta(offset))
+    if name == "fortnight":
+        return rolling(anchor, name, offset or 1)
     if name in ("week", "weekend"):
         monday = anchor.day - timedelta(anchor.day.weekday())
         if name == "week":
@@ -106,7 +107,8 @@ def unit(anchor: Anchor, name: str, offset: int) -> Span:
 def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
     """Return the span that is ``least`` to ``most`` (negative: past) units away, as people mean it.
 
-    This is the day for days, a week for weeks, a month for months, a year for years.
+    This is the day for days, and the calendar's week, month or year for others: "two weeks ago" is
+    the week from Monday in which that day is.
     """
     if name in HOURS:
         size = timedelta(hours=HOURS[name])
@@ -117,20 +119,61 @@ def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
         base = unit(anchor, "weekend", -1 if back else 1)
         return Span(base.start + timedelta(7 * first), base.end + timedelta(7 * last))
     if name in DAYS:
-        size, margin = timedelta(DAYS[name]), timedelta(MARGIN[name])
-        return Span(
-            anchor.day + int(least) * size - margin,
-            anchor.day + int(most) * size + margin + timedelta(1),
-        )
+        size = timedelta(DAYS[name])
+        low, high = anchor.day + int(least) * size, anchor.day + int(most) * size
+        if name != "day":
+            low -= timedelta(low.weekday())
+            high += timedelta(6 - high.weekday())
+        return Span(low, high + timedelta(1))
     first, last = round(least * MONTHS[name]), round(most * MONTHS[name])
-    if name == "month":
-        margin = timedelta(MARGIN[name])
-        return Span(
-            add_months(anchor.day, first) - margin,
-            add_months(anchor.day, last) + margin + timedelta(1),
-        )
-    half = 2 if first % 12 else MONTHS[name] // 2  # "half a year ago" is closer than a year
-    return Span(add_months(anchor.day, first - half), add_months(anchor.day, last + half))
+    if name != "month" and first % 12:  # "half a year ago" is no calendar year
+        return Span(add_months(anchor.day, first - 2), add_months(anchor.day, last + 2))
+    low, high = (_of_calendar(add_months(anchor.day, n), MONTHS[name]) for n in (first, last))
+    return Span(low, add_months(high, MONTHS[name]))
+
+
+def _of_calendar(day: datetime, months: int) -> datetime:
+    """Return the first day of the month, year or decade of a day."""
+    first = (day.year * 12 + day.month - 1) // months * months
+    return datetime(first // 12, first % 12 + 1, 1)
+
+
+def easter(year: int) -> datetime:
+    """Return Easter Sunday of the Gregorian calendar.
+
+    The algorithm of Oudin (1940), in D. E. Seidelmann, "Explanatory Supplement to the Astronomical
+    Almanac" (1992), p. 602.
+    """
+    century = year // 100
+    golden = year % 19
+    epact = (century - century // 4 - (century - (century - 17) // 25) // 3 + 19 * golden + 15) % 30
+    epact -= epact // 28 * (1 - epact // 28 * (29 // (epact + 1)) * ((21 - golden) // 11))
+    weekday = (year + year // 4 + epact + 2 - century + century // 4) % 7
+    distance = epact - weekday
+    number = 3 + (distance + 40) // 44
+    return datetime(year, number, distance + 28 - 31 * (number // 4))
+
+
+def feast(year: int, value: tuple[int | str, int, int]) -> Span:
+    """Return a holiday in a year.
+
+    Args:
+        value: Month, day and length in days; or "easter", "advent" (its first Sunday), or a month
+            and weekday ("november thursday", the first one), the days after it, and the length.
+    """
+    first, offset, count = value
+    if isinstance(first, int):
+        return days(datetime(year, first, offset), count)
+    if first == "easter":
+        start = easter(year)
+    elif first == "advent":
+        christmas = datetime(year, 12, 25)
+        start = christmas - timedelta(22 + christmas.weekday())
+    else:
+        number, weekday_ = {"november thursday": (11, 3), "may sunday": (5, 6)}[first]
+        start = datetime(year, number, 1)
+        start += timedelta((weekday_ - start.weekday()) % 7)
+    return days(start + timedelta(offset), count)
 
 
 def rolling(anchor: Anchor, name: str, count: float) -> Span:
@@ -161,12 +204,12 @@ def nearest(anchor: Anchor, make: Callable[[int], Span | None], which: str = "")
 
     Args:
         make: Returns the span in a year, None if that year has none.
-        which: "L" for the last that is over, "t" for this year's, ">" for the next that has not
-            begun; else the last that has begun, or for plans the next that is not over.
+        which: "L" for the last that is over, "t" for this year's, ">" or "S" for the next that has
+            not begun; else the last that has begun, or for plans the next that is not over.
     """
     year = anchor.now.year
     for step in range(LOOK_BACK + 1):
-        forward = which == ">" or (anchor.ahead and not which)
+        forward = which in (">", "S") or (anchor.ahead and not which)
         # Winter spans two years: last year's may not be over.
         span = make(year + step - 1 if forward or which == "t" else year - step)
         if span is None:
@@ -175,7 +218,7 @@ def nearest(anchor: Anchor, make: Callable[[int], Span | None], which: str = "")
             good = span.end <= anchor.now
         elif which == "t":
             good = span.end > anchor.now or span.start.year == year
-        elif which == ">":
+        elif which in (">", "S"):
             good = span.start > anchor.now
         else:
             good = span.end > anchor.now if forward else span.start <= anchor.now
@@ -189,14 +232,16 @@ def weekday(anchor: Anchor, number: int, which: str = "") -> Span:
 
     Args:
         number: 0 for Monday.
-        which: "t" for this week's, ">" for next week's; else the latest before today, or for plans
-            the next after today.
+        which: "t" for this week's, ">" for next week's, "S" for the next after today; else the
+            latest before today, or for plans the next after today.
     """
     today = anchor.day.weekday()
+    if which == "t" and anchor.ahead and number < today:
+        which = "S"
     if which in ("t", ">"):
         return days(anchor.day + timedelta(number - today + (7 if which == ">" else 0)))
-    if anchor.ahead and not which:
-        return days(anchor.day + timedelta((number - today - 1) % 7 + 1), floating=True)
+    if which == "S" or (anchor.ahead and not which):
+        return days(anchor.day + timedelta((number - today - 1) % 7 + 1), floating=not which)
     return days(anchor.day - timedelta((today - number - 1) % 7 + 1), floating=not which)
 
 

@@ -6,16 +6,18 @@ cost 0.05 to 7 ms: docs/decisions/0013-time-expressions.md.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from msgspec import Struct
 
-from slowcat_memory.core.language import language_of
+from slowcat_memory.core.language import LANGUAGES, Language, language_of
+from slowcat_memory.core.language.time import TimeWords
 from slowcat_memory.core.text.normalize import asking
 from slowcat_memory.core.time import calendar
 from slowcat_memory.core.time.calendar import Anchor, Span
+from slowcat_memory.core.time.direction import Tenses
 from slowcat_memory.core.time.grammar import EXPRESSION, FIRST_YEAR, LAST_YEAR, TO_SPAN, Piece
 from slowcat_memory.core.time.lexer import Token, tokens_of
 
@@ -25,7 +27,7 @@ BEGINNING = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
 END = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
 
 _WORDS = re.compile(r"[^\W\d_]+")
-_NUMERIC = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\d(?:st|nd|rd|th)\b")
+_NUMERIC = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\d(?:st|nd|rd|th)\b|\d\.(?:\d|\s)")
 
 
 class WhenOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,16 +80,130 @@ def times(
     language = language_of(options.language).time
     text = text[:MAX_CHARS]
     heard = _WORDS.findall(text.lower())
-    if language.triggers.isdisjoint(heard) and not _NUMERIC.search(text):
+    ahead = not language.future.isdisjoint(heard) and language.past.isdisjoint(heard)
+    local = _local(now, zone)
+    if local is None or _has_none(text, heard, language):
         return ()
     tokens = list(tokens_of(text, language))
-    ahead = not language.future.isdisjoint(heard) and language.past.isdisjoint(heard)
-    try:
-        local = now.astimezone(zone).replace(tzinfo=None)
-    except OverflowError:
+    found = _parse(tokens, Anchor(local, ahead, options.southern_hemisphere))
+    return _intervals(text, tokens, found, now, local, zone)
+
+
+def statement_times(
+    text: str, at: datetime, zone: tzinfo, options: WhenOptions | None = None
+) -> tuple[Interval, ...]:
+    """Return the intervals that a statement mentions; the tense of each clause directs them.
+
+    "I have the dentist on Friday" is the coming Friday, "I went on Friday" the last one
+    (``direction``). A bare weekday or date whose direction is unknown, that returns ("usually on
+    Friday") or that is a name is left out.
+
+    Args:
+        text: What was said; only its first ``MAX_CHARS`` characters count.
+        at: When it was said, aware.
+        options: None for the language that the text's words are of.
+
+    Returns:
+        As ``times``.
+    """
+    text = text[:MAX_CHARS]
+    heard = _WORDS.findall(text.lower())
+    language = language_of(options.language) if options else _language_of(heard)
+    local = _local(at, zone)
+    if local is None or _has_none(text, heard, language.time):
         return ()
-    anchor = Anchor(local, ahead, options.southern_hemisphere)
-    found = _parse(tokens, anchor)
+    southern = options.southern_hemisphere if options else False
+    tokens = list(tokens_of(text, language.time))
+    tenses = Tenses(text, language.tense)
+    moved = any(tenses.moved(token.start) for token in tokens if token.kind == "F")
+    back, ahead = (
+        {(a.start, a.end): a for a in _parse(tokens, Anchor(local, way, southern), not moved)}
+        for way in (False, True)
+    )
+    found = [
+        atom
+        for place in sorted(back.keys() | ahead.keys())
+        if (atom := _directed(back.get(place), ahead.get(place), tokens, tenses))
+        and not (moved and _is_left(atom, tokens))
+    ]
+    return _intervals(text, tokens, found, at, local, zone)
+
+
+def _directed(
+    back: _Atom | None, ahead: _Atom | None, tokens: Sequence[Token], tenses: Tenses
+) -> _Atom | None:
+    """Choose between the readings of an expression by the tense of its clause."""
+    either = back or ahead
+    if either is None:
+        return None
+    start, end = tokens[either.start].start, tokens[either.end - 1].end
+    if _names(either, start, end, tokens, tenses):
+        return None
+    if back and ahead and back.span.start == ahead.span.start and back.span.end == ahead.span.end:
+        return back
+    if tokens[either.start].kind == "c":  # since
+        return back
+    which = tenses.ahead(start, end)
+    if which is None or (which and tenses.returns(start)):
+        return None
+    return ahead if which else back
+
+
+def _names(atom: _Atom, start: int, end: int, tokens: Sequence[Token], tenses: Tenses) -> bool:
+    """Return whether words name somebody or something, as in "a man called Friday"."""
+    words, text = tenses.words, tenses.text
+    if words.names.search(text, max(0, start - 40), start):
+        return True
+    if words.is_name.match(text, end):
+        return True
+    if atom.rule in ("weekday", "feast", "season") and atom.end - atom.start == 1:
+        if words.as_such.search(text, max(0, start - 40), start):
+            return True
+        alone = atom.start == 0 or tokens[atom.start - 1].kind not in "jJtL>S"
+        if alone and words.compound.match(text, end):
+            return True
+    if atom.rule != "feast" or not words.follows or atom.end - atom.start > 1:
+        return False
+    before = tokens[atom.start - 1].kind if atom.start else ""
+    led = bool(before) and before in "ijJcbkuBFoTtLS>" and tokens[atom.start - 1].end + 2 > start
+    return not (led or words.may_follow.match(text, end))
+
+
+def _is_left(atom: _Atom, tokens: Sequence[Token]) -> bool:
+    """Return whether a day is the one that something is moved away from."""
+    before = tokens[: atom.start]
+    return bool(before) and before[-1].kind == "F"
+
+
+def _language_of(heard: Sequence[str]) -> Language:
+    """Return the language of which most words are."""
+    return max(
+        LANGUAGES,
+        key=lambda one: sum(
+            (word in one.tense.marks) + (word in one.time.triggers) for word in heard
+        ),
+    )
+
+
+def _local(now: datetime, zone: tzinfo) -> datetime | None:
+    try:
+        return now.astimezone(zone).replace(tzinfo=None)
+    except OverflowError:
+        return None
+
+
+def _has_none(text: str, heard: Iterable[str], words: TimeWords) -> bool:
+    return words.triggers.isdisjoint(heard) and not _NUMERIC.search(text)
+
+
+def _intervals(
+    text: str,
+    tokens: Sequence[Token],
+    found: Iterable[_Atom],
+    now: datetime,
+    local: datetime,
+    zone: tzinfo,
+) -> tuple[Interval, ...]:
     made = (_interval(text, tokens, atom, now, local, zone) for atom in found)
     return tuple(interval for interval in made if interval is not None)[:MAX_TIMES]
 
@@ -113,19 +229,20 @@ def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tupl
     )
 
 
-def _parse(tokens: Sequence[Token], anchor: Anchor) -> list[_Atom]:
+def _parse(tokens: Sequence[Token], anchor: Anchor, join: bool = True) -> list[_Atom]:
     """Find every expression, then join those that are limits of a longer one."""
     kinds = "".join(token.kind for token in tokens)
     atoms: list[_Atom] = []
     for match in EXPRESSION.finditer(kinds):
         rule = match.lastgroup or ""
         span = _span(rule, tokens[match.start() : match.end()], anchor)
-        if span is not None:
+        if span is not None and not _is_modified(match, rule, tokens):
             atoms.append(_Atom(match.start(), match.end(), rule, span))
+    atoms = _without_weekdays(atoms, kinds)
     for atom in atoms:
         _narrow(atom, tokens, kinds)
     whole: list[_Atom] = []
-    for atom in _ranges(atoms, tokens, kinds, anchor):
+    for atom in _ranges(atoms, tokens, kinds, anchor) if join else atoms:
         longer = _with_words_before(atom, tokens, kinds, anchor)
         if longer is not None:
             # The "Friday" of "the Friday before 15 July" was an expression of its own.
@@ -133,6 +250,36 @@ def _parse(tokens: Sequence[Token], anchor: Anchor) -> list[_Atom]:
                 whole.pop()
             whole.append(longer)
     return whole
+
+
+def _is_modified(match: re.Match[str], rule: str, tokens: Sequence[Token]) -> bool:
+    """Return whether a neighbour changes the meaning in a way that no rule reads.
+
+    "every Tuesday", "a Sunday", "on the awful Friday", "the Friday before the trip".
+    """
+    kinds, start, end = match.string, match.start(), match.end()
+    before = kinds[:start][-3:]
+    if before[-1:] == "e" or re.search(r"e[O>]$", before):
+        return True
+    if rule != "weekday" or not match[0].startswith(("W", "d")):
+        return False
+    if before[-1:] in ("a", "w", "N") or (before[-1:] == "T" and re.match("[bk]", kinds[end:])):
+        return True
+    if before.endswith("jT."):
+        return True
+    return before.endswith("J.") and tokens[start - 1].end - tokens[start - 1].start > 4
+
+
+def _without_weekdays(atoms: Sequence[_Atom], kinds: str) -> list[_Atom]:
+    """Leave out the weekday of "Friday, 12 June" and "Friday the 13th"."""
+    return [
+        atom
+        for atom, other in zip_longest(atoms, atoms[1:])
+        if other is None
+        or atom.rule != "weekday"
+        or other.rule not in ("date", "day", "nth_day", "iso")
+        or kinds[atom.end : other.start].strip("TJj,")
+    ]
 
 
 def _span(rule: str, tokens: Sequence[Token], anchor: Anchor) -> Span | None:
@@ -175,6 +322,9 @@ def _ranges(
 
 def _range(atom: _Atom, other: _Atom, tokens: Sequence[Token], anchor: Anchor) -> _Atom | None:
     first, last = atom.span, other.span
+    if anchor.ahead and first.floating and last.floating and last.end <= first.start:
+        later = _span(other.rule, tokens[other.start : other.end], Anchor(first.start, ahead=True))
+        last = later or last
     if first.floating:  # "between May and July 2023": both of 2023
         near = Anchor(last.end - timedelta(microseconds=1), southern=anchor.southern)
         moved = _span(atom.rule, tokens[atom.start : atom.end], near)

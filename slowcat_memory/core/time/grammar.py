@@ -8,7 +8,9 @@ expression over that string of letters, the same for every language. The kinds, 
     w N number   O q ordinal   h half   a "a"   Y year   X whole date   L last   t this   > next
     E early, late   g ago   V "ago" or "before" in front   c since   b before   k after   u until
     B between   F from   A and   o to   i in   j J on, at (J with "the" in it)   f of   T the
-    z "this time"   x shows that a month is a verb   | end of a sentence
+    z "this time"   x shows that a month is a verb   | end of a sentence   d weekdays   S coming
+    Z before last   Q after next   l gone   n from now   r back   e every   y a year in words   G days by number
+    K a noun behind an ordinal   p what may follow one   , a comma behind an ordinal
 """
 
 import re
@@ -22,9 +24,9 @@ from slowcat_memory.core.time import calendar
 from slowcat_memory.core.time.calendar import Anchor, Span
 
 FIRST_YEAR, LAST_YEAR = 1900, 2199
-_DIRECTION = {"L": -1, "t": 0, ">": 1}
+_DIRECTION = {"L": -1, "t": 0, ">": 1, "S": 1}
 
-_YEAR = "(?:f?T?Y|f?T?[Lt>]U)"  # "of 2023", "last year"
+_YEAR = "(?:f?T?[Yy]|f?T?[Lt>]U)"  # "of 2023", "last year"
 _AFTER = "(?<=[iJjcbkuBE])"  # what makes a name or a verb a month: "in may", "since june"
 _QUANTITY = "(?:[Nwa]|a?ha?)"  # "3", "a couple of", "a", "half a"
 _PAIR = "(?<=[MmvsY][Ao])"  # the second of two: "between May and June"
@@ -44,7 +46,9 @@ class Piece(Struct, frozen=True):
 
     def which(self) -> str:
         """Return the letter of "last", "this" or "next", or ""; "this past week" is "last"."""
-        return next((kind for kind in "L>t" if kind in self.kinds), "")
+        if "l" in self.kinds:
+            return "L"
+        return next((kind for kind in "L>St" if kind in self.kinds), "")
 
     def quantity(self) -> tuple[float, float]:
         """Return the least and the most that the number may mean.
@@ -61,8 +65,8 @@ ToSpan = Callable[[Piece, Anchor], Span | None]
 
 
 def _year_of(piece: Piece, anchor: Anchor) -> int | None:
-    if "Y" in piece.kinds:
-        return piece.get("Y")
+    if "Y" in piece.kinds or "y" in piece.kinds:
+        return piece.get("Yy")
     which = piece.which()
     named = which and piece.get("U") == "year"
     return anchor.now.year + _DIRECTION[which] if named else None
@@ -87,7 +91,7 @@ def _date(piece: Piece, anchor: Anchor) -> Span | None:
 
 
 def _two_days(piece: Piece, anchor: Anchor) -> Span | None:
-    numbers = [v for k, v in zip(piece.kinds, piece.values, strict=True) if k in "Nq"]
+    numbers = [v for k, v in zip(piece.kinds, piece.values, strict=True) if k in "NqO"]
     low, high = (n[0] if isinstance(n, tuple) else n for n in numbers)
     month = piece.get("Mmv")
 
@@ -111,8 +115,7 @@ def _season(piece: Piece, anchor: Anchor) -> Span | None:
 
 
 def _feast(piece: Piece, anchor: Anchor) -> Span | None:
-    month, day, count = piece.get("H")
-    return _yearly(piece, anchor, lambda year: calendar.days(datetime(year, month, day), count))
+    return _yearly(piece, anchor, lambda year: calendar.feast(year, piece.get("H")))
 
 
 def _nth(piece: Piece, anchor: Anchor) -> Span | None:
@@ -161,7 +164,7 @@ def _ago(piece: Piece, anchor: Anchor) -> Span | None:
         return None
     if "D" in piece.kinds and name != "weekend":  # "a year ago today"
         day = calendar.rolling(anchor, name, -low).start
-        return calendar.days(Anchor(day).day)
+        return calendar.days(Anchor(day).day + timedelta(piece.get("D")[0]))
     return calendar.shifted(anchor, name, -high, -low)
 
 
@@ -182,7 +185,9 @@ def _same_time(piece: Piece, anchor: Anchor) -> Span | None:
     name = piece.get("U")
     if name not in ("year", "month", "week"):
         return None
-    then = Anchor(calendar.rolling(anchor, name, -piece.quantity()[0]).start)
+    count = piece.quantity()[0] * (1 if piece.which() in (">", "S") else -1)
+    there = calendar.rolling(anchor, name, count)
+    then = Anchor(there.end - timedelta(1) if count > 0 else there.start)
     return calendar.shifted(then, {"year": "month", "month": "week", "week": "day"}[name], 0, 0)
 
 
@@ -213,17 +218,115 @@ def _part_of_day(piece: Piece, anchor: Anchor) -> Span | None:
     )
 
 
+def _shifted_day(piece: Piece, anchor: Anchor) -> Span | None:
+    """Resolve "saturday week", "a fortnight tomorrow", "heute in 14 Tagen", "a week last Friday"."""
+    name = piece.get("U", "day")
+    if name not in calendar.DAYS or (name == "day" and "i" not in piece.kinds):
+        return None
+    if piece.kinds[0] == "U" and name != "fortnight":
+        return None
+    step = timedelta(piece.get("G") or int(piece.quantity()[0]) * calendar.DAYS[name])
+    if "L" in piece.kinds:
+        day, step = calendar.weekday(anchor, piece.get("W"), "L"), -step
+    elif "W" in piece.kinds:
+        day = calendar.weekday(anchor, piece.get("W"), "S")
+    else:
+        offset = piece.get("D")[0]
+        day, step = calendar.days(anchor.day + timedelta(offset)), -step if offset < 0 else step
+    return Span(day.start + step, day.end + step)
+
+
+def _in_days(piece: Piece, anchor: Anchor) -> Span | None:
+    """Resolve "in acht Tagen", "vor acht Tagen": a week, whatever the number says."""
+    return calendar.days(anchor.day + timedelta(piece.get("G") * (-1 if "V" in piece.kinds else 1)))
+
+
+def _ago_on(piece: Piece, anchor: Anchor) -> Span | None:
+    """Resolve "two weeks ago on Tuesday": the weekday of that week."""
+    week = calendar.shifted(anchor, piece.get("U"), -piece.quantity()[1], -piece.quantity()[0])
+    if piece.get("U") not in ("week", "fortnight") or (week.end - week.start).days != 7:
+        return None
+    return calendar.days(week.start + timedelta(piece.get("W")))
+
+
+def _parts_ago(piece: Piece, anchor: Anchor) -> Span | None:
+    """Resolve "two nights ago"."""
+    low, high = piece.quantity()
+    if low != high or low < 1:
+        return None
+    return _part(calendar.days(anchor.day - timedelta(int(low))), piece.get("P"))
+
+
+def _weekdays_ago(piece: Piece, anchor: Anchor) -> Span | None:
+    """Resolve "two Fridays ago"."""
+    low, high = piece.quantity()
+    if low != high or low < 1:
+        return None
+    last = calendar.weekday(anchor, piece.get("d"), "L")
+    back = timedelta(7 * (int(low) - 1))
+    return Span(last.start - back, last.end - back)
+
+
+def _second(piece: Piece, anchor: Anchor) -> Span | None:
+    """Resolve "the Tuesday before last", "the week after next", "vorletzte Woche"."""
+    ahead = "Q" in piece.kinds or ">" in piece.kinds
+    if "W" in piece.kinds:
+        first = calendar.weekday(anchor, piece.get("W"), ">" if ahead else "L")
+        step = timedelta(7)
+        if ahead and "Q" not in piece.kinds:
+            first = calendar.weekday(anchor, piece.get("W"), "S")
+        elif ahead:  # of the week after next
+            first = calendar.weekday(anchor, piece.get("W"), ">")
+        return Span(first.start + step, first.end + step) if ahead else _back(first, step)
+    if "U" in piece.kinds:
+        return _second_unit(piece.get("U"), anchor, 1 if ahead else -1)
+    kind = next(kind for kind in piece.kinds if kind in "MmvsH")
+    once = Piece(kind + (">" if ahead else "L"), [piece.get(kind), None])
+    make = {"s": _season, "H": _feast}.get(kind, _month)
+    first_ = make(once, anchor)
+    edge = first_ and (first_.end if ahead else first_.start)
+    return make(once, Anchor(edge, southern=anchor.southern)) if edge else None
+
+
+def _back(span: Span, step: timedelta) -> Span:
+    return Span(span.start - step, span.end - step)
+
+
+def _second_unit(name: str, anchor: Anchor, step: int) -> Span | None:
+    if name in ("minute", "hour", "fortnight"):
+        return None
+    first = calendar.unit(anchor, name, step)
+    if name == "day":
+        return calendar.unit(Anchor(first.start), name, step)
+    if name == "weekend":
+        return Span(first.start + timedelta(7 * step), first.end + timedelta(7 * step))
+    return calendar.unit(Anchor(first.start), name, step)
+
+
 def _day_of_month(piece: Piece, anchor: Anchor) -> Span | None:
     """Resolve "on the 5th": the latest one, or the next one for plans."""
+    if piece.get("jJ", "on") != "on":
+        return None
     for step in range(4):  # of the months, one in two at worst is too short
         first = calendar.add_months(anchor.day.replace(day=1), step if anchor.ahead else -step)
         try:
-            day = calendar.days(first.replace(day=piece.get("q")))
+            day = calendar.days(first.replace(day=piece.get("qO")))
         except ValueError:
             continue
         if (day.end > anchor.now) if anchor.ahead else (day.start <= anchor.now):
             return day
     return None
+
+
+def _day_of(piece: Piece, anchor: Anchor) -> Span | None:
+    """Resolve "the fifth of next month", "the first of the month"."""
+    which = piece.which()
+    if piece.get("U") != "month":
+        return None
+    if not which:
+        return _day_of_month(Piece("jq", ["on", piece.get("qO")]), anchor)
+    month = calendar.unit(anchor, "month", _DIRECTION[which])
+    return calendar.days(month.start.replace(day=piece.get("qO")))
 
 
 def _vague(piece: Piece, anchor: Anchor) -> Span | None:
@@ -238,12 +341,7 @@ def _calendar(piece: Piece, anchor: Anchor) -> Span | None:
         return None
     if rolled and name != "weekend":
         return calendar.rolling(anchor, name, -1)
-    return calendar.unit(anchor, name, _DIRECTION[piece.which()])
-
-
-def _before_last(piece: Piece, anchor: Anchor) -> Span | None:
-    last = calendar.unit(anchor, piece.get("U"), -1)
-    return calendar.unit(Anchor(last.start), piece.get("U"), -1)
+    return calendar.unit(anchor, name, _DIRECTION.get(piece.which(), 0))
 
 
 def _the_weekend(piece: Piece, anchor: Anchor) -> Span | None:
@@ -255,11 +353,13 @@ def _the_weekend(piece: Piece, anchor: Anchor) -> Span | None:
 
 
 def _year(piece: Piece, anchor: Anchor) -> Span | None:
-    return calendar.month(piece.get("Y"), 1, 12)
+    return calendar.month(piece.get("Yy"), 1, 12)
 
 
 def _iso(piece: Piece, anchor: Anchor) -> Span | None:
     year, month, day = piece.get("X")
+    if not year:  # 12.6.
+        return _yearly(piece, anchor, lambda year: calendar.days(datetime(year, month, day)))
     if not FIRST_YEAR <= year <= LAST_YEAR:
         return None
     return calendar.days(datetime(year, month, day)) if day else calendar.month(year, month)
@@ -270,7 +370,11 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     # 2024-05-31
     ("iso", "X", _iso),
     # between the 3rd and 5th of May
-    ("two", rf"[BF]T?[Nq][Ao]T?[Nq]f?[Mmv]{_YEAR}?|[BF][Mmv][Nq][Ao][Nq]{_YEAR}?", _two_days),
+    (
+        "two",
+        rf"[BF]?T?[NqO](?:[Ao]T?|uJ?T?)[NqO]f?[Mmv]{_YEAR}?|[BF][Mmv]T?[NqO][Ao]T?[NqO]{_YEAR}?",
+        _two_days,
+    ),
     # the first week of June
     ("nth", rf"(?:O|q|L)[UWh][fiJ]T?(?:[Mmv]{_YEAR}?|[Lt>]U|U?Y)", _nth),
     # the 3rd of May 2023
@@ -286,41 +390,59 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     # in May; last May
     (
         "month",
-        rf"[L>][Mmv](?!x)|t[Mm]|M|{_AFTER}[mv](?!x)|{_PAIR}[mv](?!x)|(?<=F)[mv](?=[ou])",
+        rf"[L>S][Mmv](?!x)|t[Mm]|M|{_AFTER}[mv](?!x)|{_PAIR}[mv](?!x)|(?<=F)[mv](?=[ou])",
         _month,
     ),
     # last summer
-    ("season", rf"s{_YEAR}|[Lt>]s|(?:{_AFTER}|(?<=[iJjcbkuBE]T)|{_PAIR})s", _season),
+    ("season", rf"s{_YEAR}|[Lt>S]s|(?:{_AFTER}|(?<=[iJjcbkuBE]T)|{_PAIR})s", _season),
     # Christmas 2022
-    ("feast", rf"[Lt>]?H{_YEAR}?", _feast),
+    ("feast", rf"[Lt>S]?H(?!b[L]){_YEAR}?", _feast),
     # this time last year
-    ("same", rf"z(?:LU|{_QUANTITY}Ug)", _same_time),
+    ("same", rf"z(?:[L>]U|{_QUANTITY}Ug|V{_QUANTITY}U)|[L>]Uz", _same_time),
+    # saturday week; a week on Tuesday; a fortnight tomorrow; heute in 14 Tagen; a week last Friday
+    (
+        "plus",
+        rf"[DW]U(?![gf])|U(?:jT?|F)[DW]|[DW]i(?:{_QUANTITY}U|G)|{_QUANTITY}U(?:jT?|F)?[DW]|{_QUANTITY}ULW",
+        _shifted_day,
+    ),
+    ("in_days", r"[iV]G", _in_days),
+    # two weeks ago on Tuesday; two nights ago; two Fridays ago
+    ("ago_on", rf"{_QUANTITY}UgjT?W|V{_QUANTITY}UJ?W|WV{_QUANTITY}U|W{_QUANTITY}Ug", _ago_on),
+    ("parts_ago", rf"{_QUANTITY}Pg|V{_QUANTITY}P", _parts_ago),
+    ("weekdays_ago", rf"{_QUANTITY}dg|V{_QUANTITY}d", _weekdays_ago),
+    # the week before last; the Tuesday after next; vorletzten Dienstag
+    ("second", r"[UWMmvsH](?:bL|k>)(?!U)|[ZQ][UWMmvsH]", _second),
     # two weeks ago; vor zwei Wochen
-    ("ago", rf"{_QUANTITY}UgD?|[aw]UAahg|V{_QUANTITY}U", _ago),
+    ("ago", rf"D?V{_QUANTITY}U|{_QUANTITY}UgD?|[aw]UAahg|{_QUANTITY}Ur(?![ijJFo])", _ago),
     # the last three days
     ("last_few", rf"L{_QUANTITY}U", _last_few),
     # the next few weeks
     ("next_few", rf">{_QUANTITY}U", _next_few),
     # in two weeks
-    ("ahead", r"i[Nw]U(?!g)", _ahead),
+    ("ahead", rf"i[Nwa]U(?!g)|{_QUANTITY}Un", _ahead),
     # last Monday evening
-    ("weekday", r"W[Lt>]U|[Lt>]UW|[Lt>]?WP?", _weekday),
+    ("weekday", r"Wf?T?[Lt>S]U|[Lt>S]U[jJ]?W|t?WP?l|W[LS](?!U)|t?[Lt>S]?WP?", _weekday),
     # this morning
     ("hours", r"[Lt]P", _part_of_day),
     # tomorrow evening
     ("today", r"DP?", _day),
     # recently
     ("while", r"R", _vague),
-    # the week before last
-    ("before_last", r"UbL", _before_last),
+    # the fifth of next month
+    ("of_month", r"[qO]f?[Lt>S]U|[qO]fTU", _day_of),
     # last week; this year
-    ("unit", r"TLU(?!f)|t?[L>]U(?!f)|tU", _calendar),
+    ("unit", r"TLU(?!f)|t?[L>S]U(?!f)|tU|(?<=E)[Tf]?U(?!f)", _calendar),
     # at the weekend
     ("weekend", r"(?:[ij]T|J)U(?![fbk])", _the_weekend),
     # on the 5th
-    ("nth_day", r"jTq(?![fMmvUW])", _day_of_month),
+    (
+        "nth_day",
+        r"(?:jT|(?<=[uckbF])T|(?<=W)T)[qO](?![^,|pxAjJiTukbFcgtLSh])"
+        r"|(?:J|j|(?<=[uckbF])J?T?)[qO](?![fMmvUWOPshK])",
+        _day_of_month,
+    ),
     # in 2022; the year 2022
-    ("year", rf"{_AFTER}Y|{_PAIR}Y|(?<=F)Y(?=[ou])|UY", _year),
+    ("year", rf"y|{_AFTER}Y|{_PAIR}Y|(?<=F)Y(?=[ou])|UY", _year),
 )
 EXPRESSION = re.compile("|".join(f"(?P<{name}>{rule})" for name, rule, _ in RULES))
 TO_SPAN: dict[str, ToSpan] = {name: to_span for name, _, to_span in RULES}

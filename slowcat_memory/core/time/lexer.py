@@ -12,9 +12,12 @@ from slowcat_memory.core.time.grammar import FIRST_YEAR, LAST_YEAR
 _TOKEN = re.compile(
     r"(?P<iso>\d{4}[-/]\d\d?(?:[-/]\d\d?)?(?!\d))"
     r"|(?P<dotted>\d\d?\.\d\d?\.\d{4}(?!\d))"
+    r"|(?P<short>\d\d?\.\d\d?\.(?!\d))"
     r"|(?P<other>\d+[:.,/]\d[\d:.,/]*)"
+    r"|(?P<place>\d\d?\.(?=\s+[^\W\d_]))"
     r"|(?P<number>\d+)(?P<ending>[^\W\d_]*)"
     r"|(?P<word>[^\W\d_]+)(?:['’]s\b)?"
+    r"|(?P<comma>,)"
     r"|(?P<stop>[!?;]|(?<=[^\W\d_]{4})\.(?=\s))"
 )
 
@@ -48,23 +51,38 @@ def tokens_of(text: str, language: TimeWords) -> Iterator[Token]:
 
 
 def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
+    ordinal = False
+    nouns = language.capitalised and not text.islower()
     for match in _TOKEN.finditer(text):
+        if match["comma"] and not (
+            ordinal and not text[match.end() : match.end() + 3].lstrip()[:1].isdigit()
+        ):
+            continue
         start, end = match.span()
         word = (match["word"] or "").lower()
         if word:
             kind, value = language.table.get(word, (".", None))
+            if kind == "." and nouns and match["word"][0].isupper():
+                kind = "K"
         else:
             kind, value = _number(match, language)
+        ordinal = kind in "Oq"
         yield word, Token(kind, value, start, end)
 
 
 def _number(match: re.Match[str], language: TimeWords) -> tuple[str, Any]:
-    if match["stop"]:
-        return "|", None
+    if match["stop"] or match["comma"]:
+        return "," if match["comma"] else "|", None
     if match["iso"] or match["dotted"]:
         numbers = [int(part) for part in re.split(r"[-/.]", match[0])]
         year, month, day = numbers[::-1] if match["dotted"] else [*numbers, 0][:3]
         return "X", (year, month, day)
+    if match["short"] or match["place"]:
+        dotted = "." in language.ordinal  # 12.6. and 12. are a date and an ordinal
+        parts = [int(part) for part in match[0].split(".") if part]
+        if match["place"]:
+            return ("q", parts[0]) if dotted else ("N", (parts[0], parts[0]))
+        return ("X", (0, parts[1], parts[0])) if dotted else (".", None)
     if match["other"] or len(match["number"]) > 4:
         return ".", None
     value, ending = int(match["number"]), match["ending"].lower()

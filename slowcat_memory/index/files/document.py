@@ -49,6 +49,11 @@ class Document(Struct, frozen=True, kw_only=True):
         at: When it became true, seconds since the epoch.
         importance: 0 to 1.
         pinned: A user asked that it always counts.
+        substance: Share of its words that say something, 0 to 1; at 0 it is only a neighbour of
+            others, and not proposed.
+        asks: It only asks about the people here: the agent's answer repeats a memory, and is not
+            proposed either.
+        agent: The agent's words, in answer to the document before it.
         before: Id of the previous memory of the same session, "" for none.
         after: Id of the next one, set only if the previous one is not in the index.
         words: Length of the text in words.
@@ -60,6 +65,9 @@ class Document(Struct, frozen=True, kw_only=True):
     at: float
     importance: float = 0.5
     pinned: bool = False
+    substance: float = 1.0
+    asks: bool = False
+    agent: bool = False
     before: str = ""
     after: str = ""
     words: int = 0

@@ -8,7 +8,7 @@ from msgspec import Struct
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.options import IndexOptions
 
-FORMAT = 6  # raised with every change of the files: an index of another format is rebuilt
+FORMAT = 7  # raised with every change of the files: an index of another format is rebuilt
 HEADER = "header.json"
 COLUMNS = {
     "before": "int32",
@@ -16,6 +16,9 @@ COLUMNS = {
     "at": "float64",
     "importance": "float32",
     "pinned": "bool",
+    "substance": "float32",
+    "asks": "bool",
+    "agent": "bool",
     "words": "int32",
     "digest": "int64",
     "session": "int32",

@@ -45,12 +45,21 @@ class TermLookup:
         self._scored: ReferenceType[Lexical] | None = None
 
     def best(
-        self, text: str, also: tuple[tuple[str, float], ...], *, sealed: bool, known: int
+        self,
+        text: str,
+        also: tuple[tuple[str, float], ...],
+        *,
+        sealed: bool,
+        known: int,
+        count: int = 0,
     ) -> Lexical:
-        """Find the best documents by the words of a query; ``sealed=False`` searches the tail only.
+        """Find the best documents by the words of a query.
 
-        ``also`` are words possibly meant, each with its share of their weight; ``known`` is how
-        many document numbers exist.
+        Args:
+            also: Words possibly meant, each with its share of their weight.
+            sealed: False searches the tail only.
+            known: How many document numbers exist.
+            count: How many each view proposes; 0 for the option's.
         """
         tokens = list(dict.fromkeys(self._tokenize(text)))
         own = len(tokens)
@@ -60,7 +69,7 @@ class TermLookup:
         best, ceiling, weights = {}, 0.0, dict[str, float]()
         for view in self._words.chosen:
             best[view.name], idf = self._words.views[view.name].search(
-                tokens, rows, self._options.candidates, sealed=sealed, shares=shares
+                tokens, rows, count or self._options.candidates, sealed=sealed, shares=shares
             )
             if view is WINDOW:  # the meant word replaces the spoken one: it counts once
                 ceiling = sum(idf[:own])
@@ -80,6 +89,12 @@ class TermLookup:
             for token in self._tokenize(word):
                 shares.setdefault(token, share)
         return list(shares), list(shares.values())
+
+    def widened(self, lexical: Lexical, count: int) -> Lexical:
+        """Return the result for the same query with more documents by view."""
+        return self.best(
+            lexical.text, lexical.also, sealed=lexical.sealed, known=lexical.known, count=count
+        )
 
     def forget(self) -> None:
         self._scored = None

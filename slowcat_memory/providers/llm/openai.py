@@ -203,7 +203,9 @@ class OpenAILLM:
             EndpointError: The server is away, broke off, or took too long.
         """
         options = self._options
-        temperature = options.temperature if options.temperature >= 0 else prompt.temperature
+        temperature = prompt.temperature if options.temperature < 0 else options.temperature
+        if prompt.job_temperature is not None:
+            temperature = prompt.job_temperature
         try:
             async with (
                 asyncio.timeout(options.total_s),

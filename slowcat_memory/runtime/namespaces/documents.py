@@ -7,7 +7,8 @@ from datetime import tzinfo
 import numpy as np
 from msgspec import Struct, field
 
-from slowcat_memory.core.memory import chunk, chunk_id, findable, indexed_text, turn_of
+from slowcat_memory.core.memory import CHUNK, chunk, chunk_id, findable, indexed_text, turn_of
+from slowcat_memory.core.query.substance import substance
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.index import Document, Pointer, Searcher
@@ -77,6 +78,7 @@ def document(
     ``Document``.
     """
     when = WhenOptions(language=reading.language)
+    says = substance(memory, reading.language)
     about = times(memory.text, memory.valid_from, reading.zone, when)[:1]
     return Document(
         id=memory.id,
@@ -84,6 +86,11 @@ def document(
         at=memory.valid_from.timestamp(),
         importance=memory.importance,
         pinned=memory.pinned,
+        substance=says.share,
+        asks=says.asks,
+        agent=memory.kind == CHUNK
+        and memory.role == "assistant"
+        and not memory.facets.get("tools"),
         before=before,
         after=after,
         words=len(memory.text.split()),

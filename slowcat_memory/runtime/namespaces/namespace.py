@@ -12,13 +12,14 @@ writer.
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import local_only_ids
-from slowcat_memory.core.memory import READING, chunk, turn_of
+from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id, turn_of
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.index import IndexOptions, Searcher
@@ -35,6 +36,7 @@ from slowcat_memory.runtime.namespaces.documents import (
     stored_document,
     stored_vectors,
 )
+from slowcat_memory.runtime.namespaces.endings import Ending, Endings
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
 from slowcat_memory.runtime.namespaces.sealing import LiveIndex, Order
 from slowcat_memory.store import Ack, Snapshot, Store
@@ -118,6 +120,18 @@ class LocalOnlyIds:
             return local_only_ids(list(snapshot.memories(self._scope)))
 
 
+def _latest(snapshot: Snapshot, scope: str, most: int) -> list[Turn]:
+    """Return the latest turns of a scope, oldest first, with the sessions they are in."""
+    sessions = sorted(snapshot.sessions(scope), key=lambda one: one.last_turn, reverse=True)
+    found = list[Turn]()
+    for session in sessions if most else ():
+        turns = snapshot.turns(scope, after=session.first_turn - 1, upto=session.last_turn)
+        found += [turn for turn in turns if turn.session == session.id and not turn.aside]
+        if len(found) >= most:
+            break
+    return sorted(found, key=lambda turn: turn.id)[-most:] if most else []
+
+
 class Namespace:
     """A scope's searcher and latest texts. Safe to use from several threads."""
 
@@ -144,6 +158,10 @@ class Namespace:
         loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
         with store.snapshot() as snapshot:
             loaded = loader.load(snapshot)
+            self._endings = Endings(snapshot.memories(scope, f"{FACT}/"))
+            for turn in _latest(snapshot, scope, hot_cache_size):
+                self._hot.add(snapshot.read(scope, chunk_id(turn.id)) or chunk(turn), None)
+                self._endings.hear(turn)
         self._last_chunks = loaded.last_chunks
         order = Order(
             store=str(store.path),
@@ -179,6 +197,7 @@ class Namespace:
                     added = stored_document(snapshot, memory, self._reading, before)
             self._last_chunks.record(turn)
             self._hot.add(memory, ack)
+            self._endings.hear(turn)
             self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
 
@@ -242,6 +261,7 @@ class Namespace:
         record, context = batch.memories.get(memory_id), batch.contexts.get(memory_id)
         if record is not None and not indexable(record):
             self._hot.update(record)
+            self._endings.put(record)
             self._local_only.mark(memory_id, local=record.local_only)
             self._index.change(lambda searcher: searcher.remove(memory_id))
             self.version += 1
@@ -282,6 +302,7 @@ class Namespace:
 
     def _remove(self, memory_id: str) -> None:
         self._hot.drop(memory_id)
+        self._endings.drop(memory_id)
         self._local_only.mark(memory_id, local=False)
         self._index.change(lambda searcher: searcher.remove(memory_id))
         self.version += 1
@@ -291,6 +312,7 @@ class Namespace:
         if memory.kind == READING:
             return
         self._hot.update(memory)
+        self._endings.put(memory)
         self._local_only.mark(memory.id, local=memory.local_only)
         place = place_of(memory.id, snapshot, self.searcher)
         keys = list(snapshot.keys(self.scope, memory.id))
@@ -314,6 +336,7 @@ class Namespace:
             for memory_id in gone:
                 self.searcher.remove(memory_id)  # a build in progress is discarded as a whole
                 self._hot.drop(memory_id)
+                self._endings.drop(memory_id)
             self.searcher.names.clear()  # counted again with the index that follows
             self._last_chunks.forget(gone)
             self.version += 1
@@ -323,6 +346,10 @@ class Namespace:
     def local_only(self) -> frozenset[str]:
         with self._lock:
             return self._local_only.all()
+
+    def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
+        """Return what of a chunk no longer holds at a time."""
+        return self._endings.of(memory_id, now)
 
     def fetch(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return the memories that exist, by id, from memory or from the store."""

@@ -8,10 +8,13 @@ summaries of its sessions are used.
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
+from msgspec.structs import replace
+
 from slowcat_memory.core.disclosure import disclose_found
 from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY
-from slowcat_memory.core.query.overview import asks_overview, names
+from slowcat_memory.core.query.overview import asks_overview, names, without_repeats
 from slowcat_memory.core.summaries.summary import items
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
 from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.recall.query import Query
@@ -45,6 +48,9 @@ class Overviews:
             found = list(self._summaries(snapshot, scope, query, past))
         if not found:
             return None
+        told = without_repeats([one.text for one in found])
+        found = [replace(one, text=text) for one, text in zip(found, told, strict=True) if text]
+        hits = [hit for hit in hits if not _is_told(hit.memory.text, told)]
         best = max((hit.score for hit in hits), default=1.0)
         first = [
             Hit(memory=memory, score=round(best + 0.01 * (len(found) - n), 4), probability=1.0)
@@ -84,6 +90,12 @@ class Overviews:
                     yield part
         for one in past if not days else ():
             yield from _sessions(snapshot, scope, (one.start, one.end))
+
+
+def _is_told(text: str, summaries: Sequence[str]) -> bool:
+    """Return whether a summary has a turn's words."""
+    words = fingerprint(text)
+    return any(f" {words} " in f" {fingerprint(one)} " for one in summaries)
 
 
 def _sessions(

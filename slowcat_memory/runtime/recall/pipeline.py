@@ -8,35 +8,32 @@ in a ``Progress``, so that a turn whose deadline passes while its query is embed
 ready: see ``settle``. All steps run on one thread: handing over to another costs 32 us.
 """
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
 
 import numpy as np
-from msgspec import Struct
 
-from slowcat_memory.core.disclosure import disclose
-from slowcat_memory.core.memory import holds
+from slowcat_memory.core.query.overview import asks_overview
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
-from slowcat_memory.core.ranking import fusion
-from slowcat_memory.core.ranking.abstention import AnswerEvidence, answer_probability, names_in
+from slowcat_memory.core.ranking.abstention import answer_probability
 from slowcat_memory.core.ranking.maxsim import maxsim
-from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.index import Candidates, Lexical, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
-from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.recall.choosing import Chooser, Search
 from slowcat_memory.runtime.recall.overviews import Overviews
-from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions, Stage
-from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace, Scorer
+from slowcat_memory.runtime.recall.query import (
+    Query,
+    Recollection,
+    RetrievalOptions,
+    Stage,
+)
+from slowcat_memory.runtime.recall.scoring import RankingTrace, Scorer
 from slowcat_memory.store import Store
 
-WEAK = 20  # candidates below the share of the best that get that reason in the ledger
-
-Fetch = Callable[[Sequence[str]], dict[str, Memory]]
 Embed = Callable[[str], Encoded | np.ndarray | None]
 
 
@@ -57,32 +54,6 @@ class Progress:
         self.abandoned = False  # set by the reader: stop at the next step
 
 
-class _Search(Struct, frozen=True):
-    """A parsed query in one namespace, and its vectors.
-
-    Attributes:
-        searcher: The namespace's index when the search began.
-        lexical: The best by words.
-        encoded: The query's vector, and its tokens' vectors.
-        turned: The vector to search with: the query's, shifted towards the dialogue.
-    """
-
-    namespace: Namespace
-    searcher: Searcher
-    query: Query
-    parsed: ParsedQuery
-    lexical: Lexical
-    encoded: Encoded | None = None
-    turned: np.ndarray | None = None
-
-
-class _Candidate(Struct, frozen=True):
-    """A candidate for the result: its position in the trace, and its record."""
-
-    position: int
-    memory: Disclosed
-
-
 class Pipeline:
     """Runs queries against namespaces. Its options are constant; any thread may run it."""
 
@@ -98,6 +69,7 @@ class Pipeline:
         self._store, self._embedding, self._metrics = store, embedding, metrics
         self._zone, self._options = zone, options
         self._scorer = Scorer(options.fuse, options.rank)
+        self._chooser = Chooser(options)
         self._overviews = Overviews(store, zone, options.language)
 
     def run(
@@ -135,25 +107,24 @@ class Pipeline:
         if encoded is not None and not encoded.vector.any():
             encoded = None  # a zero vector has no direction: use words
         turned = self._turned(searcher, encoded, query.dialogue, embed)
-        search = _Search(namespace, searcher, query, parsed, lexical, encoded, turned)
+        search = Search(namespace, searcher, query, parsed, lexical, encoded, turned)
         withheld = self._withheld(namespace, query)
 
         found = _propose(search, query.exclude | withheld)
         watch.lap("dense")
-        trace = self._score(search, found, watch)
-        evidence = _evidence(search, trace)
-        asks = query.need is not None and query.need.asks_at_all
+        scored = self._score(search, found, watch)
+        evidence = self._chooser.evidence(search, scored)
+        trace, hits = self._chooser.offer(search, scored, namespace.fetch, evidence)
+        may_deny = query.need is not None and query.need.asks_at_all
         if (
             query.exclude
-            and asks
+            and may_deny
             and answer_probability(evidence) < self._options.recall.unknown_below
         ):
             # The answer may be in the LLM's context already, and be excluded for that.
             every = self._score(search, _propose(search, withheld), _Stopwatch())
-            evidence = max(evidence, _evidence(search, every), key=answer_probability)
+            evidence = max(evidence, self._chooser.evidence(search, every), key=answer_probability)
             watch.lap("doubt")
-        trace = trace.ordered(self._floor(query))
-        hits = self._choose(search, trace, namespace.fetch)
         watch.lap("fetch")
 
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
@@ -187,23 +158,25 @@ class Pipeline:
         stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
-        search = _Search(namespace, searcher, query, parsed, lexical)
+        search = Search(namespace, searcher, query, parsed, lexical)
         exclude = query.exclude | self._withheld(namespace, query)
         scored = self._score(search, _propose(search, exclude), watch)
-        at_hand = self._choose(search, scored.ordered(self._floor(query)), namespace.recent)
+        # The tail alone cannot show that nothing answers: the sealed part was not searched.
+        evidence = self._chooser.evidence(search, scored) if stage == "lexical" else None
+        _, at_hand = self._chooser.offer(search, scored, namespace.recent, evidence)
         watch.lap("fetch")
         progress.settled = Recollection(
             hits=at_hand, stage="tail", timings=watch.laps, words=lexical.weights
         )
-        trace = scored.ordered(self._floor(query))
+        trace, hits = self._chooser.offer(search, scored, namespace.fetch, evidence)
+        overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
         return Recollection(
-            hits=self._choose(search, trace, namespace.fetch),
+            hits=hits if overview is None else overview,
             stage=stage,
             timings=watch.laps,
             words=lexical.weights,
             trace=trace,
-            # The tail alone cannot show that nothing answers: the sealed part was not searched.
-            evidence=_evidence(search, scored) if stage == "lexical" else None,
+            evidence=None if asks_overview(query.text) else evidence,  # words alone cannot deny it
             names_speaker=bool(parsed.named),
         )
 
@@ -225,9 +198,6 @@ class Pipeline:
             language=self._options.language,
             options=self._options.ask,
         )
-
-    def _floor(self, query: Query) -> float:
-        return self._options.recall.floor if query.floor is None else query.floor
 
     def _withheld(self, namespace: Namespace, query: Query) -> frozenset[str]:
         """Return the ids of local-only memories for a remote LLM: they do not even answer."""
@@ -271,7 +241,7 @@ class Pipeline:
 
     # ------------------------------------------------------------------- score
 
-    def _score(self, search: "_Search", found: Candidates, watch: "_Stopwatch") -> RankingTrace:
+    def _score(self, search: Search, found: Candidates, watch: "_Stopwatch") -> RankingTrace:
         searcher = search.searcher
         tokens = search.encoded.tokens if search.encoded else None
         ceiling, now = search.lexical.ceiling, search.query.now
@@ -288,75 +258,13 @@ class Pipeline:
         watch.lap("tokens")
         return trace
 
-    # ------------------------------------------------------------------- choose
 
-    def _choose(self, search: "_Search", trace: RankingTrace, fetch: Fetch) -> list[Hit]:
-        """Return the hits: candidates that exist, are valid, strong enough and not visible yet.
-
-        Records are fetched page by page, two pages at most and one more for each excluded text.
-        The reasons of rejections are added to ``trace.reasons``.
-        """
-        ids, scores, reasons = trace.candidates.ids, trace.scores, trace.reasons
-        query, options = search.query, self._options
-        limit, reader = query.limit(options), query.reader
-        share = options.recall.keep_share if query.keep_share is None else query.keep_share
-        least = -math.inf  # set by the best usable candidate: a visible memory suppresses no other
-        usable, kept = list[_Candidate](), list[int]()
-        page = max(1, limit) + 2
-        most = min(2 * page + len(query.exclude_words), len(trace.order))
-        for start in range(0, most, page):
-            positions = trace.order[start : min(start + page, most)].tolist()
-            memories = fetch([ids[n] for n in positions])
-            for n in positions:
-                memory = memories.get(ids[n])
-                shown = None if memory is None else disclose(memory, reader)
-                if memory is None or shown is None:
-                    gone = memory is None
-                    reasons[ids[n]] = LeftOutReason.DELETED if gone else LeftOutReason.WITHHELD
-                elif reason := _rejection(memory, query, search.parsed):
-                    reasons[ids[n]] = reason
-                else:
-                    if not usable and share > 0:
-                        least = share * scores[n]
-                    if scores[n] >= least:
-                        usable.append(_Candidate(n, shown))
-            texts = [one.memory.text for one in usable]
-            kept = fusion.distinct(texts, options.fuse.duplicate, limit)
-            if len(kept) == limit or scores[positions[-1]] < least:
-                break
-        weak = trace.order[scores[trace.order] < least][:WEAK].tolist()
-        for n in weak:
-            reasons.setdefault(ids[n], LeftOutReason.BELOW_SHARE)
-        compared = len(usable) if len(kept) < limit else max(kept, default=0)
-        for place in set(range(compared)).difference(kept):
-            reasons[ids[usable[place].position]] = LeftOutReason.DUPLICATE
-        return [trace.hit(usable[place].position, usable[place].memory) for place in kept]
-
-
-def _propose(search: _Search, exclude: frozenset[str]) -> Candidates:
+def _propose(search: Search, exclude: frozenset[str]) -> Candidates:
     own = search.encoded.vector if search.encoded else None
     cosines_with = None if search.turned is own else own
-    return search.searcher.candidates(search.lexical, search.turned, exclude, cosines_with)
-
-
-def _evidence(search: _Search, trace: RankingTrace) -> AnswerEvidence:
-    searcher, names = search.searcher, names_in(search.parsed.words)
-    unseen = [name for name in names if not searcher.knows(name)]
-    return AnswerEvidence(
-        coverage=float(trace.coverage.max(initial=0.0)),
-        max_similarity=trace.max_similarity,
-        unseen_names=len(unseen) / max(1, len(names)),
-        memories=len(searcher),
+    return search.searcher.candidates(
+        search.lexical, search.turned, exclude, cosines_with, talk=search.parsed.about_talk
     )
-
-
-def _rejection(memory: Memory, query: Query, parsed: ParsedQuery) -> LeftOutReason | None:
-    """Return why a memory is rejected, whatever its score; None if it is not."""
-    if not holds(memory, query.now, parsed.times):
-        return LeftOutReason.EXPIRED
-    if query.exclude_words and fingerprint(memory.text) in query.exclude_words:
-        return LeftOutReason.ALREADY_VISIBLE
-    return None
 
 
 def _encoded(embed: Embed | None, text: str) -> Encoded | None:

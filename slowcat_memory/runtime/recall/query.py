@@ -45,9 +45,10 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             the latest memories; past it, the turn goes on without any. Several times what it takes.
         warn_ms: A recall slower than so many milliseconds is logged as a warning.
         floor: Least probability that one of the best memories answers (`core.ranking.calibration`);
-            below it, only pinned ones are offered. 0 offers the best of nothing too.
-        keep_share: A memory is offered if its score is at least this share of the best one's; less
-            offers more.
+            below it, only pinned ones are offered. 0 offers the best of nothing too. It does not
+            apply to a question for a memory, for which ``unknown_below`` decides.
+        keep_share: A memory is offered if its score is at least this share of the best one's, and
+            some more for each better one (`core.ranking.selection`); less offers more.
         unknown_below: When a question asks for a memory (`core.query.recall_gate`) and the
             probability that anything answers it (`core.ranking.abstention`) is below this, the
             block says that nothing is remembered, and offers only pinned memories. 0 never says so.
@@ -56,8 +57,8 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     deadline_ms: Milliseconds = 10.0
     settle_ms: Milliseconds = 5.0
     warn_ms: Milliseconds = 8.0
-    floor: Probability = 0.12
-    keep_share: Probability = 0.75
+    floor: Probability = 0.10
+    keep_share: Probability = 0.77
     unknown_below: Probability = 0.15
 
 
@@ -142,6 +143,11 @@ class Query(Struct, frozen=True, kw_only=True):
 
     def limit(self, options: RetrievalOptions) -> int:
         return options.pack.memories if self.k is None else self.k
+
+
+def asks_for_memory(need: Need, *, names_speaker: bool) -> bool:
+    """Return whether a turn asks about the people here; ``names_speaker``: it names one of them."""
+    return need.asks_memory or need.asks_somebody or (need.asks and names_speaker)
 
 
 class Recollection(Struct, frozen=True, kw_only=True):

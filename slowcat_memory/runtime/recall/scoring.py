@@ -5,7 +5,7 @@ ledger's row is written, after the waiting turn has continued.
 """
 
 import math
-from collections.abc import Set
+from collections.abc import Collection, Set
 from datetime import datetime
 from enum import StrEnum
 
@@ -18,6 +18,7 @@ from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.calibration import best_of_top, probability
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions, closeness, overlap, priors, votes
+from slowcat_memory.core.ranking.selection import offer_scores
 from slowcat_memory.index import Candidates, Searcher
 from slowcat_memory.records import Disclosed, Hit, LeftOut
 
@@ -48,8 +49,8 @@ class RankingTrace(Struct, frozen=True, eq=False):
         coverage: Share of the query's weight in words that each candidate holds, shape (n,).
         probability: That it answers, shape (n,), 0 to 1.
         priors: The part of ``scores`` that does not depend on the views, shape (n,).
-        max_similarity: Highest MaxSim of a candidate's tokens and the query's; NaN if one of the
-            best has no tokens, since it may be nearer.
+        similarity: MaxSim of the best candidates' tokens and the query's, shape (n,), NaN for all
+            others; None without tokens.
         order: Positions of the candidates that may be offered, best first; see ``ordered``.
         below_floor: None is likely enough to answer: ``order`` holds the pinned ones alone.
         reasons: By id, why one of ``order`` is rejected; code that rejects a hit adds to it.
@@ -61,23 +62,45 @@ class RankingTrace(Struct, frozen=True, eq=False):
     coverage: np.ndarray
     probability: np.ndarray
     priors: np.ndarray
-    max_similarity: float = math.nan
+    similarity: np.ndarray | None = None
     order: np.ndarray = NONE
     below_floor: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
 
-    def ordered(self, floor: float) -> "RankingTrace":
-        """Return the trace with the candidates in order, if any is good enough; no reasons yet.
+    def ordered(self, *, for_turn: bool = False, weigh_talk: bool = True) -> "RankingTrace":
+        """Return the trace with the candidates in order, best first; no reasons yet.
 
-        If the likeliest of the best is below ``floor``, only pinned ones stay. The floor asks
-        whether anything answers, not whether each does: an answer is often worded unlike the
-        question, next to a turn that repeats the question's words.
+        Args:
+            for_turn: Order them by what is worth offering to a turn, instead of for a search.
+            weigh_talk: Whether questions and the agent's words are worth less.
         """
-        order = np.argsort(-self.scores, kind="stable")
-        below_floor = best_of_top(self.probability[order]) < floor
-        if below_floor:
-            order = order[self.candidates.pinned[order]]
-        return replace(self, order=order, below_floor=below_floor, reasons={})
+        found, scores = self.candidates, self.scores
+        if for_turn:
+            talks = found.agent if weigh_talk else np.zeros(len(scores), bool)
+            substance = found.substance if weigh_talk else np.ones(len(scores))
+            scores = offer_scores(scores, self.views, substance, talks)
+        return replace(self, scores=scores, order=np.argsort(-scores, kind="stable"), reasons={})
+
+    def pinned_only(self) -> "RankingTrace":
+        """Return the trace with the pinned candidates alone in order: nothing else answers."""
+        order = self.order[self.candidates.pinned[self.order]]
+        return replace(self, order=order, below_floor=True)
+
+    def likeliest(self, rejected: Collection[int] = ()) -> float:
+        """Return the highest probability of the best candidates, except rejected positions."""
+        order = self.order[~np.isin(self.order, list(rejected))] if rejected else self.order
+        return best_of_top(self.probability[order])
+
+    def max_similarity(self, rejected: Collection[int] = ()) -> float:
+        """Return the highest MaxSim of a candidate, except rejected positions.
+
+        NaN without tokens, or if one of the best has none, since it may be nearer.
+        """
+        if self.similarity is None:
+            return math.nan
+        kept = np.delete(self.similarity, list(rejected))
+        compared = ~np.isnan(kept)
+        return float(kept[compared].max(initial=0.0)) if compared.any() else math.nan
 
     def hit(self, position: int, memory: Disclosed) -> Hit:
         cosines = self.candidates.cosine
@@ -200,7 +223,7 @@ class Scorer:
             trace,
             views=views,
             scores=self._fused(searcher, views, trace.candidates) + trace.priors,
-            max_similarity=float(similarity.max()),
+            similarity=None if np.isnan(similarity).any() else every,
         )
 
     def _fused(

@@ -30,7 +30,12 @@ from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
 from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
-from slowcat_memory.runtime.recall.query import Query, Recollection, RetrievalOptions
+from slowcat_memory.runtime.recall.query import (
+    Query,
+    Recollection,
+    RetrievalOptions,
+    asks_for_memory,
+)
 from slowcat_memory.store import Store
 
 
@@ -329,7 +334,7 @@ def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollecti
     Args:
         unknown_below: Probability that anything answers, below which nothing does.
     """
-    asks = need.asks_memory or need.asks_somebody or (need.asks and found.names_speaker)
+    asks = asks_for_memory(need, names_speaker=found.names_speaker)
     evidence = found.evidence
     unknown = asks and evidence is not None and answer_probability(evidence) < unknown_below
     if not unknown and not need.asks_time:

@@ -93,6 +93,34 @@ def test_import_facts_they_travel_as_files_and_come_back_the_same(known, tmp_pat
         assert (again / name).read_text() == (out / name).read_text()
 
 
+def test_export_facts_again_leaves_nothing_of_what_was_forgotten(known, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    known.ok("export", "--facts", str(out))
+    day = json.loads((out / "2024-05-14.json").read_text())
+    row = day["facts"][0] | {"id": "fact/ben", "scope": "ben"}
+    (out / "2024-05-16.json").write_text(json.dumps({"date": "2024-05-16", "facts": [row]}))
+    index = json.loads((out / "index.json").read_text())
+    index["facts"].append({"file": "2024-05-16.json"})
+    (out / "index.json").write_text(json.dumps(index))
+    known.ok("forget", "--since", "2024-05-14", "--yes")
+    known.ok("export", "--facts", str(out), "--scope", "user")
+    assert not (out / "2024-05-14.json").exists(), "the day of what was forgotten"
+    assert (out / "2024-05-16.json").exists(), "another scope's export is kept"
+    listed = json.loads((out / "index.json").read_text())["facts"]
+    assert {row["file"] for row in listed} == {"2024-05-12.json", "2024-05-16.json"}
+
+
+def test_import_facts_reads_the_files_that_the_index_lists(known, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    known.ok("export", "--facts", str(out))
+    (out / "2024-05-13.json").write_text((out / "2024-05-14.json").read_text())
+    assert "2024-05-13.json is not listed in index.json" in known.fails(
+        "import", "--facts", str(out)
+    )
+    (out / "index.json").unlink()
+    assert "2024-05-13.json" not in known("import", "--facts", str(out)).stderr
+
+
 def test_facts_with_their_turns_at_hand_they_lead_to_them(known, tmp_path: Path) -> None:
     out, chat = tmp_path / "out", tmp_path / "chat.txt"
     known.ok("export", "--facts", str(out))

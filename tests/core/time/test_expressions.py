@@ -64,11 +64,11 @@ Monday morning | 2026-05-11 05:00 2026-05-11 12:00
 on Friday last week | 2026-05-08 2026-05-09
 what will I do on Friday | 2026-05-15 2026-05-16
 3 days ago | 2026-05-10 2026-05-11
-two weeks ago | 2026-04-26 2026-05-03
-a couple of weeks ago | 2026-04-19 2026-05-03
+two weeks ago | 2026-04-27 2026-05-04
+a couple of weeks ago | 2026-04-20 2026-05-04
 a few days ago | 2026-05-08 2026-05-12
-two months ago | 2026-02-26 2026-03-29
-a year ago | 2024-11-13 2025-11-13
+two months ago | 2026-03-01 2026-04-01
+a year ago | 2025-01-01 2026-01-01
 half a year ago | 2025-09-13 2026-01-13
 a year ago today | 2025-05-13 2025-05-14
 10 minutes ago | 2026-05-13 09:49 2026-05-13 09:50
@@ -104,7 +104,7 @@ at new year | 2025-12-31 2026-01-02
 on New Year's Eve 2022 | 2022-12-31 2023-01-01
 the other day | 2026-05-03 2026-05-12
 recently | 2026-04-29 2026-05-14
-this time last year | 2025-04-28 2025-05-29
+this time last year | 2025-05-01 2025-06-01
 in early June | 2025-06-01 2025-06-11
 mid-June | 2025-06-11 2025-06-21
 at the end of June | 2025-06-21 2025-07-01
@@ -122,10 +122,38 @@ since May | 2026-05-01 2026-05-13 10:00
 before 2020 | 1900-01-01 2020-01-01
 until last week | 1900-01-01 2026-05-11
 after Christmas | 2025-12-27 2026-05-13 10:00
-two weeks before August 11, 2023 | 2023-07-25 2023-08-01
+two weeks before August 11, 2023 | 2023-07-24 2023-07-31
 the weekend before 24 May 2023 | 2023-05-20 2023-05-22
 the day after Christmas | 2025-12-27 2025-12-28
 the Friday before 15 July 2023 | 2023-07-14 2023-07-15
+a fortnight ago | 2026-04-27 2026-05-04
+in a fortnight | 2026-05-25 2026-06-01
+in a week's time | 2026-05-18 2026-05-25
+five days from now | 2026-05-18 2026-05-19
+four days back my watch stopped | 2026-05-09 2026-05-10
+two nights ago | 2026-05-11 18:00 2026-05-12 06:00
+two Fridays ago | 2026-05-01 2026-05-02
+the Tuesday before last | 2026-05-05 2026-05-06
+the summer before last | 2024-06-01 2024-09-01
+the week after next | 2026-05-25 2026-06-01
+the weekend after next | 2026-05-30 2026-06-01
+the Friday after next | 2026-05-22 2026-05-23
+Saturday week | 2026-05-23 2026-05-24
+a week on Saturday | 2026-05-23 2026-05-24
+a week last Friday | 2026-05-01 2026-05-02
+a fortnight tomorrow | 2026-05-28 2026-05-29
+two weeks ago on Tuesday | 2026-04-28 2026-04-29
+this Sunday gone | 2026-05-10 2026-05-11
+this coming Sunday | 2026-05-17 2026-05-18
+on Tuesday of next week | 2026-05-19 2026-05-20
+this time next year | 2027-05-01 2027-06-01
+on the third | 2026-05-03 2026-05-04
+on the twenty second | 2026-04-22 2026-04-23
+from the third to the ninth of August | 2025-08-03 2025-08-10
+at Easter | 2026-04-03 2026-04-07
+on Good Friday | 2026-04-03 2026-04-04
+at Easter 2025 | 2025-04-18 2025-04-22
+at Thanksgiving | 2025-11-27 2025-11-28
 """
 
 
@@ -186,7 +214,7 @@ gestern Abend | 2026-05-12 17:00 2026-05-13
 vorgestern | 2026-05-11 2026-05-12
 letzte Woche | 2026-05-04 2026-05-11
 am Wochenende | 2026-05-09 2026-05-11
-vor zwei Wochen | 2026-04-26 2026-05-03
+vor zwei Wochen | 2026-04-27 2026-05-04
 vor ein paar Tagen | 2026-05-08 2026-05-12
 vor einem halben Jahr | 2025-09-13 2026-01-13
 im Mai 2023 | 2023-05-01 2023-06-01
@@ -199,6 +227,26 @@ in den letzten drei Wochen | 2026-04-22 2026-05-13 10:00
 seit Weihnachten | 2025-12-24 2026-05-13 10:00
 zwischen Mai und Juli 2023 | 2023-05-01 2023-08-01
 Was werde ich am Freitag tun? | 2026-05-15 2026-05-16
+vorletzten Dienstag | 2026-05-05 2026-05-06
+vorletzte Woche | 2026-04-27 2026-05-04
+übernächste Woche | 2026-05-25 2026-06-01
+kommenden Freitag | 2026-05-15 2026-05-16
+heute in acht Tagen | 2026-05-20 2026-05-21
+heute in vierzehn Tagen | 2026-05-27 2026-05-28
+Montag in einer Woche | 2026-05-25 2026-05-26
+vor acht Tagen | 2026-05-06 2026-05-07
+vor zwei Nächten | 2026-05-11 18:00 2026-05-12 06:00
+am dritten | 2026-05-03 2026-05-04
+am 3. war das | 2026-05-03 2026-05-04
+am zweiundzwanzigsten November | 2025-11-22 2025-11-23
+am 12.6. | 2025-06-12 2025-06-13
+zwischen dem zehnten und dem vierzehnten März | 2026-03-10 2026-03-15
+an Ostern | 2026-04-03 2026-04-07
+Pfingsten 2026 | 2026-05-24 2026-05-26
+am ersten Weihnachtstag | 2025-12-25 2025-12-26
+am ersten Advent | 2025-11-30 2025-12-01
+zweitausendzweiundzwanzig | 2022-01-01 2023-01-01
+letztes Jahr um diese Zeit | 2025-05-01 2025-06-01
 """
 
 
@@ -251,7 +299,7 @@ def test_times_count_hours_across_a_change_of_clocks() -> None:
         (datetime(2026, 1, 15, 9), "this winter", "2025-12-01 2026-03-01"),
         (datetime(2026, 1, 1, 9), "at New Year", "2025-12-31 2026-01-02"),
         (datetime(2025, 12, 31, 9), "next week", "2026-01-05 2026-01-12"),
-        (datetime(2024, 2, 29, 9), "this time last year", "2023-02-13 2023-03-16"),
+        (datetime(2024, 2, 29, 9), "this time last year", "2023-02-01 2023-03-01"),
         (datetime(2024, 2, 29, 9), "a year ago today", "2023-02-28 2023-03-01"),
         (datetime(2026, 3, 31, 9), "last month", "2026-02-01 2026-03-01"),
         (datetime(2026, 5, 11, 9), "this weekend", "2026-05-09 2026-05-11"),  # on a Monday

@@ -146,19 +146,20 @@ class Empty(msgspec.Struct, forbid_unknown_fields=True):
     pass
 
 
-def test_job_options_model_and_max_tokens_reach_the_request(rig) -> None:
+def test_job_options_model_limit_and_temperature_reach_the_request(rig) -> None:
     async def ask(task, context):
         prompt = Prompt(job="fake", version=1, system="s", user="u", max_tokens=100)
         await context.llm.complete(prompt, Empty)
 
     llm = LLM()
     chosen, other = Fake("chosen", ask, needs="llm"), Fake("other", ask, needs="llm")
-    options = set_for("chosen", model="small", max_tokens=7)
+    options = set_for("chosen", model="small", max_tokens=7, temperature=0.0)
     one = rig(chosen, other, options=options, parts={"llm": llm})
     one.say("a")
     assert one.done() == 0
     asked = {(prompt.model, prompt.max_tokens) for prompt in llm.prompts}
     assert asked == {("small", 7), ("", 100)}
+    assert {prompt.job_temperature for prompt in llm.prompts} == {0.0, None}
     with one.store.snapshot() as snapshot:
         assert {run.job: run.model for run in snapshot.runs()} == {
             "chosen": "small", "other": "default"

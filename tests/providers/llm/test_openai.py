@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from loguru import logger
+from msgspec.structs import replace
 
 from slowcat_memory.errors import (
     BadAnswerError,
@@ -196,6 +197,17 @@ def test_openai_llm_a_context_that_is_known() -> None:
         assert not server.requests
 
     talk(script, context_tokens=1000)
+
+
+@pytest.mark.parametrize(
+    ("configured", "job", "sent"), [(-1.0, None, 0.1), (0.5, None, 0.5), (0.5, 0.0, 0.0)]
+)
+def test_openai_llm_a_temperature_of_the_job_comes_first(configured, job, sent) -> None:
+    async def script(server: FaultServer, llm: OpenAILLM) -> None:
+        await llm.complete(replace(PROMPT, temperature=0.1, job_temperature=job), Note)
+        assert server.requests[-1]["temperature"] == sent
+
+    talk(script, temperature=configured)
 
 
 def test_openai_llm_another_model_is_noticed(lines: list[str]) -> None:

@@ -224,10 +224,11 @@ def test_pipeline_run_a_model_without_tokens_answers_by_the_other_views() -> Non
 
 
 def test_pipeline_choose_what_stands_in_the_context_hides_nothing_else() -> None:
-    echo = "what is my dog called please"
+    echo = "what my dog is called I wrote on its collar"
     mind = Mind(memory("echo", echo), *SAID)
     assert mind.ids(echo, keep_share=0.9) == ["echo"]
-    assert mind.ids(echo, keep_share=0.9, exclude_words=frozenset({fingerprint(echo)})) == ["dog"]
+    hidden = frozenset({fingerprint(echo)})
+    assert mind.ids(echo, keep_share=0.9, exclude_words=hidden)[0] == "dog"
 
 
 def test_pipeline_run_keeps_to_one_searcher_when_sealing_replaces_it() -> None:

@@ -1,5 +1,6 @@
 """English voice commands to the memory."""
 
+from slowcat_memory.core.language.compose import read_compose
 from slowcat_memory.core.language.data import phrase_list, read_words, word_set
 from slowcat_memory.core.language.table import CommandRule, CommandWords, rules_of
 
@@ -287,6 +288,8 @@ COMMANDS = CommandWords(
             ),
         ),
     ),
+    composed=read_compose(__package__),
+    statement=f"(?:{_STARTS}) \\S|(?:\\S+ ){{1,5}}(?:{_BE})\\b",
     answers=(
         CommandRule(
             kind="yes",

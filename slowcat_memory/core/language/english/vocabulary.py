@@ -1,6 +1,6 @@
 """English words for rules that exist only in English: follow-ups, misheard names, speakers."""
 
-from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.data import phrase_list, read_words, word_set
 
 _WORDS = read_words(__package__)["vocabulary"]
 
@@ -23,6 +23,11 @@ CALENDAR = word_set(_WORDS["calendar"])
 EVERYDAY = word_set(_WORDS["everyday"]) | EMPTY | PRONOUNS | COMMON_NAMES
 QUALITIES = _WORDS["qualities"]
 PARTS = word_set(_WORDS["parts"])
+_ROLES = read_words(__package__)["roles"]
+# Titles and roles of one meaning in all languages, and those of one sex by the first of each group.
+SAME_ROLES = tuple(tuple(group.split()) for group in phrase_list(_ROLES["same"]))
+MALE = word_set(_ROLES["male"])
+FEMALE = word_set(_ROLES["female"])
 
 _CARDINALS = _WORDS["cardinals"].split()
 _TENS = enumerate(_WORDS["tens"].split(), start=2)

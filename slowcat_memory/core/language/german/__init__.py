@@ -2,7 +2,15 @@
 
 from slowcat_memory.core.language.data import read_words
 from slowcat_memory.core.language.extracts import read_extracts
-from slowcat_memory.core.language.german import commands, gate, patterns, statements, time
+from slowcat_memory.core.language.german import (
+    commands,
+    gate,
+    patterns,
+    statements,
+    talk,
+    tense,
+    time,
+)
 from slowcat_memory.core.language.table import Language, read_sentences
 
 LANGUAGE = Language(
@@ -12,6 +20,7 @@ LANGUAGE = Language(
     other_names=("deu",),
     commands=commands.COMMANDS,
     gate=gate.GATE,
+    tense=tense.TENSE,
     time=time.TIME,
     statements=statements.STATEMENTS,
     facts=statements.FACTS,
@@ -25,5 +34,6 @@ LANGUAGE = Language(
     summary=patterns.SUMMARY,
     extracts=read_extracts(read_words(__name__)),
     noted=patterns.NOTED,
+    talk=talk.TALK,
     **read_sentences(__name__),
 )

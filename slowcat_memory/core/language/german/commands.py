@@ -1,5 +1,6 @@
 """German voice commands to the memory."""
 
+from slowcat_memory.core.language.compose import read_compose
 from slowcat_memory.core.language.data import phrase_list, read_words, word_set
 from slowcat_memory.core.language.table import CommandRule, CommandWords, rules_of
 
@@ -131,6 +132,8 @@ COMMANDS = CommandWords(
             "(?:behalt|behalte|lass) das(?: bitte)? (?:{here})",
         ),
     ),
+    composed=read_compose(__package__),
+    statement=f"(?:{_WHO}) \\S|(?:\\S+ ){{1,6}}(?:{_IS})\\b|(?:\\S+ ){{2,}}\\S+(?:t|en|te)$",
     answers=(
         CommandRule(
             kind="yes",

@@ -1,0 +1,160 @@
+"""Is what it says of a person's life right, the next morning and two years later?
+
+Simulated lives with a known truth (``benchmarks/lives``) are played through the real processor, with
+idle work between the conversations, by a clock of their own; an oracle compares what the memory
+shows with the truth. A generated life uses wordings of one half alone; rules are written with the
+tuned half, and the figures that count are those of the held-out half and of the diaries.
+
+    python -m benchmarks.life --seeds 1 2 3 --half both
+    python -m benchmarks.life --seeds 1 --half tuned --days 90 --wrong current
+    python -m benchmarks.life --diaries --llm scripted
+
+``--wrong`` prints wrong cases, one for each wording: its sentences, what was expected, and the chain
+from the turn to what was shown; for held-out lives and diaries only with ``--reveal-held-out``, which whoever
+writes rules does not use.
+
+The JSON: ``machine``, ``days``, ``llm``, and ``lives``: for each life its name, language, half,
+turns and seconds, and its ``laws`` by name: ``cases``, ``right``, and ``share`` of them.
+``by_half`` and ``by_language`` have the sums.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import common
+from benchmarks.lives.diaries import diaries
+from benchmarks.lives.generate import YEARS_OF_DAYS, generate
+from benchmarks.lives.model import Life
+from benchmarks.lives.oracle import LAWS, Finding, Verdict, judge
+from benchmarks.lives.player import play
+from benchmarks.lives.truthful import TruthfulLLM
+
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a life is hundreds of days of writes
+HALVES = {"tuned": ("tuned",), "held out": ("held out",), "both": ("tuned", "held out")}
+
+
+def main() -> None:
+    options = _arguments()
+    rows = list(_measured(_lives(options), options))
+    written = {
+        "machine": common.machine(),
+        "days": options.days,
+        "llm": options.llm,
+        "lives": rows,
+        "by_half": {half: sums(_where(rows, "half", half)) for half in HALVES["both"]},
+        "by_language": {one: sums(_where(rows, "language", one)) for one in ("en", "de")},
+    }
+    show(written)
+    common.write_json(options.save, written)
+
+
+def _lives(options: argparse.Namespace) -> Iterator[Life]:
+    if options.diaries:
+        yield from diaries()
+        return
+    for seed in options.seeds:
+        for half in HALVES[options.half]:
+            yield generate(seed, half, options.days, options.language)
+
+
+def _measured(lives: Iterable[Life], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    for life in lives:
+        llm = TruthfulLLM(life) if options.llm == "scripted" else None
+        with tempfile.TemporaryDirectory(prefix="slowcat-life-", dir=MEMORY) as folder:
+            path = Path(folder, "store")
+            played = play(life, path, llm=llm, vectors=not options.no_vectors)
+        verdicts = judge(played)
+        if life.half == "tuned" or options.reveal_held_out:
+            _print_wrong(life, verdicts, options.wrong)
+        turns = sum(len(session.turns) for session in life.sessions)
+        seconds = round(played.record.seconds, 1)
+        common.console.print(
+            f"{life.name}, {life.language}, {life.half}: {turns} turns, {seconds} s"
+        )
+        yield {
+            "name": life.name, "language": life.language, "half": life.half, "turns": turns,
+            "seconds": seconds, "laws": {name: _counts(one) for name, one in verdicts.items()},
+        }  # fmt: skip
+
+
+def _print_wrong(life: Life, verdicts: dict[str, Verdict], laws: Sequence[str] | None) -> None:
+    if laws is None:
+        return
+    for name in laws or LAWS:
+        alike = dict[str, list[Finding]]()
+        for finding in verdicts[name].findings:
+            alike.setdefault(finding.wording or str(len(alike)), []).append(finding)
+        for wording, found in alike.items():
+            print(f"\n{life.name} ({life.language}) {wording}, {len(found)} x {as_text(found[0])}")
+
+
+def as_text(finding: Finding) -> str:
+    """Return a wrong case in lines: what was said, what was expected, and the chain."""
+    lines = [f"{finding.law}, {finding.at:%a %d %b %Y}: expected {finding.expected}"]
+    lines += [f"    said   {one}" for one in finding.said]
+    lines += [f"    shown  {one}" for one in finding.chain]
+    return "\n".join(lines)
+
+
+def sums(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the sums of some lives' laws, with the share that is right."""
+    made = {}
+    for law in LAWS:
+        cases = sum(row["laws"][law]["cases"] for row in rows)
+        right = sum(row["laws"][law]["right"] for row in rows)
+        made[law] = _share(cases, right)
+    return made
+
+
+def _counts(verdict: Verdict) -> dict[str, Any]:
+    return _share(verdict.cases, verdict.hits)
+
+
+def _share(cases: int, right: int) -> dict[str, Any]:
+    return {"cases": cases, "right": right, "share": round(right / cases, 4) if cases else None}
+
+
+def _where(rows: Sequence[dict[str, Any]], field: str, value: str) -> list[dict[str, Any]]:
+    return [row for row in rows if row[field] == value]
+
+
+def show(written: dict[str, Any]) -> None:
+    """Print the share that is right by law, for each half and each language."""
+    groups = {**written["by_half"], **written["by_language"]}
+    shown = []
+    for law, check in LAWS.items():
+        counts = [group[law] for group in groups.values()]
+        cells = [
+            f"{100 * one['share']:.1f} ({one['cases'] - one['right']}/{one['cases']})"
+            if one["cases"] else "-"
+            for one in counts
+        ]  # fmt: skip
+        shown.append([law, *cells, (check.__doc__ or "").strip()])
+    title = f"right, % (wrong/cases), {len(written['lives'])} lives, LLM: {written['llm']}"
+    common.table(title, ["law", *groups, "says"], shown)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--half", choices=tuple(HALVES), default="both")
+    parser.add_argument("--llm", choices=("none", "scripted"), default="none")
+    parser.add_argument("--days", type=int, default=YEARS_OF_DAYS, help="of each life")
+    parser.add_argument("--language", choices=("en", "de"), help="default: by seed")
+    parser.add_argument("--diaries", action="store_true", help="the hand-written ones instead")
+    parser.add_argument("--no-vectors", action="store_true", help="find by words alone")
+    parser.add_argument("--wrong", nargs="*", metavar="LAW", choices=tuple(LAWS),
+                        help="print wrong cases of these laws, or of all")  # fmt: skip
+    parser.add_argument("--reveal-held-out", action="store_true",
+                        help="print held-out cases too")  # fmt: skip
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the results as JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""Recognises voice commands that are composed freely, from slots over classes of words.
+
+"Everything from last week can go, delete it from your memory" is none of the fixed phrases of
+``core.commands.grammar``. Here a sentence is a command if it asks for a change of the memory (the
+*verb*), says of what (the *object*: the words just said, a topic, a time, everything), and nothing
+speaks against it: somebody else's words, a question, a thing that is no memory. Commands differ
+only in which slots are filled; the slots of a language are in its ``compose.toml``.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from slowcat_memory.core.language.compose import ComposeWords
+from slowcat_memory.core.language.table import CommandKind
+from slowcat_memory.core.language.word_classes import OTHER, STOP
+
+_QUOTED = re.compile(r'^\W*["“„»«]|[,:]\s*["“„»«]|[.,!?]["”“«»]')  # somebody's words
+_TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[^\w\s]")
+MAX_TOKENS = 60  # of an utterance; a longer one is conversation
+TOPIC_WORDS = 8
+
+
+class Composed(NamedTuple):
+    """A composed command.
+
+    Attributes:
+        span: The argument's offsets in the text, () for none.
+    """
+
+    kind: CommandKind
+    span: tuple[int, int] | None = None
+    shared: bool = False
+    sure: bool = True
+
+
+class _Slots:
+    """The slots of one utterance, filled when they are asked for."""
+
+    def __init__(self, codes: str, table: ComposeWords) -> None:
+        self._codes, self._table = codes, table
+        self._there = table.bits_in(codes)
+        self._found: dict[str, re.Match[str] | None] = {}
+
+    def __call__(self, *names: str) -> bool:
+        """Return whether any of the slots is filled."""
+        return any(self.find(name) is not None for name in names)
+
+    def find(self, name: str) -> re.Match[str] | None:
+        if name not in self._found:
+            self._found[name] = self._search(name)
+        return self._found[name]
+
+    def _search(self, name: str) -> re.Match[str] | None:
+        for pattern, needs in self._table.compiled[name]:
+            if all(self._there & bits for bits in needs) and (found := pattern.search(self._codes)):
+                return found
+        return None
+
+
+def is_reported(text: str) -> bool:
+    """Return whether an utterance holds a quotation: "Delete it", he said."""
+    return _QUOTED.search(text) is not None
+
+
+def compose(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> Composed | None:
+    """Return the command in an utterance with plain apostrophes, or None for conversation."""
+    tokens = list(_TOKEN.finditer(text))
+    if not 1 < len(tokens) <= MAX_TOKENS:
+        return None
+    codes = "".join(table.codes[token[0].lower()] for token in tokens)
+    if table.needed.isdisjoint(codes):
+        return None
+    codes = _with_agent(codes, tokens, table, names)
+    if _calls_another(codes, tokens, table):
+        return None
+    return _decide(codes, tokens, table)
+
+
+Tokens = Sequence[re.Match[str]]
+
+
+def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
+    slots = _Slots(codes, table)
+    if slots("veto"):
+        return None
+    kind = "what_known" if slots("asks") and not slots("erases") else None
+    if kind is None and not slots("question"):
+        kind = _kind(slots)
+    if kind is None:
+        return None
+    if kind not in _OWN_WORDS and slots("foreign") and not slots("memory", "said", "known"):
+        return None
+    span = _argument(kind, slots, codes, tokens, table)
+    if kind in _NEEDS_ARGUMENT and span is None:
+        return None
+    return Composed(kind, span, kind == "remember" and slots("for_all"))
+
+
+_OWN_WORDS = ("remember", "correct")  # may be about anything
+_NEEDS_ARGUMENT = ("remember", "correct", "forget_about", "forget_span")
+
+
+def _kind(slots: _Slots) -> CommandKind | None:
+    for kind, alternatives in _FIXED:
+        if any(all(map(slots, wanted)) for wanted in alternatives):
+            return kind
+    if slots("erases"):
+        return _forgotten(slots)
+    if slots("unstored"):
+        return _unstored(slots)
+    return "remember" if slots("stores_before", "stores_after") else None
+
+
+_FIXED: tuple[tuple[CommandKind, tuple[tuple[str, ...], ...]], ...] = (
+    ("forget_everything", (("resets",),)),
+    ("on_record", (("resumes",),)),
+    ("undo", (("restores",), ("gives_back", "undoes"))),
+    ("off_record", (("stops",),)),
+    ("local", (("stays",),)),
+    ("correct", (("corrects",),)),
+)
+
+
+def _forgotten(slots: _Slots) -> CommandKind | None:
+    """Return what is to be forgotten, most particular first."""
+    if slots("coming"):
+        return "off_record"
+    held = slots("memory", "said", "known")
+    if slots("just") and (held or slots("forgets")):
+        return "forget_that"
+    if (held or slots("total")) and slots("topic") and not _is_general(slots):
+        return "forget_about"
+    if slots("span") and (held or slots("span_held", "forgets")):
+        return "forget_span"
+    if slots("whole") and (held or slots("forgets")):
+        return "forget_everything"
+    return "forget_that" if slots("pointed") and held else None
+
+
+def _unstored(slots: _Slots) -> CommandKind | None:
+    """Return what must not be stored: what was said, what is about to be said, or a topic."""
+    if slots("future"):
+        return "off_record"
+    if slots("span"):
+        return "forget_span"
+    if slots("just"):
+        return "forget_that"
+    if slots("no_longer"):
+        return "forget_about"
+    if slots("any"):
+        return "off_record"
+    return "forget_that" if slots("pointed") else None
+
+
+def _is_general(slots: _Slots) -> bool:
+    """Return whether the topic is a time, or the user: "everything from last week"."""
+    topic, span = slots.find("topic"), slots.find("span")
+    starts = (
+        topic is not None and span is not None and span.start() - topic.start("x") in (-1, 0, 1)
+    )
+    return starts or slots("general")
+
+
+_ARGUMENT: Mapping[str, tuple[str, ...]] = {
+    "forget_about": ("topic", "no_longer"),
+    "forget_span": ("span",),
+    "what_known": ("topic",),
+    "local": ("stays",),
+}
+
+
+def _argument(
+    kind: CommandKind, slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords
+) -> tuple[int, int] | None:
+    first, last = -1, -1
+    for name in _ARGUMENT.get(kind, ()):
+        if (found := slots.find(name)) and "x" in found.re.groupindex and found["x"]:
+            first, last = found.span("x")
+            break
+    if kind == "forget_span" and first < 0 and (found := slots.find("span")):
+        first, last = found.span()
+    if kind == "correct" and (found := slots.find("corrects")):
+        first, last = found.span("x") if "x" in found.re.groupindex else (found.end(), len(codes))
+    if kind == "remember":
+        if after := slots.find("stores_after"):
+            first, last = after.end(), len(codes)
+        elif before := slots.find("stores_before"):
+            first, last = 0, before.start()
+    return _trimmed(first, last, codes, tokens, table)
+
+
+def _trimmed(
+    first: int, last: int, codes: str, tokens: Tokens, table: ComposeWords
+) -> tuple[int, int] | None:
+    """Return the offsets of words without the courtesies around them; None for no word."""
+    while first < last and codes[first] in table.head_codes:
+        first += 1
+    while last > first and codes[last - 1] in table.tail_codes:
+        last -= 1
+    if first < 0 or first >= last:
+        return None
+    return tokens[first].start(), tokens[last - 1].end()
+
+
+def _with_agent(codes: str, tokens: Tokens, table: ComposeWords, names: tuple[str, ...]) -> str:
+    """Mark the agent's names, which may have several words."""
+    words, agent = [token[0].lower() for token in tokens], table.code_of["agent"]
+    for name in names:
+        parts = name.lower().split()
+        for at in range(len(words) - len(parts) + 1):
+            if parts and words[at : at + len(parts)] == parts:
+                codes = codes[:at] + agent * len(parts) + codes[at + len(parts) :]
+    return codes
+
+
+def _calls_another(codes: str, tokens: Tokens, table: ComposeWords) -> bool:
+    """Return whether somebody else is addressed: a name between two commas."""
+    closed = f"{STOP}{codes}{STOP}"
+    kin = table.code_of["kids"]
+    for at, code in enumerate(codes):
+        alone = closed[at] in table.pauses and closed[at + 2] in table.pauses
+        if alone and (code == kin or (code == OTHER and tokens[at][0][0].isupper())):
+            if len(codes) > 1:
+                return True
+    return False

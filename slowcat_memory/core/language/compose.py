@@ -1,0 +1,78 @@
+"""The grammar of composed commands: slots over classes of words.
+
+A table is data, ``compose.toml`` in a language's folder: classes of words, groups of classes, and
+slots. A slot is a list of patterns of ``core.language.word_classes``; it is filled if one of them
+is found. Which slots make which command is decided in ``core.commands.composition``, for every
+language alike.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from slowcat_memory.core.language.data import read_data
+from slowcat_memory.core.language.word_classes import WordClasses
+
+
+class SlotPattern(NamedTuple):
+    """A pattern, and the bits that its matches need; see ``WordClasses.needs``."""
+
+    pattern: re.Pattern[str]
+    needs: tuple[int, ...]
+
+
+class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
+    """The grammar of composed commands of a language.
+
+    Attributes:
+        slots: Patterns by slot; see ``core.commands.composition``.
+        content: Classes without which a sentence is no command.
+        tail: Classes of words at the end of an argument that are not part of it.
+        head: Classes of words before an argument that are not part of it.
+    """
+
+    slots: Mapping[str, Annotated[list[str], Meta(min_length=1)]]
+    content: str
+    tail: str
+    head: str
+
+    @cached_property
+    def compiled(self) -> Mapping[str, tuple[SlotPattern, ...]]:
+        """The patterns by slot.
+
+        Raises:
+            KeyError: A pattern has an unknown class.
+        """
+        return {
+            name: tuple(SlotPattern(self.compile(one), self.needs(one)) for one in patterns)
+            for name, patterns in self.slots.items()
+        }
+
+    @cached_property
+    def needed(self) -> frozenset[str]:
+        """The codes of which a sentence must have one."""
+        return self._codes_of(self.content)
+
+    @cached_property
+    def tail_codes(self) -> frozenset[str]:
+        return self._codes_of(self.tail)
+
+    @cached_property
+    def head_codes(self) -> frozenset[str]:
+        return self._codes_of(self.head)
+
+    def _codes_of(self, classes: str) -> frozenset[str]:
+        return frozenset(self.code_of[name] for name in classes.split())
+
+
+def read_compose(package: str) -> ComposeWords:
+    """Return the grammar in a language package's ``compose.toml``.
+
+    Raises:
+        msgspec.ValidationError: A value has the wrong type.
+    """
+    return msgspec.toml.decode(read_data(package, "compose.toml"), type=ComposeWords)

@@ -1,0 +1,90 @@
+"""English talk that says nothing by itself."""
+
+import re
+
+from slowcat_memory.core.language.data import word_set
+from slowcat_memory.core.language.talk import TalkWords
+
+_BE = r"(?:is|are|was|were|am|isn't|aren't|wasn't|weren't)"
+_DO = (
+    r"(?:do|does|did|don't|doesn't|didn't|have|has|had|haven't|hasn't|can|can't|could|couldn't|"
+    r"will|won't|would|wouldn't|should|shouldn't|may|might|must|shall)"
+)
+_ASKS = r"(?:what|who|whom|whose|which|where|when|why|how)"
+_SOMEBODY = r"(?:i|you|he|she|it|we|they|there|this|that|these|those|my|our|your|his|her|their|the)"
+
+TALK = TalkWords(
+    empty=word_set(
+        """
+        a an the this that these those it its it's that's it'll that'll there's here's what's
+        is are was were be been being am isn't wasn't do does did done don't doesn't didn't
+        have has had having will would can could should may might must shall won't wouldn't can't
+        couldn't let let's i i'm i'll i'd i've me you your yours yourself you're you'll you'd you've
+        we we're we'll us he she they him his her their them my our
+        to of for in on at with about from as by like and or but so if then than too also not no yes
+        yeah yep okay ok oh ah aha well right sure now just very really quite pretty rather super so
+        such much more most all any some every always never ever again already still even only
+        how what when whenever who here there
+        good great nice lovely fine wonderful amazing awesome excellent perfect brilliant fantastic
+        cool sweet beautiful interesting fun funny exciting terrific marvelous delightful impressive
+        neat super fabulous incredible gorgeous charming adorable best better true correct wrong bad
+        fair smart wise clever glad sorry happy pleased delighted welcome enough alright
+        idea choice name question point plan news luck thing things one ones way work job stuff
+        bit lot deal kind sort start day evening night morning weekend time trip life
+        sound sounds sounded seem seems look looks feel feels hear heard see say says said mean means
+        think guess hope believe agree know understand understood imagine get got gets give take
+        make makes sense go going tell keep try enjoy have help need want wish wait hold
+        remember mind note noted note-taking congratulations congrats cheers bravo hooray wow yay ha
+        haha thanks thank thankful appreciate appreciated pleasure please anytime course problem
+        worries worry matter care else anything something everything nothing later soon tomorrow
+        today tonight else's absolutely definitely exactly certainly totally indeed obviously
+        hello hi hey bye goodbye greetings done deal
+        """
+    ),
+    persons=word_set(
+        "i i'm i've i'd i'll me my we we're we've our us he she they him his her their"
+    ),
+    question=re.compile(
+        rf"(?:(?:so|and|but|or|then|now|well|hey|ok|okay|please|also|by the way) )*"
+        rf"(?:{_ASKS}(?:'s|'re| {_BE}\b| {_DO}\b)|"
+        rf"(?:what|which|whose|how) (?:\w+ ){{1,3}}(?:{_BE}|{_DO})\b (?:{_SOMEBODY})\b|"
+        rf"(?:{_BE}|{_DO}) {_SOMEBODY}\b|"
+        rf"(?:can you |could you |please |would you )*(?:tell|remind) me (?:again |once more |please )*"
+        rf"(?:{_ASKS}|if|whether|about|my|our)\b|"
+        rf"(?:do|did|can) you (?:still )?(?:know|remember|recall)\b)"
+    ),
+    telling=re.compile(
+        r"\b(?:(?:did|have) (?:i|we) (?:ever |already )?(?:tell|told|mention|mentioned)(?: to)?(?: you)?"
+        r"|did you (?:know|hear|notice)|have you heard|do you know) (?:that\b|(?:i|we) \w+|(?:my|our) "
+        r"[\w' ]*?\b(?:is|was|has|had|got|will|are|were|just|broke|left|died|moved)\b)|"
+        r"\b(?:can|could|would) you (?:believe|imagine)\b|\bguess what\b|"
+        r"\b(?:can|could|would|will) you (?:please )?(?:remind me to|note|write down|remember that|"
+        r"keep in mind)\b|\bremind me to\b"
+    ),
+    about_people=re.compile(
+        r"\b(?:i|my|mine|me|we|our|us|you (?:told|said|say|mention\w*|recommend\w*|suggest\w*))\b"
+    ),
+    ignorance=re.compile(
+        r"\b(?:i|we) (?:really |still |just |also |actually |honestly |currently )*(?:(?:don't|do not|"
+        r"can't|cannot|couldn't|could not|didn't|did not|haven't|have not|am not|wasn't) (?:\w+ ){0,3}?"
+        r"(?:know|remember|recall|find|have|see|tell|access|check|look|sure|aware|heard|got|hear|"
+        r"catch|understand|able)|have no|had no|lack)\b|\bi'm (?:really |still )?(?:not (?:\w+ )?"
+        r"(?:sure|certain|aware|able)|afraid|unable|unsure)\b|\bi am (?:unable|unsure|afraid)\b|"
+        r"\byou (?:still |just )?(?:haven't|have not|didn't|did not|never|hadn't) (?:yet |actually |"
+        r"ever )?(?:told|tell|mention|mentioned|said|say|share|shared|given|give)\b|"
+        r"\b(?:no|any) (?:idea|clue|memory|memories|record|records|information|details|note|notes) "
+        r"(?:of|about|on|for|that|what|who|where|when)\b|\bnothing (?:is |was )?(?:stored|noted|saved|"
+        r"remembered|recorded|in my memory|about that)\b|\b(?:wasn't|was not|isn't|is not) "
+        r"(?:mentioned|stored|in my (?:memory|notes))\b"
+    ),
+    no_answer=re.compile(
+        r"(?:(?:sorry|well|hm+|um+|uh+|oh|no|honestly|actually|but|and) )*(?:i (?:really |still |just )*"
+        r"(?:don't|do not|can't|cannot) (?:know|remember|recall|say|tell)|i'm not (?:really )?sure|"
+        r"i am not sure|not sure|no idea|no clue|i have no (?:idea|clue)|i forgot|i forget|"
+        r"i've forgotten|hard to say|who knows)"
+        r"(?: (?:that|it|either|yet|right now|now|anymore|any more|sorry|really|exactly|again|though))*"
+    ),
+    about_talk=re.compile(
+        r"\b(?:ask(?:ed|ing)?|question|questions|wonder(?:ed|ing)?|want(?:ed)? to know)\b"
+    ),
+)

@@ -1,0 +1,83 @@
+"""German talk that says nothing by itself. "ss" stands for "ß": sentences are folded."""
+
+import re
+
+from slowcat_memory.core.language.data import word_set
+from slowcat_memory.core.language.talk import TalkWords
+
+_ASKS = (
+    r"(?:was|wer|wen|wem|wessen|welche[rsnm]?|wo|wohin|woher|wann|warum|wieso|weshalb|wie|womit|wofür|"
+    r"worüber|woran|wozu)"
+)
+_SUBJECT = (
+    r"(?:ich|du|er|sie|es|wir|ihr|man|der|die|das|den|dem|ein\w*|mein\w*|dein\w*|unser\w*|sein\w*|"
+    r"ihre?\w*|dies\w*)"
+)
+_VERB = (
+    r"(?:bin|bist|ist|sind|seid|war|warst|waren|hab|habe|hast|hat|haben|hatte|hattest|hatten|wird|"
+    r"werde|wirst|werden|würde|würdest|kann|kannst|können|könnte|könntest|soll|sollte|sollst|muss|"
+    r"musst|müssen|darf|darfst|will|willst|wollen|mag|magst|weisst|kennst|erinnerst|gibt|geht|heisst|"
+    r"heisse|wohnt|wohne|wohnst|arbeite|arbeitest|arbeitet|mache|machst|macht)"
+)
+
+TALK = TalkWords(
+    empty=word_set(
+        """
+        der die das den dem des ein eine einen einem einer ist sind war waren sei bin bist wird werde
+        wirst würde hat hast habe hab haben hatte es er sie ich du wir ihr mich mir dich dir uns euch
+        mein meine dein deine deinen deiner sein ihre zu zum zur von vom für in im an am auf aus mit
+        bei nach über wie so als und oder aber dann denn wenn dass ob ja jawohl nein nö doch okay ok ah
+        oh ach aha na naja gut gute guter gutes guten klar sehr echt wirklich ganz ziemlich richtig
+        wahr falsch genau eben halt mal noch nochmal schon immer nie nur auch nicht kein keine hier da
+        jetzt gerade heute später bald morgen alles etwas nichts was wer wo
+        schön schöne schöner schönes schönen toll tolle toller tolles prima super klasse wunderbar
+        wunderbare herrlich großartig grossartig perfekt lecker spannend interessant lustig nett
+        hübsch fein fantastisch ausgezeichnet hervorragend cool stark besser beste traurig schade leid
+        idee wahl name frage punkt plan nachricht nachrichten glück sache ding dinge tag abend nacht
+        wochenende zeit reise arbeit spaß spass erfolg besserung
+        klingt klang hört anhören sieht aus scheint finde findet glaube glaub denke meine meinst weiß
+        weiss verstehe verstanden sehe sag sage sagt gesagt freut freue freuen hoffe wünsche gern gerne
+        mach mache macht gemacht mach's weiter erzähl merke merk notiert notiere vergiss helfen hilfe
+        glückwunsch gratuliere gratulation bravo hurra wow haha danke dank vielen lieben herzlichen
+        bitte entschuldigung sorry natürlich selbstverständlich absolut definitiv bestimmt sicher
+        problem sorge sorgen keinesfalls kein hallo hi hey tschüss ciao servus sonst los viel
+        """
+    ),
+    persons=word_set(
+        "ich mich mir mein meine meiner wir uns unser unsere er ihn ihm sein seine ihre"
+    ),
+    question=re.compile(
+        rf"(?:(?:und|aber|also|na|so|ok|okay|hey|sag|sag mal|bitte|ach) )*"
+        rf"(?:{_ASKS} (?:(?!{_SUBJECT}\b)\w+) |{_ASKS} {_VERB}$|"
+        rf"(?:welche\w*|wie viele?|was für(?: ein\w*)?|an welche\w*|in welche\w*|mit wem|von wem) (?:\w+ )"
+        rf"{{0,2}}{_VERB}\b|"
+        rf"{_VERB} {_SUBJECT}\b|"
+        rf"(?:kannst du |könntest du |bitte )*(?:sag|erzähl)e? mir (?:nochmal |noch mal |noch einmal "
+        rf"|bitte )*(?:{_ASKS}|ob|von|über)\b|(?:kannst|könntest) du mir (?:bitte |nochmal )*sagen\b)"
+    ),
+    telling=re.compile(
+        r"\b(?:hab|habe|hatte) ich (?:dir |euch )?(?:schon |eigentlich |schon mal )*(?:erzählt|gesagt)"
+        r" dass\b|\bwusstest du (?:schon )?dass\b|\bweisst du (?:schon )?dass\b|"
+        r"\bkannst du (?:dir vorstellen|glauben|mich (?:bitte )?(?:\w+ )*(?:daran )?erinnern|dir "
+        r"(?:bitte )?merken|notieren|aufschreiben)\b|\berinner\w* mich (?:bitte )?(?:daran|an)\b"
+    ),
+    about_people=re.compile(r"\b(?:ich|mein\w*|mir|mich|wir|unser\w*|uns|hast du|hattest du)\b"),
+    ignorance=re.compile(
+        r"\b(?:das )?weiss ich (?:leider |noch |gerade |auch )*nicht\b|\bich weiss (?:es |das )?(?:leider "
+        r"|noch |auch )*nicht\b|\bich (?:habe|hab|kann|finde|kenne|erinnere) (?:\w+ ){0,4}?(?:nicht|keine"
+        r"\w*|kein|nichts)\b|\bhast du (?:mir )?(?:\w+ ){0,2}?(?:nicht|nie|nichts) (?:\w+ )?(?:gesagt|"
+        r"erzählt|erwähnt)\b|\b(?:dazu|darüber|davon) (?:habe|hab|weiss) ich (?:\w+ ){0,2}?(?:nichts|"
+        r"keine?\w*)\b|\bdu hast (?:mir )?(?:\w+ ){0,3}?(?:nicht|nichts|nie|noch nicht) (?:\w+ )?"
+        r"(?:gesagt|erzählt|erwähnt|verraten|genannt)\b|\bkeine (?:ahnung|information\w*|erinnerung|"
+        r"notiz\w*|angaben)\b|\bnichts (?:gespeichert|notiert|gemerkt)\b|\bbin (?:ich )?(?:mir )?"
+        r"(?:leider )?nicht sicher\b"
+    ),
+    no_answer=re.compile(
+        r"(?:(?:sorry|hm+|äh+|oh|na|nein|ehrlich gesagt|leider|tja) )*(?:(?:das )?weiss ich|ich weiss(?: es| "
+        r"das)?|ich bin mir|da bin ich mir|weiss|ich erinnere mich|keine ahnung|vergessen|hab ich "
+        r"vergessen|habe ich vergessen|schwer zu sagen|wer weiss)(?: (?:nicht|leider|nicht mehr|gerade|"
+        r"auch|noch|sicher|mehr|so genau|genau|das|mehr))*"
+    ),
+    capital_nouns=True,
+    about_talk=re.compile(r"\b(?:frag\w*|gefragt|frage|fragen|wissen wollte)\b"),
+)

@@ -1,0 +1,107 @@
+"""Ordinary words: which words of a text are no names.
+
+Each language lists the frequent ones in its ``ordinary.txt``; regular forms and German compounds
+are derived. The English list comes from the vocabulary of the default embedding model (Apache
+2.0), without what is written with a capital in running text.
+"""
+
+import re
+from functools import cache, lru_cache
+
+from slowcat_memory.core.language.data import read_data
+from slowcat_memory.core.language.english.vocabulary import EVERYDAY
+from slowcat_memory.core.language.given_names import is_given_name
+
+_ENDINGS = ("ing", "ed", "es", "er", "ly", "s", "d", "r", "y")
+_GERMAN_ENDINGS = (
+    "e", "en", "er", "es", "em", "ern", "n", "s", "st", "t", "te", "ten", "test", "tet", "et", "est",
+    "ete", "eten", "ung", "ungen", "lich", "liche", "lichen", "licher", "liches", "isch", "ische",
+    "in", "innen", "chen", "lein", "los", "bar", "heit", "keit", "ig", "ige", "igen", "iger", "end",
+    "ende", "enden",
+)  # fmt: skip
+_GERMAN_PREFIXES = (
+    "ge", "be", "ver", "er", "ent", "zer", "auf", "ab", "an", "aus", "ein", "zu", "vor", "mit", "um",
+    "uber", "unter", "nach", "weg", "her", "hin", "los", "bei", "dar", "durch", "fest", "frei",
+    "heim", "raus", "rein", "rum", "zuruck", "zusammen", "un", "ur", "miss", "wieder", "weiter",
+)  # fmt: skip
+_PLAIN = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "ss"})
+_DIGRAPHS = re.compile(r"([ao]|(?<![aeq])u)e")  # "gaertner"
+_SHORTEST = 3  # letters of a part of a German compound
+_COMPOUND = 8  # letters of a German compound, at least
+_JOINTS = ("s", "n", "en", "es", "e", "er")
+
+
+@cache
+def _english() -> frozenset[str]:
+    return EVERYDAY | frozenset(_list("english"))
+
+
+@cache
+def _german() -> frozenset[str]:
+    return frozenset(_DIGRAPHS.sub(r"\1", word.translate(_PLAIN)) for word in _list("german"))
+
+
+def _list(language: str) -> list[str]:
+    return read_data(f"{__package__}.{language}", "ordinary.txt").decode().split()
+
+
+@lru_cache(maxsize=8192)
+def is_ordinary(word: str) -> bool:
+    """Return whether a word in lower case is everyday English or German, in any regular form."""
+    if word in EVERYDAY:
+        return True
+    if is_given_name(word):
+        return False
+    return _is_english(word) or _is_german(word)
+
+
+def _is_english(word: str) -> bool:
+    known = _english()
+    return word in known or any(
+        stem in known
+        or f"{stem}e" in known
+        or (stem[-1] == stem[-2] and stem[:-1] in known)
+        or (stem[-1] == "i" and f"{stem[:-1]}y" in known)
+        for ending in _ENDINGS
+        if word.endswith(ending) and len(stem := word[: -len(ending)]) > 2
+    )
+
+
+def _is_german(word: str) -> bool:
+    word = _DIGRAPHS.sub(r"\1", word.translate(_PLAIN))
+    return _is_german_form(word) or _has_prefix(word) or _is_compound(word)
+
+
+def _has_prefix(word: str) -> bool:
+    return any(
+        word.startswith(prefix) and _is_german_form(word[len(prefix) :])
+        for prefix in _GERMAN_PREFIXES
+        if len(word) > len(prefix) + 2
+    )
+
+
+@lru_cache(maxsize=8192)
+def _is_german_form(word: str) -> bool:
+    known = _german()
+    return word in known or any(
+        stem in known or f"{stem}en" in known or f"{stem}e" in known
+        for ending in ("", *_GERMAN_ENDINGS)
+        if word.endswith(ending) and len(stem := word[: len(word) - len(ending)]) > 2
+    )
+
+
+def _is_compound(word: str) -> bool:
+    """Return whether two German words make up a longer one, joined by "s", "n" or nothing."""
+    return len(word) >= _COMPOUND and any(
+        _is_german_form(word[cut:]) and _begins_compound(word[:cut])
+        for cut in range(_SHORTEST, len(word) - _SHORTEST + 1)
+    )
+
+
+def _begins_compound(part: str) -> bool:
+    known = _german()
+    return _is_german_form(part) or any(
+        part.endswith(joint) and part[: -len(joint)] in known
+        for joint in _JOINTS
+        if len(part) - len(joint) >= _SHORTEST
+    )

@@ -1,0 +1,33 @@
+"""Words of talk that says nothing by itself, by language; see `core.query.substance`."""
+
+import re
+
+from msgspec import Struct
+
+
+class TalkWords(Struct, frozen=True, kw_only=True):
+    """Fillers, reactions, questions and replies of not knowing, in one language.
+
+    Attributes:
+        empty: Words of which a reaction consists ("that sounds like a great idea").
+        persons: Words by which a sentence of empty words may still say something about somebody
+            ("she is nice"): such a sentence of the user's is no reaction.
+        question: Matches a folded sentence that asks, without a question mark.
+        telling: Matches a folded question that says something or asks for a task ("did I tell you
+            that …", "can you remind me to …").
+        about_people: Matches a folded question about the user or people around them.
+        ignorance: Matches the part of the agent's sentence that says that it does not know.
+        no_answer: Matches a whole sentence of the user's that only says so.
+        about_talk: Matches a folded query for what was asked earlier.
+        capital_nouns: Whether the language writes nouns like names.
+    """
+
+    empty: frozenset[str]
+    persons: frozenset[str]
+    question: re.Pattern[str]
+    telling: re.Pattern[str]
+    about_people: re.Pattern[str]
+    ignorance: re.Pattern[str]
+    no_answer: re.Pattern[str]
+    about_talk: re.Pattern[str]
+    capital_nouns: bool = False

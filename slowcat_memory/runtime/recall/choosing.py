@@ -1,0 +1,208 @@
+"""Chooses what is offered to a turn: whether anything answers, and which memories."""
+
+import math
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.core.disclosure import disclose
+from slowcat_memory.core.memory import holds
+from slowcat_memory.core.query.understand import ParsedQuery
+from slowcat_memory.core.ranking import fusion
+from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
+from slowcat_memory.core.ranking.selection import any_answers, least_share
+from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.index import Lexical, Searcher
+from slowcat_memory.providers import Encoded
+from slowcat_memory.records import Disclosed, Hit, Memory
+from slowcat_memory.runtime.namespaces.endings import Ending
+from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_for_memory
+from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
+
+WHOLE = 0.6  # share of a memory's words from which the end of these is the end of all
+WEAK = 20  # candidates below the share of the best that get that reason in the ledger
+
+Fetch = Callable[[Sequence[str]], dict[str, Memory]]
+
+
+class Search(Struct, frozen=True):
+    """A parsed query in one namespace, and its vectors.
+
+    Attributes:
+        searcher: The namespace's index when the search began.
+        lexical: The best by words.
+        encoded: The query's vector, and its tokens' vectors.
+        turned: The vector to search with: the query's, shifted towards the dialogue.
+    """
+
+    namespace: Namespace
+    searcher: Searcher
+    query: Query
+    parsed: ParsedQuery
+    lexical: Lexical
+    encoded: Encoded | None = None
+    turned: np.ndarray | None = None
+
+
+class _Candidate(Struct, frozen=True):
+    """A candidate for the result: its position in the trace, and its record."""
+
+    position: int
+    memory: Disclosed
+
+
+class Chooser:
+    """Chooses among scored candidates, with constant options."""
+
+    def __init__(self, options: RetrievalOptions) -> None:
+        self._options = options
+
+    def offer(
+        self, search: Search, scored: RankingTrace, fetch: Fetch, evidence: AnswerEvidence | None
+    ) -> tuple[RankingTrace, list[Hit]]:
+        """Return the candidates in order, and the hits among them, if anything answers.
+
+        What the LLM can read already answers nothing: the decision is about what is left of it.
+        """
+        for_turn = self._share(search.query) > 0
+        trace = scored.ordered(for_turn=for_turn, weigh_talk=not search.parsed.about_talk)
+        if not self._answers(search, trace, evidence):
+            trace = trace.pinned_only()
+            return trace, self._choose(search, trace, fetch)[0]
+        hits, rejected = self._choose(search, trace, fetch)
+        hits = self._with_endings(search, hits, fetch)
+        left = self.evidence(search, scored, rejected) if evidence and rejected else evidence
+        if rejected and not self._answers(search, trace, left, rejected):
+            reasons, trace = trace.reasons, trace.pinned_only()
+            hits, _ = self._choose(search, trace, fetch)
+            trace.reasons.update(reasons)
+        return trace, hits
+
+    def _with_endings(self, search: Search, hits: Sequence[Hit], fetch: Fetch) -> list[Hit]:
+        """Mark what is over in the hits, and put what holds instead before each."""
+        query, found = search.query, dict[str, Hit]()
+        for hit in hits:
+            endings = search.namespace.endings(hit.memory.id, query.now)
+            ids = [one.newer for one in endings if one.newer and one.newer not in query.exclude]
+            for memory in fetch(ids).values() if ids else ():
+                shown = disclose(memory, query.reader)
+                if shown is not None and not _rejection(memory, query, search.parsed):
+                    marked = ended(shown, search.namespace.endings(shown.id, query.now))
+                    found.setdefault(shown.id, replace(hit, memory=marked))
+            found.setdefault(hit.memory.id, replace(hit, memory=ended(hit.memory, endings)))
+        return list(found.values())[: max(len(hits), query.limit(self._options))]
+
+    def evidence(
+        self, search: Search, trace: RankingTrace, rejected: Collection[int] = ()
+    ) -> AnswerEvidence:
+        """Return whether any candidate answers, except those at rejected positions."""
+        searcher, names = search.searcher, names_in(search.parsed.words, self._options.language)
+        unseen = [name for name in names if not searcher.knows(name)]
+        return AnswerEvidence(
+            coverage=float(np.delete(trace.coverage, list(rejected)).max(initial=0.0)),
+            max_similarity=trace.max_similarity(rejected),
+            unseen_names=len(unseen) / max(1, len(names)),
+            memories=len(searcher),
+        )
+
+    def _answers(
+        self,
+        search: Search,
+        trace: RankingTrace,
+        evidence: AnswerEvidence | None,
+        rejected: Collection[int] = (),
+    ) -> bool:
+        return any_answers(
+            evidence,
+            trace.likeliest(rejected),
+            asks=search.query.need is not None and search.query.need.asks_at_all,
+            asks_for_memory=asks(search),
+            floor=self._floor(search.query),
+            unknown_below=self._options.recall.unknown_below,
+        )
+
+    def _share(self, query: Query) -> float:
+        return self._options.recall.keep_share if query.keep_share is None else query.keep_share
+
+    def _choose(
+        self, search: Search, trace: RankingTrace, fetch: Fetch
+    ) -> tuple[list[Hit], set[int]]:
+        """Return the hits: candidates that exist, are valid, strong enough and not visible yet.
+
+        Records are fetched page by page, two pages at most and one more for each excluded text.
+        The reasons of rejections are added to ``trace.reasons``.
+
+        Returns:
+            The hits, and the positions of the candidates that were rejected whatever their score.
+        """
+        ids, scores, reasons = trace.candidates.ids, trace.scores, trace.reasons
+        query, options = search.query, self._options
+        limit, share = query.limit(options), self._share(query)
+        best = least = -math.inf  # of the usable ones: a visible memory suppresses no other
+        usable, kept, rejected = list[_Candidate](), list[int](), set[int]()
+        page = max(1, limit) + 2
+        most = min(2 * page + len(query.exclude_words), len(trace.order))
+        for start in range(0, most, page):
+            positions = trace.order[start : min(start + page, most)].tolist()
+            memories = fetch([ids[n] for n in positions])
+            for n in positions:
+                memory = memories.get(ids[n])
+                shown = None if memory is None else disclose(memory, query.reader)
+                if memory is None or shown is None:
+                    gone = memory is None
+                    reasons[ids[n]] = LeftOutReason.DELETED if gone else LeftOutReason.WITHHELD
+                    rejected.add(n)
+                elif reason := _rejection(memory, query, search.parsed):
+                    reasons[ids[n]] = reason
+                    rejected.add(n)
+                else:
+                    best = max(best, scores[n])
+                    least = least_share(share, len(usable)) * best if share > 0 else -math.inf
+                    if scores[n] >= least:
+                        usable.append(_Candidate(n, shown))
+            texts = [one.memory.text for one in usable]
+            kept = fusion.distinct(texts, options.fuse.duplicate, limit)
+            if len(kept) == limit or scores[positions[-1]] < least:
+                break
+        weak = trace.order[scores[trace.order] < least][:WEAK].tolist()
+        for n in weak:
+            reasons.setdefault(ids[n], LeftOutReason.BELOW_SHARE)
+        compared = len(usable) if len(kept) < limit else max(kept, default=0)
+        for place in set(range(compared)).difference(kept):
+            reasons[ids[usable[place].position]] = LeftOutReason.DUPLICATE
+        hits = [trace.hit(usable[place].position, usable[place].memory) for place in kept]
+        return hits, rejected
+
+    def _floor(self, query: Query) -> float:
+        return self._options.recall.floor if query.floor is None else query.floor
+
+
+def asks(search: Search) -> bool:
+    """Return whether the turn asks for a memory, so that it matters that there is none."""
+    need = search.query.need
+    return need is not None and asks_for_memory(need, names_speaker=bool(search.parsed.named))
+
+
+def ended(memory: Disclosed, endings: Sequence[Ending]) -> Disclosed:
+    """Return a memory that is marked as over, or in part if it says something else too."""
+    if not endings:
+        return memory
+    until = max(one.until for one in endings)
+    quotes = [one.quote for one in endings if one.quote and one.quote in memory.text]
+    words = len(memory.text.split())
+    if quotes and sum(len(quote.split()) for quote in quotes) < WHOLE * words:
+        over = {"over": "; ".join(quotes), "until": until.isoformat()}
+        return replace(memory, facets={**memory.facets, **over})
+    return replace(memory, valid_to=until)
+
+
+def _rejection(memory: Memory, query: Query, parsed: ParsedQuery) -> LeftOutReason | None:
+    """Return why a memory is rejected, whatever its score; None if it is not."""
+    if not holds(memory, query.now, parsed.times):
+        return LeftOutReason.EXPIRED
+    if query.exclude_words and fingerprint(memory.text) in query.exclude_words:
+        return LeftOutReason.ALREADY_VISIBLE
+    return None

@@ -1,0 +1,90 @@
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from benchmarks import life as cli
+from benchmarks.lives.model import Exchange, Session
+from benchmarks.lives.oracle import LAWS, judge
+from benchmarks.lives.player import Played
+from benchmarks.lives.record import Opener, Seen
+from tests.support import small_life as small
+
+
+def wrong(record, life=None) -> set[str]:
+    verdicts = judge(Played(life or small.life(), record))
+    return {name for name, one in verdicts.items() if one.findings}
+
+
+def told_life():
+    """The same life, in which the user says how the appointment went."""
+    life, said = small.life(), small.FRIDAY + timedelta(days=2)
+    went = Exchange("My dentist appointment went fine.", "Good.", "fact", says=("appointment1",))
+    session = Session(small.MONDAY.replace(day=said.day), (went,))
+    return replace(life, sessions=(*life.sessions, session))
+
+
+def test_a_memory_that_is_right_breaks_no_law() -> None:
+    assert wrong(small.truthful()) == set()
+    assert all(one.cases for one in judge(Played(small.life(), small.truthful())).values())
+
+
+@pytest.mark.parametrize("law", small.FALSIFIED)
+def test_each_law_catches_what_breaks_it(law: str) -> None:
+    assert law in wrong(small.FALSIFIED[law])
+
+
+def test_every_law_has_a_control() -> None:
+    assert set(small.FALSIFIED) | {"told_already"} == set(LAWS)
+
+
+def test_an_icebreaker_for_what_was_told_or_asked_before_is_caught() -> None:
+    assert "told_already" in wrong(small.truthful(), told_life())
+    assert "icebreakers" in wrong(small.opened(small.LATER, times=2))
+
+
+def test_an_icebreaker_for_what_was_cancelled_is_caught() -> None:
+    life = small.life()
+    off = Exchange("My dentist appointment is cancelled.", "Oh.", "fact", ends=("appointment1",))
+    session = Session(small.ASKED, (off,))
+    assert "icebreakers" in wrong(
+        small.truthful(), replace(life, sessions=(*life.sessions, session))
+    )
+
+
+def test_what_is_marked_as_over_may_be_offered_beside_what_holds() -> None:
+    marked = replace(small.YORK, text="- (until 7 March) Nora: I live in York.")
+    answer = replace(small.truthful().answers[0], lines=(marked, small.BLOCK))
+    assert wrong(small.answered(answer, small.truthful().answers[1])) == set()
+
+
+def test_a_question_that_repeats_the_words_is_no_answer() -> None:
+    asked = replace(small.BLOCK, sources=((0, 2, False),))
+    answer = replace(small.truthful().answers[0], lines=(asked,))
+    assert "current" in wrong(small.answered(answer, small.truthful().answers[1]))
+
+
+def test_two_lines_of_a_head_that_contradict_each_other_are_caught() -> None:
+    head = Seen(small.LATER, "About Nora: lives in Derby.\nNora likes tea.\nNora dislikes tea.")
+    assert "opposites" in wrong(replace(small.truthful(), heads=(head,)))
+    head = Seen(small.LATER, "Nora lives in York.\nNora lives in Derby.")
+    assert "opposites" in wrong(replace(small.truthful(), heads=(head,)))
+
+
+def test_a_spoken_count_of_records_is_caught() -> None:
+    told = Seen(small.LATER, "I know 99 things about you, first of all: “Nora lives in Derby”.")
+    assert "spoken" in wrong(replace(small.truthful(), spoken=(told,)))
+
+
+def test_a_wrong_case_shows_its_sentence_its_chain_and_what_was_expected() -> None:
+    verdict = judge(Played(small.life(), small.FALSIFIED["dates"]))["dates"]
+    shown = cli.as_text(verdict.findings[0])
+    assert "I have a dentist appointment on Friday." in shown
+    assert "13 Mar 2026" in shown and "dated Fri 06 Mar 2026" in shown
+
+
+def test_an_icebreaker_on_the_day_of_an_event_may_wish_luck_but_not_ask_how_it_went() -> None:
+    morning = small.MONDAY.replace(day=small.FRIDAY.day, hour=8)
+    luck = Opener(morning, "Wish luck for the dentist appointment today.", ((1, 2, False),))
+    assert wrong(replace(small.truthful(), openers=(luck,))) == set()
+    assert "icebreakers" in wrong(small.opened(morning))

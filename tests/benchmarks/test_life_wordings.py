@@ -1,0 +1,88 @@
+import random
+from datetime import date, datetime, timedelta
+
+import pytest
+
+from benchmarks.lives import dates
+from benchmarks.lives.generate import generate, heard
+from benchmarks.lives.wordings import wordings
+
+LANGUAGES = ("en", "de")
+HALVES = ("tuned", "held out")
+MONDAY = date(2026, 3, 2)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_halves_share_no_sentence_and_cover_the_same_kinds(language) -> None:
+    tuned, held_out = (wordings(language, half) for half in HALVES)
+    assert tuned.sentences.keys() == held_out.sentences.keys()
+    for kind, rows in tuned.sentences.items():
+        assert not {text for _, text in rows} & {text for _, text in held_out.sentences[kind]}
+        assert abs(len(rows) - len(held_out.sentences[kind])) <= 1
+    assert not set(tuned.values["city"]) & set(held_out.values["city"])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("half", HALVES)
+def test_a_time_expression_names_the_day_that_it_was_chosen_for(language, half) -> None:
+    rng = random.Random(1)
+    for words in wordings(language, half).times:
+        for said in (MONDAY, MONDAY + timedelta(days=5)):
+            day = dates.day_for(words, said, rng)
+            text = dates.in_words(words.text, day, language)
+            assert "{" not in text
+            if words.kind == "weekday":
+                assert dates.WEEKDAYS[language][day.weekday()] in text
+                assert words.looks(past=True) is (day < said)
+
+
+def test_the_plainest_name_of_a_day_is_its_weekday_within_a_week() -> None:
+    assert dates.plainly(MONDAY + timedelta(days=4), MONDAY, "en") == "on Friday"
+    assert dates.plainly(MONDAY + timedelta(days=21), MONDAY, "en") == "on March 23rd"
+    assert dates.plainly(MONDAY + timedelta(days=21), MONDAY, "de") == "am 23. März"
+
+
+def test_a_recogniser_in_lower_case_writes_neither_capitals_nor_punctuation() -> None:
+    assert heard("I've moved to Hull, on Friday.", lower=True) == "i've moved to hull on friday"
+    assert heard("It's", lower=False, typographic=True) == "It’s"
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("seed", (1, 2))
+def test_a_life_of_two_years_is_whole_and_the_same_every_time(seed, half) -> None:
+    life = generate(seed, half)
+    assert life == generate(seed, half)
+    turns = [turn for session in life.sessions for turn in session.turns]
+    assert 280 < len(life.sessions) < 380 and 1200 < len(turns) < 1900
+    assert not any("{" in turn.user or "{" in turn.agent for turn in turns)
+    known = {claim.id for claim in life.claims}
+    assert {id for turn in turns for id in (*turn.says, *turn.ends, *turn.asks)} <= known
+    assert {turn.kind for turn in turns} == {
+        "fact", "correction", "question", "small talk", "hypothetical", "joke", "quote", "other"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", (1, 2, 3))
+def test_what_excludes_each_other_is_never_true_on_one_day(seed) -> None:
+    life = generate(seed)
+    for slot in ("home", "job", "employer", "partner", "diet", "phone", "car"):
+        spans = sorted(
+            (claim.begins or date.min, claim.ends or date.max)
+            for claim in life.claims
+            if claim.slot == slot and claim.subject == "user"
+        )
+        assert all(one[1] <= two[0] for one, two in zip(spans, spans[1:], strict=False))
+
+
+@pytest.mark.parametrize("seed", (1, 2, 3))
+def test_a_question_expects_what_was_said_and_not_said_to_be_over(seed) -> None:
+    life = generate(seed)
+    said, ended = dict[str, datetime](), dict[str, datetime]()
+    for session in life.sessions:
+        for turn in session.turns:
+            said |= {id: session.at for id in turn.says if id not in said}
+            ended |= {id: session.at for id in turn.ends if id not in ended}
+    for ask in life.asks:
+        assert not set(ask.expect) & set(ask.reject)
+        assert all(said[id] < ask.at for id in (*ask.expect, *ask.reject))
+        assert all(ended[id] < ask.at for id in ask.reject)
