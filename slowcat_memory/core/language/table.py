@@ -14,6 +14,7 @@ from msgspec.structs import asdict, fields
 
 from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.data import read_data
+from slowcat_memory.core.language.extracts import ExtractWords
 from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.note_words import NotedWords
@@ -354,6 +355,7 @@ class Language(Struct, frozen=True, kw_only=True):
     importance: tuple[tuple[str, float], ...]
     proactive: ProactiveWords
     summary: SummaryWords
+    extracts: ExtractWords
     noted: NotedWords
     talk: TalkWords
 
