@@ -127,6 +127,8 @@ class Pipeline:
             watch.lap("doubt")
         watch.lap("fetch")
 
+        if evidence is not None and self._chooser.stated(search):
+            evidence = None  # a fact answers, whatever its words
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
         return Recollection(
             hits=hits if overview is None else overview,
@@ -169,6 +171,8 @@ class Pipeline:
             hits=at_hand, stage="tail", timings=watch.laps, words=lexical.weights
         )
         trace, hits = self._chooser.offer(search, scored, namespace.fetch, evidence)
+        # Words alone can deny neither an overview nor a fact.
+        may_deny = not asks_overview(query.text) and not self._chooser.stated(search)
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
         return Recollection(
             hits=hits if overview is None else overview,
@@ -176,7 +180,7 @@ class Pipeline:
             timings=watch.laps,
             words=lexical.weights,
             trace=trace,
-            evidence=None if asks_overview(query.text) else evidence,  # words alone cannot deny it
+            evidence=evidence if may_deny else None,
             names_speaker=bool(parsed.named),
         )
 
