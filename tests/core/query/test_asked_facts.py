@@ -30,7 +30,13 @@ def test_asked_fact_a_question_about_oneself_asks_for_predicates(
 
 @pytest.mark.parametrize(
     "query",
-    ["Where does Tom live?", "What is the capital of France?", "I live in Graz.", "my dog barks", ""],
+    [
+        "Where does Tom live?",
+        "What is the capital of France?",
+        "I live in Graz.",
+        "my dog barks",
+        "",
+    ],
 )
 def test_asked_fact_other_questions_and_statements_ask_for_none(query: str) -> None:
     assert asked_fact(query, "english") is None
