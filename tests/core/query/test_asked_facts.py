@@ -17,6 +17,7 @@ from slowcat_memory.core.query.asked_facts import asked_fact
         ("What is my favourite colour?", "english", "favourite_colour", "colour"),
         ("Wo wohne ich?", "german", "lives_in", ""),
         ("was bin ich von beruf", "german", "works_as", ""),
+        ("Was arbeite ich?", "german", "works_as", ""),
         ("Wie heißt mein Hund?", "german", "has_pet", "hund"),
         ("weißt du wie mein vater heißt", "german", "has_father", "vater"),
     ],

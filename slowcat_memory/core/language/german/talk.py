@@ -98,7 +98,7 @@ TALK = TalkWords(
             "works_at works_for",
         ),
         (
-            r"\bwas (?:arbeite|mache) ich (?:beruflich|eigentlich)?|\bwas bin ich von beruf\b|\bmein "
+            r"\bwas arbeite ich\b|\bwas mache ich (?:beruflich|von beruf)\b|\bwas bin ich von beruf\b|\bmein "
             r"(?:beruf|job)\b|\bals was arbeite ich\b|\bwelchen beruf habe ich\b",
             "works_as works_at",
         ),
