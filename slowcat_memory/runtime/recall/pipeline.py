@@ -127,8 +127,6 @@ class Pipeline:
             watch.lap("doubt")
         watch.lap("fetch")
 
-        if evidence is not None and self._chooser.stated(search):
-            evidence = None  # a fact answers, whatever its words
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
         return Recollection(
             hits=hits if overview is None else overview,
@@ -136,7 +134,8 @@ class Pipeline:
             timings=watch.laps,
             words=lexical.weights,
             trace=trace,
-            evidence=evidence if overview is None else None,  # a summary always answers
+            # A summary always answers, and so does a fact, whatever its words.
+            evidence=None if overview is not None or self._chooser.stated(search) else evidence,
             names_speaker=bool(parsed.named),
         )
 
