@@ -35,15 +35,22 @@ def icebreakers(truth: Truth, record: Record) -> Verdict:
 
 
 def _untimely(truth: Truth, opener: Opener, claims: list[Claim], asked: dict[str, Opener]) -> str:
-    """Return what is wrong with an icebreaker, "" if nothing is."""
-    today = opener.at.date()
+    """Return what is wrong with an icebreaker, "" if nothing is.
+
+    Of a turn that moves an event, only one of its two days must be right.
+    """
     if opener.text in asked or any(claim.id in asked for claim in claims):
         return "asked before"
-    for claim in claims:
-        if truth.is_over(claim, opener.at):
-            return f"{claim.value}: {claim.outcome or 'over'}, as was said"
-        if claim.on and (claim.on > today or claim.on == today and WENT.search(opener.text)):
-            return f"{claim.value} is on {claim.on:%a %d %b %Y}"
+    reasons = [_untimely_claim(truth, opener, claim) for claim in claims]
+    return "; ".join(reasons) if reasons and all(reasons) else ""
+
+
+def _untimely_claim(truth: Truth, opener: Opener, claim: Claim) -> str:
+    today = opener.at.date()
+    if truth.is_over(claim, opener.at):
+        return f"{claim.value}: {claim.outcome or 'over'}, as was said"
+    if claim.on and (claim.on > today or claim.on == today and WENT.search(opener.text)):
+        return f"{claim.value} is on {claim.on:%a %d %b %Y}"
     return ""
 
 
