@@ -43,7 +43,7 @@ def by_rule() -> Played:
 @pytest.fixture(scope="module")
 def by_llm() -> Played:
     """Three weeks in English with a truthful LLM."""
-    life = generate(4, days=DAYS)
+    life = generate(8, days=DAYS)
     return played(life, TruthfulLLM(life))
 
 
@@ -54,10 +54,10 @@ def test_a_short_life_without_an_llm_offers_nothing_that_is_over(by_rule) -> Non
         assert not verdicts[law].findings, cli.as_text(verdicts[law].findings[0])
 
 
-def test_a_short_life_with_a_truthful_llm_is_read_as_it_was_told(by_llm) -> None:
+def test_a_short_life_with_a_truthful_llm_is_dated_as_it_was_said(by_llm) -> None:
     verdicts = judge(by_llm)
-    assert verdicts["dates"].cases > 2 and verdicts["read"].cases > 10
-    for law in ("read", "superseded", "icebreakers", "traps"):
+    assert verdicts["dates"].cases > 2 and verdicts["read"].hits > 10
+    for law in ("dates", "superseded", "icebreakers", "traps"):
         assert not verdicts[law].findings, cli.as_text(verdicts[law].findings[0])
 
 
