@@ -139,6 +139,15 @@ def test_cases_of_the_held_out_half_are_printed_on_request_alone(
     assert ("I live in York" in printed) is shown
 
 
-def test_diaries_are_lives_that_are_held_out() -> None:
-    for life in diaries():
-        assert isinstance(life, Life) and life.half == "held out" and life.sessions
+def test_diaries_are_lives_of_both_languages_told_in_order() -> None:
+    written = list(diaries())
+    assert len(written) >= 12 and {life.language for life in written} == {"en", "de"}
+    for life in written:
+        assert life.sessions and life.asks, life.name
+        assert [one.at for one in life.sessions] == sorted(one.at for one in life.sessions)
+
+
+def test_a_diary_that_is_no_life_is_refused_with_its_name(tmp_path) -> None:
+    (tmp_path / "odd.toml").write_text('name = "odd"\nlanguage = "fr"\n')
+    with pytest.raises(ValueError, match=r"odd\.toml"):
+        list(diaries(tmp_path))
