@@ -124,6 +124,24 @@ def stale(truth: Truth, record: Record) -> Verdict:
     return Verdict(len(seen), len(seen) - len(wrong), tuple(wrong.values()))
 
 
+def timeline(truth: Truth, record: Record) -> Verdict:
+    """A relation that has ended ended on the day that was said, or on that of saying so."""
+    seen, wrong = set[str](), list[Finding]()
+    for held in reversed(record.held):
+        for one, claim in _states(truth, held.derived):
+            if one.id in seen or one.until is None or claim.ends is None:
+                continue
+            seen.add(one.id)
+            ended = [(p, x) for p, x in exchanges(truth) if claim.id in x.ends]
+            right = {claim.ends, *(truth.day(place) for place, _ in ended)}
+            if all(abs((one.until - day).days) > NEAR_DAYS for day in right):
+                places = [*one.sources[:1], *(place for place, _ in ended[:1])]
+                chain = (f"{one.id} {one.text!r} until {one.until:%a %d %b %Y}",)
+                expected = f"until {claim.ends:%a %d %b %Y}"
+                wrong.append(finding(truth, "timeline", held.at, places, expected, chain))
+    return Verdict(len(seen), len(seen) - len(wrong), tuple(wrong))
+
+
 def kept(truth: Truth, record: Record) -> Verdict:
     """What was read of a state that still holds is not ended, and not merged into another."""
     read, wrong = set[str](), dict[str, Finding]()
