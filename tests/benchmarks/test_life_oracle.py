@@ -120,3 +120,13 @@ def test_an_icebreaker_from_the_turn_that_moved_an_event_asks_about_the_new_day(
     assert "icebreakers" not in wrong(replace(small.truthful(), openers=(opener,)), life)
     early = replace(opener, at=small.ASKED + timedelta(days=2))
     assert "icebreakers" in wrong(replace(small.truthful(), openers=(early,)), life)
+
+
+def test_a_spoken_fact_that_only_says_what_is_over_is_a_fact() -> None:
+    life, off = small.life(), Exchange("I got the sack.", "Oh.", "fact", ends=("likes1",))
+    life = replace(life, sessions=(*life.sessions, Session(small.ASKED, (off,))))
+    told = Seen(small.LATER, "I know this: “Nora lives in Derby”; “Nora is out of work”.")
+    sacked = small.fact("Nora is out of work.", (2, 0))
+    record = replace(small.held(*small.DERIVED, sacked), spoken=(told,))
+    assert "spoken" not in wrong(record, life)
+    assert "spoken" in wrong(replace(small.truthful(), spoken=(told,)), life)

@@ -25,9 +25,9 @@ NEGATED = re.compile(
     r"|\bnicht\b|\bkein|\bhass|\bgenug\b|\bmag .* nicht\b|\bcan(?:no|')t stand\b|\bausstehen\b",
     re.IGNORECASE,
 )
-NARRATIVE = re.compile(
-    r"^(?:That time|What was going on|You have talked|Bring this up|Between|Damals|Was zuletzt|Ihr habt"
-    r"|Du hast|Sprich|Bring das|Zwischen|<)"
+NARRATIVE = re.compile(  # of a head: what happened, and what is no statement about the user
+    r"^(?:That time|What was going on|You have talked|Bring this up|Between|How you|Who you are"
+    r"|Beim letzten Mal|Was zuletzt|Ihr habt|Sprich das|Zwischen|Wie (?:du|ihr)|Wer du bist|<)"
 )
 
 
