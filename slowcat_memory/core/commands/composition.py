@@ -85,7 +85,8 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     slots = _Slots(codes, table)
     if slots("veto"):
         return None
-    kind = "what_known" if slots("asks") and not slots("erases") else None
+    asks = slots("asks") and not slots("erases", "corrects")
+    kind: CommandKind | None = "what_known" if asks else None
     if kind is None and not slots("question"):
         kind = _kind(slots)
     if kind is None and not slots("question"):
@@ -127,6 +128,8 @@ def _kind(slots: _Slots) -> CommandKind | None:
     for kind, alternatives in _FIXED:
         if any(all(map(slots, wanted)) for wanted in alternatives):
             return kind
+    if slots("for_all") and slots("stores_before", "stores_after"):
+        return "remember"
     if slots("erases"):
         return _forgotten(slots)
     if slots("unstored"):
