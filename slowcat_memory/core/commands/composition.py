@@ -152,6 +152,8 @@ def _forgotten(slots: _Slots) -> CommandKind | None:
     if slots("coming"):
         return "off_record"
     held = slots("memory", "said", "known")
+    if slots("ever") and held:
+        return "forget_everything"
     if slots("just") and (held or slots("forgets")):
         return "forget_that"
     if (held or slots("total")) and slots("topic") and not _is_general(slots):
