@@ -365,7 +365,10 @@ def test_commands_near_miss_of_a_privacy_command_is_asked_back_and_carried_out_a
 
 def test_commands_near_miss_of_off_the_record_keeps_nothing_after_a_yes(config):
     answers, *_ = converse(
-        config, "this should all stay out of your memory until tonight", "yes", f"my {QUOKKA} is ill"
+        config,
+        "this should all stay out of your memory until tonight",
+        "yes",
+        f"my {QUOKKA} is ill",
     )
     assert answers[0].startswith("Shall I keep nothing of what you say from now on?")
     assert answers[1].startswith("We are off the record")

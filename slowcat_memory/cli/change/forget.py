@@ -149,7 +149,9 @@ def _mentioning(engine: "MemoryEngine", about: str, scope: str | None) -> "Forge
     test = mentions(about, Tokenizer(engine.config.memory.language))
     where = check_scope(scope) if scope else ""
     with engine.snapshot() as snapshot:
-        found = [mentioning(snapshot, one, test) for one in ([where] if where else snapshot.scopes())]
+        found = [
+            mentioning(snapshot, one, test) for one in ([where] if where else snapshot.scopes())
+        ]
     return Forget(
         memories=tuple(id_ for memories, _ in found for id_ in memories),
         turns=tuple(id_ for _, turns in found for id_ in turns),

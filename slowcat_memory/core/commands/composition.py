@@ -64,12 +64,19 @@ def is_reported(text: str) -> bool:
     return _QUOTED.search(text) is not None
 
 
+def addresses_another(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> bool:
+    """Return whether somebody else than the agent is addressed: "Remember, kids, …"."""
+    tokens = list(_TOKEN.finditer(text))
+    codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
+    return _calls_another(_with_agent(codes, tokens, table, names), tokens, table)
+
+
 def compose(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> Composed | None:
     """Return the command in an utterance with plain apostrophes, or None for conversation."""
     tokens = list(_TOKEN.finditer(text))
     if not 1 < len(tokens) <= MAX_TOKENS:
         return None
-    codes = "".join(table.codes[token[0].lower()] for token in tokens)
+    codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
     if table.needed.isdisjoint(codes):
         return None
     codes = _with_agent(codes, tokens, table, names)
@@ -101,9 +108,7 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     return Composed(kind, span, kind == "remember" and slots("for_all"))
 
 
-def _near_miss(
-    slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords
-) -> Composed | None:
+def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     """Return the likeliest command about privacy, to be confirmed, in what was not understood."""
     if slots("foreign") or not slots("near"):
         return None

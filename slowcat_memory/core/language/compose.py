@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from slowcat_memory.core.language.data import read_data
-from slowcat_memory.core.language.word_classes import WordClasses
+from slowcat_memory.core.language.word_classes import OTHER, WordClasses
 
 
 class SlotPattern(NamedTuple):
@@ -33,12 +33,22 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
         content: Classes without which a sentence is no command.
         tail: Classes of words at the end of an argument that are not part of it.
         head: Classes of words before an argument that are not part of it.
+        enclitics: Endings of words that are words of their own, the longest first.
     """
 
     slots: Mapping[str, Annotated[list[str], Meta(min_length=1)]]
     content: str
     tail: str
     head: str
+    enclitics: str = ""
+
+    def code(self, word: str) -> str:
+        """Return the code of a word in lower case, also with an ending such as in "merk's"."""
+        code = self.codes[word]
+        if code != OTHER:
+            return code
+        ending = next((one for one in self.enclitics.split() if word.endswith(one)), "")
+        return self.codes[word[: -len(ending)]] if ending else code
 
     @cached_property
     def compiled(self) -> Mapping[str, tuple[SlotPattern, ...]]:

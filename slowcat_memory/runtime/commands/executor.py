@@ -247,7 +247,9 @@ class CommandExecutor:
         )
         note = replace(note, derived_from=((old.scope, old.id),))
         entry = self._engine.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
-        changed = replaced_value(right, targets.answer_of(said), old.text, self._language, self._tokenize)
+        changed = replaced_value(
+            right, targets.answer_of(said), old.text, self._language, self._tokenize
+        )
         if changed is None:
             text = quote(right, 60)
             return self._outcome(command, "corrected", entry=entry, old=wrong, text=text)

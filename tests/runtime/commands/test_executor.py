@@ -129,7 +129,9 @@ def test_executor_execute_question_is_taken_back_by_undo(engine):
     assert [entry.state for entry in commands(engine)] == ["undone"]
 
 
-@pytest.mark.parametrize("words", ["forget everything about me", "wipe your memory", "delete everything you know"])
+@pytest.mark.parametrize(
+    "words", ["forget everything about me", "wipe your memory", "delete everything you know"]
+)
 def test_executor_execute_everything_is_not_forgotten_by_voice(engine, words):
     talk(engine, "it is about me and everything", "nice")
     outcome = Talk(engine).order(words)
