@@ -40,7 +40,7 @@ class _Slots:
 
     def __init__(self, codes: str, table: ComposeWords) -> None:
         self._codes, self._table = codes, table
-        self._there = table.bits_in(codes)
+        self._there, self._present = table.bits_in(codes), ("", *set(codes))
         self._found: dict[str, re.Match[str] | None] = {}
 
     def __call__(self, *names: str) -> bool:
@@ -53,8 +53,15 @@ class _Slots:
         return self._found[name]
 
     def _search(self, name: str) -> re.Match[str] | None:
-        for pattern, needs in self._table.compiled[name]:
-            if all(self._there & bits for bits in needs) and (found := pattern.search(self._codes)):
+        slot, there = self._table.compiled[name], self._there
+        possible = {
+            one.place: one.pattern
+            for code in self._present
+            for one in slot.get(code, ())
+            if not any(not there & bits for bits in one.needs)
+        }
+        for place in sorted(possible):
+            if found := possible[place].search(self._codes):
                 return found
         return None
 
@@ -90,16 +97,15 @@ Tokens = Sequence[re.Match[str]]
 
 def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     slots = _Slots(codes, table)
-    if slots("veto"):
-        return None
     asks = slots("asks") and not slots("erases", "corrects")
     kind: CommandKind | None = "what_known" if asks else None
-    if kind is None and not slots("question"):
-        kind = _kind(slots)
-    if kind is None and not slots("question"):
-        return _near_miss(slots, codes, tokens, table)
-    if kind is None:
+    kind = kind or _kind(slots)
+    if kind is None and not slots("near"):
         return None
+    if slots("veto") or (not asks and slots("question")):
+        return None
+    if kind is None:
+        return _near_miss(slots, codes, tokens, table)
     if kind not in _OWN_WORDS and slots("foreign") and not slots("memory", "said", "known"):
         return None
     span = _argument(kind, slots, codes, tokens, table)
@@ -110,7 +116,7 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
 
 def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     """Return the likeliest command about privacy, to be confirmed, in what was not understood."""
-    if slots("foreign") or not slots("near"):
+    if slots("foreign"):
         return None
     kind: CommandKind = "forget_that"
     if slots("unstored") or (slots("future") and not slots("topic")):

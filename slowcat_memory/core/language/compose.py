@@ -7,7 +7,8 @@ language alike.
 """
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, NamedTuple
 
@@ -19,10 +20,15 @@ from slowcat_memory.core.language.word_classes import OTHER, WordClasses
 
 
 class SlotPattern(NamedTuple):
-    """A pattern, and the bits that its matches need; see ``WordClasses.needs``."""
+    """A pattern of a slot, its place there, and the bits that its matches need."""
 
+    place: int
     pattern: re.Pattern[str]
     needs: tuple[int, ...]
+
+
+Slot = Mapping[str, Sequence[SlotPattern]]
+"""Patterns by a code without which they do not match, "" for those without any."""
 
 
 class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
@@ -51,16 +57,25 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
         return self.codes[word[: -len(ending)]] if ending else code
 
     @cached_property
-    def compiled(self) -> Mapping[str, tuple[SlotPattern, ...]]:
-        """The patterns by slot.
+    def compiled(self) -> Mapping[str, Slot]:
+        """The patterns by slot, each under the codes of the need that the fewest words meet.
 
         Raises:
             KeyError: A pattern has an unknown class.
         """
-        return {
-            name: tuple(SlotPattern(self.compile(one), self.needs(one)) for one in patterns)
-            for name, patterns in self.slots.items()
-        }
+        return {name: self._slot(patterns) for name, patterns in self.slots.items()}
+
+    def _slot(self, patterns: Sequence[str]) -> Slot:
+        slot = defaultdict[str, list[SlotPattern]](list)
+        for place, text in enumerate(patterns):
+            one = SlotPattern(place, self.compile(text), self.needs(text))
+            rarest = min(one.needs, key=int.bit_count, default=0)
+            for code in self._codes_in(rarest) or ("",):
+                slot[code].append(one)
+        return slot
+
+    def _codes_in(self, bits: int) -> tuple[str, ...]:
+        return tuple(code for code, bit in self.bits.items() if bits & bit)
 
     @cached_property
     def needed(self) -> frozenset[str]:
