@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from slowcat_memory.core.language.data import read_data
-from slowcat_memory.core.language.word_classes import OTHER, WordClasses
+from slowcat_memory.core.language.word_classes import OTHER, STOP, WordClasses
 
 
 class SlotPattern(NamedTuple):
@@ -84,7 +84,7 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def tail_codes(self) -> frozenset[str]:
-        return self._codes_of(self.tail)
+        return self._codes_of(self.tail) | {STOP}
 
     @cached_property
     def head_codes(self) -> frozenset[str]:
