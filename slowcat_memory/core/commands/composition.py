@@ -234,8 +234,13 @@ def _trimmed(
     """Return the offsets of words without the courtesies around them; None for no word."""
     while first < last and codes[first] in table.head_codes:
         first += 1
-    while last > first and codes[last - 1] in table.tail_codes:
+    pair = table.tail_pair_codes
+    while last > first and (
+        codes[last - 1] in table.tail_codes or (pair and codes.endswith(pair, first, last))
+    ):
         last -= 1
+        if codes[last - 1 : last + 1] == pair:
+            last -= 1
     if first < 0 or first >= last:
         return None
     return tokens[first].start(), tokens[last - 1].end()

@@ -39,6 +39,7 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
         content: Classes without which a sentence is no command.
         tail: Classes of words at the end of an argument that are not part of it.
         head: Classes of words before an argument that are not part of it.
+        tail_pair: Two classes that are no part of it together ("will you").
         enclitics: Endings of words that are words of their own, the longest first.
     """
 
@@ -47,6 +48,7 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     tail: str
     head: str
     enclitics: str = ""
+    tail_pair: str = ""
 
     def code(self, word: str) -> str:
         """Return the code of a word in lower case, also with an ending such as in "merk's"."""
@@ -89,6 +91,10 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     @cached_property
     def head_codes(self) -> frozenset[str]:
         return self._codes_of(self.head)
+
+    @cached_property
+    def tail_pair_codes(self) -> str:
+        return "".join(self.code_of[name] for name in self.tail_pair.split())
 
     def _codes_of(self, classes: str) -> frozenset[str]:
         return frozenset(self.code_of[name] for name in classes.split())

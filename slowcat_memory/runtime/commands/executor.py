@@ -239,7 +239,7 @@ class CommandExecutor:
             )
         if not memories:
             return self._outcome(command, "nothing_about", done=False, about=quote(about))
-        return self._ask(command, context, (memories, turns), "ask_forget", about=quote(about))
+        return self._ask(command, context, (memories, turns), "ask_forget", quote(about))
 
     def _forget_span(self, command: Command, context: CommandContext) -> Outcome:
         now, words = self._engine.clock(), command.argument
@@ -250,7 +250,7 @@ class CommandExecutor:
             memories, turns = targets.said_during(snapshot, context.scope, asked, context.turn)
         if not memories:
             return self._outcome(command, "nothing_from", done=False, span=quote(words))
-        return self._ask(command, context, (memories, turns), "ask_forget_span", span=quote(words))
+        return self._ask(command, context, (memories, turns), "ask_forget_span", quote(words))
 
     def _ask(
         self,
@@ -258,12 +258,12 @@ class CommandExecutor:
         context: CommandContext,
         what: tuple[list[str], list[int]],
         reply: str,
-        **filled: str,
+        words: str,
     ) -> Outcome:
         """Ask whether memories and turns are to be forgotten; nothing is hidden before a yes."""
         entry = self._engine.undo_log.ask("forget_about", context.scope, *what, context.turn)
         many = count_things(self._language, len(what[0]))
-        return self._outcome(command, reply, entry=entry, things=many, **filled)
+        return self._outcome(command, reply, entry=entry, things=many, about=words)
 
     def _forget_everything(self, command: Command, context: CommandContext) -> Outcome:
         """Refuse: that much is not deleted by a sentence that may have been misheard."""
