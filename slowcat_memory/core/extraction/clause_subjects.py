@@ -192,7 +192,8 @@ def _relatives(
             subject = Subject(name, kin=title["kin"].lower())
             yield from _behind(subject, text[title.end() :].strip()[len(name) :], front)
         return
-    kin, rest = found["kin"].lower(), text[found.end() :]
+    said, rest = found["kin"].lower(), text[found.end() :]
+    kin = words.plain_kin.get(said, said)
     near = rest.removeprefix(",").strip()
     name = name_of(Words(near, clause.cased, language)) if not rest.startswith("'s") else ""
     if name and (clause.cased or not signs.finite.match(near)):
@@ -200,7 +201,8 @@ def _relatives(
         if near.lower().startswith(name.lower()):
             yield from _behind(Subject(name, kin=kin), behind, front)
             return
-    unnamed = words.relative.format(s=me.name, kin=kin)
+    shown = kin.capitalize() if words.capital_nouns else kin
+    unnamed = words.relative.format(s=me.name, kin=shown)
     yield from _behind(Subject(unnamed, kin=kin, named=False), rest, front)
 
 

@@ -400,6 +400,7 @@ def _called(relative: Subject, clause: Clause, owner: str, language: Language) -
     kin = words.singular.get(relative.kin, relative.kin)
     kin = words.same_kin.get(kin, kin)
     shown = words.singular.get(relative.kin, relative.kin)
+    shown = words.plain_kin.get(shown, shown)
     content = _sentence(sentence, language, s=owner, kin=shown, o=relative.name)
     return StatedFact(
         type="person",

@@ -122,6 +122,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         capital_nouns: Whether nouns are written with a capital letter.
         plural: Relatives or animals with their names as a list; groups ``kin``, ``o``.
         for_whom: Words before a person's name.
+        plain_kin: Relatives as facts call them, by a familiar word.
         singular: Relatives and animals by their plurals.
         same_kin: Names of relatives in predicates, by word.
         verb_second: Finite verbs, where these stand before the subject if anything else does; ""
@@ -195,6 +196,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     capital_nouns: bool = False
     plural: str
     for_whom: str
+    plain_kin: Mapping[str, str]
     singular: Mapping[str, str]
     same_kin: Mapping[str, str]
     verb_second: str = ""

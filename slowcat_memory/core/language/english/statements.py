@@ -117,8 +117,9 @@ STATEMENTS = StatementWords(
         r"feels? like|looks? like|sounds? like|seems?|not sure|no idea|whether"
     ),
     asks=(
-        r"(?:who|whom|whose|what|which|where|when|why|how|do|does|did|is|are|am|was|were|has|have|had|can|could|will|would|"
-        r"should|shall|may|who's|what's|where's|when's|how's|tell me|remind|isn't|don't you|didn't|haven't)\b(?! to\b)"
+        r"(?:who|whom|whose|what|which|where|when|why|how|who's|what's|where's|when's|how's|tell me|remind me)\b(?! to\b)|"
+        r"(?:do|does|did|is|are|am|was|were|has|have|had|can|could|will|would|should|shall|may|isn't|aren't|don't|didn't|haven't|can't|won't|wasn't)"
+        r" (?:i|you|he|she|it|we|they|this|that|there|the|my|your|our|his|her|their|a|an|anyone|anybody|someone|everyone)\b"
     ),
     own_tag=r"\b(?:do|don't|am|aren't|did|didn't|have|haven't|was|wasn't|is|isn't|does|doesn't)(?: not)? (?:i|we|he|she|it)(?: not)?$",
     request=r"^(?:\w+,? )?(?:(?:can|could|will|would) you )?(?:please )?(?P<o>(?:remind me (?:to|about|of)|call me) .+?)(?:,? please)?[?.!]*$",
@@ -237,6 +238,7 @@ STATEMENTS = StatementWords(
     has_pet="{s} has a {kin} called {o}.",
     had="{s} had a {kin} called {o}, who died{when}.",
     died="{s} died{when}.",
+    plain_kin={"lad": "son", "boy": "son", "little boy": "son", "baby boy": "son", "girl": "daughter", "little girl": "daughter", "baby girl": "daughter", "gran": "grandmother", "granny": "grandmother", "nan": "grandmother", "nana": "grandmother", "grandma": "grandmother", "grandad": "grandfather", "granddad": "grandfather", "grandpa": "grandfather", "hubby": "husband", "missus": "wife", "little one": "child", "toddler": "child", "kid": "child", "mummy": "mum", "daddy": "dad", "auntie": "aunt", "gp": "GP"},
     singular={"children": "child", "kids": "child", "sons": "son", "daughters": "daughter", "brothers": "brother", "sisters": "sister", "boys": "son", "girls": "daughter", "grandchildren": "grandchild", "grandsons": "grandson", "granddaughters": "granddaughter", "nieces": "niece", "nephews": "nephew", "cousins": "cousin", "twins": "child", "dogs": "dog", "cats": "cat", "rabbits": "rabbit", "hamsters": "hamster", "horses": "horse", "guinea pigs": "guinea pig", "kittens": "kitten", "puppies": "puppy", "parrots": "parrot"},
     same_kin={"mum": "mother", "mom": "mother", "mam": "mother", "mummy": "mother", "dad": "father", "daddy": "father", "gran": "grandmother", "granny": "grandmother", "nan": "grandmother", "nana": "grandmother", "grandma": "grandmother", "grandpa": "grandfather", "grandad": "grandfather", "granddad": "grandfather", "auntie": "aunt", "lad": "son", "little one": "child", "kid": "child", "hubby": "husband", "missus": "wife", "neighbor": "neighbour", "little boy": "son", "little girl": "daughter", "baby boy": "son", "baby girl": "daughter", "boy": "son", "girl": "daughter", "best friend": "friend", "best mate": "friend", "oldest friend": "friend", "mate": "friend", "buddy": "friend", "pal": "friend", "co-worker": "colleague", "coworker": "colleague", "workmate": "colleague", "physio": "physiotherapist", "doctor": "doctor", "gp": "doctor"},
     function=frozenset(_C["function"]),

@@ -99,9 +99,11 @@ STATEMENTS = StatementWords(
         r"\bob\b|als ob|scheint|keine ahnung|nicht sicher|wie ein\w? "
     ),
     asks=(
-        r"(?:wer|wen|wem|wessen|was|welche\w?|wo|wohin|woher|wann|warum|wieso|weshalb|wie|womit|wofür|wovon|hast du|hab ich|habe ich|haben wir|bin ich|"
-        r"sind wir|ist (?!bei)|war|kannst|könntest|weißt du|kennst|soll|darf|muss ich|wohne ich|arbeite ich|heiße ich|mag ich|gibt es|erzähl|"
-        r"sag mir|gib|kommt)\b"
+        r"(?:wer|wen|wem|wessen|was|welche\w?|wo|wohin|woher|wann|warum|wieso|weshalb|wie|womit|wofür|wovon|gibt es|erzähle?|sag mir|gib)\b|"
+        r"(?:hast|habe|haben|hat|bin|bist|sind|ist|war|warst|kann|kannst|könntest|können|weißt|kennst|soll|sollen|darf|dürfen|muss|müssen|magst|mag|willst|will|"
+        r"wohne|wohnt|arbeite|arbeitet|heiße|heißt|lebt|kommt)"
+        r" (?:ich|du|er|sie|es|wir|ihr|das|der|die|man|mein\w*|dein\w*|unser\w*|jemand|ein\w*)\b(?=.*\?|.*\b(?:eigentlich|laut dir|denn)\b)|kommt ein mann|"
+        r"(?:hast|bist|kannst|könntest|weißt|kennst|magst|willst|warst) du\b|(?:hab|habe|bin|wohne|arbeite|heiße) ich (?:laut|dir|eigentlich|schon mal|jemals|mal)\b"
     ),
     own_tag=r"\b(?:oder nicht|oder)$",
     request=r"^(?:\w+,? )?(?:(?:kannst|könntest|könnten|können|würdest) (?:du|sie) )?(?:bitte )?(?P<o>(?:erinnere? mich|erinnern sie mich|nenn(?:e)? mich|nennen sie mich) .+?)(?:,? bitte)?[?.!]*$",
@@ -202,6 +204,7 @@ STATEMENTS = StatementWords(
         (rf"\beine ({any_of(_C['men'], _C['pets_m'])}) namens\b", r"einen \1 namens"),
         (rf"\beine ({any_of(_C['children'], _C['pets_n'])}) namens\b", r"ein \1 namens"),
     ),
+    plain_kin={"kleiner": "sohn", "großer": "sohn", "jüngster": "sohn", "ältester": "sohn", "junge": "sohn", "kleine": "tochter", "große": "tochter", "jüngste": "tochter", "älteste": "tochter", "mädchen": "tochter"},
     singular=_PLURALS,
     same_kin=_KIN,
     verb_second=_VERB,
