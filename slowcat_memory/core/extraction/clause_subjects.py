@@ -117,9 +117,16 @@ def mentions(clause: Clause, speaker: str, language: Language) -> Iterator[Subje
             yield Subject(name, kin=found["kin"].lower())
     for found in (*signs.mention.finditer(clause.text), *signs.titled_name.finditer(clause.text)):
         rest = clause.text[found.end() :]
-        if name := name_of(Words(rest.lstrip(" ,"), clause.cased, language)):
+        name = name_of(Words(rest.lstrip(" ,"), clause.cased, language))
+        if name and (clause.cased or _is_certain(name, rest.lstrip(" ,"), signs)):
             if not rest.startswith(",") or not signs.finite.match(rest.lstrip(" ,")):
                 yield Subject(name, kin=found["kin"].lower())
+
+
+def _is_certain(name: str, rest: str, signs: Subjects) -> bool:
+    """Return whether a word without a capital is a name: a known one, or one that a verb follows."""
+    behind = rest[len(name) :].strip(" ,")
+    return is_given_name(name.lower()) or not behind or bool(signs.finite.match(behind))
 
 
 def new_relative(clause: Clause, speaker: str, language: Language) -> Subject | None:

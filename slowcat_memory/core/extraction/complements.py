@@ -13,6 +13,7 @@ from slowcat_memory.core.language import ordinary
 from slowcat_memory.core.language.english.vocabulary import CALENDAR
 from slowcat_memory.core.language.facts import Complement
 from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.text.rare_words import is_common
 
 SPEAKER = "§"  # stands for the speaker in an object: "§'s mother"
 MOST_WORDS = 12  # of an object
@@ -61,6 +62,11 @@ def complements(kind: Complement, words: Words) -> list[str]:
 def is_ordinary(word: str) -> bool:
     """Return whether a word in lower case is no name, as far as its spelling shows."""
     return word in _all_ordinary() or word in CALENDAR or ordinary.is_ordinary(word)
+
+
+def is_everyday(word: str) -> bool:
+    """Return whether a word in lower case is one that everybody uses daily."""
+    return word in _all_ordinary() or word in CALENDAR or is_common(word)
 
 
 @cache
@@ -211,6 +217,9 @@ def _place(words: Words, signs: Objects) -> list[str]:
 def _organisation(words: Words, signs: Objects) -> list[str]:
     if name := name_of(words, most=2, strong=False):
         return [name]
+    first = words.text.split(" ")[0].strip(_EDGE)
+    if not words.cased and first.isalpha() and not is_everyday(first):
+        return [first.capitalize()]
     if not signs.articles.match(words.text):
         return []
     return [one for one in _thing(words, signs) if len(one.split()) <= 6]

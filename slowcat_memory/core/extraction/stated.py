@@ -41,6 +41,8 @@ from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Turn
 
 MOST_CHARS = 4000  # of a turn
+# What people do or have; a clause states one of them.
+_ACTS = frozenset("event plan goal decision possession success task_completed habit open_thread".split())
 _SPACES = re.compile(r"\s+")
 
 
@@ -280,6 +282,7 @@ def _by_rules(
     denied: bool = False,
 ) -> list[StatedFact]:
     made = list[StatedFact]()
+    taken = set[str]()
     negated = bool(_grammar(language).negation.search(reading.words))
     for one in rules:
         if negated and not one.rule.denies and not one.rule.over and not one.rule.ends:
@@ -290,8 +293,14 @@ def _by_rules(
             continue
         if one.front is not None and not one.front.search(reading.front):
             continue
+        group = "act" if one.rule.type in _ACTS else one.rule.predicate
+        if group in taken and "{kin}" not in group:
+            continue
         if match := one.pattern.match(reading.words):
+            known = len(made)
             made += _made(one.rule, match, reading, clause, speaker, language, denied)
+            if len(made) > known:
+                taken.add(group)
     return made
 
 

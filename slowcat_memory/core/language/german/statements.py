@@ -42,7 +42,7 @@ _VERB = (
     r"trinkt|trinken|ziehe|zieht|ziehen|heirate|heiratet|heiraten|kann|können|muss|müssen|besitze|besitzt|spare|spart|sparen|verträgt|vertrage|"
     r"wurde|telefoniere|telefoniert|treffe|trifft|treffen|singe|singt|schwimme|schwimmt|laufe|läuft|jogge|joggt|leite|leitet|leide|leidet|"
     r"reise|reist|reisen|wandere|wandern|wandert|mache|macht|machen|plane|plant|planen|braucht|brauche|koche|kocht|kochen|rauche|raucht|"
-    r"fange|fängt|fangen|schlafe|schläft|kündige|trainiere|trainiert|steht|stehe|bekomme|bekommt|bekommen|erwarte|erwartet|erwarten|führt|führe|mussten|starb|zog|zogen"
+    r"fange|fängt|fangen|schlafe|schläft|kündige|trainiere|trainiert|steht|stehe|bekomme|bekommt|bekommen|erwarte|erwartet|erwarten|führt|führe|mussten|starb|zog|zogen|sammle|sammelt|interessiere|rauchen|schmeiße|gebe|kriege|kriegt|kriegen|beginne|reagiere|reagiert|nennen|verzichte|verzichtet|lese|liest|höre|hört|tanze|tanzt|backe|versuche|versucht|warte|wartet|verstehe|bleibe|jobben|begeistere|verlasse"
 )
 _STEMS = "|".join(one[:-1] for one in _VERB.split("|") if one.endswith("e"))
 _SUBJECT = rf"(?:ich|wir|er|sie|es|das|der|die|dann|du)\b|(?:{_MINE}) (?:{KIN}|{PET})\b"
