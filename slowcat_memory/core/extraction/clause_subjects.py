@@ -13,6 +13,7 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.clauses import Clause
 from slowcat_memory.core.extraction.complements import Words, is_ordinary, name_of
 from slowcat_memory.core.language import Language, language_of
+from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES
 from slowcat_memory.core.language.given_names import is_given_name
 
 
@@ -118,7 +119,8 @@ def mentions(clause: Clause, speaker: str, language: Language) -> Iterator[Subje
     for found in (*signs.mention.finditer(clause.text), *signs.titled_name.finditer(clause.text)):
         rest = clause.text[found.end() :]
         name = name_of(Words(rest.lstrip(" ,"), clause.cased, language))
-        if name and (clause.cased or _is_certain(name, rest.lstrip(" ,"), signs)):
+        plain = clause.cased and not language.statements.capital_nouns
+        if name and (plain or _is_certain(name, rest.lstrip(" ,"), signs)):
             if not rest.startswith(",") or not signs.finite.match(rest.lstrip(" ,")):
                 yield Subject(name, kin=found["kin"].lower())
 
@@ -126,7 +128,11 @@ def mentions(clause: Clause, speaker: str, language: Language) -> Iterator[Subje
 def _is_certain(name: str, rest: str, signs: Subjects) -> bool:
     """Return whether a word without a capital is a name: a known one, or one that a verb follows."""
     behind = rest[len(name) :].strip(" ,")
-    return is_given_name(name.lower()) or not behind or bool(signs.finite.match(behind))
+    first = name.partition(" ")[0].lower()
+    if is_given_name(first) and first not in COMMON_NAMES:
+        return True
+    follows = not behind or rest[len(name) :].startswith(",") or signs.finite.match(behind)
+    return bool(follows) and (is_given_name(first) or not is_ordinary(first))
 
 
 def new_relative(clause: Clause, speaker: str, language: Language) -> Subject | None:

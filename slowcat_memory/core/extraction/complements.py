@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clauses import compiled, rewritten
-from slowcat_memory.core.language import LANGUAGES, Language, language_of
-from slowcat_memory.core.language import ordinary
+from slowcat_memory.core.language import LANGUAGES, Language, language_of, ordinary
 from slowcat_memory.core.language.english.vocabulary import CALENDAR
 from slowcat_memory.core.language.facts import Complement
 from slowcat_memory.core.language.given_names import is_given_name

@@ -42,7 +42,9 @@ from slowcat_memory.records import Turn
 
 MOST_CHARS = 4000  # of a turn
 # What people do or have; a clause states one of them.
-_ACTS = frozenset("event plan goal decision possession success task_completed habit open_thread".split())
+_ACTS = frozenset(
+    "event plan goal decision possession success task_completed habit open_thread".split()
+)
 _SPACES = re.compile(r"\s+")
 
 
@@ -336,9 +338,7 @@ def _made(
             yield from _dead(subject, when, clause, speaker, language)
         return
     if rule.reverse and rule.whose == "unnamed":
-        for name in complements(
-            rule.complement, Words(raw, clause.cased, language, announced)
-        ):
+        for name in complements(rule.complement, Words(raw, clause.cased, language, announced)):
             yield _called(Subject(name, kin=subject.kin), clause, speaker, language)
         return
     if rule.reverse:

@@ -71,7 +71,9 @@ _FLAT = (
     r"(?:an? |the |our |my )(?:\w+ ){0,3}(?:flat|house|apartment|cottage|bungalow|place|village|town|room|studio|"
     r"farm|suburb|bit|part|street|city|island|loft|maisonette)(?: \w+){0,3}? "
 )
-_ADJ = r"(?:(?!a\b|an\b|the\b|not\b)[\w'-]+ ){0,3}"
+_ADJ = (
+    r"(?:(?!a\b|an\b|the\b|not\b|in\b|at\b|of\b|to\b|for\b|on\b|from\b|with\b|and\b)[\w'-]+ ){0,3}"
+)
 _OF = r"(?:at|for|over at|up at|down at|in(?= (?:an?|the)\b))"
 
 RULES = (
@@ -117,8 +119,8 @@ RULES = (
     Rule("person", "works_at", "{s} works at {o}.", r"(?:have|has) been (?:with|at) (?P<o>the (?!(?:dentist|doctor|vet|shops?|gym|beach|office|hospital all)\b).+?) (?:since|for)\b", "organisation"),
     Rule("person", "has_partner", "{s} is together with {o}.", r"(?:have|has) been (?:together )?with (?P<o>(?!the\b).+?) (?:since|for)\b", "given"),
     Rule("event", "job_offer", "{s} was offered a job at {o}.", r"(?:.* )?(?:offered|given) (?:me|us) (?:a|the) (?:\w+ )?(?:job|position|role|post) (?:at|with) (?P<o>.+)", "organisation", whose="me"),
-    Rule("person", "has_{kin}", "", rf"is an? (?:very |really )?(?:good|close|old|dear|great) (?P<kin>friend|mate|pal|buddy) of (?:mine|ours)\b", reverse=True),
-    Rule("person", "has_{kin}", "", rf"(?:is|are) (?:called|named) (?P<o>.+)", "people", whose="unnamed", reverse=True),
+    Rule("person", "has_{kin}", "", r"is an? (?:very |really )?(?:good|close|old|dear|great) (?P<kin>friend|mate|pal|buddy) of (?:mine|ours)\b", reverse=True),
+    Rule("person", "has_{kin}", "", r"(?:is|are) (?:called|named) (?P<o>.+)", "people", whose="unnamed", reverse=True),
     Rule("person", "has_{kin}", "", r"'s name is (?P<o>.+)", "people", whose="unnamed", reverse=True),
     Rule("health", "health", "{s} is {o}.", r"(?:am|is|are) (?P<o>[a-z]+ intolerant)\b", "value"),
     Rule("person", "allergic_to", "{s} is allergic to {o}.", r"(?P<o>[\w' -]{3,30}?) (?:gives?|causes?) (?:me|us) (?:a rash|hives|an allergic reaction|a reaction|anaphylaxis)", "value", whose="me"),
@@ -194,7 +196,7 @@ RULES = (
     Rule("person", "works_as", "{s} is {o}.",
         rf"{_BE} (?P<o>(?:a|an) [\w' -]+?'s (?:assistant|apprentice|helper))\b", "value"),
     Rule("person", "works_as", "{s} {o} for a living.", r"(?P<o>[a-z]+s? (?:an?|the|old|new)? ?[\w' -]+?) for a living", "action", inflect=True),
-    Rule("person", "works_as", "{s} {o}.", rf"(?P<o>(?:run|own|manage|have|has|runs|owns|manages) (?:an?|the|our|my) (?:[\w-]+ ){{0,3}}{_SHOP}(?: in [A-Z]\w+)?)\b", "action", inflect=True),
+    Rule("person", "works_as", "{s} {o}.", rf"(?P<o>(?:run|own|manage|have|has|runs|owns|manages) (?:an?|the|our|my) {_ADJ}{_SHOP}(?: in [A-Z]\w+)?)\b", "action", inflect=True),
     Rule("person", "works_as", "{s} {o}.", r"(?P<o>(?:writes?|designs?|builds?|sells?|teach(?:es)?|repairs?|fix(?:es)?|translates?) [\w' -]+?)(?=, (?:at|for)\b| at (?:a|the)\b| for (?:a|the|[A-Z])| in a\b| in the\b| for a living)", "action", inflect=True),
     Rule("person", "works_as", "{s} is training to be {o}.", rf"{_BE} (?:training|studying|learning) to (?:be|become) (?P<o>an? .+)", "thing"),
     Rule("person", "works_as", "{s} is training as {o}.", rf"{_BE} training as (?P<o>an? .+)", "thing"),
@@ -211,8 +213,8 @@ RULES = (
         rf"(?:{_PAST}(?:got|landed|gotten|accepted|been offered|taken)|got|{_HAVE}) (?:the|a|that|my) (?:new |first |dream )?(?:job|position|post|role|place)(?: as an? [\w ]+?)? (?:at|with) (?P<o>.+)", "organisation"),
     Rule("person", "works_at", "{s} was hired by {o}.", r"(?:(?:have|has) been|was|got) (?:hired|taken on|employed) (?:by|at) (?P<o>.+)", "organisation"),
     Rule("person", "works_at", "{s} works at {o}.", r"'s (?:new )?employer is (?P<o>.+)", "organisation"),
-    Rule("person", "works_as", "{s} works as {o}.", r"'s (?:new )?(?:job|profession|occupation) is (?P<o>(?!to\b)(?:an? )?.+)", "thing"),
-    Rule("person", "studies", "{s} studies {o}.", rf"(?:stud(?:y|ies)|{_BE} studying|{_BE} doing a degree in|{_BE} reading) (?P<o>(?!for\b|hard\b|at\b|the\b|a\b)[\w' -]+?)(?= at\b| in\b|$|,| and\b)", "thing"),
+    Rule("person", "works_as", "{s} works as {o}.", r"'s (?:new )?(?:job|profession|occupation) is (?P<o>(?!to\b|\w+ing\b|the\b|not\b)(?:an? )?.+)", "thing"),
+    Rule("person", "studies", "{s} studies {o}.", rf"(?:stud(?:y|ies)|{_BE} studying|{_BE} doing a degree in|{_BE} reading) (?P<o>(?!to\b|for\b|hard\b|at\b|the\b|a\b)[\w' -]+?)(?= at\b| in\b|$|,| and\b)", "thing"),
     Rule("person", "studies_at", "{s} studies at {o}.", rf"(?:stud(?:y|ies)|{_BE} studying)(?: [\w' -]+?)? at (?P<o>.+)", "place"),
     # People and animals
     Rule("person", "has_{kin}", "{s}'s {kin} is called {o}.",
@@ -280,7 +282,7 @@ RULES = (
     Rule("event", "event", "{s} took retirement from {o}.", rf"{_PAST}(?:took|taken|retired)(?: early| my)?(?: retirement)? from (?P<o>.+)", "text", ends=("works_at", "works_as")),
     Rule("plan", "plans", "{s} is going to {o}.", rf"{_GOING} (?P<o>{_LIFE}\b.*)", "plan"),
     Rule("plan", "plans", "{s} is going to {o}.", rf"(?:will|wants? to|(?:would|am|is) (?:like|hoping) to) (?P<o>{_LIFE}\b.+)", "dated"),
-    Rule("plan", "plans", "{s} is {o}.", rf"{_BE} (?P<o>(?:moving|flying|travelling|traveling|emigrating|relocating|cycling|driving|sailing|hiking|going|heading|starting|changing|leaving|taking) (?:out )?(?:to|from|for|on|in|at|back|away|over|jobs|school|university|uni|college|the|up)\b.*)", "journey"),
+    Rule("plan", "plans", "{s} is {o}.", rf"{_BE} (?P<o>(?:moving|flying|travelling|traveling|emigrating|relocating|cycling|driving|sailing|hiking|going(?! to be\b)|heading|starting|changing|leaving|taking) (?:out )?(?:to|from|for|on|in|at|back|away|over|jobs|school|university|uni|college|the|up)\b.*)", "journey"),
     Rule("plan", "plans", "{s} is {o}.", rf"{_BE} (?P<o>(?:selling|buying|renovating|adopting|building|opening|quitting|expecting|running) (?:the|our|my|a|an)\b.*)", "plan"),
     Rule("plan", "plans", "{s} signed up for {o}.", rf"{_PAST}(?:signed up|registered|enrolled|entered) (?:for|on|in) (?!it\b)(?P<o>.+)", "thing"),
     Rule("plan", "plans", "{s} booked {o}.", rf"{_PAST}(?:booked|reserved) (?P<o>(?:an?|the|our|my|two|three|flights?|tickets?)\b.+)", "event"),
