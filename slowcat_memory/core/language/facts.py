@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import word_set
+from slowcat_memory.core.language.data import phrase_list, word_set
 
 Complement = Literal[
     "nothing", "value", "text", "thing", "things", "person", "people", "pets", "place", "journey",
@@ -219,6 +219,10 @@ class FactWords(Struct, frozen=True, kw_only=True):
         corrects: Beginnings of a correction of an earlier statement.
         before_date: Words between a relation and its start date.
         pleasantries: Words of turns without other content, which need no description.
+        regimes: Diets of which a person has one at a time.
+        single: Words for somebody without a partner.
+        moved: Forms of "to move" of a home.
+        consuming: Words for eating and drinking, which add nothing to what is liked.
     """
 
     reported: str
@@ -232,6 +236,10 @@ class FactWords(Struct, frozen=True, kw_only=True):
     corrects: str
     before_date: str
     pleasantries: frozenset[str]
+    regimes: frozenset[str]
+    single: frozenset[str]
+    moved: frozenset[str]
+    consuming: frozenset[str]
 
 
 class NameWords(Struct, frozen=True, kw_only=True):
@@ -247,6 +255,8 @@ class NameWords(Struct, frozen=True, kw_only=True):
         legal: Legal forms of companies.
         orders: Words for an order, which only its number distinguishes.
         abbreviations: With their long forms; also spellings and numerals.
+        introduces: Pattern of the words before the speaker's own name: "my name is".
+        presents: The same, of words that are followed by other things too: "I'm".
     """
 
     titles: frozenset[str]
@@ -258,9 +268,22 @@ class NameWords(Struct, frozen=True, kw_only=True):
     legal: frozenset[str]
     orders: frozenset[str]
     abbreviations: Mapping[str, str] = {}
+    introduces: str
+    presents: str
+
+
+_NAME_PATTERNS = ("introduces", "presents")
 
 
 def name_words(lists: Mapping[str, str], abbreviations: Mapping[str, str] = {}) -> NameWords:
     return NameWords(
-        **{name: word_set(words) for name, words in lists.items()}, abbreviations=abbreviations
+        **{name: word_set(text) for name, text in lists.items() if name not in _NAME_PATTERNS},
+        **{name: _phrases(lists[name]) for name in _NAME_PATTERNS},
+        abbreviations=abbreviations,
     )
+
+
+def _phrases(text: str) -> str:
+    """Return a pattern of phrases, the longest first."""
+    longest_first = sorted(phrase_list(text), key=len, reverse=True)
+    return "|".join(longest_first).replace("ss", "(?:ss|ß)")

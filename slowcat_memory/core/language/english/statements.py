@@ -279,6 +279,10 @@ FACTS = FactWords(
     corrects=r"no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction",
     before_date="since|in|on|at|from|back|ago|the|a|about",
     pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
+    regimes=word_set(_WORDS["facts"]["regimes"]),
+    single=word_set(_WORDS["facts"]["single"]),
+    moved=word_set(_WORDS["facts"]["moved"]),
+    consuming=word_set(_WORDS["facts"]["consuming"]),
 )
 
 NAMES = name_words(_WORDS["names"], _WORDS["abbreviations"])

@@ -226,6 +226,10 @@ FACTS = FactWords(
     corrects="nein,|ich meinte",
     before_date="seit|im|am",
     pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
+    regimes=word_set(_WORDS["facts"]["regimes"]),
+    single=word_set(_WORDS["facts"]["single"]),
+    moved=word_set(_WORDS["facts"]["moved"]),
+    consuming=word_set(_WORDS["facts"]["consuming"]),
 )
 
 NAMES = name_words(_WORDS["names"])
