@@ -63,6 +63,8 @@ class Subjects(Struct, frozen=True):
     front: re.Pattern[str]
     mention: re.Pattern[str]
     one_of: re.Pattern[str]
+    oblique: re.Pattern[str] | None
+    no_name: re.Pattern[str] | None
     apposed: re.Pattern[str]
     titled_name: re.Pattern[str]
     titles: re.Pattern[str]
@@ -119,7 +121,7 @@ def mentions(clause: Clause, speaker: str, language: Language) -> Iterator[Subje
     for found in (*signs.mention.finditer(clause.text), *signs.titled_name.finditer(clause.text)):
         rest = clause.text[found.end() :]
         name = name_of(Words(rest.lstrip(" ,"), clause.cased, language))
-        plain = clause.cased and not language.statements.capital_nouns
+        plain = clause.cased and not (signs.oblique and signs.oblique.match(found[0]))
         if name and (plain or _is_certain(name, rest.lstrip(" ,"), signs)):
             if not rest.startswith(",") or not signs.finite.match(rest.lstrip(" ,")):
                 yield Subject(name, kin=found["kin"].lower())
@@ -131,8 +133,13 @@ def _is_certain(name: str, rest: str, signs: Subjects) -> bool:
     first = name.partition(" ")[0].lower()
     if is_given_name(first) and first not in COMMON_NAMES:
         return True
-    follows = not behind or rest[len(name) :].startswith(",") or signs.finite.match(behind)
-    return bool(follows) and (is_given_name(first) or not is_ordinary(first))
+    follows = (
+        (not behind and signs.no_name is None)
+        or rest[len(name) :].startswith(",")
+        or signs.finite.match(behind)
+    )
+    unlike = signs.no_name is not None and signs.no_name.fullmatch(first)
+    return bool(follows) and (is_given_name(first) or not (unlike or is_ordinary(first)))
 
 
 def new_relative(clause: Clause, speaker: str, language: Language) -> Subject | None:
@@ -209,7 +216,7 @@ def _relatives(
     kin = words.plain_kin.get(said, said)
     near = rest.removeprefix(",").strip()
     name = name_of(Words(near, clause.cased, language)) if not rest.startswith("'s") else ""
-    if name and (clause.cased or not signs.finite.match(near)):
+    if name and (clause.cased or _is_certain(name, near, signs)):
         behind = near[len(name) :]
         if near.lower().startswith(name.lower()):
             yield from _behind(Subject(name, kin=kin), behind, front)
@@ -302,6 +309,8 @@ def _compiled(name: str) -> Subjects:
         ),
         mention=signs(rf"\b{own}(?P<kin>{words.kin})(?!'s),? (?!(?:{words.first})\b)"),
         titled_name=signs(rf"\b(?P<kin>{words.titled}) "),
+        oblique=signs(words.oblique) if words.oblique else None,
+        no_name=signs(words.no_name) if words.no_name else None,
         one_of=signs(rf"\b(?:{words.a}){words.before_kin}(?P<kin>{words.kin})\b"),
         apposed=signs(rf"\b(?P<n>[^\W\d]+), {own}(?P<kin>{words.kin})(?=,|$)"),
         titles=signs(rf"{words.titles} "),

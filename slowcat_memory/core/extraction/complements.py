@@ -193,7 +193,8 @@ def _people(words: Words, signs: Objects) -> list[str]:
     made = list[str]()
     for part in signs.joins.split(words.text):
         name = name_of(Words(part.strip(), words.cased, words.language, words.announced))
-        if not name:
+        sure = words.cased or words.announced or (name and is_given_name(name.split()[-1].lower()))
+        if not name or not sure:
             break
         made.append(name)
         if len(part.split()) > len(name.split()):

@@ -122,6 +122,8 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         capital_nouns: Whether nouns are written with a capital letter.
         plural: Relatives or animals with their names as a list; groups ``kin``, ``o``.
         for_whom: Words before a person's name.
+        oblique: Possessives behind which a noun may be another object; "" for none.
+        no_name: Endings of words that are no names, in a text without capitals; "" for none.
         plain_kin: Relatives as facts call them, by a familiar word.
         singular: Relatives and animals by their plurals.
         same_kin: Names of relatives in predicates, by word.
@@ -194,6 +196,8 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     died: str
     gender: Rewrites = ()
     capital_nouns: bool = False
+    oblique: str = ""
+    no_name: str = ""
     plural: str
     for_whom: str
     plain_kin: Mapping[str, str]

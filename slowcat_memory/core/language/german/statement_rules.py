@@ -29,7 +29,7 @@ NUMBER = (
     rf"(?:\d{{1,3}}|(?:(?:{_ONES})und)?(?:{_TENS})|eins|{_ONES}|zehn|elf|zwölf|dreizehn|vierzehn|fünfzehn|sechzehn|"
     r"siebzehn|achtzehn|neunzehn|hundert)"
 )
-_BIN, _HAB, _ANY = r"(?:bin|sind|ist)", r"(?:habe|haben|hat)", r"(?:.*? )?"
+_BIN, _HAB, _ANY = r"(?:bin|sind|ist)", r"(?:habe|haben|hat)", r"(?:.*? )??"
 _A = r"(?:ein|eine|einen|einem|einer)"
 _MY = r"(?:mein|meine|meinen|meinem|meiner|unser|unsere|unseren|unserem|unserer)"
 _THE = r"(?:der|die|das|den|dem)"
@@ -199,8 +199,8 @@ RULES = (
     Rule("possession", "bought", "{s} hat {o} gekauft.", r".*\b(?P<o>(?:das|den|die|einen|eine|ein) \w+) (?:hab|habe|haben) (?:ich|wir) (?:heute |gestern |jetzt |endlich )*(?:bestellt|gekauft)", "bought", whose="me"),
     Rule("possession", "owns", "{s} besitzt {o}.", r"(?:besitze|besitzt|besitzen) (?P<o>.+)", "text"),
     Rule("possession", "owns", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:{_A}|zwei|drei) (?:\w+ ){{0,2}}\w*{_THING}\b(?: (?:am|in|an|auf|im) .+)?)$", "text"),
-    Rule("success", "achieved", "{s} hat {o} bestanden.", rf"{_HAB} {_ANY}?(?P<o>(?:(?:die|das|den|meine|meinen|mein|alle) )?(?:\w+ )?\w*{any_of(_C['exams'])}) (?:.* )?bestanden", "value"),
-    Rule("success", "achieved", "{s} hat {o} gewonnen.", rf"{_HAB} {_ANY}?(?P<o>(?:beim|das|den|die|ein\w*|im) .+?) gewonnen", "text"),
+    Rule("success", "achieved", "{s} hat {o} bestanden.", rf"{_HAB} {_ANY}(?P<o>(?:(?:die|das|den|meine|meinen|mein|alle) )?(?:\w+ )?\w*{any_of(_C['exams'])}) (?:.* )?bestanden", "value"),
+    Rule("success", "achieved", "{s} hat {o} gewonnen.", rf"{_HAB} {_ANY}(?P<o>(?:beim|das|den|die|ein\w*|im) .+?) gewonnen", "text"),
     Rule("success", "achieved", "{s} ist {o} geworden.", rf"{_BIN} (?P<o>.*\b(?:erster|erste|zweiter|zweite|dritter|dritte|meister|meisterin|befördert)) (?:geworden|worden)", "text"),
     Rule("success", "achieved", "{s} hat {o} gemacht.", rf"{_HAB} (?P<o>.*\b(?:ersten|zweiten|dritten) platz(?: .*?)?) (?:gemacht|belegt|geholt|erreicht)", "text"),
     Rule("success", "achieved", "{s} hat mit {o} Erfolg gehabt.", r"'s (?P<o>\w+ hat (?:eine?n? )?(?:eins|zwei|preis|auszeichnung|1,\d)) bekommen", "text"),

@@ -118,6 +118,8 @@ STATEMENTS = StatementWords(
     ),
     for_whom=r"(?:für|mit|über|an|und|heißt|namens)",
     capital_nouns=True,
+    oblique=r"(?:mein|unser)e[mr]\b",
+    no_name=r"\w+(?:t|en|te|st|nd|rn|ln)",
     first=r"ich|wir",
     possessive=rf"{_MINE}|(?:der|die|das)(?= {PET} (?:heißt|ist)\b)",
     others=("er|sie|der|die", "sein|seine|ihr|ihre"),
