@@ -9,7 +9,7 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clause_subjects import Reading, Subject
 from slowcat_memory.core.extraction.clauses import Clause, compiled, rewritten
-from slowcat_memory.core.extraction.complements import SPEAKER, Words, complements
+from slowcat_memory.core.extraction.complements import SPEAKER, Words, complements, is_ordinary
 from slowcat_memory.core.extraction.predicates import Ending, Triple, object_type
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.language.facts import StatementRule
@@ -137,8 +137,8 @@ def _made(
             yield called(Subject(subject.name, kin=kin), clause, speaker, language)
         return
     for object_ in complements(rule.complement, Words(raw, clause.cased, language, announced)):
-        object_ = object_.replace(SPEAKER, speaker)
-        if rule.inflect and subject.speaker:
+        object_ = _uncapitalised(object_.replace(SPEAKER, speaker), clause, language)
+        if rule.inflect and (subject.speaker or denied):
             object_ = _third_person(object_, language)
         if kin and not rule.over and rule.predicate in ("has_pet", "has_{kin}"):
             yield called(Subject(object_, kin=kin), clause, subject.name, language)
@@ -161,6 +161,15 @@ def _made(
             yield fact
 
 
+def _uncapitalised(text: str, clause: Clause, language: Language) -> str:
+    """Return an object that stood first in its clause without the capital letter of a sentence."""
+    first, space, rest = text.partition(" ")
+    if not clause.text.startswith(text) or not is_ordinary(first.lower()):
+        return text
+    noun = language.statements.capital_nouns and first.lower() not in language.statements.function
+    return text if noun else f"{first.lower()}{space}{rest}"
+
+
 def _third_person(words: str, language: Language) -> str:
     """Return words whose verb comes first with the verb in the third person."""
     for pattern, by in grammar_of(language).third:
@@ -172,7 +181,8 @@ def _third_person(words: str, language: Language) -> str:
 def _sentence(content: str, language: Language, **parts: str) -> str:
     """Return a fact's sentence with its parts, in the right articles."""
     if language.statements.capital_nouns:
-        parts["kin"] = parts.get("kin", "").capitalize()
+        *before, noun = parts.get("kin", "").split(" ")
+        parts["kin"] = " ".join((*before, noun.capitalize()))
     text = _SPACES.sub(" ", content.format(**parts)).strip()
     return rewritten(text[:1].upper() + text[1:], grammar_of(language).gender)
 

@@ -116,6 +116,8 @@ def _continues(bare: str, found: list[str], words: Words, strong: bool) -> bool:
     lower = bare.lower()
     if not bare or lower in _function_words() or not any(map(str.isalpha, bare)):
         return False
+    if lower in CALENDAR and not (strong and is_given_name(lower)):
+        return False
     if words.cased:
         return bare[0].isupper() and not (bare.isupper() and len(bare) == 1 and not found)
     usual = not found and ((strong and is_given_name(lower)) or words.announced)

@@ -77,6 +77,8 @@ _ADJ = (
 _OF = r"(?:at|for|over at|up at|down at|in(?= (?:an?|the)\b))"
 
 RULES = (
+    Rule("person", "diet", "{s} eats {o}.", rf"eats? (?:only |mostly |strictly )*(?P<o>{DIET})\b(?! (?:food|cheese))", "value"),
+    Rule("person", "diet", "{s} does not drink {o}.", r"(?:do not|does not|never) drinks? (?P<o>(?!much\b|enough\b|it\b|that\b|a lot\b)(?:any )?[\w' -]+?)(?=$|,| and (?:i|he|she)| so\b| but\b| because\b)", "things", denies=True),
     Rule("person", "nickname", "{s} is called {o}.", r"(?:everyone|everybody|people|my friends|friends|the kids) calls? me (?P<o>.+)", "person", whose="me"),
     Rule("person", "nickname", "{s} is called {o}.", r"goes? by (?:the name (?:of )?)?(?P<o>.+)", "person"),
     Rule("person", "born_in", "{s} comes from {o}.", r"(?:hails?|come|comes) from (?P<o>.+)", "place"),
@@ -246,10 +248,10 @@ RULES = (
     Rule("person", "diet", "{s} keeps {o}.", r"keeps? (?P<o>kosher|halal)\b", "value"),
     Rule("person", "diet", "{s} does not eat {o}.", r"(?:do not|don't|does not|doesn't|never) (?:eat|touch|drink) (?P<o>(?!much\b|enough\b|it\b|that\b|any ?more\b|there\b|out\b|in\b|a lot\b|lunch\b|breakfast\b|dinner\b)(?:any )?[\w' -]+?)(?=$|,| and (?:i|he|she|keep)| so\b| but\b| because\b)", "things", denies=True),
     Rule("health", "health", "{s} is {o}.", rf"{_BE} (?:an? |a bit |quite |very |severely |mildly |type (?:one|two|1|2) )*(?P<o>{CONDITION}(?: in (?:one|both|the left|the right|his|her|my) (?:ears?|eyes?))?)\b", "value", whose="person"),
-    Rule("health", "health", "{s} has {o}.", rf"(?:{_HAVE}|suffers? (?:badly )?(?:from|with)|{_PAST}(?:been )?(?:had|got|diagnosed with)|was diagnosed with|lives? with|{_BE} plagued by|gets?|struggles? with) (?:really |quite |a |an |my |the |bad |terrible |mild |severe |chronic |awful |regular |type (?:one|two|1|2) |touch of |bit of )*(?P<o>(?:[\w-]+ )?{ILLNESS}(?: in (?:my|his|her|both|one) \w+(?: of (?:my|his|her) \w+)?)?)\b", "value", whose="person"),
+    Rule("health", "health", "{s} has {o}.", rf"(?:{_HAVE}|suffers? (?:badly )?(?:from|with)|{_PAST}(?:been )?(?:had|got|diagnosed with)|was diagnosed with|lives? with|{_BE} plagued by|gets?|struggles? with) (?:really |quite |my |the |terrible |mild |severe |chronic |awful |regular |type (?:one|two|1|2) |touch of |bit of )*(?P<o>(?:[\w-]+ )?{ILLNESS}(?: in (?:my|his|her|both|one) \w+(?: of (?:my|his|her) \w+)?)?)\b", "value", whose="person"),
     Rule("health", "health", "{s} has {o}.", rf".*\b(?:shot|gone|bad|playing up|killing me|you know|with|by|from),? (?P<o>{ILLNESS}) in (?:both|one)\b", "value"),
     Rule("health", "health", "{s} has {o}.", rf"{_HAVE} (?P<o>(?:a |an )?(?:\w+ )?(?:condition|disorder|disease|syndrome|deficiency))\b", "value", whose="person"),
-    Rule("health", "health", "{s} wears {o}.", rf"(?:wears?|uses?|{_HAVE}) (?:a |an |two )*(?P<o>{any_of(_C['aids'])})\b", "value", whose="person"),
+    Rule("health", "health", "{s} has {o}.", rf"(?:wears?|uses?|{_HAVE}) (?P<o>(?:an? |two )?{any_of(_C['aids'])})\b", "value", whose="person"),
     Rule("health", "health", "{s} takes {o}.", rf"(?:takes?|{_BE} (?:on|taking)) (?P<o>(?:[\w]+ ){{0,2}}(?:{any_of(_C['medicines'])}|(?:tablets?|pills?|medication|medicine|drops|injections?|something) (?:for|against) [\w' ]+))", "text", whose="person"),
     Rule("event", "health", "{s} broke {o}.", rf"{_PAST}(?:broke|broken|fractured|sprained|dislocated|tore|torn|ruptured|twisted) (?P<o>(?:my|his|her|the|an?|their) (?:\w+ )?{any_of(_C['parts'])}\b.*)", "text", whose="person"),
     Rule("event", "event", "{s} is pregnant{o}.", rf"{_BE} pregnant(?! with (?!twins|triplets|our|my|her|a\b|number))(?P<o>.*)", "due"),

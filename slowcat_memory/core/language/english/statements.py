@@ -185,7 +185,7 @@ STATEMENTS = StatementWords(
         rf"\b(?:(?-i:[A-Z])\w+|{_DAY}s?|{_MONTH}|tomorrow|tonight|next|week|weekend|month|year|summer|winter|spring|autumn|christmas|easter|"
         r"\d|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\w+teenth|twentieth|noon|o'clock|jobs|school|university|uni|college)\b"
     ),
-    dates=rf"\b(?:{_MONTH}|\d|christmas|new year|first|second|third|\w+th\b)",
+    dates=rf"\b(?:{_MONTH}|\d+|christmas|new year|first|second|third|\w+th\b)",
     not_in_object=(
         "I|me|mine|myself|we|us|you|your|yours|it|them|they|their|him|he|she|his|her|hers|this|that|these|those|somebody|someone|something|"
         "nothing|anything|everything|nobody|ourselves|himself|herself|there|here|what|how|one|ones|stuff|things?|bits?|"

@@ -201,7 +201,7 @@ RULES = (
     Rule("possession", "owns", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:{_A}|zwei|drei) (?:\w+ ){{0,2}}\w*{_THING}\b(?: (?:am|in|an|auf|im) .+)?)$", "text"),
     Rule("success", "achieved", "{s} hat {o} bestanden.", rf"{_HAB} {_ANY}(?P<o>(?:(?:die|das|den|meine|meinen|mein|alle) )?(?:\w+ )?\w*{any_of(_C['exams'])}) (?:.* )?bestanden", "value"),
     Rule("success", "achieved", "{s} hat {o} gewonnen.", rf"{_HAB} {_ANY}(?P<o>(?:beim|das|den|die|ein\w*|im) .+?) gewonnen", "text"),
-    Rule("success", "achieved", "{s} ist {o} geworden.", rf"{_BIN} (?P<o>.*\b(?:erster|erste|zweiter|zweite|dritter|dritte|meister|meisterin|befördert)) (?:geworden|worden)", "text"),
+    Rule("success", "achieved", "{s} wurde {o}.", rf"{_BIN} (?P<o>.*\b(?:erster|erste|zweiter|zweite|dritter|dritte|meister|meisterin|befördert)) (?:geworden|worden)", "text"),
     Rule("success", "achieved", "{s} hat {o} gemacht.", rf"{_HAB} (?P<o>.*\b(?:ersten|zweiten|dritten) platz(?: .*?)?) (?:gemacht|belegt|geholt|erreicht)", "text"),
     Rule("success", "achieved", "{s} hat mit {o} Erfolg gehabt.", r"'s (?P<o>\w+ hat (?:eine?n? )?(?:eins|zwei|preis|auszeichnung|1,\d)) bekommen", "text"),
     Rule("task_completed", "finished", "{s} hat {o} abgeschlossen.", rf"{_HAB} (?:endlich |jetzt |heute |gestern )*(?P<o>(?:das|den|die|meine?n?|unsere?n?)\b.+?) (?:abgeschlossen|fertig(?: gemacht| geschrieben)?|abgegeben|eingereicht|fertiggestellt|erledigt)", "text"),

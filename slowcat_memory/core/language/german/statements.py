@@ -202,6 +202,10 @@ STATEMENTS = StatementWords(
     had="{s} hatte eine {kin} namens {o}, gestorben{when}.",
     died="{s} ist{when} gestorben.",
     gender=(
+        (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) (wohn|leb|komm)t\b", r"\1 von \2 \3en"),
+        (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) ist\b", r"\1 von \2 sind"),
+        (r"^Nicht mehr: (.*?) (ein(?:e|en|em|er)?) (.*)\.$", r"\1 k\2 \3 mehr."),
+        (r"^Nicht mehr: (.*)\.$", r"\1 nicht mehr."),
         (r"\bbei eine\b", "bei einer"), (r"\bbei die\b", "bei der"), (r"\bbei (?:ein|einen)\b", "bei einem"), (r"\bbei (?:das|den)\b", "bei dem"),
         (rf"\beine ({any_of(_C['men'], _C['pets_m'])}) namens\b", r"einen \1 namens"),
         (rf"\beine ({any_of(_C['children'], _C['pets_n'])}) namens\b", r"ein \1 namens"),
