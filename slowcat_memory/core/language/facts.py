@@ -214,6 +214,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
     Attributes:
         reported: About the conversation itself, which is no fact.
         passing: True only for the moment.
+        one_off: Acts without a trace, of any type of fact: lights turned off, timers set.
         denied: Negation; two facts that differ in it differ.
         negated: The same in the quote of a relation.
         supposed: Suppositions.
@@ -231,6 +232,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
 
     reported: str
     passing: str
+    one_off: str
     denied: str
     negated: str
     supposed: str

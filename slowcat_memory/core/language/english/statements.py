@@ -257,9 +257,15 @@ FACTS = FactWords(
     ),
     passing=(
         r"right now|at the moment|currently (?:sitting|eating|driving|walking|waiting|cooking)|"
-        r"just (?:woke|got up|ate|had)|is (?:tired|hungry|sleepy|bored|busy|late|here|back|ready|"
+        r"just (?:woke|got up|ate|had)|is (?:tired|hungry|sleepy|bored|busy|late(?! in )|here(?! (?:since|for good))|back(?! (?:at|in|with) )|ready|"
         r"fine|ok)\b|feels? (?:tired|hungry|sleepy|bored|better)|today|tonight|this (?:morning|"
         r"afternoon|evening)"
+    ),
+    one_off=(
+        r"(?:turn|switch)(?:ed|s)? (?:the \w+ )?(?:on|off|up|down)\b|set(?:s)? (?:an? |the )?(?:timer|alarm|volume|thermostat)|"
+        r"(?:plays?|played|skipped|paused) (?:the )?(?:next )?(?:song|track|music|radio|playlist)|right now\b|"
+        r"is (?:eating|having|cooking|making) (?:breakfast|lunch|dinner|tea|coffee)\b|dimmed|opened the (?:door|window|blinds)|"
+        r"closed the (?:door|window|blinds)|checked the (?:weather|time)"
     ),
     denied=(
         r"\b(?:not|no|never|none|no longer|without|cannot|stopped|quit|dislikes|hates)\b|n't\b"

@@ -221,6 +221,10 @@ STATEMENTS = StatementWords(
 FACTS = FactWords(
     reported="fragte|bedankte|begrüßte|der assistent",
     passing="gerade|im moment|heute",
+    one_off=(
+        r"(?:licht|lampe|heizung|fernseher|musik|radio) \w*(?:ein|aus|an)(?:geschaltet|gemacht)?|timer (?:gestellt|gesetzt)|wecker gestellt|"
+        r"isst gerade|kocht gerade|(?:macht|hat) (?:das|die) (?:licht|heizung|tür|fenster) \w*"
+    ),
     denied=r"\b(?:nicht|kein\w*|nie)\b",
     negated=r"\b(?:nicht|nie|kein\w*)\b",
     supposed="wenn|falls|würde|könnte|vielleicht",
