@@ -211,9 +211,12 @@ def _place(words: Words, signs: Objects) -> list[str]:
         Words(text[article.end() :] if article else text, words.cased, words.language),
         strong=False,
     )
-    if not name and text[:1].isdigit():  # an address
-        return _thing(words, signs)
     return [f"{article[0]}{name}" if article else name] if name else []
+
+
+def _address(words: Words, signs: Objects) -> list[str]:
+    """Return a house number with its street."""
+    return _thing(words, signs) if words.text[:1].isdigit() else []
 
 
 def _organisation(words: Words, signs: Objects) -> list[str]:
@@ -284,6 +287,7 @@ _KINDS: Mapping[Complement, Callable[[Words, Objects], list[str]]] = {
     "pets": _people,
     "place": _place,
     "organisation": _organisation,
+    "address": _address,
     "name": _name,
     "title": _title,
     "date": _date,

@@ -9,7 +9,7 @@ from slowcat_memory.core.language.data import phrase_list, word_set
 
 Complement = Literal[
     "nothing", "value", "text", "thing", "things", "person", "people", "pets", "place", "journey",
-    "organisation", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
+    "organisation", "address", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
     "bought", "somebody", "given",
 ]  # fmt: skip
 Whose = Literal["", "speaker", "person", "other", "unnamed", "me", "request"]

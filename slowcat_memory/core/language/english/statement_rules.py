@@ -187,7 +187,7 @@ RULES = (
     Rule("person", "address", "{s}'s address is {o}.", r"the (?:new )?address is (?P<o>.+)", "text", whose="me"),
     Rule("person", "lives_with", "{s} lives with {o}.", r"lives? with (?P<o>.+)", "somebody"),
     Rule("person", "address", "{s}'s address is {o}.", r"'s (?:new )?address is (?P<o>\d+[^,;!?]{3,60})", "text"),
-    Rule("person", "address", "{s} lives at {o}.", r"(?:lives?|am living|are living|(?:have )?moved) (?:at|to|on) (?P<o>\d+ .+)", "place"),
+    Rule("person", "address", "{s} lives at {o}.", r"(?:lives?|am living|are living|(?:have )?moved) (?:at|to|on) (?P<o>\d+ .+)", "address"),
     Rule("person", "email", "{s}'s e-mail address is {o}.", r"'s e-?mail(?: address)? is (?P<o>\S+@\S+\.\w+)", "value"),
     # Work
     Rule("person", "works_as", "{s} works as {o}.",
