@@ -246,7 +246,7 @@ def _named(text: str, front: str, clause: Clause, language: Language) -> Iterato
     first = name.partition(" ")[0].lower()
     ordinary = is_ordinary(first) and not is_given_name(first) and not signs.titles.match(name)
     # German writes all nouns with a capital.
-    known = is_given_name(first) or not language.statements.capital_nouns
+    known = is_given_name(first) or signs.no_name is None or not signs.no_name.fullmatch(first)
     known = known or bool(signs.titles.match(name))
     if name and known and not ordinary and signs.finite.match(behind):
         yield Reading(Subject(name), behind, front)
