@@ -54,10 +54,10 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
+from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
-from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.store import Ack, OpenReport, Snapshot
 
 
