@@ -47,14 +47,14 @@ _GERMAN = _spelling(
 )  # fmt: skip
 _FRENCH = _spelling(
     r"eau|oi|ç|ê|è|é|â|ï|î|gn|ou|ault|ieu|x$|^ge|che|ique|ette|aine|[aeou]n[ct]|eims|vre$|ain|elle|euil|ï|ot$|et$|er$",
-    (r"eaux?|aux?$|ault$|ot$", "o"), (r"oi", "wa"), (r"ç", "s"), (r"ch", "sh"), (r"ge(?=[aou])|g(?=[eiéè])|j", "zh"),
+    (r"eaux?|au(?:x|lt|t|d)?s?$|ot$", "o"), (r"oi", "wa"), (r"ç", "s"), (r"ch", "sh"), (r"ge(?=[aou])|g(?=[eiéè])|j", "zh"),
     (r"gn", "ny"), (r"ou", "oo"), (r"qu", "k"), (r"eims$|ains$|ens$", "ans"), (r"(?:es|[stdxzp])$", ""), (r"è|ê|é|ai", "ay"),
     (r"[ae]n(?=[^aeiouyn]|$)", "on"), (r"ain|ein|in(?=[^aeiou]|$)", "an"), (r"h", ""), (r"zh", "j"), (r"ll", "y"), (r"e$", ""),
 )  # fmt: skip
 _SPANISH = _spelling(
     r"j|ll|ñ|x|gu|z|qu|^h|c[ei]|g[ei]|ción|hu",
-    (r"qu", "k"), (r"gu(?=[ei])", "g"), (r"^gu|hu(?=[aeo])", "w"), (r"j|g(?=[ei])", "h"), (r"^x", "s"), (r"x", "h"),
-    (r"ll", "y"), (r"ñ", "ny"), (r"z|c(?=[ei])", "s"), (r"^h", ""), (r"oa", "wa"), (r"v", "b"),
+    (r"qu", "k"), (r"gu(?=[ei])", "§"), (r"^gu|hu(?=[aeo])", "w"), (r"j|g(?=[ei])", "h"), (r"^x", "s"), (r"x", "h"),
+    (r"ll", "y"), (r"ñ", "ny"), (r"z|c(?=[ei])", "s"), (r"^h", ""), (r"oa", "wa"), (r"v", "b"), (r"§", "g"),
 )  # fmt: skip
 _ITALIAN = _spelling(
     r"gi|ci|ch|gn|gl|cc|gg|sc[ei]|zz|ghi",
