@@ -46,7 +46,7 @@ _GERMAN = _spelling(
     (r"ä|ae", "ay"), (r"ß", "ss"), (r"au", "ow"), (r"ch", "k"), (r"e$", "a"),
 )  # fmt: skip
 _FRENCH = _spelling(
-    r"eau|oi|ç|ê|è|é|â|ï|î|gn|ou|ault|ieu|x$|^ge|che|ique|ette|aine|[aeou]n[ct]|eims|vre$|ain|elle|euil|ï|ot$|et$|er$",
+    r"eau|au[tdx]s?$|oi|ç|ê|è|é|â|ï|î|gn|ou|ault|ieu|x$|^ge|che|ique|ette|aine|[aeou]n[ct]|eims|vre$|ain|elle|euil|ï|ot$|et$|er$",
     (r"eaux?|au(?:x|lt|t|d)?s?$|ot$", "o"), (r"oi", "wa"), (r"ç", "s"), (r"ch", "sh"), (r"ge(?=[aou])|g(?=[eiéè])|j", "zh"),
     (r"gn", "ny"), (r"ou", "oo"), (r"qu", "k"), (r"eims$|ains$|ens$", "ans"), (r"(?:es|[stdxzp])$", ""), (r"è|ê|é|ai", "ay"),
     (r"[ae]n(?=[^aeiouyn]|$)", "on"), (r"ain|ein|in(?=[^aeiou]|$)", "an"), (r"h", ""), (r"zh", "j"), (r"ll", "y"), (r"e$", ""),
