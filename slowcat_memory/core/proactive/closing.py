@@ -84,12 +84,14 @@ def closed_by(
 
 def _outcome(wanted: set[str], later: Later) -> Outcome | None:
     shared = wanted & subject_matter(later.text)
-    if len(shared) < LEAST_SHARED * len(wanted) or not shared or _OPEN.search(later.text):
+    if len(shared) < LEAST_SHARED * len(wanted) or not shared:
         return None
     if _OFF.search(later.text):
         return "off"
     if _MOVED.search(later.text):
         return "moved"
+    if _OPEN.search(later.text):
+        return None
     if later.completed or _DONE.search(later.text) or _DID.search(later.text):
         return "done"
     return "told" if _is_past(later.text) else None

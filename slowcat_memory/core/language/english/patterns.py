@@ -112,12 +112,12 @@ PROACTIVE = ProactiveWords(
     off=(
         r"cancell?ed|called off|calling off|fell through|fallen through|falls through|not happening|"
         r"isn['’]t happening|is off|are off|['’]s off|came to nothing|scrapped|won['’]t happen|"
-        r"no longer going|not going (?:any ?more|after all)|gave up on|dropped the (?:idea|plan)"
+        r"no longer going|(?:not|n['’]t)\b.{1,60}\b(?:any ?more|after all)|gave up on|dropped the (?:idea|plan)"
     ),
     moved=(
         r"moved? (?:[\w'’]+ ){0,4}(?:to|back|forward|until|till)|(?:been|was|got|were|is|are|have|['’]s|"
         r"['’]ve) (?:now )?(?:moved|rescheduled|postponed|pushed|put back|put off|delayed|brought "
-        r"forward|changed to)|rescheduled|postponed|pushed back|had to move"
+        r"forward|changed to)|(?:isn['’]t|not) .{1,40}[,;] (?:it['’]s|but)|reschedul(?:e|ed)|postponed|pushed back|had to move"
     ),
     done=(
         r"sorted|settled|all done|is done|['’]s done|got done|fixed|finished|completed|sold|paid|"

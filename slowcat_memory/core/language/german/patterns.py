@@ -84,9 +84,10 @@ PROACTIVE = ProactiveWords(
     reminds=r"erinner\w* (?:mich|uns)|(?:mich|uns)\b.{0,60}\berinnern|erinnert werden|nicht vergessen",
     off=(
         r"abgesagt|fällt aus|ausgefallen|fällt flach|geplatzt|ins wasser gefallen|gestrichen|storniert|"
-        r"findet nicht statt|wird nichts|doch nicht|nicht mehr|gecancelt|aufgegeben"
+        r"absagen|cancel\w*|streichen|findet nicht statt|wird nichts|doch nicht|nicht mehr|gecancelt|aufgegeben"
     ),
-    moved=r"\w*(?:verschoben|verlegt|vorverlegt|vorgezogen|umgebucht)",
+    moved=r"\w*(?:verschoben|verlegt|verlegen|verschieben|vorgezogen|umgebucht)|(?:ist|war) nicht\b.{1,40}, sondern|"
+    r"findet erst\b.{1,60}\bstatt",
     done=(
         r"erledigt|geklärt|fertig|geschafft|abgegeben|bezahlt|verkauft|repariert|vom tisch|abgehakt|"
         r"behoben|in ordnung gebracht|abgeschlossen|abgeholt|zurückbekommen|zurückgegeben|gelöst|"
