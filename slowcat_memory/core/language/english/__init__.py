@@ -8,8 +8,10 @@ from slowcat_memory.core.language.english import (
     statements,
     talk,
     tense,
+    third_person,
     time,
 )
+from slowcat_memory.core.language.extracts import read_extracts
 from slowcat_memory.core.language.table import Language, read_sentences
 
 LANGUAGE = Language(
@@ -23,6 +25,7 @@ LANGUAGE = Language(
     time=time.TIME,
     statements=statements.STATEMENTS,
     facts=statements.FACTS,
+    sentences=third_person.SENTENCES,
     names=statements.NAMES,
     reactions=patterns.REACTIONS,
     tones=read_words(__name__)["tones"],
@@ -31,6 +34,7 @@ LANGUAGE = Language(
     importance=patterns.IMPORTANCE,
     proactive=patterns.PROACTIVE,
     summary=patterns.SUMMARY,
+    extracts=read_extracts(read_words(__name__)),
     noted=patterns.NOTED,
     talk=talk.TALK,
     **read_sentences(__name__),
