@@ -186,16 +186,20 @@ def _names(atom: Atom, start: int, end: int, tokens: Sequence[Token], tenses: Te
         return True
     if words.is_name.match(text, end):
         return True
+    before = tokens[atom.start - 1].kind if atom.start else ""
+    alone = before not in tuple("ijJcbkuBEFALtS>o") and atom.end - atom.start == 1
+    if alone and atom.rule == "month":  # "January is a cold month"
+        return True
+    if alone and atom.rule == "weekday" and words.in_general.match(text, end):
+        return not tenses.arranged(start)
     if atom.rule in ("weekday", "feast", "season") and atom.end - atom.start == 1:
         if words.as_such.search(text, max(0, start - 40), start):
             return True
-        alone = atom.start == 0 or tokens[atom.start - 1].kind not in "jJtL>S"
         if alone and words.compound.match(text, end):
             return True
     if atom.rule != "feast" or not words.follows or atom.end - atom.start > 1:
         return False
-    before = tokens[atom.start - 1].kind if atom.start else ""
-    led = bool(before) and before in "ijJcbkuBFoTtLS>" and tokens[atom.start - 1].end + 2 > start
+    led = before in tuple("ijJcbkuBFotLS>") and tokens[atom.start - 1].end + 2 > start
     return not (led or words.may_follow.match(text, end))
 
 

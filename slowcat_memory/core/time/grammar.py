@@ -9,7 +9,7 @@ expression over that string of letters, the same for every language. The kinds, 
     E early, late   g ago   V "ago" or "before" in front   c since   b before   k after   u until
     B between   F from   A and   o to   i in   j J on, at (J with "the" in it)   f of   T the
     z "this time"   x shows that a month is a verb   | end of a sentence   d weekdays   S coming
-    Z before last   Q after next   l gone   n from now   r back   e every   y a year in words   G days by number
+    Z before last   Q after next   l gone   n from now   r back   I of several holidays   e every   y a year in words   G days by number
     K a noun behind an ordinal   p what may follow one   , a comma behind an ordinal
 """
 
@@ -34,7 +34,7 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
         pieces.two_days,
     ),
     # the first week of June
-    ("nth", rf"(?:O|q|L)[UWh][fiJ]T?(?:[Mmv]{_YEAR}?|[Lt>]U|U?Y)", pieces.nth),
+    ("nth", rf"(?:O|q|L)[UWh][fiJ]T?(?:[Mmv]{_YEAR}?|[Lt>S]U|U?Y|U)", pieces.nth),
     # the 3rd of May 2023
     ("date", rf"(?:[Nq]f?[Mmv](?!x)|Of?[Mm]|Ofv|w[Mm]){_YEAR}?", pieces.date),
     # May 3rd; in March 3
@@ -43,6 +43,8 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
         rf"(?:[Mm]T?[NqO](?!U)|v(?:T?[qO](?!U)|N(?=Y))|{_AFTER}vN(?!U)|[Mm]w(?=Y)){_YEAR}?",
         pieces.date,
     ),
+    # last year in May; nächstes Jahr an Ostern
+    ("in_year", rf"[Lt>S]U[ijJ]?T?(?:[HMs]|[mv](?!x))", pieces.in_year),
     # May 2023
     ("year_month", rf"[Mm]{_YEAR}|v(?:f?Y)|{_AFTER}v{_YEAR}", pieces.month),
     # in May; last May
@@ -55,12 +57,18 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     ("season", rf"s{_YEAR}|[Lt>S]s|(?:{_AFTER}|(?<=[iJjcbkuBE]T)|{_PAIR})s", pieces.season),
     # Christmas 2022
     ("feast", rf"[Lt>S]?H(?!b[L]){_YEAR}?", pieces.feast),
+    # 2. Weihnachtstag, 1. Advent
+    ("nth_feast", rf"[qO]I{_YEAR}?", pieces.nth_feast),
     # this time last year
-    ("same", rf"z(?:[L>]U|{_QUANTITY}Ug|V{_QUANTITY}U)|[L>]Uz", pieces.same_time),
+    (
+        "same",
+        rf"z(?:[L>]U|{_QUANTITY}Ug|V{_QUANTITY}U)|[L>]Uz|V{_QUANTITY}Uz|{_QUANTITY}Ugz",
+        pieces.same_time,
+    ),
     # saturday week; a week on Tuesday; a fortnight tomorrow; heute in 14 Tagen; a week last Friday
     (
         "plus",
-        rf"[DW]U(?![gf])|U(?:jT?|F)[DW]|[DW]i(?:{_QUANTITY}U|G)|{_QUANTITY}U(?:jT?|F)?[DW]|{_QUANTITY}ULW",
+        rf"[DW]U(?![gf])|U(?:jT?|F)[DW]|[DW]i(?:{_QUANTITY}U|G)|{_QUANTITY}U(?:jT?|F)?[>S]?[DW]|{_QUANTITY}ULW",
         pieces.shifted_day,
     ),
     ("in_days", r"[iV]G", pieces.in_days),
@@ -68,6 +76,8 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     ("ago_on", rf"{_QUANTITY}UgjT?W|V{_QUANTITY}UJ?W|WV{_QUANTITY}U|W{_QUANTITY}Ug", pieces.ago_on),
     ("parts_ago", rf"{_QUANTITY}Pg|V{_QUANTITY}P", pieces.parts_ago),
     ("weekdays_ago", rf"{_QUANTITY}dg|V{_QUANTITY}d", pieces.weekdays_ago),
+    # Tuesday of the week after next; übernächste Woche Dienstag
+    ("second_week", r"[ZQ]U[jJ]?W|Wf?T?(?:[ZQ]U|U(?:k>|bL))|U(?:k>|bL)j?T?W", pieces.second_week),
     # the week before last; the Tuesday after next; vorletzten Dienstag
     ("second", r"[UWMmvsH](?:bL|k>)(?!U)|[ZQ][UWMmvsH]", pieces.second),
     # two weeks ago; vor zwei Wochen
@@ -77,7 +87,7 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     # the next few weeks
     ("next_few", rf">{_QUANTITY}U", pieces.next_few),
     # in two weeks
-    ("ahead", rf"i[Nwa]U(?!g)|{_QUANTITY}Un", pieces.ahead),
+    ("ahead", rf"i{_QUANTITY}U(?!g)|{_QUANTITY}Un", pieces.ahead),
     # last Monday evening
     ("weekday", r"Wf?T?[Lt>S]U|[Lt>S]U[jJ]?W|t?WP?l|W[LS](?!U)|t?[Lt>S]?WP?", pieces.weekday),
     # this morning

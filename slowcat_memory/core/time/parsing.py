@@ -58,6 +58,11 @@ def _is_modified(match: re.Match[str], rule: str, tokens: Sequence[Token]) -> bo
     before = kinds[:start][-3:]
     if before[-1:] == "e" or re.search(r"e[O>]$", before):
         return True
+    pair = re.search(r"(.?)[mv][Ao]$", before)
+    if (
+        rule == "month" and pair and pair[1] not in tuple("iJjcbkuBEFLtS>")
+    ):  # "April and May are sisters"
+        return True
     if rule != "weekday" or not match[0].startswith(("W", "d")):
         return False
     if before[-1:] in ("a", "w", "N") or (before[-1:] == "T" and re.match("[bk]", kinds[end:])):
@@ -146,6 +151,8 @@ def _with_words_before(
         return atom
     place -= 1
     span: Span | None
+    if link == "V" and place and kinds[place - 1] in "UW":  # "die Woche vor Ostern"
+        link = "b"
     if link in "bk" and place and kinds[place - 1] in "UW":
         place -= 1
         unit = tokens[place]

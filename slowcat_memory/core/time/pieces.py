@@ -86,6 +86,22 @@ def two_days(piece: Piece, anchor: Anchor) -> Span | None:
     return _yearly(piece, anchor, make)
 
 
+def in_year(piece: Piece, anchor: Anchor) -> Span | None:
+    if piece.get("U") != "year":
+        return None
+    if "H" in piece.kinds:
+        return feast(piece, anchor)
+    return season(piece, anchor) if "s" in piece.kinds else month(piece, anchor)
+
+
+def second_week(piece: Piece, anchor: Anchor) -> Span | None:
+    if piece.get("U") != "week":
+        return None
+    ahead = "Q" in piece.kinds or ">" in piece.kinds
+    monday = _second_unit("week", anchor, 1 if ahead else -1)
+    return monday and calendar.days(monday.start + timedelta(piece.get("W")))
+
+
 def month(piece: Piece, anchor: Anchor) -> Span | None:
     return _yearly(piece, anchor, lambda year: calendar.month(year, piece.get("Mmv")))
 
@@ -97,6 +113,13 @@ def season(piece: Piece, anchor: Anchor) -> Span | None:
 
 def feast(piece: Piece, anchor: Anchor) -> Span | None:
     return _yearly(piece, anchor, lambda year: calendar.feast(year, piece.get("H")))
+
+
+def nth_feast(piece: Piece, anchor: Anchor) -> Span | None:
+    """Resolve "1. Advent": the kind's value is its first one, and the days between two."""
+    first, offset, step = piece.get("I")
+    later = offset + (piece.get("qO") - 1) * step
+    return _yearly(piece, anchor, lambda year: calendar.feast(year, (first, later, 1)))
 
 
 def nth(piece: Piece, anchor: Anchor) -> Span | None:
@@ -202,6 +225,9 @@ def part_of_day(piece: Piece, anchor: Anchor) -> Span | None:
 def shifted_day(piece: Piece, anchor: Anchor) -> Span | None:
     """Resolve "saturday week", "a fortnight tomorrow", "heute in 14 Tagen", "a week last Friday"."""
     name = piece.get("U", "day")
+    if name == "month" and "D" in piece.kinds:
+        day = anchor.day + timedelta(piece.get("D")[0])
+        return calendar.days(calendar.add_months(day, int(piece.quantity()[0])))
     if name not in calendar.DAYS or (name == "day" and "i" not in piece.kinds):
         return None
     if piece.kinds[0] == "U" and name != "fortnight":
