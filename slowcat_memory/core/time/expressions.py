@@ -8,6 +8,7 @@ cost 0.05 to 7 ms: docs/decisions/0013-time-expressions.md.
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import islice
 
 from msgspec import Struct
 
@@ -145,12 +146,11 @@ def _stated(
         {(a.start, a.end): a for a in parse(tokens, Anchor(local, way, southern), not moved)}
         for way in (False, True)
     )
-    found = [
-        atom
+    directed = (
+        _directed(back.get(place), ahead.get(place), tokens, tenses, by_default)
         for place in sorted(back.keys() | ahead.keys())
-        if (atom := _directed(back.get(place), ahead.get(place), tokens, tenses, by_default))
-        and not (moved and _is_left(atom, tokens))
-    ]
+    )
+    found = (atom for atom in directed if atom and not (moved and _is_left(atom, tokens)))
     return _intervals(text, tokens, found, at, local, zone)
 
 
@@ -239,7 +239,7 @@ def _intervals(
     zone: tzinfo,
 ) -> tuple[Interval, ...]:
     made = (_interval(text, tokens, atom, now, local, zone) for atom in found)
-    return tuple(interval for interval in made if interval is not None)[:MAX_TIMES]
+    return tuple(islice((interval for interval in made if interval is not None), MAX_TIMES))
 
 
 def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tuple[Interval, ...]:

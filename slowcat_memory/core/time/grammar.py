@@ -44,7 +44,7 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
         pieces.date,
     ),
     # last year in May; nächstes Jahr an Ostern
-    ("in_year", rf"[Lt>S]U[ijJ]?T?(?:[HMs]|[mv](?!x))", pieces.in_year),
+    ("in_year", r"[Lt>S]U[ijJ]?T?(?:[HMs]|[mv](?!x))", pieces.in_year),
     # May 2023
     ("year_month", rf"[Mm]{_YEAR}|v(?:f?Y)|{_AFTER}v{_YEAR}", pieces.month),
     # in May; last May
