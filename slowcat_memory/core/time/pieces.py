@@ -348,6 +348,8 @@ def calendar_unit(piece: Piece, anchor: Anchor) -> Span | None:
         return None
     if rolled and name != "weekend":
         return calendar.rolling(anchor, name, -1)
+    if name == "weekend" and piece.which() == "t" and anchor.ahead:
+        return the_weekend(piece, anchor)
     return calendar.unit(anchor, name, _DIRECTION.get(piece.which(), 0))
 
 
@@ -355,8 +357,10 @@ def the_weekend(piece: Piece, anchor: Anchor) -> Span | None:
     if piece.get("U") != "weekend":
         return None
     span = calendar.unit(anchor, "weekend", 0)
-    later = span.start > anchor.now and not anchor.ahead
-    return calendar.unit(anchor, "weekend", -1) if later else span
+    if anchor.ahead:
+        later = timedelta(7 if span.end <= anchor.now else 0)
+        return Span(span.start + later, span.end + later)
+    return calendar.unit(anchor, "weekend", -1) if span.start > anchor.now else span
 
 
 def year(piece: Piece, anchor: Anchor) -> Span | None:

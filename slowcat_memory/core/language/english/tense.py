@@ -34,12 +34,18 @@ _ARRANGED = (
 _SUBJECT_DAY = r"(?:is|are)\s+(?!the\b|my\b|our\b|when\b|good\b|fine\b|ok\b)"
 _BE = r"(?:am|is|are|isn['’]t|isnt|aren['’]t|arent|i['’]m|im|(?:you|we|they)['’]re|youre|theyre|(?:it|he|she|that|there|what|who|here)['’]s|hes|shes|its|thats|theres)"
 _HAVE = r"(?:have|has|haven['’]t|hasn['’]t|havent|hasnt|(?:i|you|we|they)['’]ve|ive|weve|youve|theyve|(?:it|he|she|that)['’]s)"
+_ON_A_DAY = alternatives(
+    "start begin open close run end finish arrive leave come return go fly move meet deliver land "
+    "depart expire lapse retire marry turn visit host travel sail drive collect renew resume get "
+    "take see happen fall need want bring throw celebrate join hope plan intend expect pick look "
+    "play sing do"
+)
 _SCHEDULED = (
-    r"starts?|begins?|opens?|closes?|runs?|ends?|finish(?:es)?|arrives?|leaves?|comes?|returns?|"
-    r"goes|go|fly|flies|moves?|meets?|delivers?|lands?|departs?|expires?|lapses?|"
-    r"retires?|marr(?:y|ies)|turns?|visits?|hosts?|travels?|sails?|drives?|collects?|"
-    r"renews?|resumes?|kicks? off|picks? up|gets?|takes?|sees?|happens?|falls?|needs?|wants?|"
-    r"brings?|throws?|celebrates?|joins?|hopes?|plans?|intends?|expects?|looks? forward"
+    r"(?:start|begin|open|close|run|end|arrive|leave|come|return|fall|move|meet|deliver|land|depart|"
+    r"expire|lapse|retire|turn|visit|host|travel|sail|drive|collect|renew|resume|get|take|see|happen|"
+    r"need|want|bring|throw|celebrate|join|hope|plan|intend|expect|look|pick|kick|play)s|"
+    r"goes|flies|marries|finishes|"
+    rf"(?:(?<=\bi )|(?<=\bwe )|(?<=\byou )|(?<=\bthey ))(?:{_ON_A_DAY})"
 )
 
 TENSE = TenseWords(
@@ -70,8 +76,11 @@ TENSE = TenseWords(
         rf"{_BE}|do|does|don['’]t|doesn['’]t|dont|doesnt|{_HAVE}(?!{_ADVERBS}\s+{_PARTICIPLE})|"
         rf"(?<!\bthe )(?<!\ba )(?<!\ban )(?<!my )(?<!our )(?<!to )(?<!this )(?:{_SCHEDULED})"
     ),
-    back=rf"(?:would|could)n['’]?t|couldn?t?\s+(?:barely|hardly|only)|{_HAVE}{_ADVERBS}\s+{_PARTICIPLE}|(?<!to be )(?<!been )(?:{_PAST})|{_REGULAR}",
+    back=rf"(?:did|would|could)n['’]?t(?:\s+[a-z]+ly)?\s+\w+|did\s+not\s+\w+|"
+    rf"(?:made|helped|saw|let|heard|watched)\s+(?:(?:my|the|our|his|her)\s+)?\w+\s+(?:{_ON_A_DAY})|"
+    rf"(?:would|could)n['’]?t|couldn?t?\s+(?:barely|hardly|only)|{_HAVE}{_ADVERBS}\s+{_PARTICIPLE}|(?<!to be )(?<!been )(?:{_PAST})|{_REGULAR}",
     weak=(
+        rf"(?<!\bto )(?:{_ON_A_DAY})|"
         r"\w+['’]s|(?:coming|going|having|getting|leaving|starting|visiting|moving|flying|seeing|"
         r"meeting|doing|taking|driving)|i|we|they|remember|reminder|remind|don['’]t forget|wish|"
         r"tomorrow|upcoming|all set|ready|looking forward"
