@@ -214,7 +214,8 @@ def _days(memory: Memory, zone: tzinfo) -> tuple[datetime, datetime] | None:
     text = memory.facets.get("date", "")
     parts = text.split("-")
     try:
-        first = datetime(*(int(part) for part in (*parts, 1, 1)[:3]), tzinfo=zone)
+        year, month, day = (int(part) for part in (*parts, "1", "1")[:3])
+        first = datetime(year, month, day, tzinfo=zone)
         last = datetime.fromisoformat(memory.facets.get("last") or first.date().isoformat())
     except ValueError:
         return None

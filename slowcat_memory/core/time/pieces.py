@@ -226,8 +226,8 @@ def shifted_day(piece: Piece, anchor: Anchor) -> Span | None:
     """Resolve "saturday week", "a fortnight tomorrow", "heute in 14 Tagen", "a week last Friday"."""
     name = piece.get("U", "day")
     if name == "month" and "D" in piece.kinds:
-        day = anchor.day + timedelta(piece.get("D")[0])
-        return calendar.days(calendar.add_months(day, int(piece.quantity()[0])))
+        start = anchor.day + timedelta(piece.get("D")[0])
+        return calendar.days(calendar.add_months(start, int(piece.quantity()[0])))
     if name not in calendar.DAYS or (name == "day" and "i" not in piece.kinds):
         return None
     if piece.kinds[0] == "U" and name != "fortnight":
