@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from benchmarks.lives.judging.truth import (
     OVER,
@@ -18,6 +18,7 @@ from benchmarks.lives.playing.record import Opener, Record
 
 WENT = re.compile(r"how (?:this|it|that|did)|\bwent\b|\bwie\b.*\b(?:war|lief|gelaufen)\b", re.I)
 QUOTED = re.compile(r"[“„\"»](.+?)[”“\"«]")
+BEFORE = timedelta(seconds=1)  # an icebreaker is taken before the session's first words
 FEW = 6  # claims, of which any may be spoken
 STANDING = frozenset({"home", "job", "employer", "partner"})
 
@@ -47,7 +48,7 @@ def _untimely(truth: Truth, opener: Opener, claims: list[Claim], asked: dict[str
 
 def _untimely_claim(truth: Truth, opener: Opener, claim: Claim) -> str:
     today = opener.at.date()
-    if truth.is_over(claim, opener.at):
+    if truth.is_over(claim, opener.at - BEFORE):
         return f"{claim.value}: {claim.outcome or 'over'}, as was said"
     if claim.on and (claim.on > today or claim.on == today and WENT.search(opener.text)):
         return f"{claim.value} is on {claim.on:%a %d %b %Y}"
