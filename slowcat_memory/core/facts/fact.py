@@ -32,6 +32,7 @@ IMPORTANCE: dict[str, float] = {"high": 0.5, "medium": 0.45, "low": 0.2}
 
 _META = re.compile(rf"\b(?:{of_any(lambda one: one.facts.reported)})\b", re.IGNORECASE)
 _PASSING = re.compile(rf"\b(?:{of_any(lambda one: one.facts.passing)})\b", re.IGNORECASE)
+_SUBJECT = re.compile(r"^\W*([A-ZÄÖÜ][\w'-]*?)(?:['’]s)?\b")
 
 Transient = Literal["length", "order", "meta", "passing"]
 
@@ -126,6 +127,19 @@ def key_id(fact: Memory) -> str:
 def is_fact(memory: Memory) -> bool:
     """Return whether a memory is a fact that is not quarantined."""
     return family(memory.kind) == FACT and memory.kind != QUARANTINED
+
+
+def subject_of(fact: Memory) -> str:
+    """Return what a fact is about, folded; "" if that is unknown."""
+    return fold(subject_name(fact))
+
+
+def subject_name(fact: Memory) -> str:
+    """Return the name of what a fact is about, else the first word of its sentence, or ""."""
+    if subject := fact.facets.get("subject", ""):
+        return subject
+    found = _SUBJECT.search(fact.text)
+    return found[1] if found else ""
 
 
 def type_of(fact: Memory) -> str:

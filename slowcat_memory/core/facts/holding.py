@@ -20,6 +20,7 @@ from slowcat_memory.core.extraction.slots import (
     slot_of,
 )
 from slowcat_memory.core.extraction.third_person import read_sentence
+from slowcat_memory.core.facts.fact import subject_name
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 
@@ -45,7 +46,7 @@ class Claim(Triple, frozen=True, kw_only=True):
 
 def claim_of(fact: Memory) -> Claim:
     """Return what a fact states, by its facets, else by its sentence."""
-    facets, subject = fact.facets, fact.facets.get("subject", "")
+    facets, subject = fact.facets, subject_name(fact)
     predicate = canonical(facets.get("predicate", ""))
     read = read_sentence(fact.text, subject)
     over = facets.get("over") == "yes"

@@ -63,7 +63,8 @@ def test_compare_functional_predicates_have_one_object_at_a_time() -> None:
 def test_decide_by_words_without_an_llm() -> None:
     one, other = claim("Anna drinks black tea daily."), claim("Anna drinks black tea.")
     assert compare(Pair(other, one), None, TOKENIZE) in ("ask", "same")
-    assert decide_by_words(Pair(other, one), TOKENIZE) == "same"
+    assert decide_by_words(Pair(one, other), TOKENIZE) == "same", "the fuller one stays"
+    assert decide_by_words(Pair(other, one), TOKENIZE) == "fuller", "what it adds is kept"
     assert (
         decide_by_words(Pair(other, claim("Anna no longer drinks black tea.")), TOKENIZE)
         == "update"
