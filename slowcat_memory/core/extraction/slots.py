@@ -34,6 +34,7 @@ _HABITS = {
     "gave_up": -1, "quit": -1, "does_not_drink": -1, "does_not_eat": -1,
 }  # fmt: skip
 _POSSESSIONS = {"owns": 1, "has_possession": 1, "sold": -1, "lost": -1, "gave_away": -1}
+_ONE = frozenset({"has_mother", "has_father"})
 _POLAR = (("opinion", _OPINIONS), ("habit", _HABITS), ("possession", _POSSESSIONS))
 _REGIMES = frozenset[str]().union(*(one.facts.regimes for one in LANGUAGES))
 _SINGLE = frozenset[str]().union(*(one.facts.single for one in LANGUAGES))
@@ -52,7 +53,8 @@ def slot_of(one: Triple) -> Slot:
         return ("partner",)
     if predicate == "diet":
         return ("diet",) if _is_regime(one) else ("diet", fold(one.object))
-    return (predicate,) if is_functional(predicate) else (predicate, fold(one.object))
+    single = predicate in _ONE or is_functional(predicate)
+    return (predicate,) if single else (predicate, fold(one.object))
 
 
 def is_exclusive(one: Triple) -> bool:
@@ -76,7 +78,7 @@ def exclude(new: Triple, old: Triple) -> bool:
         return _partners_differ(new, old)
     if slot_of(new) == ("diet",):
         return content(new.object) != content(old.object)
-    return is_functional(new.predicate) and not _same_value(new, old)
+    return len(slot_of(new)) == 1 and not _same_value(new, old)
 
 
 def ending_of(one: Triple) -> Ending:
@@ -94,6 +96,8 @@ def ends(ending: Ending, one: Triple, text: str = "") -> bool:
     """Return whether an ending ends a statement about its subject; ``text`` is its sentence."""
     if one.predicate in TIMELESS or (ending.predicates and one.predicate not in ending.predicates):
         return False
+    if not one.predicate and not ending.object:
+        return not ending.predicates
     if not ending.object or fold(ending.object) == fold(one.object):
         return True
     wanted = content(ending.object)

@@ -6,10 +6,11 @@ obey the same slots (see `slots`), so their predicate is read here.
 
 import re
 from functools import cache
+from itertools import product
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.predicates import Triple
+from slowcat_memory.core.extraction.predicates import Triple, canonical
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.sentences import SentenceRule, SentenceWords
 from slowcat_memory.core.text.normalize import clean
@@ -19,9 +20,13 @@ _POSSESSIVE = re.compile(r"(?:['’]s?|s) ")
 
 
 class Sentence(Triple, frozen=True, kw_only=True):
-    """A sentence in parts; ``over`` is whether it says that it holds no longer."""
+    """A sentence in parts; ``over`` is whether it says that it holds no longer.
+
+    ``ends`` are the predicates of what it ends with that object; () for its own.
+    """
 
     over: bool = False
+    ends: tuple[str, ...] = ()
 
 
 class _Reader(Struct, frozen=True):
@@ -30,6 +35,7 @@ class _Reader(Struct, frozen=True):
     words: SentenceWords
     rules: tuple[tuple[SentenceRule, re.Pattern[str]], ...]
     before: re.Pattern[str]
+    inverse: tuple[tuple[re.Pattern[str], str], ...]
     over: re.Pattern[str]
     past: re.Pattern[str]
     denied: re.Pattern[str]
@@ -39,23 +45,44 @@ class _Reader(Struct, frozen=True):
 def read_sentence(content: str, subject: str) -> Sentence | None:
     """Return what a sentence about a subject states; None if no rule reads it."""
     text = " ".join(clean(content)[0].split())
-    if not subject or not text.casefold().startswith(subject.casefold()):
+    if not subject:
         return None
-    rest = text[len(subject) :]
-    found = (_read(rest, subject, reader) for reader in _readers())
-    return next((one for one in found if one), None)
+    for reader in _readers():
+        said = text if _begins_with(text, subject) else _turned_round(text, reader)
+        if _begins_with(said, subject) and (found := _read(said[len(subject) :], subject, reader)):
+            return found
+    return None
+
+
+def _begins_with(text: str, subject: str) -> bool:
+    return text.casefold().startswith(subject.casefold())
+
+
+def _turned_round(text: str, reader: _Reader) -> str:
+    """Return a sentence with its subject first: "Anna's mother is called Marta"; "" for none."""
+    for pattern, form in reader.inverse:
+        if match := pattern.match(text.rstrip(".")):
+            return form.format(**match.groupdict())
+    return ""
 
 
 def _read(rest: str, subject: str, reader: _Reader) -> Sentence | None:
     plain = _without_auxiliaries(rest, reader)
-    for rule, pattern in reader.rules:
-        match = pattern.match(plain)
-        if match is None:
+    for text, (rule, pattern) in product((plain, rest), reader.rules):
+        if (match := pattern.match(text)) is None:
             continue
-        object_ = reader.object_ends.split(match["o"].strip(), maxsplit=1)[0].strip(" .,;:!?")
+        groups = match.groupdict(default="")
+        said = groups.pop("thing", "") or groups.pop("o")
+        object_ = reader.object_ends.split(said.strip(), maxsplit=1)[0].strip(" .,;:!?")
         if (object_ or rule.over) and len(object_) <= MOST_OBJECT:
             predicate, over = _polarity(rule, rest, reader)
-            return Sentence(subject=subject, predicate=predicate, object=object_, over=over)
+            return Sentence(
+                subject=subject,
+                predicate=canonical(predicate.format(**groups)),
+                object=object_,
+                over=over,
+                ends=rule.ends,
+            )
     return None
 
 
@@ -71,7 +98,7 @@ def _polarity(rule: SentenceRule, rest: str, reader: _Reader) -> tuple[str, bool
     """Return the predicate of a rule and whether it is over, by the negations in a sentence."""
     if rule.over or reader.past.search(rest) or (reader.over.search(rest) and not rule.firm):
         return rule.predicate, True
-    if rule.firm or not reader.denied.search(rest):
+    if rule.firm or rule.ends or not reader.denied.search(rest):
         return rule.predicate, False
     opposite = reader.words.opposites.get(rule.predicate)
     return (opposite, False) if opposite else (rule.predicate, True)
@@ -92,6 +119,7 @@ def _reader(words: SentenceWords) -> _Reader:
             (one, compiled(rf"\s*(?:{one.pattern})(?P<o>[^.,;!?]*)")) for one in words.rules
         ),
         before=compiled(rf"^(?:{words.before}\s+)*"),
+        inverse=tuple((compiled(pattern), form) for pattern, form in words.inverse),
         over=compiled(words.over),
         past=compiled(words.past),
         denied=compiled(words.denied),

@@ -21,6 +21,7 @@ from slowcat_memory.core.facts.merging import MergeOptions, without_numbers
 from slowcat_memory.records import Memory
 
 MOST_SHARING = 64  # facts that share a word, the latest ones: a word of more tells nothing
+UNREAD = "?"  # in place of a predicate
 Tokenize = Callable[[str], list[str]]
 Near = tuple[Memory, float | None]
 Group = tuple[str, str, str]  # speaker, trust, subject
@@ -161,12 +162,14 @@ class _Group:
         found = dict(self.by_slot.get(claim.slot, {})) | self.by_predicate.get("", {})
         for ending in claim.ends:
             for predicate in ending.predicates or tuple(self.by_predicate):
-                found |= self.by_predicate.get(predicate, {})
+                found |= self.by_predicate.get(predicate or UNREAD, {})
         return found
 
     def _entries(self, fact: Memory, words: Iterable[str]) -> Iterator[tuple[dict, object]]:
         claim = claim_of(fact)
-        if claim.slot:
+        if not claim.predicate:
+            yield self.by_predicate, UNREAD
+        else:
             yield self.by_slot, claim.slot
             yield self.by_predicate, claim.predicate
             yield self.by_object, (claim.predicate, content(claim.object))

@@ -60,7 +60,10 @@ def claim_of(fact: Memory) -> Claim:
     told = f"{fact.text} {facets.get('quote', '')}"
     stated = _ends_of(fact) + (implied_endings(said, told) if said.predicate else ())
     if over and said.predicate:
-        stated = (*stated, ending_of(said))
+        ended = ending_of(said)
+        if read is not None and read.ends and read.predicate == said.predicate:
+            ended = Ending(said.subject, read.ends, said.object) if said.object else None
+        stated = (*stated, ended) if ended else stated
     return Claim(
         subject=subject, predicate=said.predicate, object=said.object, over=over, ends=stated
     )
@@ -80,13 +83,11 @@ def ended_subjects(claim: Claim) -> Iterator[str]:
 
 def ends_fact(new: Claim, old: Claim, text: str) -> bool:
     """Return whether a fact ends an earlier one, whose sentence is ``text``."""
-    if not old.predicate:
-        return False
     same_subject = fold(new.subject) == fold(old.subject)
     if old.over:  # "no longer works at Acme" is over when she works there again
         again = same_subject and not new.over and new.predicate == old.predicate
         return again and fold(new.object) == fold(old.object)
-    if same_subject and new.predicate and not new.over and exclude(new, old):
+    if same_subject and new.predicate and old.predicate and not new.over and exclude(new, old):
         return True
     return any(fold(one.subject) == fold(old.subject) and ends(one, old, text) for one in new.ends)
 

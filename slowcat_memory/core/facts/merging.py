@@ -43,6 +43,7 @@ _DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _DENIED = re.compile(of_any(lambda one: one.facts.denied), re.IGNORECASE)
 _NAMES = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÄÖÜ][\w'-]+")
 
+_VAGUE = frozenset({"", "has", "over"})  # predicates that say nothing about what the object is
 Tokenize = Callable[[str], list[str]]
 Verdict = Literal["same", "update", "ask", "other"]
 # The newer repeats the older, adds words to it, or takes its place.
@@ -159,7 +160,8 @@ def compare(
     if subject_of(new) != subject_of(old):
         return "other"
     one, other = claim_of(new), claim_of(old)
-    if one.predicate and one.predicate == other.predicate and one.over == other.over:
+    read = one.predicate not in _VAGUE and one.predicate == other.predicate
+    if read and one.over == other.over:
         if (verdict := _compare_objects(pair, one, other)) is not None:
             return verdict
     if type_of(new) != type_of(old) and fold(new.text) != fold(old.text):
