@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import Ground, held
 from slowcat_memory.core.extraction.prompt_record import small_talk
-from slowcat_memory.core.summaries import extractive
+from slowcat_memory.core.summaries import by_rule as summaries_by_rule
 from slowcat_memory.core.summaries.extractive import ExtractiveOptions
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.records import Made, Memory, Turn
@@ -125,17 +125,10 @@ def _shared(words: set[str], other: Iterable[str]) -> float:
     return len(words & others) / least if least else 0.0
 
 
-def by_rule(window: Sequence[Turn], tokenize: Tokenize) -> str:
-    """Return a window's most central sentences, or ""."""
-    said = [
-        line
-        for turn in window
-        for line in extractive.split_turn(
-            turn.speaker, turn.text, turn.id, agent=turn.role == "assistant"
-        )
-    ]
-    options = ExtractiveOptions(words=TEXT_WORDS, share=0.6, agent=0.4)
-    return extractive.as_text(extractive.choose_sentences(said, tokenize, options=options))
+def by_rule(window: Sequence[Turn], zone: tzinfo, tokenize: Tokenize) -> str:
+    """Return what a window's facts and clauses say, or ""."""
+    options = ExtractiveOptions(words=TEXT_WORDS, least=TEXT_WORDS)
+    return summaries_by_rule.of_turns(window, zone, tokenize, options).text
 
 
 def kept(answer: EpisodeText, ground: Ground) -> str:

@@ -29,12 +29,12 @@ class Triple(Struct, frozen=True, kw_only=True):
 
 
 class Ending(Struct, frozen=True):
-    """What holds no longer: statements about a subject, by predicate and object.
+    """What a statement says is over: facts of a subject, by predicate and object.
 
     Attributes:
-        subject: A name as written in facts: "Anna", "Rusty", "Anna's sister".
-        predicates: Canonical ones; () for all of the subject.
-        object: Its content words occur in the object or the sentence; "" for any object.
+        subject: As in the facts that it ends.
+        predicates: In snake_case; none for every predicate.
+        object: Its content words occur in what it ends; "" for any object.
     """
 
     subject: str

@@ -50,6 +50,7 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
         why: Why it is quarantined; "" if it is not.
         over: Whether it says that something is over.
         ends: What it ends.
+        last: The last day of several ("2026-05-17"); "" for one.
     """
 
     turn: Turn
@@ -61,6 +62,7 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
     why: str = ""
     over: bool = False
     ends: tuple[Ending, ...] = ()
+    last: str = ""
 
 
 def fact_id(scope: str, content: str, source: int) -> str:
@@ -80,6 +82,7 @@ def fact_memory(
         "quote": drawn.quote,
         "confidence": drawn.confidence,
         "date": drawn.date,
+        "last": drawn.last,
         "why": drawn.why,
         "recalled": "no",
         "over": "yes" if drawn.over else "",

@@ -9,14 +9,22 @@ quarantined: only the audit shows them.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.evidence import asks, dated, needed, quoted, shared, words_of
+from slowcat_memory.core.extraction.evidence import (
+    Dated,
+    asks,
+    dated,
+    needed,
+    quoted,
+    shared,
+    words_of,
+)
 from slowcat_memory.core.extraction.grounding import Ground, ground, strays
-from slowcat_memory.core.extraction.predicates import Confidence, Ending
+from slowcat_memory.core.extraction.predicates import Confidence, Ending, is_functional
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.extraction.slots import begins
@@ -181,7 +189,8 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         quote=quote,
         confidence=one.confidence,
         date=when.day,
-        since=begins(claim, when.day, when.since) if claim else when.since,
+        since=begins(claim, when.day, _since(when, claim)) if claim else when.since,
+        last=when.last,
         sources=needed(content, turn, record.turns),
         predicate=claim.predicate if claim else "",
         object=claim.object if claim else "",
@@ -189,6 +198,12 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         over=claim.over if claim else False,
         ends=_ended_by_rule(quote, turn),
     )
+
+
+def _since(when: Dated, stated: StatedFact | None) -> datetime:
+    """Return since when a fact is true; what takes another's place does so on its day."""
+    changes = stated is not None and (stated.over or is_functional(stated.predicate))
+    return when.begins if changes else when.since
 
 
 def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
@@ -256,7 +271,8 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
                 quote=one.quote,
                 confidence="high" if one.type == "person" else "medium",
                 date=when.day,
-                since=begins(one, when.day, when.since),
+                since=begins(one, when.day, _since(when, one)),
+                last=when.last,
                 sources=(turn.id,),
                 predicate=one.predicate,
                 object=one.object,

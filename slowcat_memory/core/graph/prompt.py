@@ -269,10 +269,12 @@ def _moment(words: str | None, turn: Turn, record: _Record, edge: str) -> dateti
     said = tidy(words or "")
     if not said or strays(said, record.ground):
         return None
-    found = expressions.times(said, turn.at, record.zone)
+    every = expressions.statement_times(turn.text, turn.at, record.zone)
+    found = [one for one in every if one.words in said or said in one.words]
+    found = found or list(expressions.times(said, turn.at, record.zone))
     if len(found) != 1 or found[0].vague:
         return None
-    return found[0].start if edge == "start" else min(found[0].end, turn.at)
+    return found[0].start if edge == "start" else found[0].end
 
 
 def _read(

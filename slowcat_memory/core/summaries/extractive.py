@@ -1,62 +1,69 @@
-"""A summary without an LLM: the sentences nearest to the centroid of all.
+"""A summary without an LLM: the clauses that cover most of what was said, in few words.
 
-Centroid summaries (Radev et al., "Centroid-based summarization of multiple documents", 2004): each
-sentence is compared with the mean of all, by vectors if available, else by word weights (tf-idf
-over the given sentences). Names, numbers and first-person statements count a little more, questions
-and small talk less; near-repetitions are dropped; the chosen sentences keep their order.
+Coverage summaries: each content word that no chosen clause has yet counts once, by how often it was
+said and how much it distinguishes (Gillick and Favre, "A scalable global model for summarization",
+2009). Clauses are chosen greedily by what they add for their length (Lin and Bilmes, "A class of
+submodular functions for document summarization", 2011), statements of facts and changes first. What
+adds nothing is left out even if there is room: a greeting, praise, a filler of the agent.
 """
 
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, tzinfo
+from itertools import groupby
 from typing import Annotated
 
-import numpy as np
 import sentencex
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.language import of_any
-from slowcat_memory.core.ranking.fusion import distinct
+from slowcat_memory.core.language import ENGLISH, Language
+from slowcat_memory.core.render.speech import spoken_day
+from slowcat_memory.core.summaries.clauses import as_sentence, clauses
+from slowcat_memory.core.summaries.salience import (
+    Line,
+    Tokenize,
+    language_of_lines,
+    weights,
+    worth,
+)
+from slowcat_memory.core.time.periods import day_of
 
-Tokenize = Callable[[str], list[str]]
-_NUMBER = re.compile(r"\d")
-_NAME = re.compile(r"(?<=\s)[A-ZÄÖÜ][a-zäöüß]{2,}")
-_OWN = re.compile(rf"\b(?:{of_any(lambda one: one.summary.own)})\b", re.IGNORECASE)
 _MOST_CHARS = 20_000  # of a text
-MOST_RANKED = 1_000  # sentences compared with one another: the most central of a very long session
-
-
-class Line(Struct, frozen=True):
-    """A sentence of a turn (its log id), and whether the agent said it."""
-
-    speaker: str
-    text: str
-    turn: int
-    agent: bool = False
+MOST_RANKED = 1_000  # clauses compared with one another: those of a very long session that say most
+LENGTH_POWER, OFTEN_POWER = 0.8, 0.5
 
 
 class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How sentences are chosen.
+    """How clauses are chosen.
 
     Attributes:
         words: Most words of a summary.
-        share: Most words of a summary as a share of its input: 0.3 drops 70 %.
-        shortest: Fewest words of a sentence, unless there are only shorter ones.
-        alike: Jaccard similarity of words from which two sentences are equal.
-        telling: Bonus for a name, a number or a first-person statement, each.
-        question: Penalty of a question.
-        agent: Penalty of the agent's sentences, which mostly repeat the user's.
+        least: Words up to which a summary may be longer than ``share``.
+        share: Most words of a summary as a share of its input: 0.19 drops 81 %.
+        shortest: Fewest words of a clause.
+        content: Least sum of the weights of a clause's words: below it, it says nothing.
     """
 
-    words: Annotated[int, Meta(ge=1)] = 90
-    share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.28
-    shortest: Annotated[int, Meta(ge=0)] = 4
-    alike: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.5
-    telling: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.12
-    question: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.3
-    agent: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.15
+    words: Annotated[int, Meta(ge=1)] = 200
+    least: Annotated[int, Meta(ge=0)] = 40
+    share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.19
+    shortest: Annotated[int, Meta(ge=0)] = 3
+    content: Annotated[float, Meta(ge=0.0, le=10.0)] = 1.0
+
+
+class _Candidate(Struct, frozen=True):
+    place: int
+    words: frozenset[str]
+    worth: float
+    length: int
+
+    def added(self, seen: set[str], weight: Mapping[str, float]) -> float:
+        """Return what the clause adds to those already chosen, for its length."""
+        fresh = sum(weight[word] for word in sorted(self.words - seen))
+        return self.worth * fresh / self.length**LENGTH_POWER
 
 
 def split_turn(
@@ -71,71 +78,81 @@ def split_turn(
     return [Line(speaker, one, turn, agent) for one in cut if one and not injected(one)]
 
 
-def choose_sentences(
+def choose_clauses(
     said: Sequence[Line],
     tokenize: Tokenize,
-    vectors: np.ndarray | None = None,
     options: ExtractiveOptions = ExtractiveOptions(),
+    *,
+    cut: bool = True,
 ) -> list[Line]:
-    """Return the most central sentences in their order; none without input.
+    """Return the facts and clauses that say most, in their order; none if nothing says anything.
 
-    ``vectors`` have shape (n, dim), unit length; None to compare words.
+    Args:
+        said: Facts and sentences.
+        tokenize: Splits a text into stems.
+        cut: Cut sentences into clauses; not for what has been cut before.
     """
-    if not said:
-        return []
-    scores = _central(vectors) if vectors is not None else _by_words(said, tokenize)
-    scores = scores + np.array([_telling(line, options) for line in said])
-    order = np.argsort(-scores, kind="stable").tolist()[:MOST_RANKED]
-    kept = distinct([said[n].text for n in order], options.alike)
-    room = min(options.words, math.ceil(options.share * sum(_length(line) for line in said)))
-    telling = [n for n in kept if _length(said[order[n]]) >= options.shortest]
-    places = list[int]()
-    for place in (order[n] for n in telling or kept):
-        if (length := _length(said[place])) <= room:
-            places.append(place)
-            room -= length
-    return [said[n] for n in sorted(places or [order[n] for n in (telling or kept)[:1]])]
+    language = language_of_lines(said)
+    parts = [part for line in said for part in _parts(line, language, cut=cut)]
+    bare = [frozenset(tokenize(one.text)).difference(tokenize(one.speaker)) for one in parts]
+    often = Counter(word for words in bare for word in words)
+    value = weights(often, language, tokenize)
+    candidates = [
+        _Candidate(place, bare[place], worth_, part.length)
+        for place, part in enumerate(parts)
+        if (part.fact or part.length >= options.shortest)
+        and sum(value[word] for word in bare[place]) >= options.content
+        and (worth_ := worth(part, language))
+    ]
+    weight = {word: value[word] * count**OFTEN_POWER for word, count in often.items()}
+    total = sum(line.length for line in said if not line.fact)
+    room = min(options.words, max(options.least, math.ceil(options.share * total)))
+    return [parts[place] for place in sorted(_covering(candidates, weight, room))]
 
 
-def as_text(kept: Sequence[Line]) -> str:
-    """Join sentences to a text, with the speaker's name wherever the speaker changes."""
-    parts = list[str]()
-    for place, line in enumerate(kept):
-        changed = not place or kept[place - 1].speaker != line.speaker
-        parts.append(f"{line.speaker}: {line.text}" if changed else line.text)
-    return " ".join(parts)
+def as_text(kept: Sequence[Line], zone: tzinfo | None = None, language: Language = ENGLISH) -> str:
+    """Join clauses to a text: facts, then what each speaker said, with the name before it.
+
+    Args:
+        zone: Put the day before what was said on it; None for no days.
+    """
+    if zone is None:
+        return " ".join(_by_speaker(kept))
+    days = groupby(kept, key=lambda one: _day(one, zone))
+    return " ".join(
+        f"{spoken_day(day, language.dates)}: {text}" if day else text
+        for day, lines in days
+        if (text := " ".join(_by_speaker(list(lines))))
+    )
 
 
-def _length(line: Line) -> int:
-    return len(line.text.split())
+def _day(line: Line, zone: tzinfo) -> date | None:
+    return date.fromisoformat(day_of(line.at, zone).name) if line.at else None
 
 
-def _central(vectors: np.ndarray) -> np.ndarray:
-    mean = vectors.mean(axis=0)
-    return vectors @ (mean / max(float(np.linalg.norm(mean)), 1e-9))
+def _by_speaker(kept: Sequence[Line]) -> Iterator[str]:
+    yield from (as_sentence(line.text) for line in kept if line.fact)
+    others = [line for line in kept if not line.fact]
+    for speaker in dict.fromkeys(line.speaker for line in others):
+        own = " ".join(as_sentence(line.text) for line in others if line.speaker == speaker)
+        yield f"{speaker}: {own}" if speaker else own
 
 
-def _by_words(said: Sequence[Line], tokenize: Tokenize) -> np.ndarray:
-    counts = [Counter(tokenize(line.text)) for line in said]
-    held = Counter(word for count in counts for word in count)
-    idf = {word: math.log(1 + len(said) / n) for word, n in held.items()}
-    whole = Counter[str]()
-    for count in counts:
-        whole.update(count)
-    weight = {word: n * idf[word] for word, n in whole.items()}
-    length = math.sqrt(sum(value**2 for value in weight.values())) or 1.0
-    return np.array([_cosine(count, idf, weight, length) for count in counts])
-
-
-def _cosine(
-    count: Counter[str], idf: dict[str, float], weight: dict[str, float], length: float
-) -> float:
-    own = {word: n * idf[word] for word, n in count.items()}
-    norm = math.sqrt(sum(value**2 for value in own.values())) or 1.0
-    return sum(value * weight[word] for word, value in own.items()) / (norm * length)
-
-
-def _telling(line: Line, options: ExtractiveOptions) -> float:
-    salient = sum(bool(pattern.search(line.text)) for pattern in (_NUMBER, _NAME, _OWN))
+def _parts(line: Line, language: Language, *, cut: bool) -> Iterator[Line]:
+    if line.fact or not cut:
+        yield line
+        return
     asks = line.text.rstrip().endswith("?")
-    return options.telling * salient - options.question * asks - options.agent * line.agent
+    for text in clauses(line.text, language):
+        yield replace(line, text=f"{text.rstrip('?')}?" if asks else text)
+
+
+def _covering(candidates: list[_Candidate], weight: dict[str, float], room: int) -> Iterator[int]:
+    """Yield the places of clauses, chosen greedily by what they add for their length."""
+    seen = set[str]()
+    left = sorted(candidates, key=lambda one: (-one.added(seen, weight), one.place))[:MOST_RANKED]
+    while left := [one for one in left if one.length <= room and one.added(seen, weight) > 0]:
+        best = max(left, key=lambda one: (one.added(seen, weight), -one.place))
+        yield best.place
+        seen |= best.words
+        room -= best.length

@@ -1,46 +1,25 @@
-"""Summaries by an LLM: the instruction and the check of its reply; and summaries by rule.
+"""Summaries by an LLM: the instruction and the check of its reply.
 
 The agent itself writes the summary: the instruction contains its persona, so summaries and notes on
 the relationship are in its voice. Only checkable parts of a reply are kept: few sentences, no link,
-no instruction to the reader, and no name, number or date that does not occur (see `grounding`). A
-summary by rule consists of quoted sentences and needs no check.
+no instruction to the reader, and no name, number or date that does not occur (see `grounding`).
 """
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
-import numpy as np
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import Ground, harmless, sentences, strays, tidy
-from slowcat_memory.core.extraction.prompt_injection import doubt, without_orders
-from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
-from slowcat_memory.core.summaries.extractive import (
-    ExtractiveOptions,
-    Line,
-    Tokenize,
-    as_text,
-    choose_sentences,
-    split_turn,
-)
+from slowcat_memory.core.extraction.prompt_injection import doubt
+from slowcat_memory.core.language.english.vocabulary import MARKERS
 from slowcat_memory.core.summaries.summary import SummaryText
-from slowcat_memory.core.summaries.topics import name
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
-from slowcat_memory.core.text.rare_words import rare_words
-from slowcat_memory.records import Turn
 
-VERSION = 1  # of the prompt and rules; raise it with any change: all summaries are made again
+VERSION = 2  # of the prompt and rules; raise it with any change: all summaries are made again
 MOST_TOPICS, MOST_ENTITIES = 6, 12
 TOPIC_WORDS, ENTITY_WORDS, TONE_WORDS, RELATION_WORDS = 7, 6, 14, 40
 PERSONA_CHARS = 600
-TELLING_WORDS = 4  # of a rule's topics
-_LABEL = re.compile(
-    r"(?:^|(?<=[.!?…] ))\w[\w .'’-]{0,30}: "
-)  # speaker of a sentence, in a summary by rule
-_WORD = re.compile(r"[^\W\d_]{3,}")
 _AS_TOLD = ", as it was told by all of them."
 _INTROSPECTIVE = (
     "You look back on your own conversations, quietly, as one who was there. Nobody hears this: "
@@ -162,63 +141,6 @@ def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> Summary
         tone=_tone(answer.tone, ground),
         relationship=_within(relationship[:2], RELATION_WORDS),
     )
-
-
-def said_lines(turns: Iterable[Turn], language: str = "en") -> list[Line]:
-    """Split turns into sentences for a summary by rule, without orders to the agent."""
-    return [
-        one
-        for turn in turns
-        for one in split_turn(
-            turn.speaker, turn.text, turn.id, agent=turn.role == "assistant", language=language
-        )
-    ]
-
-
-def by_rule(
-    turns: Sequence[Turn],
-    said: Sequence[Line],
-    vectors: np.ndarray | None,
-    tokenize: Tokenize,
-    options: ExtractiveOptions = ExtractiveOptions(),
-) -> SummaryText:
-    """Summarise without an LLM: by quoted sentences, salient words, and names.
-
-    Args:
-        turns: The turns, or summaries in their form.
-        vectors: Of the sentences, shape (n, dim); None to compare words.
-    """
-    summaries = all(not turn.session for turn in turns)
-    if summaries:  # summaries have already left out most of it
-        options = replace(options, share=1.0)
-    picked = choose_sentences(said, tokenize, vectors, options)
-    text = " ".join(line.text for line in picked) if summaries else as_text(picked)
-    return SummaryText(
-        text=text,
-        topics=_telling([_LABEL.sub("", without_orders(turn.text)) for turn in turns]),
-        entities=_entities(turns),
-    )
-
-
-def _telling(texts: Sequence[str]) -> tuple[str, ...]:
-    bare = [" ".join(_content(text)) for text in texts]
-    everywhere = Counter(word for text in bare for word in set(text.split()))
-    rare = {word: max(0, count - 1) // 4 for word, count in everywhere.items()}
-    return tuple(name(bare, rare, len(bare), TELLING_WORDS).split(", ")) if any(bare) else ()
-
-
-def _content(text: str) -> list[str]:
-    worth = {word.form.lower() for word in rare_words(text)}
-    words = [word for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
-    return [word for word in words if word in worth] or [word for word in words if len(word) > 3]
-
-
-def _entities(turns: Sequence[Turn]) -> tuple[str, ...]:
-    counts = Counter[str](turn.speaker for turn in turns if turn.session)
-    for turn in turns:
-        counts.update(word.form for word in rare_words(without_orders(turn.text)) if word.named)
-    ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    return tuple(form for form, _ in ranked[:MOST_ENTITIES])
 
 
 def _within(held: Sequence[str], words: int) -> str:

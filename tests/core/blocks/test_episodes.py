@@ -47,7 +47,7 @@ def test_episodes_is_substantial_ignores_small_talk() -> None:
 
 
 def test_episodes_is_cooled_down_novelty_and_continues() -> None:
-    one = episodes.new(BREAD, episodes.by_rule(BREAD, WORDS), UTC, NOW, Made(job="episodes"))
+    one = episodes.new(BREAD, episodes.by_rule(BREAD, UTC, WORDS), UTC, NOW, Made(job="episodes"))
     assert (one.id, one.facets["day"], one.facets["merged"]) == ("episode/1", "2026-05-12", "0")
     soon = talk("The sourdough bread is baked with rye", at=NOW + timedelta(minutes=30), first=9)
     other = talk("My sister Ida moves to Porto in June", at=NOW + timedelta(minutes=30), first=9)

@@ -1,14 +1,12 @@
-"""Summaries without an LLM."""
-
-import numpy as np
+"""Summaries without an LLM: which clauses are chosen."""
 
 from slowcat_memory.core.summaries.extractive import (
     ExtractiveOptions,
-    Line,
     as_text,
-    choose_sentences,
+    choose_clauses,
     split_turn,
 )
+from slowcat_memory.core.summaries.salience import Line
 from slowcat_memory.core.text.normalize import Tokenizer
 
 SAID = [
@@ -16,9 +14,10 @@ SAID = [
     ("Agent", "Fine, thank you!"),
     ("Anna", "I had an interview at Acme in Lisbon on Monday. It was for a data job."),
     ("Agent", "How did the interview at Acme go?"),
-    ("Anna", "The interview at Acme went well. They want to call me on Friday about the job."),
-    ("Anna", "By the way, nice weather."),
+    ("Anna", "The interview at Acme went really well, and they want to call me on Friday."),
+    ("Anna", "Great idea, thank you."),
     ("Agent", "Good luck with the job at Acme."),
+    ("Agent", "You should ask them about the salary."),
 ]
 TOKENIZE = Tokenizer("english")
 
@@ -31,41 +30,67 @@ def said() -> list[Line]:
     ]
 
 
-def test_extractive_options_chosen_what_it_was_about_stays_and_small_talk_goes() -> None:
-    text = as_text(choose_sentences(said(), TOKENIZE, options=ExtractiveOptions(share=0.5)))
-    assert "interview at Acme" in text and "Friday" in text
-    assert "weather" not in text and "How are you" not in text
+def test_choose_clauses_what_it_was_about_stays_and_fillers_go() -> None:
+    text = as_text(choose_clauses(said(), TOKENIZE))
+    assert "interview at Acme in Lisbon on Monday" in text and "call me on Friday" in text
+    assert not any(filler in text for filler in ("Great idea", "How are you", "really", "Fine"))
 
 
-def test_extractive_options_chosen_no_more_words_than_were_allowed() -> None:
-    whole = sum(len(line.text.split()) for line in said())
+def test_choose_clauses_the_agent_is_quoted_for_advice_alone() -> None:
+    text = as_text(choose_clauses(said(), TOKENIZE))
+    assert text.endswith("Agent: You should ask them about the salary.")
+    assert "Good luck" not in text and "How did" not in text
+
+
+def test_choose_clauses_no_more_words_than_were_allowed() -> None:
+    whole = sum(line.length for line in said())
     for share in (0.2, 0.3, 0.5):
-        kept = choose_sentences(said(), TOKENIZE, options=ExtractiveOptions(share=share))
-        assert 0 < sum(len(line.text.split()) for line in kept) <= share * whole + 1
-    kept = choose_sentences(said(), TOKENIZE, options=ExtractiveOptions(words=12, share=1.0))
-    assert sum(len(line.text.split()) for line in kept) <= 12
+        kept = choose_clauses(said(), TOKENIZE, ExtractiveOptions(share=share, least=0))
+        assert 0 < sum(line.length for line in kept) <= share * whole + 1
+    kept = choose_clauses(said(), TOKENIZE, ExtractiveOptions(words=12, share=1.0))
+    assert 0 < sum(line.length for line in kept) <= 12
 
 
-def test_extractive_options_chosen_in_the_order_in_which_it_was_said_and_nothing_twice() -> None:
+def test_choose_clauses_a_short_conversation_leaves_more_than_one_sentence() -> None:
+    turns = (
+        "The landlord has not paid the deposit back.",
+        "I sold the car on Saturday for 2,400 pounds.",
+        "I bought my sister a necklace for her birthday.",
+    )
+    lines = [line for n, text in enumerate(turns, 1) for line in split_turn("Anna", text, n)]
+    kept = choose_clauses(lines, TOKENIZE)
+    assert [line.turn for line in kept] == [1, 2, 3]
+
+
+def test_choose_clauses_in_the_order_in_which_it_was_said_and_nothing_twice() -> None:
     twice = [*said(), *said()]
-    kept = choose_sentences(twice, TOKENIZE, options=ExtractiveOptions(share=1.0, words=500))
-    places = [twice.index(line) for line in kept]
-    assert places == sorted(places) and len({line.text for line in kept}) == len(kept)
+    kept = choose_clauses(twice, TOKENIZE, ExtractiveOptions(share=1.0, words=500))
+    assert [line.turn for line in kept] == sorted(line.turn for line in kept)
+    assert len({line.text for line in kept}) == len(kept)
 
 
-def test_extractive_options_chosen_vectors_decide_where_there_are_some() -> None:
-    vectors = np.tile([1.0, 0.0], (len(said()), 1))
-    odd = next(n for n, line in enumerate(said()) if "weather" in line.text)
-    vectors[odd] = [0.0, 1.0]
-    few = ExtractiveOptions(share=0.6, words=500)
-    assert not any(
-        "weather" in line.text for line in choose_sentences(said(), TOKENIZE, vectors, few)
-    )
+def test_choose_clauses_facts_come_first_and_their_sentence_is_not_repeated() -> None:
+    lines = [
+        Line("Anna", "Anna moved to Porto.", 2, fact=True),
+        *split_turn("Anna", "The bakery near the river closed.", 1),
+        *split_turn("Anna", "I moved to Porto.", 2),
+    ]
+    text = as_text(choose_clauses(lines, TOKENIZE))
+    assert text == "Anna moved to Porto. Anna: The bakery near the river closed."
 
 
-def test_extractive_chosen_nothing_said_nothing_told() -> None:
-    assert choose_sentences([], TOKENIZE) == [] and as_text([]) == ""
-    long = split_turn("Anna", "word " * 4000, 1)
-    assert len(choose_sentences(long, TOKENIZE)) == 1, (
-        "one sentence is left even where it is too long"
-    )
+def test_choose_clauses_nothing_said_nothing_told() -> None:
+    assert choose_clauses([], TOKENIZE) == [] and as_text([]) == ""
+    fillers = ("Great idea, thank you.", "Sorry, the line broke.", "Okay thanks.", "Ha ha, nice.")
+    lines = [line for n, text in enumerate(fillers) for line in split_turn("Anna", text, n)]
+    assert choose_clauses(lines, TOKENIZE) == []
+    german = ("Super, danke dir!", "Die Verbindung war weg.", "Ja, genau.", "Bis später dann.")
+    lines = [line for n, text in enumerate(german) for line in split_turn("Jana", text, n)]
+    assert choose_clauses(lines, TOKENIZE) == []
+
+
+def test_choose_clauses_cost_grows_with_the_sentences_not_with_their_square() -> None:
+    """The clauses that are compared again and again are limited."""
+    lines = [Line("Anna", f"I bought a lamp{n} near the station{n}", n) for n in range(5_000)]
+    kept = choose_clauses(lines, TOKENIZE)
+    assert sum(line.length for line in kept) <= 200

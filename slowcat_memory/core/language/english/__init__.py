@@ -11,6 +11,7 @@ from slowcat_memory.core.language.english import (
     third_person,
     time,
 )
+from slowcat_memory.core.language.extracts import read_extracts
 from slowcat_memory.core.language.table import Language, read_sentences
 
 LANGUAGE = Language(
@@ -33,6 +34,7 @@ LANGUAGE = Language(
     importance=patterns.IMPORTANCE,
     proactive=patterns.PROACTIVE,
     summary=patterns.SUMMARY,
+    extracts=read_extracts(read_words(__name__)),
     noted=patterns.NOTED,
     talk=talk.TALK,
     **read_sentences(__name__),

@@ -1,6 +1,7 @@
 """German: sentences in ``sentences.toml``, words in ``words.toml``, patterns in the modules."""
 
 from slowcat_memory.core.language.data import read_words
+from slowcat_memory.core.language.extracts import read_extracts
 from slowcat_memory.core.language.german import (
     commands,
     gate,
@@ -33,6 +34,7 @@ LANGUAGE = Language(
     importance=patterns.IMPORTANCE,
     proactive=patterns.PROACTIVE,
     summary=patterns.SUMMARY,
+    extracts=read_extracts(read_words(__name__)),
     noted=patterns.NOTED,
     talk=talk.TALK,
     **read_sentences(__name__),

@@ -137,7 +137,7 @@ class Episodes:
                 model = answer.model if text else ""
             except (BadAnswerError, EndpointError, PromptTooLongError):
                 pass  # the rule below is used
-        text = text or episodes.by_rule(window, self._tokenize)
+        text = text or episodes.by_rule(window, context.zone, self._tokenize)
         return text, Made(job=NAME, version=VERSION, model=model)
 
 

@@ -13,14 +13,13 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.prompt_record import fenced, fitting
+from slowcat_memory.core.summaries import by_rule
 from slowcat_memory.core.summaries.extractive import ExtractiveOptions
 from slowcat_memory.core.summaries.prompt import (
     VERSION,
     Reflection,
-    by_rule,
     check_reply,
     instruction,
-    said_lines,
 )
 from slowcat_memory.core.summaries.summary import (
     SummaryText,
@@ -252,7 +251,7 @@ async def _text(
         BadAnswerError: The LLM's reply is unusable, and there is a rule's summary.
     """
     if context.llm is None:
-        return (None if by_rule_stands else await _text_by_rule(found, context)), ()
+        return (None if by_rule_stands else _text_by_rule(found, context)), ()
     try:
         return await _text_by_llm(purpose, task, found, persona, context), ()
     except (EndpointError, EndpointRefusedError, OverBudgetError):
@@ -262,7 +261,7 @@ async def _text(
             raise
         retry_at = context.now + RETRY_AFTER / 10
         again = replace(task, attempts=task.attempts + 1, not_before=retry_at)
-    return (None if by_rule_stands else await _text_by_rule(found, context)), (again,)
+    return (None if by_rule_stands else _text_by_rule(found, context)), (again,)
 
 
 def _note_of(task: Task) -> SummaryNote:
@@ -306,12 +305,10 @@ def _made_from(
     return names_of(scope, (turn.id for turn in turns), (*parts, persona.id if persona else ""))
 
 
-async def _text_by_rule(found: SummaryInput, context: JobContext) -> SummaryText:
-    said = said_lines(found.turns)
-    made = await context.embed([line.text for line in said]) if context.space else None
-    vectors = made.vectors if made is not None and len(made.vectors) == len(said) else None
+def _text_by_rule(found: SummaryInput, context: JobContext) -> SummaryText:
     options = getattr(context.options, "rule", ExtractiveOptions())
-    return by_rule(found.turns, said, vectors, Tokenizer(), options)
+    summarise = by_rule.of_turns if found.seen is None else by_rule.of_summaries
+    return summarise(found.turns, context.zone, Tokenizer(), options)
 
 
 # ------------------------------------------------------------------- the jobs

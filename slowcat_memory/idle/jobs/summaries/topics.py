@@ -7,14 +7,14 @@ without a topic are clustered again with every new session, in the order of time
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Annotated
 
 import numpy as np
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.summaries.prompt import VERSION, by_rule, said_lines
+from slowcat_memory.core.summaries import by_rule
+from slowcat_memory.core.summaries.prompt import VERSION
 from slowcat_memory.core.summaries.summary import (
     TOPIC,
     Subject,
@@ -89,7 +89,7 @@ async def group_sessions(scope: str, context: JobContext) -> WriteBatch:
         live.add(subject.id)
         before = old.get(subject.id)
         if is_stale(before, subject.digest, llm=False):
-            made = _summary_by_rule(subject, parts, now)
+            made = _summary_by_rule(subject, parts, context)
             memories += replacing(made, before, now) if made.text else ()
         elif not is_stale(before, subject.digest, llm=llm):
             continue
@@ -137,11 +137,11 @@ def _topics_of(
     return topics
 
 
-def _summary_by_rule(subject: Subject, parts: Sequence[Memory], now: datetime) -> Memory:
+def _summary_by_rule(subject: Subject, parts: Sequence[Memory], context: JobContext) -> Memory:
     lines = [as_turn(memory, n) for n, memory in enumerate(parts[-TOPIC_PARTS:], start=1)]
-    text = by_rule(lines, said_lines(lines), None, Tokenizer())
+    text = by_rule.of_summaries(lines, context.zone, Tokenizer())
     made = Made(job=PURPOSES["topic"].job, version=VERSION)
-    return summary(replace(subject, name=topic_name(text)), text, made, now)
+    return summary(replace(subject, name=topic_name(text)), text, made, context.now)
 
 
 def _id(topic: Topic) -> str:
