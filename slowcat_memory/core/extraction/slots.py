@@ -24,6 +24,7 @@ _PARTNERS = {
     "has_girlfriend": 1, "engaged_to": 2, "has_fiance": 2, "has_fiancé": 2, "has_fiancee": 2,
     "has_fiancée": 2, "married_to": 3, "has_husband": 3, "has_wife": 3, "has_spouse": 3,
 }  # fmt: skip
+PARTNERS = tuple(_PARTNERS)
 _OPINIONS = {
     "likes": 1, "loves": 1, "enjoys": 1, "prefers": 1, "fan_of": 1, "dislikes": -1, "hates": -1,
     "does_not_like": -1, "avoids": -1,
@@ -88,7 +89,7 @@ def ending_of(one: Triple) -> Ending:
         if predicate in poles:
             alike = tuple(name for name, pole in poles.items() if pole == poles[predicate])
             return Ending(one.subject, alike, one.object)
-    alike = tuple(_PARTNERS) if predicate in _PARTNERS else (predicate,)
+    alike = PARTNERS if predicate in _PARTNERS else (predicate,)
     return Ending(one.subject, alike, one.object)
 
 
@@ -109,7 +110,7 @@ def implied_endings(one: Triple, text: str) -> tuple[Ending, ...]:
     if one.predicate == "lives_in" and _MOVED & set(fingerprint(text).split()):
         return (Ending(one.subject, ("address",)),)
     if one.predicate == "relationship_status" and _is_single(one):
-        return (Ending(one.subject, tuple(_PARTNERS)),)
+        return (Ending(one.subject, PARTNERS),)
     return ()
 
 

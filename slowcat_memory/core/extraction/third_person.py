@@ -11,7 +11,8 @@ from itertools import product
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.predicates import Triple, canonical
-from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.extraction.slots import is_exclusive
+from slowcat_memory.core.language import LANGUAGES, of_any
 from slowcat_memory.core.language.sentences import SentenceRule, SentenceWords
 from slowcat_memory.core.text.normalize import clean
 
@@ -19,14 +20,19 @@ MOST_OBJECT = 60  # characters
 _POSSESSIVE = re.compile(r"(?:['’]s?|s) ")
 
 
+_CORRECTS = re.compile(rf"^(?:{of_any(lambda one: one.facts.corrects)})", re.IGNORECASE)
+
+
 class Sentence(Triple, frozen=True, kw_only=True):
     """A sentence in parts; ``over`` is whether it says that it holds no longer.
 
     ``ends`` are the predicates of what it ends with that object; () for its own.
+    ``ahead`` is whether it is only planned.
     """
 
     over: bool = False
     ends: tuple[str, ...] = ()
+    ahead: bool = False
 
 
 class _Reader(Struct, frozen=True):
@@ -37,6 +43,7 @@ class _Reader(Struct, frozen=True):
     before: re.Pattern[str]
     inverse: tuple[tuple[re.Pattern[str], str], ...]
     over: re.Pattern[str]
+    ahead: re.Pattern[str]
     past: re.Pattern[str]
     denied: re.Pattern[str]
     object_ends: re.Pattern[str]
@@ -52,6 +59,21 @@ def read_sentence(content: str, subject: str) -> Sentence | None:
         if _begins_with(said, subject) and (found := _read(said[len(subject) :], subject, reader)):
             return found
     return None
+
+
+def stated_change(content: str, subject: str, date: str) -> Sentence | None:
+    """Return the change that a sentence announces for a day: "is moving to Cardiff on Friday".
+
+    Args:
+        date: Its day, "" for none: then nothing is known to change.
+    """
+    read = read_sentence(content, subject) if date else None
+    return read if read is not None and read.ahead and is_exclusive(read) else None
+
+
+def is_correction(text: str) -> bool:
+    """Return whether a turn corrects what was said before, rather than reporting a change."""
+    return bool(_CORRECTS.search(text.strip()))
 
 
 def _begins_with(text: str, subject: str) -> bool:
@@ -82,6 +104,7 @@ def _read(rest: str, subject: str, reader: _Reader) -> Sentence | None:
                 object=object_,
                 over=over,
                 ends=rule.ends,
+                ahead=bool(reader.ahead.search(rest)),
             )
     return None
 
@@ -121,6 +144,7 @@ def _reader(words: SentenceWords) -> _Reader:
         before=compiled(rf"^(?:{words.before}\s+)*"),
         inverse=tuple((compiled(pattern), form) for pattern, form in words.inverse),
         over=compiled(words.over),
+        ahead=compiled(words.ahead),
         past=compiled(words.past),
         denied=compiled(words.denied),
         object_ends=compiled(words.object_ends),

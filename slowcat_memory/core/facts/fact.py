@@ -50,6 +50,7 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
         why: Why it is quarantined; "" if it is not.
         over: Whether it says that something is over.
         ends: What it ends.
+        corrects: Whether its turn corrects an earlier one.
         last: The last day of several ("2026-05-17"); "" for one.
     """
 
@@ -62,6 +63,7 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
     why: str = ""
     over: bool = False
     ends: tuple[Ending, ...] = ()
+    corrects: bool = False
     last: str = ""
 
 
@@ -85,6 +87,7 @@ def fact_memory(
         "last": drawn.last,
         "why": drawn.why,
         "recalled": "no",
+        "corrects": "yes" if drawn.corrects else "",
         "over": "yes" if drawn.over else "",
         "ends": msgspec.json.encode(drawn.ends).decode() if drawn.ends else "",
     }

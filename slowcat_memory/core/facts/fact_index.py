@@ -160,6 +160,8 @@ class _Group:
     def rivals(self, claim: Claim) -> dict[str, None]:
         """Return the ids of facts in a claim's slot, and of those that end or are ended by it."""
         found = dict(self.by_slot.get(claim.slot, {})) | self.by_predicate.get("", {})
+        if claim.corrects:
+            found |= self.by_predicate.get(claim.predicate, {})
         for ending in claim.ends:
             for predicate in ending.predicates or tuple(self.by_predicate):
                 found |= self.by_predicate.get(predicate or UNREAD, {})

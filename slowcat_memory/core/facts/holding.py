@@ -26,6 +26,7 @@ from slowcat_memory.records import Memory
 
 # As in `core.graph.build`: a start this long before a conflicting fact belongs to the past.
 NEWS = timedelta(days=60)
+SOON = timedelta(days=1)  # within which a correction is about what was said before
 
 
 class Claim(Triple, frozen=True, kw_only=True):
@@ -34,10 +35,12 @@ class Claim(Triple, frozen=True, kw_only=True):
     Attributes:
         over: Whether it says that this holds no longer.
         ends: What it ends, by its own words or because they imply it.
+        corrects: Whether its turn corrects an earlier one.
     """
 
     over: bool = False
     ends: tuple[Ending, ...] = ()
+    corrects: bool = False
 
     @property
     def slot(self) -> Slot:
@@ -65,7 +68,12 @@ def claim_of(fact: Memory) -> Claim:
             ended = Ending(said.subject, read.ends, said.object) if said.object else None
         stated = (*stated, ended) if ended else stated
     return Claim(
-        subject=subject, predicate=said.predicate, object=said.object, over=over, ends=stated
+        subject=subject,
+        predicate=said.predicate,
+        object=said.object,
+        over=over,
+        ends=stated,
+        corrects=facets.get("corrects") == "yes",
     )
 
 
@@ -92,6 +100,14 @@ def ends_fact(new: Claim, old: Claim, text: str) -> bool:
     return any(fold(one.subject) == fold(old.subject) and ends(one, old, text) for one in new.ends)
 
 
+def _corrects(newer: Memory, new: Claim, older: Memory, old: Claim) -> bool:
+    """Return whether a fact gives another value for one that was stated shortly before."""
+    soon = newer.valid_from - older.valid_from <= SOON
+    same = new.predicate == old.predicate and fold(new.subject) == fold(old.subject)
+    one = new.predicate.startswith(("has_", "favourite_")) and not old.over
+    return new.corrects and soon and same and one and not new.over
+
+
 def loser(newer: Memory, older: Memory) -> Memory | None:
     """Return the one of two facts that the other ends; None if both can hold.
 
@@ -99,7 +115,7 @@ def loser(newer: Memory, older: Memory) -> Memory | None:
     exclusive fact was stated belongs to the past: "I moved to Rome in 2019".
     """
     new, old = claim_of(newer), claim_of(older)
-    if not ends_fact(new, old, older.text):
+    if not ends_fact(new, old, older.text) and not _corrects(newer, new, older, old):
         return None
     if newer.facets.get("confidence") == "low" and older.facets.get("confidence") != "low":
         return None

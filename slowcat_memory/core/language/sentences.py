@@ -34,6 +34,7 @@ class SentenceWords(Struct, frozen=True, kw_only=True):
         rules: In order; the object follows the match.
         before: Adverbs and auxiliaries before the verb.
         over: Words that make a statement one of the past, before or behind the verb.
+        ahead: Forms of verbs for a change that is only planned.
         past: Past forms of verbs for what lasts: it lasts no longer.
         denied: Negations.
         opposites: The predicate that the negation of another is.
@@ -45,6 +46,7 @@ class SentenceWords(Struct, frozen=True, kw_only=True):
     rules: tuple[SentenceRule, ...]
     before: str
     over: str
+    ahead: str
     past: str
     denied: str
     opposites: dict[str, str]

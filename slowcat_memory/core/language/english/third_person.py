@@ -117,6 +117,10 @@ SENTENCES = SentenceWords(
         r"\bno longer\b|\bany ?more\b|\bany longer\b|\bused to\b|\b(?:has )?stopped\b|\bgave up\b|"
         r"\bgiven up\b|\bquit (?=\w+ing\b)|\bformerly\b|\bended\b|\bdivorced from\b"
     ),
+    ahead=(
+        r"\b(?:will|going to|about to|plans? to|planning to|wants? to|hopes? to)\b"
+        r"|\b(?:is|are) (?:\w+ )?(?:moving|relocating|starting|joining)\b"
+    ),
     past=(
         r"^(?!.*\b(?:has|have)\b)(?:\W*(?:was|were|had)\b|.*\b(?:lived|resided|worked|played|liked|"
         r"loved|enjoyed|adored|owned|ate|drank|smoked|hated|disliked|preferred)\b)"

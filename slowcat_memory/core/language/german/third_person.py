@@ -8,7 +8,7 @@ _CALLED = r" (?:heißt|hieß|ist|war) "
 SENTENCES = SentenceWords(
     rules=(
         SentenceRule("lives_in", r"(?:wohnt|wohnte|lebt|lebte) (?:jetzt |nun |inzwischen )?in "),
-        SentenceRule("lives_in", r"(?:zieht|zog|gezogen|umgezogen|zieht um|zog um) nach "),
+        SentenceRule("lives_in", r"(?:zieht|zog|gezogen|umgezogen) (?:[^ ]+ ){0,5}nach "),
         SentenceRule("lives_in", r"nach (?=\S+ (?:um)?gezogen)"),
         SentenceRule(
             "works_at", r"(?:arbeitet|arbeitete) (?:jetzt |nun )?(?:bei|für) (?:der |dem )?"
@@ -87,6 +87,7 @@ SENTENCES = SentenceWords(
         r"sehr|wirklich|gern|gerne|sich|bald)"
     ),
     over=r"\bnicht mehr\b|\bkeine?[nmr]?\b(?= .*\bmehr\b)|\bfrüher\b|\baufgehört\b|\bgeschieden von\b",
+    ahead=r"\b(?:wird|will|möchte|plant|zieht|beginnt|fängt)\b",
     past=(
         r"\b(?:wohnte|lebte|arbeitete|mochte|liebte|trank|aß|spielte|war|hatte|hasste|rauchte|hieß|"
         r"besaß)\b"
