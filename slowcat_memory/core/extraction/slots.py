@@ -70,11 +70,11 @@ def slot_names(predicates: Iterable[str]) -> frozenset[str]:
 
 def exclude(new: Triple, old: Triple) -> bool:
     """Return whether two statements in one slot of one subject cannot hold together."""
+    if slot_of(new) != slot_of(old):
+        return False
     for _, poles in _POLAR:
         if new.predicate in poles and old.predicate in poles:
             return poles[new.predicate] != poles[old.predicate]
-    if slot_of(new) != slot_of(old):
-        return False
     if slot_of(new) == ("partner",):
         return _partners_differ(new, old)
     if slot_of(new) == ("diet",):

@@ -56,7 +56,7 @@ def claim_of(fact: Memory) -> Claim:
     if predicate:
         over = over or (read is not None and read.over and read.predicate == predicate)
         said = Triple(subject=subject, predicate=predicate, object=facets.get("object", ""))
-    elif read is not None:
+    elif read is not None and not read.ahead:
         said, over = read, over or read.over
     else:
         said = Triple(subject=subject, predicate="", object="")
