@@ -50,11 +50,17 @@ class Sentence(Struct, frozen=True):
     part: str
 
     @property
+    def asked_back(self) -> bool:
+        """Whether the rules ask if it is an order."""
+        found = recognise(self.text, self.language, names=NAMES)
+        return found is not None and found.kind == "confirm"
+
+    @property
     def right(self) -> bool:
         """Whether the rules take it for what it is."""
         found = recognise(self.text, self.language, names=NAMES)
-        if found is None or not self.kind:
-            return (found.kind if found else "") == self.kind
+        if found is None or not self.kind or found.kind == "confirm":
+            return not self.kind and (found is None or found.kind == "confirm")
         same = fingerprint(found.argument) == fingerprint(self.argument)
         return (found.kind, found.shared, same) == (self.kind, self.shared, True)
 
@@ -90,7 +96,8 @@ def rates(of: Iterable[Sentence]) -> dict[str, Any]:
         of: Sentences.
 
     Returns:
-        ``commands``, ``recognised``, ``lookalikes``, ``false_alarms``, and the two shares.
+        ``commands``, ``recognised``, ``lookalikes``, ``false_alarms``, ``asked_back`` (look-alikes
+        that are asked about), and the two shares.
     """
     every = list(of)
     orders = [one for one in every if one.kind]
@@ -102,6 +109,7 @@ def rates(of: Iterable[Sentence]) -> dict[str, Any]:
         "recognised_share": round(recognised / max(1, len(orders)), 4),
         "lookalikes": len(others),
         "false_alarms": alarms,
+        "asked_back": sum(one.asked_back for one in others),
         "false_alarm_share": round(alarms / max(1, len(others)), 4),
     }
 

@@ -26,14 +26,21 @@ from typing import Any
 
 from benchmarks import common
 from benchmarks.lives.diaries import diaries
-from benchmarks.lives.generate import YEARS_OF_DAYS, generate
+from benchmarks.lives.judging.limits import LIMITS
+from benchmarks.lives.judging.oracle import LAWS, judge
+from benchmarks.lives.judging.truth import Finding, Verdict
+from benchmarks.lives.making.generate import YEARS_OF_DAYS, generate
 from benchmarks.lives.model import Life
-from benchmarks.lives.oracle import LAWS, Finding, Verdict, judge
-from benchmarks.lives.player import play
-from benchmarks.lives.truthful import TruthfulLLM
+from benchmarks.lives.playing.player import play
+from benchmarks.lives.playing.truthful import TruthfulLLM
+from benchmarks.lives.wordings import Half
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a life is hundreds of days of writes
-HALVES = {"tuned": ("tuned",), "held out": ("held out",), "both": ("tuned", "held out")}
+HALVES: dict[str, tuple[Half, ...]] = {
+    "tuned": ("tuned",),
+    "held out": ("held out",),
+    "both": ("tuned", "held out"),
+}
 
 
 def main() -> None:
@@ -53,7 +60,7 @@ def main() -> None:
 
 def _lives(options: argparse.Namespace) -> Iterator[Life]:
     if options.diaries:
-        yield from diaries()
+        yield from (life for life in diaries() if life.half in HALVES[options.half])
         return
     for seed in options.seeds:
         for half in HALVES[options.half]:
@@ -76,7 +83,7 @@ def _measured(lives: Iterable[Life], options: argparse.Namespace) -> Iterator[di
         )
         yield {
             "name": life.name, "language": life.language, "half": life.half, "turns": turns,
-            "seconds": seconds, "laws": {name: _counts(one) for name, one in verdicts.items()},
+            "seconds": seconds, "laws": {name: counts(one) for name, one in verdicts.items()},
         }  # fmt: skip
 
 
@@ -109,7 +116,8 @@ def sums(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return made
 
 
-def _counts(verdict: Verdict) -> dict[str, Any]:
+def counts(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as numbers: ``cases``, ``right`` and their ``share``."""
     return _share(verdict.cases, verdict.hits)
 
 
@@ -132,9 +140,11 @@ def show(written: dict[str, Any]) -> None:
             if one["cases"] else "-"
             for one in counts
         ]  # fmt: skip
-        shown.append([law, *cells, (check.__doc__ or "").strip()])
+        limit = LIMITS[written["llm"]].get(law)
+        least = "" if limit is None else f"{100 * (1 - limit):g}"
+        shown.append([law, least, *cells, (check.__doc__ or "").strip()])
     title = f"right, % (wrong/cases), {len(written['lives'])} lives, LLM: {written['llm']}"
-    common.table(title, ["law", *groups, "says"], shown)
+    common.table(title, ["law", "at least", *groups, "says"], shown)
 
 
 def _arguments() -> argparse.Namespace:

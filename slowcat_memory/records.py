@@ -40,6 +40,7 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
     # log id of the first turn of several that are one: the parts of a turn of several speakers, or
     # the copies of the agent's reply to it; 0 for that first one, and for a turn that is alone
     part_of: int = 0
+    unnamed: bool = False  # nobody identified the speaker: ``speaker`` is the user's name by then
 
 
 EdgeKind = Literal["start", "end", "resume"]

@@ -8,9 +8,10 @@ A memory is local-only if a person marked it, or if anything that it was made fr
 its turns (``sources``), and the memories in ``derived_from``.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,16 +25,26 @@ _BETWEEN = "; "  # ids in a summary's facet "covers"
 _LISTED = frozenset({NOTE, FACT})
 
 
+class Called(NamedTuple):
+    """A name that a scope's user had in memories, and the present one."""
+
+    scope: str
+    before: str
+    now: str
+
+
 class Reader(Struct, frozen=True):
     """Who receives texts, and where the texts go.
 
     Attributes:
         scopes: Namespaces that they may read; none for guests.
         local: The texts stay on this machine: the LLM that reads them runs here.
+        called: Names to replace in memories, see ``renamed``.
     """
 
     scopes: frozenset[str] = frozenset()
     local: bool = False
+    called: tuple[Called, ...] = ()
 
 
 def may_read(memory: Memory, reader: Reader) -> bool:
@@ -52,8 +63,23 @@ def disclose(memory: Memory, reader: Reader) -> Disclosed | None:
     """
     if not may_read(memory, reader):
         return None
+    if reader.called:
+        memory = renamed(memory, reader.called)
     hides = memory.context and not reader.local
     return cast(Disclosed, replace(memory, context="") if hides else memory)
+
+
+def renamed(memory: Memory, called: Iterable[Called]) -> Memory:
+    """Return a memory with the user's present name, in derived texts too; what was said stays."""
+    for one in called:
+        if one.scope != memory.scope or one.before not in f"{memory.speaker} {memory.text}":
+            continue
+        whole = re.compile(rf"\b{re.escape(one.before)}\b")
+        speaker = one.now if memory.speaker == one.before else memory.speaker
+        derived = memory.made is not None and not turn_of(memory.id)
+        text = whole.sub(one.now.replace("\\", ""), memory.text) if derived else memory.text
+        memory = replace(memory, speaker=speaker, text=text)
+    return memory
 
 
 def disclose_all(memories: Iterable[Memory], reader: Reader) -> list[Disclosed]:

@@ -54,6 +54,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
+from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
@@ -234,11 +235,13 @@ class MemoryEngine:
         self.turn_recall.note(turn, found, packed)
 
     def session_context(self, scope: str, *, local: bool = False) -> str:
+        self.wiring.users.load(scope)
         return self.wiring.heads.write(scope, self.wiring.reader(scope, local=local))
 
     def prepare(self, scope: str) -> None:
         wiring = self.wiring
         namespace = wiring.namespaces.get(scope)
+        wiring.users.load(scope)
         namespace.wait_vectors()
         namespace.local_only()
         if wiring.embedding.query is not None:
@@ -285,7 +288,7 @@ class MemoryEngine:
         Raises:
             ConfigError: There is no such kind.
         """
-        where = scope or self.config.memory.user_id
+        where = scope or scope_of_user(self.config.memory.user_id)
         return self._search.search(query, where, limit, kinds=(kind,), local=local).hits
 
     def hotwords(self, scope: str, n: int = 100, *, local: bool = False) -> list[Hotword]:

@@ -59,7 +59,7 @@ class Notes:
             id=id_,
             kind="note",
             scope=scope,
-            speaker=speaker or self._wiring.config.memory.user_name,
+            speaker=speaker or self._wiring.users.of(scope),
             text=kept,
             valid_from=at or now,
             recorded_at=now,

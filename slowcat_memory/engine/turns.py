@@ -36,8 +36,10 @@ class EventLog:
             check_scope(event.scope)
         self._close_gate()
         judge = self._wiring.clock_judge
-        if judge.doubts_now() and isinstance(event, Turn):
-            event = replace(event, doubted=True)
+        if isinstance(event, Turn):
+            self._wiring.users.note(event)
+            if judge.doubts_now():
+                event = replace(event, doubted=True)
         ack = self._wiring.store.append(event, quiet=True)
         judge.wrote(ack.id)
         self._wiring.indexer.add((ack,), draft=draft)
@@ -123,14 +125,20 @@ class TurnRecall:
         self._wiring = wiring
 
     def query(self, text: str, scope: str, **known: Unpack[RecallArguments]) -> Query:
-        return build_query(self._wiring.config, self._wiring.clock(), text, scope, **known)
+        config, now = self._wiring.config, self._wiring.clock()
+        return self._named(build_query(config, now, text, scope, **known))
+
+    def _named(self, query: Query) -> Query:
+        """Return a query whose hits carry the users' present names."""
+        called = self._wiring.users.called(query.scope, *query.also)
+        return replace(query, called=called) if called else query
 
     def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
         loop = asyncio.get_running_loop()
 
         def begin(text: str) -> Attempt | None:
             query = ask(text)
-            return None if query is None else self._wiring.retrieval.begin(query)
+            return None if query is None else self._wiring.retrieval.begin(self._named(query))
 
         return Prefetch(begin, self._wiring.config.prefetch, loop)
 

@@ -1,5 +1,7 @@
 """Builds the components of an engine, in order."""
 
+from msgspec import structs
+
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.core.disclosure import Reader
@@ -11,6 +13,7 @@ from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.runtime.commands.undo_log import UndoLog
 from slowcat_memory.runtime.conversation.audience import guest_scope, reader_of
+from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache
@@ -75,6 +78,7 @@ class EngineWiring:
         self.retrieval = self.retrieval_of(retrieval_options(config))
         self.derived_search = DerivedSearch(self.embedding, self.tokenizer)
         user = config.memory.user_name
+        self.users = UserNames(self.store.snapshot, user)
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
         self.heads = Heads(
             self.store,
@@ -82,13 +86,14 @@ class EngineWiring:
             self.zone,
             clock,
             config.head,
-            user,
+            self.users,
             config.memory.language,
         )
         self.undo_log = UndoLog(self.store, self.indexer.put, clock, self.clock_judge.look)
 
     def reader(self, *scopes: str, local: bool = False) -> Reader:
-        return reader_of(self.config.people, *scopes, local=local)
+        reader = reader_of(self.config.people, *scopes, local=local)
+        return structs.replace(reader, called=self.users.called(*reader.scopes))
 
     def namespaces_of(self, store: Store) -> Namespaces:
         """Build the indexes of a store; each is loaded when first used."""

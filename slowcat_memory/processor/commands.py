@@ -18,7 +18,7 @@ from pipecat.frames.frames import (
 )
 
 from slowcat_memory.core.commands.grammar import Command, recognise
-from slowcat_memory.core.commands.replies import say
+from slowcat_memory.core.commands.replies import quote, say
 from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import Memory
 from slowcat_memory.records import Turn
@@ -66,6 +66,7 @@ class VoiceCommands:
         self._on_answer = on_answer
         self._engine = engine
         self._asked: tuple[str, float] | None = None  # who was asked, and until when it counts
+        self._meant: Command | None = None  # what the next turn confirms or not
         self._latest: tuple[str, bool, Command | None] = ("", False, None)
         self._running: set[asyncio.Task[Outcome]] = set()
         self.enabled, self.left_to_llm = self._options.enabled, False
@@ -121,12 +122,15 @@ class VoiceCommands:
             False if the LLM must answer the rest of the turn.
         """
         self.left_to_llm = False
+        command, meant = self._confirmed(command), command.meant
         outcome = await self._execute(command, turn, scopes)
         self.left_to_llm = bool(outcome.rest)
         if self._asked and self._asked[0] in scopes:
             self._asked = None
-        if turn and command.kind == "forget_about" and outcome.entry:
+        if turn and command.kind in ("forget_about", "forget_span") and outcome.entry:
             self._asked = (turn.scope, time.monotonic() + ASKED_S)
+        if meant and not self.refuses(scopes):
+            self._asked, self._meant = (scopes[-1], time.monotonic() + ASKED_S), meant
         if outcome.rest:
             return False
         if not self.refuses(scopes):
@@ -136,11 +140,25 @@ class VoiceCommands:
         await self._push(LLMFullResponseEndFrame())
         return True
 
+    def _confirmed(self, command: Command) -> Command:
+        """Return the command that a "yes" confirms; any other is returned as it is."""
+        meant, self._meant = self._meant, None
+        if meant and command.kind == "yes":
+            return meant
+        return Command(kind="confirm") if meant and command.kind == "no" else command
+
+    def drop_question(self) -> None:
+        """Forget what was to be confirmed: the user has spoken of something else."""
+        if self._meant:
+            self._asked = self._meant = None
+
     async def _execute(
         self, command: Command, turn: Turn | None, scopes: tuple[str, ...]
     ) -> Outcome:
         if self.refuses(scopes):
             return self._done(command, "guest", done=False)
+        if command.kind == "confirm":
+            return self._ask(command)
         if command.kind in ("off_record", "on_record"):
             return self._switch_record(command, scopes)
         if turn is None:
@@ -171,6 +189,13 @@ class VoiceCommands:
         self._on_done(command, outcome)
         return outcome
 
+    def _ask(self, command: Command) -> Outcome:
+        """Ask whether a near miss means a command, or say that nothing was changed."""
+        if command.meant is None:
+            return self._done(command, "unchanged", done=False)
+        about = quote(command.meant.argument)
+        return self._done(command, f"sure_{command.meant.kind}", done=False, about=about)
+
     def _switch_record(self, command: Command, scopes: tuple[str, ...]) -> Outcome:
         """Switch off or on the record at once, so that no later word is kept."""
         if command.kind == "off_record":
@@ -181,8 +206,10 @@ class VoiceCommands:
             return self._done(command, "on", rest=command.rest)
         return self._done(command, "still_off", done=False)
 
-    def _done(self, command: Command, reply: str, *, done: bool = True, rest: str = "") -> Outcome:
-        said = say(language_of(self._language), reply)
+    def _done(
+        self, command: Command, reply: str, *, done: bool = True, rest: str = "", about: str = ""
+    ) -> Outcome:
+        said = say(language_of(self._language), reply, about=about)
         outcome = Outcome(kind=command.kind, said=said, rest=rest, done=done)
         self._on_done(command, outcome)
         return outcome

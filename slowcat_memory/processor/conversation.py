@@ -25,6 +25,7 @@ from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
 from slowcat_memory.runtime.conversation.session_tracker import Moment, SessionTracker
+from slowcat_memory.runtime.conversation.user_names import ANONYMOUS, default_name, learned_name
 from slowcat_memory.tools.handlers import Call
 
 # By engine: the sessions that conversations of this process have open.
@@ -142,7 +143,10 @@ def _open_log(deps: ConversationDeps) -> Conversation:
         )
         for scope in scopes
     ]
-    names = Names(memory.user_name, memory.agent_name, deps.speaker_names)
+    own = deps.audience.scope_of("")
+    user = _learned(engine, own, memory.user_name) or default_name(own, memory.user_name)
+    changes = memory.user_name == ANONYMOUS
+    names = Names(user, memory.agent_name, deps.speaker_names, may_change=changes)
     return Conversation(
         deps.audience, trackers, engine.append, names, deps.off_record, engine.clock
     )
@@ -155,6 +159,15 @@ def _previous(engine: Memory, scope: str) -> Session | None:
             return latest_session(snapshot, scope, engine.clock())
     except StoreError:
         return None
+
+
+def _learned(engine: Memory, scope: str, configured: str) -> str:
+    """Return a user's learned name; "" for none, and while the store is not there."""
+    try:
+        with engine.snapshot() as snapshot:
+            return learned_name(snapshot, scope, configured)
+    except StoreError:
+        return ""
 
 
 def _session_id(now: datetime) -> str:

@@ -46,7 +46,7 @@ from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.injection import Visible
-from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.tools.functions import SEARCH, FunctionSchema, memory_tools
 from slowcat_memory.tools.handlers import Call
 
@@ -103,7 +103,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         """Set the store and the user. Nothing is opened before the pipeline starts.
 
         Args:
-            user_id: The namespace: a person, or people who share one memory.
+            user_id: The namespace: a person, or people who share one memory; letters (of any
+                case), digits, "_" and "-". It names the user until they introduce themselves.
             config: A configuration, or the path of a config.toml.
             engine: A shared engine; it stays open when the pipeline ends.
             aggregators: The context aggregators, if they are not in the same flat pipeline.
@@ -125,7 +126,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._config = (
             config_of(engine, config, overrides) if engine else load_config(config, overrides)
         )
-        self._scope = check_scope(user_id or self._config.memory.user_id)
+        self._scope = scope_of_user(user_id or self._config.memory.user_id)
         self._engine_handle = EngineHandle(self._config, engine)
         self._aggregators, self._neighbours = aggregators, Neighbours()
         self._audience = Audience(self._config.people, self._scope, speakers)

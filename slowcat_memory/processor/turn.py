@@ -204,6 +204,8 @@ class Turns:
         channel = channel or ("voice" if self.spoken else None)
         scopes = self._conversation.scopes_of(text, channel)
         command = self._commands.recognise(text, scopes)
+        if command is None:
+            self._commands.drop_question()
         keep = command is None or self._commands.keeps(command, scopes)
         turns = self._conversation.user_said(text, channel, aside=command is not None, keep=keep)
         turn = turns[-1] if turns else None

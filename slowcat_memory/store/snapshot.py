@@ -89,6 +89,19 @@ class Snapshot:
         """Yield the turns in log order; arguments as for ``events``."""
         return (event for event in self.events(scope, after, upto) if isinstance(event, Turn))
 
+    def latest_turns(self, scope: str) -> Iterator[Turn]:
+        """Yield a scope's turns, the latest first."""
+        prefix = keys.scope_prefix(scope)
+        cursor = self._txn.cursor(self._handles["log_by_scope"])
+        found = cursor.set_range(prefix + b"\xff" * 9)
+        while cursor.prev() if found else cursor.last():
+            found, key = True, cursor.key()
+            if not key.startswith(prefix):
+                return
+            turn = self.turn(keys.id_of(key))
+            if turn is not None:
+                yield turn
+
     def turn_before(self, scope: str, session: str, id: int) -> int:
         """Return the log id of the turn before another in its session, 0 when there is none."""
         row = self.session(session)

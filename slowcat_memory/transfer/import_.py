@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
 from slowcat_memory.transfer import files, ingest
 from slowcat_memory.transfer.transcript import Note, Report, Transcript, TranscriptSession
 
@@ -79,7 +79,9 @@ def import_file(
     done = Imported(conversations=len(chosen))
     total, walked = sum(one.turns for one in chosen), Step(0, 0, 0)
     for transcript in chosen:
-        target = check_scope(target_scope(scope, transcript, engine.config.memory.user_id))
+        target = check_scope(
+            target_scope(scope, transcript, scope_of_user(engine.config.memory.user_id))
+        )
         done.scopes.add(target)
         if BY_CONVERSATION in scope:
             done.names[transcript.conversation] = target

@@ -4,10 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks import life as cli
+from benchmarks.lives.judging import limits
+from benchmarks.lives.judging.oracle import LAWS, judge
 from benchmarks.lives.model import Exchange, Session
-from benchmarks.lives.oracle import LAWS, judge
-from benchmarks.lives.player import Played
-from benchmarks.lives.record import Opener, Seen
+from benchmarks.lives.playing.player import Played
+from benchmarks.lives.playing.record import Opener, Seen
+from tests.harness import simulated_lives
 from tests.support import small_life as small
 
 
@@ -88,3 +90,18 @@ def test_an_icebreaker_on_the_day_of_an_event_may_wish_luck_but_not_ask_how_it_w
     luck = Opener(morning, "Wish luck for the dentist appointment today.", ((1, 2, False),))
     assert wrong(replace(small.truthful(), openers=(luck,))) == set()
     assert "icebreakers" in wrong(small.opened(morning))
+
+
+def test_a_limit_is_kept_up_to_its_share_of_wrong_cases() -> None:
+    kept = {law: {"cases": 100, "right": 100} for law in LAWS} | {
+        "dates": {"cases": 100, "right": 98},
+        "current": {"cases": 100, "right": 92},
+        "spoken": {"cases": 0, "right": 0},
+    }
+    assert {law for law, wrong in limits.beyond(kept, "none").items() if wrong} == {"current"}
+    found = limits.beyond(kept, "scripted")
+    assert found["dates"] == 2 and found["current"] == 8 and not found["spoken"]
+
+
+def test_the_nightly_control_catches_every_law_that_has_a_limit() -> None:
+    assert all(simulated_lives.control("none").values())

@@ -4,7 +4,7 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from benchmarks.lives import dates
-from benchmarks.lives.generate import generate, heard
+from benchmarks.lives.making.generate import generate, heard
 from benchmarks.lives.wordings import wordings
 
 LANGUAGES = ("en", "de")

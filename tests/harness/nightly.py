@@ -73,6 +73,7 @@ JOBS9 = ("lost", "half", "unlogged", "twice", "accused", "unfinished", "wrongly_
 WEEK = ("left", "asked_again", "moved", "missing", "twice", "wrong", "by_rule")
 POWERLOSS = ("bad", "lost", "corrupt", "undead", "died")
 TURNS = ("missing", "doubled", "broken", "edited", "captured", "lost", "repeated", "wrong", "stuck")
+LIVES = ("dates", "superseded", "current", "icebreakers", "opposites", "spoken")
 KILLS = "--kills"
 SCENES = ("backup", "restore", "salvage", "index")
 
@@ -96,6 +97,8 @@ RUNS = (
             options=("--control", "drafts"), laws=("drafts",), control=True),
     Harness(name="forget9 control state", module="forget9", count=(KILLS, 40),
             options=("--control", "state"), laws=("undead", "half", "residue"), control=True),
+    Harness(name="lives control", module="simulated_lives", count=("--lives", 1),
+            options=("--control",), laws=LIVES, control=True),
     Harness(name="clock control", module="clock", count=("--seeds", 10), seeds=(),
             options=("--steps", "60", "--control"), laws=("early",), control=True),
     Harness(name="import control name", module="import_trips", count=("--transcripts", 5),
@@ -146,6 +149,9 @@ RUNS = (
     Harness(name="forget9", module="forget9", count=(KILLS, 500), laws=FORGET9),
     Harness(name="kill9", module="kill9", count=(KILLS, 2000), laws=KILL9),
     Harness(name="powerloss", module="powerloss", count=("--images", 3000), laws=POWERLOSS),
+    Harness(name="lives, no LLM", module="simulated_lives", count=("--lives", 20), laws=LIVES),
+    Harness(name="lives, truthful LLM", module="simulated_lives", count=("--lives", 20),
+            options=("--llm", "scripted"), laws=LIVES),
     Harness(name="turns", module="turns", count=("--scripts", 1000), laws=TURNS),
     Harness(name="soak", module="soak", count=("--turns", 2000), seeds=(1, 2, 3)),
     Harness(name="isolation", module="isolation", count=("--operations", 20_000),

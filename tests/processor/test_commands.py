@@ -148,7 +148,7 @@ def test_commands_command_correction_takes_the_place_of_what_was_offered_and_und
     remember(config, "Anna: My sister is called Hannah.", "Anna: The weather is nice.")
     answers, *_ = converse(config, "what is my sister called", "that's wrong it's Annika")
     assert "Hannah" in answers[0]
-    assert answers[1] == "Thank you, I've corrected “My sister is called Hannah”: it's Annika."
+    assert answers[1] == "I've changed Hannah to Annika in: “My sister is called Hannah”."
     answers, requests, *_ = converse(config, "what is my sister called")
     block = requests[0]["messages"][-1]["content"]
     assert "About “My sister is called Hannah”: that is wrong, it's Annika." in block
@@ -162,7 +162,7 @@ def test_commands_command_correction_takes_the_place_of_what_was_offered_and_und
     assert new.retired_at
 
 
-def test_commands_command_correction_of_the_agents_own_words_is_answered_by_the_llm(config):
+def test_commands_command_correction_of_the_agents_own_words_says_that_nothing_was_changed(config):
     remember(config, "Anna: My dog is called Max.")
 
     async def scenario():
@@ -173,9 +173,9 @@ def test_commands_command_correction_of_the_agents_own_words_is_answered_by_the_
                 await voice.exchange(words)
             return [body["messages"] for body in voice.server.requests]
 
-    first, second, third = run(scenario())
+    first, third = run(scenario())
     assert "My dog is called Max" in str(first) and commands(config) == []
-    assert second[-1]["content"].endswith("that's wrong, it's Tuesday") and third
+    assert "I changed nothing in it" in str(third)
 
 
 def sister(config):
@@ -346,3 +346,55 @@ def test_commands_command_blocks_that_hold_what_is_forgotten_are_taken_out_of_th
     assert f"{QUOKKA} likes tea" in str(before["messages"])
     assert f"{QUOKKA} likes tea" not in str(after["messages"])
     assert "My car is red" in str(after["messages"]), "and nothing else"
+
+
+# ------------------------------------------------------------------- near misses, times, topics
+
+NEAR = "your memory could lose what I told you about Lisa"
+
+
+def test_commands_near_miss_of_a_privacy_command_is_asked_back_and_carried_out_after_a_yes(config):
+    answers, requests, heard, _ = converse(
+        config, "Lisa lives in Rome", NEAR, "yes", "yes forget them"
+    )
+    assert answers[1] == "Shall I forget what I know about Lisa? Say yes or no."
+    assert answers[2].startswith("Shall I forget 1 thing about Lisa?"), "what would go is counted"
+    assert answers[3].startswith("I've forgotten 1 thing")
+    assert [kind for kind, _ in heard] == ["confirm", "forget_about", "yes"] and len(requests) == 1
+
+
+def test_commands_near_miss_of_off_the_record_keeps_nothing_after_a_yes(config):
+    answers, *_ = converse(
+        config,
+        "this should all stay out of your memory until tonight",
+        "yes",
+        f"my {QUOKKA} is ill",
+    )
+    assert answers[0].startswith("Shall I keep nothing of what you say from now on?")
+    assert answers[1].startswith("We are off the record")
+    assert not any(QUOKKA in turn.text for turn in turns(config))
+
+
+@pytest.mark.parametrize("between", ["no", "what is the weather like"])
+def test_commands_near_miss_without_a_yes_in_the_next_turn_changes_nothing(config, between):
+    answers, *_ = converse(config, "Lisa lives in Rome", NEAR, between, "yes")
+    assert commands(config) == []
+    if between == "no":
+        assert answers[2] == "All right, I changed nothing."
+    assert not answers[3].startswith("Shall I")
+
+
+def test_commands_what_was_said_in_a_time_is_forgotten_after_a_yes(config):
+    answers, *_ = converse(
+        config, f"my {QUOKKA} is ill", "forget the last ten minutes", "yes", "undo that"
+    )
+    assert answers[1].startswith("Shall I forget 2 things from the last ten minutes?")
+    assert answers[2].startswith("I've forgotten 2 things")
+    assert answers[3] == "Done, I have it back."
+
+
+def test_commands_what_is_stored_about_a_topic_is_read_out(config):
+    answers, *_ = converse(
+        config, "remember that Lisa moved to Rome", "what have you stored about Lisa"
+    )
+    assert answers[1] == "About Lisa I know 1 fact: “Lisa moved to Rome”."

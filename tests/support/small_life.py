@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 from msgspec.structs import replace
 
 from benchmarks.lives.model import Ask, Claim, Exchange, Life, Session
-from benchmarks.lives.record import (
+from benchmarks.lives.playing.record import (
     Answer,
     AsOf,
     Derived,
@@ -110,6 +110,7 @@ FALSIFIED: dict[str, Record] = {
     "denied": answered(Answer(0, "nothing", (BLOCK,), unknown=True), truthful().answers[1]),
     "icebreakers": opened(MOVED + timedelta(days=1)),
     "stale": held(replace(OLD_HOME, until=None), *DERIVED[1:]),
+    "kept": held(*DERIVED[:2], replace(NEW_HOME, retired=LATER.date()), *DERIVED[3:]),
     "opposites": held(replace(OLD_TASTE, retired=None), *DERIVED[2:], OLD_HOME),
     "heads": replace(truthful(), heads=(Seen(LATER, "About Nora: dislikes tea."),)),
     "spoken": replace(truthful(), spoken=(Seen(LATER, "First of all: “Nora lives in York”."),)),

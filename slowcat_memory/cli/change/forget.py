@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import CommandEntry, Forget, Forgotten
 
+_NOTHING = "No match. Nothing was deleted."
 SAMPLE = 8  # rows of a preview
 LAST = 10  # voice commands listed by undo
 
@@ -38,6 +39,9 @@ def forget(
     session: Annotated[str | None, typer.Option(help="Said in this session.")] = None,
     scope: Annotated[
         str | None, typer.Option(help="Only in this scope; by default in every one.")
+    ] = None,
+    about: Annotated[
+        str | None, typer.Option(help="All that mentions this: a name, or words in sequence.")
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Everything, or everything in --scope.")
@@ -59,14 +63,24 @@ def forget(
     yourself.
 
     Examples: [bold]slowcat-memory forget --id 17 --id note/0a1b2c[/],
+    [bold]slowcat-memory forget --about Lisa[/],
     [bold]slowcat-memory forget --speaker Anna --since 2024-05-01 --until 2024-06-01[/],
     [bold]slowcat-memory forget --all --scope anna[/]
     """
+    from slowcat_memory.records import Forgotten
+
     with settings(ctx).engine(words_only=True) as engine:
-        what = _selection(engine, ids or [], since, until, speaker, session, scope, everything)
+        if about is None:
+            what = _selection(engine, ids or [], since, until, speaker, session, scope, everything)
+        elif ids or since or until or speaker or session or everything:
+            raise typer.BadParameter("can only be combined with --scope", param_hint="--about")
+        else:
+            what = _mentioning(engine, about, scope)
+            if not (what.turns or what.memories):
+                return print_json(Forgotten()) if as_json else warn(_NOTHING)
         preview = engine.forget(what, dry_run=True)
         if not preview.turns and not preview.memories and not everything:
-            return print_json(preview) if as_json else warn("No match. Nothing was deleted.")
+            return print_json(preview) if as_json else warn(_NOTHING)
         if not yes:
             _preview(engine, preview)
             question = _question(engine.config.folder, keep_backups=keep_backups)
@@ -119,6 +133,29 @@ def _selection(
         session=session or "",
         scope=check_scope(scope) if scope else "",
         everything=everything,
+    )
+
+
+def _mentioning(engine: "MemoryEngine", about: str, scope: str | None) -> "Forget":
+    """Return the order to delete all turns and memories that mention something, by words."""
+    from slowcat_memory.core.commands.mentions import mentions
+    from slowcat_memory.core.text.normalize import Tokenizer
+    from slowcat_memory.records import Forget
+    from slowcat_memory.runtime.commands.targets import mentioning
+    from slowcat_memory.runtime.namespaces.registry import check_scope
+
+    if not about.strip(" .,!?"):
+        raise typer.BadParameter("needs a word", param_hint="--about")
+    test = mentions(about, Tokenizer(engine.config.memory.language))
+    where = check_scope(scope) if scope else ""
+    with engine.snapshot() as snapshot:
+        found = [
+            mentioning(snapshot, one, test) for one in ([where] if where else snapshot.scopes())
+        ]
+    return Forget(
+        memories=tuple(id_ for memories, _ in found for id_ in memories),
+        turns=tuple(id_ for _, turns in found for id_ in turns),
+        scope=where,
     )
 
 

@@ -68,9 +68,9 @@ class Settings:
         return self
 
     def scope(self, given: str | None) -> str:
-        from slowcat_memory.runtime.namespaces.registry import check_scope
+        from slowcat_memory.runtime.namespaces.registry import scope_of_user
 
-        return check_scope(given or self.config.memory.user_id)
+        return scope_of_user(given or self.config.memory.user_id)
 
     @contextmanager
     def engine(

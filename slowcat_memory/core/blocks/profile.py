@@ -14,6 +14,7 @@ from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.bounded_names import can_be_name, holds_false_name
 from slowcat_memory.core.extraction.grounding import Ground, holds, tidy
 from slowcat_memory.core.extraction.prompt_injection import doubt
+from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.records import Memory
@@ -71,20 +72,21 @@ class Field(Struct, frozen=True, kw_only=True):
     of: tuple[str, ...] = ()
 
 
-def by_rule(memories: Iterable[Memory], user: str) -> dict[str, Field]:
+def by_rule(memories: Iterable[Memory], user: str, now: datetime | None = None) -> dict[str, Field]:
     """Return profile fields by name from the predicates of facts and relations about ``user``.
 
-    The later of two values counts; goals and languages may have a few.
+    The later of two values counts; goals and languages may have a few. What is over at ``now``, or
+    said to be over, fills no field.
     """
     known = list(memories)
     found = dict[str, Field]()
     names = {m.id: m.facets.get("name", "") for m in known if m.kind.startswith("entity/")}
-    every = [*valid_of_kind(known, "fact"), *valid_of_kind(known, "relation")]
+    every = [*valid_of_kind(known, "fact", now), *valid_of_kind(known, "relation", now)]
     for memory in sorted(every, key=lambda m: (m.valid_from, m.id)):
-        facets = memory.facets
-        field = _field(facets.get("predicate", ""))
-        subject = names.get(facets.get("subject", ""), facets.get("subject", ""))
-        value = names.get(facets.get("object", ""), facets.get("object", ""))
+        said = claim_of(memory)
+        field = "" if said.over else _field(said.predicate)
+        subject = names.get(said.subject, said.subject)
+        value = names.get(said.object, said.object)
         mine = fingerprint(subject) in ("", fingerprint(user), "user", "the user", "i")
         if field and mine and _fits(field, value):
             _add(found, field, value, memory.valid_from, memory.sources, memory.id)

@@ -35,22 +35,34 @@ class SourcedLine(Struct, frozen=True, kw_only=True):
     also: tuple[str, ...] = ()
 
 
-def valid_of_kind(memories: Iterable[Memory], kind: str) -> list[Memory]:
+def valid_of_kind(
+    memories: Iterable[Memory], kind: str, now: datetime | None = None
+) -> list[Memory]:
     """Return the valid memories of a kind that any LLM may see, oldest first.
 
-    Quarantined, superseded, ended and local-only ones are omitted.
+    Quarantined, superseded, ended, local-only and uncertain ones are omitted.
 
     Args:
         kind: A family ("fact"), or a whole kind ("fact/event").
+        now: When they must hold, begun and not ended; None omits all that have an end.
     """
     found = [
         m
         for m in memories
         if (m.kind == kind or m.kind.startswith(f"{kind}/"))
-        and not (m.retired_at or m.valid_to or m.local_only)
+        and not (m.retired_at or m.local_only or _is_outside(m, now))
         and m.kind != "fact/quarantined"
+        and m.facets.get("confidence") != "low"
     ]
     return sorted(found, key=lambda m: (m.valid_from, m.id))
+
+
+def _is_outside(memory: Memory, now: datetime | None) -> bool:
+    """Return whether a memory is over, or a fact or relation has not begun."""
+    if now is None:
+        return memory.valid_to is not None
+    ahead = family(memory.kind) in (FACT, RELATION) and memory.valid_from > now
+    return ahead or (memory.valid_to is not None and memory.valid_to <= now)
 
 
 def to_lines(memories: Iterable[Memory]) -> list[SourcedLine]:

@@ -25,7 +25,8 @@ class Composed(NamedTuple):
     """A composed command.
 
     Attributes:
-        span: The argument's offsets in the text, () for none.
+        span: The argument's offsets in the text, None for none.
+        sure: False for a near miss, which the user has to confirm.
     """
 
     kind: CommandKind
@@ -87,6 +88,8 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     kind = "what_known" if slots("asks") and not slots("erases") else None
     if kind is None and not slots("question"):
         kind = _kind(slots)
+    if kind is None and not slots("question"):
+        return _near_miss(slots, codes, tokens, table)
     if kind is None:
         return None
     if kind not in _OWN_WORDS and slots("foreign") and not slots("memory", "said", "known"):
@@ -95,6 +98,23 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     if kind in _NEEDS_ARGUMENT and span is None:
         return None
     return Composed(kind, span, kind == "remember" and slots("for_all"))
+
+
+def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
+    """Return the likeliest command about privacy, to be confirmed, in what was not understood."""
+    if slots("foreign") or not slots("near"):
+        return None
+    kind: CommandKind = "forget_that"
+    if slots("unstored") or (slots("future") and not slots("topic")):
+        kind = "off_record"
+    elif slots("topic") and not _is_general(slots):
+        kind = "forget_about"
+    elif slots("span"):
+        kind = "forget_span"
+    span = _argument(kind, slots, codes, tokens, table)
+    if span is None and kind in _NEEDS_ARGUMENT:
+        kind = "forget_that"
+    return Composed(kind, span, sure=False)
 
 
 _OWN_WORDS = ("remember", "correct")  # may be about anything
@@ -131,7 +151,7 @@ def _forgotten(slots: _Slots) -> CommandKind | None:
         return "forget_that"
     if (held or slots("total")) and slots("topic") and not _is_general(slots):
         return "forget_about"
-    if slots("span") and (held or slots("span_held", "forgets")):
+    if slots("span") and (held or slots("span_held")):
         return "forget_span"
     if slots("whole") and (held or slots("forgets")):
         return "forget_everything"
@@ -142,7 +162,7 @@ def _unstored(slots: _Slots) -> CommandKind | None:
     """Return what must not be stored: what was said, what is about to be said, or a topic."""
     if slots("future"):
         return "off_record"
-    if slots("span"):
+    if slots("span") and slots("said"):
         return "forget_span"
     if slots("just"):
         return "forget_that"

@@ -7,7 +7,7 @@ agent made the statement by itself; where several are, the user has to be asked.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
@@ -18,6 +18,7 @@ Verdict = Literal["own", "unclear", "new"]
 """The agent's own statement; unclear which text; or a statement of its own, which corrects none."""
 
 _WORD = re.compile(r"[^\W_]+")
+_IN = re.compile(r"\b(?:in|at|nach|aus|from) (\w+)", re.IGNORECASE)  # a place, in both languages
 _KINDS = {"W": "weekday", "M": "month", "m": "month", "P": "part", "D": "day", "s": "season"}
 _SMALL_TALK = 2  # new words of a reply that only acknowledges a statement
 _ALIKE = 0.75  # of two spellings of a misheard name
@@ -84,11 +85,62 @@ def find_corrected(
             near = len(one.words & answer.words) + len(one.words & right.words)
             scores[place] = (len(used.closed) + len(used.words), near)
             uses.add(used)
-    if scores:  # a value alone does not tell which of several statements is wrong
-        return "unclear" if parts.is_value and len(uses) > 1 else _first_of_best(scores)
+    if parts.is_value and len(uses) > 1:  # a value alone does not tell which of them is wrong
+        alike = [] if kinds else _alike(correction, parts.right, answer, texts, scores, tokenize)
+        return alike[0] if len(alike) == 1 else "unclear"
+    if scores:
+        return _first_of_best(scores)
     if not parts.is_value:
         return "unclear" if parts.is_vague else "new"
     return "own" if _says_something(kinds, right, answer, question) else "unclear"
+
+
+def _alike(
+    correction: str,
+    right: str,
+    answer: _Values,
+    texts: Sequence[str],
+    places: Iterable[int],
+    tokenize: Tokenize,
+) -> list[int]:
+    """Return which texts have a value of the right one's sort: a name that sounds like it, or a
+    place where the correction has one ("it's in Salzburg").
+    """
+    if heard := [place for place in places if _sounds(right, texts[place])]:
+        return heard
+    if not _IN.search(correction):
+        return []
+    return [
+        place
+        for place in places
+        if any(answer.words.issuperset(tokenize(one[1])) for one in _IN.finditer(texts[place]))
+    ]
+
+
+def replaced_value(
+    correction: str, answer: str, text: str, language: Language, tokenize: Tokenize
+) -> tuple[str, str] | None:
+    """Return the wrong value of a text and the right one, as they are written; None if unclear.
+
+    Args:
+        correction: As in ``find_corrected``, for which the text was found.
+        answer: The agent's reply that was wrong.
+    """
+    parts = _parts(correction, language)
+    if not parts.is_value:
+        return None
+    new = parts.right
+    if not new or parts.wrong:
+        return (parts.wrong, new) if new else None
+    kinds = frozenset(kind for kind, _ in _values(new, language, tokenize).closed)
+    words = [(word, _values(word, language, tokenize)) for word in _WORD.findall(text)]
+    if kinds:
+        same = {word for word, one in words if one.of(kinds)}
+        return (same.pop(), new) if len(same) == 1 else None
+    said = _values(answer, language, tokenize).words
+    names = [(word, one) for word, one in words[1:] if word[0].isupper() and one.words]
+    used = [word for word, one in names if one.words <= said] or [word for word, _ in names]
+    return (used[-1], new) if used else None
 
 
 def _fits(
@@ -173,6 +225,7 @@ def _parts(correction: str, language: Language) -> _Correction:
         groups = named.groupdict()
         wrong = (groups.get("y") or groups.get("z") or "").strip(" ,.")
         rest = (groups.get("x") or groups.get("w") or "").strip(" ,.")
+    rest = re.sub(table.spelt, "", rest, flags=re.IGNORECASE).strip(" ,.")
     vague = re.match(table.right_vague, text, re.IGNORECASE) is not None
     return _Correction(rest, wrong, value is not None or bool(named), vague)
 

@@ -26,13 +26,14 @@ class Command(Struct, frozen=True, kw_only=True):
 
     ``argument`` is what to remember, forget or correct, in the user's spelling. ``shared`` is
     whether it is for the household memory. ``rest`` is the rest of the utterance, for the agent to
-    answer.
+    answer. ``meant`` is what a near miss (of kind "confirm") probably asks for, to be confirmed.
     """
 
     kind: CommandKind
     argument: str = ""
     shared: bool = False
     rest: str = ""
+    meant: "Command | None" = None
 
 
 class _Words(Struct, frozen=True):
@@ -94,7 +95,8 @@ def _composed(text: str, language: str, names: tuple[str, ...]) -> Command | Non
     argument = text[slice(*found.span)] if found.span else ""
     if found.kind in _STATEMENTS and not re.match(table.statement, _words(argument).line):
         return None
-    return Command(kind=found.kind, argument=argument, shared=found.shared)
+    command = Command(kind=found.kind, argument=argument, shared=found.shared)
+    return command if found.sure else Command(kind="confirm", argument=argument, meant=command)
 
 
 def _words(text: str) -> _Words:

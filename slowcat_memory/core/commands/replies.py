@@ -60,6 +60,12 @@ def describe_known(language: Language, facts: Sequence[Disclosed], limit: int) -
     return say(language, "know_more", facts=count, items=items, more=str(len(facts) - limit))
 
 
+def describe_topic(language: Language, about: str, facts: Sequence[Disclosed], limit: int) -> str:
+    """Return a sentence with the first ``limit`` facts about a topic, and how many there are."""
+    items, count = _quoted(facts[:limit]), count_facts(language, len(facts))
+    return say(language, "know_about", facts=count, items=items, about=quote(about))
+
+
 def describe_statements(language: Language, said: Sequence[Disclosed], limit: int) -> str:
     """Return a sentence with the first ``limit`` of a user's statements, where there are no facts."""
     return say(language, "know_said", items=_quoted(said[:limit]))

@@ -2,14 +2,20 @@
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.grounding import Ground, strays
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.core.time.expressions import times
+from slowcat_memory.core.time.expressions import (
+    BEGINNING,
+    Interval,
+    clause_around,
+    possible_times,
+    statement_times,
+)
 from slowcat_memory.records import Turn
 
 LEAST_WORDS, LEAST_CHARS = 2, 5  # of a quote: a shorter one occurs in any turn
@@ -19,10 +25,20 @@ _SENTENCES = re.compile(r"[^.!?…。！？\n]*[.!?…。！？\n]*")
 
 
 class Dated(Struct, frozen=True):
-    """The day of a statement ("2026-05-12", "2026-05", "2026" or ""), and since when it is true."""
+    """When a statement is true.
+
+    Attributes:
+        day: "2026-05-12", "2026-05", "2026", or "" if it names none.
+        since: Since when it is true: its day if that is past, else when it was said.
+        begins: Since when what holds at a time is true: its day, also one that lies ahead ("I start
+            there on 1 December").
+        last: The last day of a span of several ("2026-05-17"); "" for one day.
+    """
 
     day: str
     since: datetime
+    begins: datetime
+    last: str = ""
 
 
 def quoted(quote: str, text: str) -> bool:
@@ -46,31 +62,106 @@ def asks(quote: str, text: str) -> bool:
 def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinfo) -> Dated:
     """Return the day of a statement.
 
-    A day in the quote counts first, then the extractor's date, if near a day in the conversation. A
-    statement is true since its day if that is past, else since it was said.
+    The extractor's date counts if the quote can mean it, or names none and the date is near a day
+    in the conversation; else the day that the quote, or the clause around it, means by its tense.
 
     Args:
         date_written: The extractor's date; "" for none.
     """
-    said = next((one for one in times(quote, turn.at, zone) if not one.vague), None)
-    if said is not None:
-        day = said.start.astimezone(zone)
-        # Of a longer span, the part of the date that all its days share.
-        days = (said.end - said.start).days
-        form = "%Y-%m-%d" if days <= 7 else "%Y-%m" if days <= 31 else "%Y"
-        return Dated(day.strftime(form), min(said.start, turn.at))
-    match = _DAY.match(date_written.strip())
-    if match is None or strays(match[0], ground):
-        return Dated("", turn.at)
-    year, month, day_ = (int(part) if part else 0 for part in match.groups())
+    written = _written(date_written)
+    said = _said(quote, turn, zone)
+    if written and not strays(written.text, ground):
+        words = _in_turn(quote, turn.text) or quote
+        meant = [one for one in possible_times(words, turn.at, zone) if not one.vague]
+        if any(_can_mean(one, written, zone) for one in meant) or not (said or meant):
+            return _of_written(written, turn, zone)
+    return _of_interval(said, turn, zone) if said else Dated("", turn.at, turn.at)
+
+
+class _Written(Struct, frozen=True):
+    """An extractor's date, and its first and last day."""
+
+    text: str
+    first: date
+    last: date
+
+
+def _written(text: str) -> _Written | None:
+    match = _DAY.match(text.strip())
+    if match is None:
+        return None
+    year, month, day = (int(part) if part else 0 for part in match.groups())
     try:
-        first = date(year, month or 1, day_ or 1)
+        first = date(year, month or 1, day or 1)
     except ValueError:  # not a calendar day
-        return Dated("", turn.at)
-    since = datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(turn.at.tzinfo)
+        return None
+    following = date(year + (month or 12) // 12, (month or 12) % 12 + 1, 1)
+    return _Written(match[0], first, first if day else following - timedelta(days=1))
+
+
+def _can_mean(said: Interval, written: _Written, zone: tzinfo) -> bool:
+    """Return whether words can mean a date: its year, or the week of a weekday, is a choice."""
+    first, last = _days(said, zone)
+    if first <= written.last and written.first <= last:
+        return True
+    if re.search(r"\d{4}", said.words):
+        return False
+    in_year = {(written.first.month, written.first.day), (written.last.month, written.last.day)}
+    if (first.month, first.day) in in_year and (last - first).days < 62:
+        return True
+    far = abs((written.first - first).days)
+    return first == last and far % 7 == 0 and far <= 14 and not re.search(r"\d", said.words)
+
+
+def _days(said: Interval, zone: tzinfo) -> tuple[date, date]:
+    first = said.start.astimezone(zone).date()
+    return first, max(first, (said.end - timedelta(seconds=1)).astimezone(zone).date())
+
+
+def _of_written(written: _Written, turn: Turn, zone: tzinfo) -> Dated:
+    first = written.first
+    begins = datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(turn.at.tzinfo)
     if first == turn.at.astimezone(zone).date():
-        return Dated(match[0], turn.at)
-    return Dated(match[0], min(since, turn.at))
+        begins = turn.at
+    return Dated(written.text, min(begins, turn.at), begins)
+
+
+def _of_interval(said: Interval, turn: Turn, zone: tzinfo) -> Dated:
+    first, last = _days(said, zone)
+    if said.start <= BEGINNING:  # "until Friday"
+        return Dated(last.isoformat(), turn.at, turn.at)
+    begins = turn.at if first == turn.at.astimezone(zone).date() else said.start
+    since = min(said.start, turn.at)
+    if abs(said.end - turn.at) < timedelta(seconds=1) or (last - first).days > 3660:
+        whole = first.strftime("%Y-%m") if first.day == 1 else first.isoformat()  # "since May"
+        return Dated(whole, since, begins)
+    # Of a longer span, the part of the date that all its days share.
+    days = (last - first).days + 1
+    form = "%Y-%m-%d" if days <= 7 else "%Y-%m" if days <= 31 else "%Y"
+    return Dated(first.strftime(form), since, begins, last.isoformat() if 1 < days <= 31 else "")
+
+
+def _said(quote: str, turn: Turn, zone: tzinfo) -> Interval | None:
+    """Return the first time of a quote, or the only one of its clause, as its turn means it."""
+    words = _in_turn(quote, turn.text)
+    if not words:
+        return next((one for one in statement_times(quote, turn.at, zone) if not one.vague), None)
+    every = [one for one in statement_times(turn.text, turn.at, zone) if not one.vague]
+    inside = [one for one in every if one.words in words]
+    if inside:
+        return inside[0]
+    clause = clause_around(turn.text, turn.text.find(words))
+    around = [one for one in every if one.words in clause]
+    return around[0] if len(around) == 1 else None
+
+
+def _in_turn(quote: str, text: str) -> str:
+    """Return a quote as its turn has it, with other case and punctuation; "" if it does not."""
+    words = fingerprint(quote).split()
+    if not words:
+        return ""
+    match = re.search(r"[\W_]+".join(map(re.escape, words)), text, re.IGNORECASE)
+    return match[0] if match else ""
 
 
 def words_of(text: str) -> dict[str, str]:

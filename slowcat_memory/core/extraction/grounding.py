@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.bounded_names import holds_false_name
 from slowcat_memory.core.extraction.prompt_injection import injected, without_orders
+from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, ROLES, STOP_WORDS
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.text.rare_words import is_common
@@ -30,11 +31,17 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _BEGINNING = re.compile(r"(?:^|[.!?…:;\"“(*]\s*)$")
-_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+_MONTHS = MONTHS | {
+    word: value
+    for one in LANGUAGES
+    for word, (kind, value) in one.time.table.items()
+    if kind in "Mmv"
+}
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATE = re.compile(
     r"\b(?P<y>\d{4})-(?P<m>\d\d)(?:-(?P<d>\d\d))?\b(?:\s?[-–]\s?\d\d?\b(?!-))?"
     r"|\b(?:\d\d?\s?[-–]\s?)?"  # 12-13 August
-    rf"(?P<d2>\d\d?)(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<m2>{_MONTH})\b\.?(?:,?\s+(?P<y2>\d{{4}}))?"
+    rf"(?P<d2>\d\d?)(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<m2>{_MONTH})\b\.?(?:,?\s+(?P<y2>\d{{4}}))?"
     rf"|\b(?P<m3>{_MONTH})\.?\s+(?P<d3>\d\d?)(?:st|nd|rd|th)?\b(?:\s?[-–]\s?\d\d?\b)?(?:,?\s+(?P<y3>\d{{4}}))?"
     rf"|\b(?P<m4>{_MONTH})\.?,?\s+(?:of\s+)?(?P<y4>\d{{4}})\b"
     r"|\b(?P<y5>(?:19|20)\d\d)s?\b(?:-\d\d-\d\d)?",
@@ -46,17 +53,20 @@ class Ground(Struct, frozen=True):
     """The lower-case words, digits and dates that a text about a conversation may contain.
 
     ``words`` include the speakers' names; ``spans`` are the first and last day of each date named,
-    and of the conversation itself.
+    and of the conversation itself; ``days`` are the month and day of those without a year, which
+    may be of the year before or after.
     """
 
     words: frozenset[str]
     numbers: frozenset[str]
     spans: tuple[tuple[date, date], ...]
+    days: frozenset[tuple[int, int]] = frozenset()
 
 
 def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
     """Collect the names, numbers and dates of the turns that a text is based on."""
     words, numbers, spans = set[str](), set[str](), set[tuple[date, date]]()
+    days = set[tuple[int, int]]()
     for turn in turns:
         # Words that occur only in an order do not count as known.
         turn = replace(turn, text=without_orders(turn.text))
@@ -68,8 +78,12 @@ def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
         day = turn.at.astimezone(zone).date()
         spans.add((day, day))
         spans |= {_dates(one, zone) for one in expressions.times(turn.text, turn.at, zone)}
-        spans |= {span for match in _DATE.finditer(turn.text) if (span := _said(match, day))}
-    return Ground(frozenset(words), frozenset(numbers), tuple(sorted(spans)))
+        for match in _DATE.finditer(turn.text):
+            if span := _said(match, day):
+                spans.add(span)
+                if match["d2"] or match["d3"]:
+                    days.add((span[0].month, span[0].day))
+    return Ground(frozenset(words), frozenset(numbers), tuple(sorted(spans)), frozenset(days))
 
 
 def strays(text: str, ground: Ground) -> list[str]:
@@ -136,6 +150,9 @@ def _dated(match: re.Match[str], ground: Ground) -> bool:
         span = _said(match, first)
         if span and span[0] <= last + slack and first - slack <= span[1]:
             return True
+        if span and (span[0].month, span[0].day) in ground.days and span[0] == span[1]:
+            if abs(span[0].year - first.year) <= 1:
+                return True
         if span and _counted(span[0], first, ground):
             return True
     return False
@@ -153,7 +170,7 @@ def _said(match: re.Match[str], day: date) -> tuple[date, date] | None:
     part = match.groupdict()
     year = int(next((part[k] for k in ("y", "y2", "y3", "y4", "y5") if part[k]), day.year))
     named = next((part[k] for k in ("m", "m2", "m3", "m4") if part[k]), "")
-    month = int(named) if named.isdigit() else MONTHS.get(named.lower(), 0)
+    month = int(named) if named.isdigit() else _MONTHS.get(named.lower(), 0)
     number = int(next((part[k] for k in ("d", "d2", "d3") if part[k]), 0))
     try:
         if not named:

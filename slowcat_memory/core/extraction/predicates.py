@@ -28,6 +28,20 @@ class Triple(Struct, frozen=True, kw_only=True):
     confidence: Confidence = "high"
 
 
+class Ending(Struct, frozen=True):
+    """What a statement says is over: facts of a subject, by predicate and object.
+
+    Attributes:
+        subject: As in the facts that it ends.
+        predicates: In snake_case; none for every predicate.
+        object: Its content words occur in what it ends; "" for any object.
+    """
+
+    subject: str
+    predicates: tuple[str, ...] = ()
+    object: str = ""
+
+
 # Functional predicates: a subject has one object of each at a time.
 FUNCTIONAL = frozenset(
     """address age birthday born_in citizen_of city email employer favourite_colour gender

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import harmless
-from slowcat_memory.core.extraction.predicates import Triple
+from slowcat_memory.core.extraction.predicates import Ending, Triple
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.memory import FACT, QUARANTINED, chunk_id, family
 from slowcat_memory.core.text.normalize import fold
@@ -46,6 +47,9 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
         since: Since when it is true.
         sources: Log ids of the turns that it was made from, the turn's own first.
         why: Why it is quarantined; "" if it is not.
+        over: Whether it says that something is over.
+        ends: What it ends.
+        last: The last day of several ("2026-05-17"); "" for one.
     """
 
     turn: Turn
@@ -55,6 +59,9 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
     since: datetime
     sources: tuple[int, ...]
     why: str = ""
+    over: bool = False
+    ends: tuple[Ending, ...] = ()
+    last: str = ""
 
 
 def fact_id(scope: str, content: str, source: int) -> str:
@@ -74,8 +81,11 @@ def fact_memory(
         "quote": drawn.quote,
         "confidence": drawn.confidence,
         "date": drawn.date,
+        "last": drawn.last,
         "why": drawn.why,
         "recalled": "no",
+        "over": "yes" if drawn.over else "",
+        "ends": msgspec.json.encode(drawn.ends).decode() if drawn.ends else "",
     }
     scope = drawn.turn.scope
     return Memory(
@@ -135,12 +145,17 @@ def add_sources(fact: Memory, by: Memory) -> Memory:
 def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) -> Memory:
     """Return a fact as retired by another; it stays in the store.
 
+    One that is true until a day that lies ahead is only given its end: until then it holds.
+
     Args:
         same: Whether they are equal; else this one was true until the other began to be.
     """
-    over = None if same else max(fact.valid_from, by.valid_from)
     facets = fact.facets | {"superseded_by": by.id} | ({"why": "same"} if same else {})
-    return replace(fact, valid_to=over or fact.valid_to, retired_at=now, facets=facets)
+    if same:
+        return replace(fact, retired_at=now, facets=facets)
+    over = max(fact.valid_from, by.valid_from)
+    ahead = over > now and bool(by.facets.get("date"))
+    return replace(fact, valid_to=over, retired_at=None if ahead else now, facets=facets)
 
 
 def revive(facts: Iterable[Memory], gone: frozenset[str]) -> list[Memory]:

@@ -14,7 +14,9 @@ from itertools import islice
 import numpy as np
 
 from slowcat_memory.core.extraction.predicates import is_functional
+from slowcat_memory.core.extraction.slots import Slot
 from slowcat_memory.core.facts.fact import is_fact
+from slowcat_memory.core.facts.holding import Claim, claim_of, ended_subjects
 from slowcat_memory.core.facts.merging import MergeOptions, subject_of, without_numbers
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
@@ -32,6 +34,7 @@ class FactIndex:
         self._tokenize = tokenize
         self._groups: dict[Group, _Group] = {}
         self._group_of: dict[str, _Group] = {}
+        self._ending: dict[str, Memory] = {}  # those that hold until a day
 
     def get(self, id: str) -> Memory | None:
         group = self._group_of.get(id)
@@ -42,13 +45,29 @@ class FactIndex:
         self.drop(fact.id)
         if not is_fact(fact) or fact.retired_at is not None:
             return
+        if fact.valid_to is not None:
+            self._ending[fact.id] = fact
+            return
         at = (fact.speaker, fact.trust, subject_of(fact))
         group = self._group_of[fact.id] = self._groups.setdefault(at, _Group())
         group.add(fact, set(self._tokenize(fact.text)), vector)
 
     def drop(self, id: str) -> None:
+        self._ending.pop(id, None)
         if group := self._group_of.pop(id, None):
             group.remove(id, set(self._tokenize(group.facts[id].text)))
+
+    def ending_by(self, id: str) -> list[Memory]:
+        """Return the facts that hold until the one with an id begins."""
+        return [one for one in self._ending.values() if one.facets.get("superseded_by") == id]
+
+    def rivals(self, new: Memory) -> list[Memory]:
+        """Return the facts that may exclude a new one, or be ended by it, the earliest first."""
+        claim, found = claim_of(new), dict[str, Memory]()
+        for subject in ended_subjects(claim):
+            if group := self._groups.get((new.speaker, new.trust, subject)):
+                found |= {id: group.facts[id] for id in group.rivals(claim)}
+        return [one for id, one in found.items() if id != new.id]
 
     def candidates(self, new: Memory, options: MergeOptions) -> list[Near]:
         """Return the facts that a fact may be merged with, each with its cosine if known.
@@ -100,6 +119,10 @@ class _Group:
         self.by_predicate: dict[str, dict[str, None]] = {}
         self.by_object: dict[tuple[str, str], dict[str, None]] = {}
         self.by_word: dict[str, dict[str, None]] = {}
+        self.by_slot: dict[Slot, dict[str, None]] = {}
+        self.by_claim: dict[
+            str, dict[str, None]
+        ] = {}  # predicate as read, "" for those with endings
         self._vectors = np.zeros((0, 0), np.float32)
         self._rows: dict[str, int] = {}
         self._used = 0  # rows of the matrix, those of removed facts included
@@ -136,7 +159,21 @@ class _Group:
         rest = ((-near, id) for id, near in cosines.items() if id not in alike and id != new.id)
         return [id for _, id in sorted(rest)[:most]]
 
+    def rivals(self, claim: Claim) -> dict[str, None]:
+        """Return the ids of facts in a claim's slot, and of those that end or are ended by it."""
+        found = dict(self.by_slot.get(claim.slot, {})) | self.by_claim.get("", {})
+        for ending in claim.ends:
+            for predicate in ending.predicates or tuple(self.by_claim):
+                found |= self.by_claim.get(predicate, {})
+        return found
+
     def _entries(self, fact: Memory, words: Iterable[str]) -> Iterator[tuple[dict, object]]:
+        claim = claim_of(fact)
+        if claim.slot:
+            yield self.by_slot, claim.slot
+            yield self.by_claim, claim.predicate
+        if claim.ends:
+            yield self.by_claim, ""
         if predicate := fact.facets.get("predicate", ""):
             yield self.by_predicate, predicate
             yield self.by_object, (predicate, fold(fact.facets.get("object", "")))

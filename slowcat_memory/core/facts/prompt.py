@@ -9,17 +9,27 @@ quarantined: only the audit shows them.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.evidence import asks, dated, needed, quoted, shared, words_of
+from slowcat_memory.core.extraction.evidence import (
+    Dated,
+    asks,
+    dated,
+    needed,
+    quoted,
+    shared,
+    words_of,
+)
 from slowcat_memory.core.extraction.grounding import Ground, ground, strays
-from slowcat_memory.core.extraction.predicates import Confidence
+from slowcat_memory.core.extraction.predicates import Confidence, Ending, is_functional
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
+from slowcat_memory.core.extraction.slots import begins
 from slowcat_memory.core.extraction.stated import StatedFact, stated_by
+from slowcat_memory.core.extraction.third_person import read_sentence
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
 from slowcat_memory.records import Memory, Turn
@@ -170,6 +180,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         return reason
     when = dated(quote, turn, one.date or "", record.ground, record.zone)
     by_rule = _same_by_rule(quote, content, turn)
+    claim = by_rule or read_sentence(content, subject)
     return ExtractedFact(
         turn=turn,
         type=_type(one.type),
@@ -178,12 +189,21 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         quote=quote,
         confidence=one.confidence,
         date=when.day,
-        since=when.since,
+        since=begins(claim, when.day, _since(when, claim)) if claim else when.since,
+        last=when.last,
         sources=needed(content, turn, record.turns),
-        predicate=by_rule.predicate if by_rule else "",
-        object=by_rule.object if by_rule else "",
+        predicate=claim.predicate if claim else "",
+        object=claim.object if claim else "",
         why=quarantine,
+        over=claim.over if claim else False,
+        ends=_ended_by_rule(quote, turn),
     )
+
+
+def _since(when: Dated, stated: StatedFact | None) -> datetime:
+    """Return since when a fact is true; what takes another's place does so on its day."""
+    changes = stated is not None and (stated.over or is_functional(stated.predicate))
+    return when.begins if changes else when.since
 
 
 def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
@@ -217,6 +237,14 @@ def _same_by_rule(quote: str, content: str, turn: Turn) -> StatedFact | None:
     return None
 
 
+def _ended_by_rule(quote: str, turn: Turn) -> tuple[Ending, ...]:
+    """Return what the quoted words of a turn end, by rule."""
+    words = fingerprint(quote)
+    found = (one for one in stated_by(turn) if one.ends)
+    within = (one for one in found if fingerprint(one.quote) in words or quoted(quote, one.quote))
+    return tuple(dict.fromkeys(end for one in within for end in one.ends))
+
+
 def _type(type_: str) -> str:
     name = type_.strip().lower().replace(" ", "_").replace("-", "_")
     return name if _TYPE.fullmatch(name) and name != "quarantined" else "other"
@@ -243,10 +271,13 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
                 quote=one.quote,
                 confidence="high" if one.type == "person" else "medium",
                 date=when.day,
-                since=when.since,
+                since=begins(one, when.day, _since(when, one)),
+                last=when.last,
                 sources=(turn.id,),
                 predicate=one.predicate,
                 object=one.object,
+                over=one.over,
+                ends=one.ends,
             )
         )
     return found

@@ -7,37 +7,69 @@ from the remaining readings; earlier beliefs stay in the history.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import chain, groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import is_functional
+from slowcat_memory.core.extraction.predicates import Ending
+from slowcat_memory.core.extraction.slots import (
+    TIMELESS,
+    ending_of,
+    ends,
+    exclude,
+    slot_names,
+    slot_of,
+)
 from slowcat_memory.core.graph.names import names
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnReading
-from slowcat_memory.core.graph.relations import ALWAYS, Relation, assert_relation, believed, retired
+from slowcat_memory.core.graph.relations import (
+    ALWAYS,
+    Relation,
+    assert_relation,
+    believed,
+    end_relation,
+    retired,
+)
 from slowcat_memory.core.memory import ENTITY
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 
 SEPARATOR = "; "
 ATTRIBUTE = "attr."
-Group = tuple[str, ...]  # subject, predicate, and the object where there may be several
-# Timeless: a later statement corrects an earlier one and is no change.
-TIMELESS = frozenset({"birthday", "born_in", "gender", "name"})
+Group = tuple[str, ...]  # a subject and the slot of its relations
+# A start this long before a conflicting statement belongs to the past: "I moved to Rome in 2019".
+# One that is nearer is news: the later statement holds from when it was said.
+NEWS = timedelta(days=60)
 
 
 class _Stated(Struct, frozen=True):
     statement: ReadStatement
     reading: TurnReading
 
+    @property
+    def order(self) -> tuple[datetime, int, str, bool]:
+        """Of assertion: what a turn says to be over ends before what it says to hold."""
+        at = self.reading
+        return at.at, at.turn, at.id, not self.statement.over
+
 
 def group_of(statement: ReadStatement) -> Group:
     """Return the key shared by statements that can contradict each other."""
-    if is_functional(statement.predicate):
-        return statement.subject, statement.predicate
-    return statement.subject, statement.predicate, fold(statement.object)
+    return statement.subject, *slot_of(statement)
+
+
+def groups_of(statements: Iterable[ReadStatement]) -> set[Group]:
+    """Return the groups of the statements that are no endings."""
+    return {group_of(one) for one in statements if not one.is_ending}
+
+
+def touches(statement: ReadStatement, group: Group) -> bool:
+    """Return whether an ending may end relations of a group."""
+    if not statement.is_ending or statement.subject != group[0]:
+        return False
+    return not statement.ends or group[1] in slot_names(statement.ends)
 
 
 # ------------------------------------------------------------------- entities
@@ -128,12 +160,26 @@ def relations(readings: Iterable[TurnReading], only: set[Group] | None = None) -
         only: The wanted groups; None for all.
     """
     groups: dict[Group, list[_Stated]] = defaultdict(list)
+    endings: dict[str, list[_Stated]] = defaultdict(list)
     for reading in _in_order(readings):
         for statement in reading.statements:
-            group = group_of(statement)
-            if only is None or group in only:
-                groups[group].append(_Stated(statement, reading))
-    return [row for said in groups.values() for row in _history(said)]
+            if statement.is_ending:
+                endings[statement.subject].append(_Stated(statement, reading))
+            elif only is None or group_of(statement) in only:
+                groups[group_of(statement)].append(_Stated(statement, reading))
+    return [
+        row
+        for group, said in groups.items()
+        for row in _history(_with_endings(group, said, endings.get(group[0], ())))
+    ]
+
+
+def _with_endings(
+    group: Group, said: Iterable[_Stated], endings: Iterable[_Stated]
+) -> list[_Stated]:
+    """Return a group's statements, and the endings that concern them, in order."""
+    concerning = (one for one in endings if touches(one.statement, group))
+    return sorted((*said, *concerning), key=lambda one: one.order)
 
 
 def _in_order(readings: Iterable[TurnReading]) -> list[TurnReading]:
@@ -160,11 +206,28 @@ def _over(reading: TurnReading, at: datetime) -> bool:
 def _asserted(rows: dict[str, Relation], said: Iterable[_Stated]) -> dict[str, Relation]:
     rows = dict(rows)
     for one in said:
-        new = _relation(one, believed(rows.values()))
-        if new is not None:
+        known = believed(rows.values())
+        made = _ended(one, known) if one.statement.over else []
+        if not made and (new := _relation(one, known)) is not None:
             made = assert_relation(rows.values(), new)
-            rows |= {row.id: row for row in made}
+        rows |= {row.id: row for row in made}
     return rows
+
+
+def _ended(one: _Stated, known: Iterable[Relation]) -> list[Relation]:
+    """Return the changes of the relations that a statement says to be over."""
+    statement, reading = one.statement, one.reading
+    what = (
+        Ending(statement.subject, statement.ends, statement.object)
+        if statement.is_ending
+        else ending_of(statement)
+    )
+    until, changed = statement.until or reading.said, list[Relation]()
+    for row in known:
+        end = until if row.valid_from < until else reading.said
+        if ends(what, row, row.text) and (row.valid_to is None or row.valid_to > end):
+            changed += end_relation(row, end, reading.at, reading.sources or (reading.turn,))
+    return changed
 
 
 def _restated(
@@ -185,7 +248,7 @@ def _content(row: Relation) -> tuple[object, ...]:
 def _relation(one: _Stated, known: Sequence[Relation]) -> Relation | None:
     """Return a statement as a relation; None for old news and for an empty interval."""
     statement, reading = one.statement, one.reading
-    if _is_old_news(statement, reading, known):
+    if statement.is_ending or not statement.object or _is_old_news(statement, reading, known):
         return None
     since, until = _interval(statement, reading, known)
     if until is not None and until <= since:
@@ -226,19 +289,24 @@ def _interval(
         ends = [row.valid_to for row in others if row.valid_to and row.valid_to <= until]
         return max(ends, default=ALWAYS), until
     since = statement.since or (ALWAYS if statement.predicate in TIMELESS else reading.said)
+    if since < reading.said and any(_is_nearly_as_old(row, since, reading.said) for row in others):
+        since = reading.said
     if statement.corrects:  # true since the corrected relation was believed to be
         since = min((row.valid_from for row in others if row.valid_to is None), default=since)
     return since, until
 
 
+def _is_nearly_as_old(row: Relation, since: datetime, said: datetime) -> bool:
+    """Return whether a relation was stated shortly after a conflicting one is said to begin."""
+    return row.valid_to is None and since < row.valid_from <= min(said, since + NEWS)
+
+
 def _split_by_object(
     statement: ReadStatement, known: Sequence[Relation]
 ) -> tuple[list[Relation], list[Relation]]:
-    """Return the known relations with the statement's object, and the others."""
-    same, others = list[Relation](), list[Relation]()
-    for row in known:
-        (same if fold(row.object) == fold(statement.object) else others).append(row)
-    return same, others
+    """Return the known relations with the statement's object, and those that it excludes."""
+    same = [row for row in known if fold(row.object) == fold(statement.object)]
+    return same, [row for row in known if exclude(statement, row)]
 
 
 # ------------------------------------------------------------------- changes to write
@@ -289,17 +357,19 @@ def graph_changes(kept: StoredGraph, new: Sequence[TurnReading] | None, now: dat
         list(kept.readings) if new is None else [*new, *(by_id[n.id] for n in new if n.id in by_id)]
     )
     by_id |= {one.id: one for one in new or ()}
-    groups = {group_of(said) for one in touched for said in one.statements}
+    said = [one for reading in touched for one in reading.statements]
+    groups, endings = groups_of(said), [one for one in said if one.is_ending]
     wanted = {one.entity for reading in touched for one in reading.mentions}
     had: dict[Group, list[Memory]] = defaultdict(list)
     for one in kept.relations:
         group = group_of_relation(Relation.of(one))
-        if new is None or group in groups:
+        if new is None or group in groups or any(touches(end, group) for end in endings):
+            groups.add(group)
             had[group].append(one)
     later = _later_groups(kept, new) if new is not None else {}
     rows = [
         *relations(by_id.values(), groups - later.keys()),
-        *(row for group, said in later.items() for row in _appended(had[group], said)),
+        *(row for group, added in later.items() for row in _appended(had[group], added)),
     ]
     again = [one for group, found in had.items() if group not in later for one in found]
     there = {one.id: one for one in (*chain.from_iterable(had.values()), *kept.entities)}
@@ -327,19 +397,27 @@ def _later_groups(kept: StoredGraph, new: Sequence[TurnReading]) -> dict[Group, 
     found: dict[Group, list[_Stated]] = defaultdict(list)
     excluded = set[Group]()
     for reading in _in_order(new):
-        groups = {group_of(said) for said in reading.statements}
         if reading.turn in replaced or reading.retired_at is not None:
-            excluded |= groups
+            excluded |= groups_of(reading.statements)
         for said in reading.statements:
-            found[group_of(said)].append(_Stated(said, reading))
+            if not said.is_ending:
+                found[group_of(said)].append(_Stated(said, reading))
+    for reading in (*kept.readings, *new):
+        excluded |= _touched(reading, found)
     for reading in kept.readings:
-        groups = {group_of(said) for said in reading.statements}
+        groups = groups_of(reading.statements)
         excluded |= {
             group for group in groups & found.keys() if found[group][0].reading.at <= reading.at
         }
         if reading.turn in replaced:
             excluded |= groups
     return {group: said for group, said in found.items() if group not in excluded}
+
+
+def _touched(reading: TurnReading, groups: Iterable[Group]) -> set[Group]:
+    """Return the groups that may be changed by what a reading ends."""
+    endings = [one for one in reading.statements if one.is_ending]
+    return {group for group in groups if any(touches(one, group) for one in endings)}
 
 
 def _appended(stored: Iterable[Memory], said: Sequence[_Stated]) -> list[Relation]:
@@ -353,5 +431,4 @@ def _appended(stored: Iterable[Memory], said: Sequence[_Stated]) -> list[Relatio
 
 def group_of_relation(row: Relation) -> Group:
     """Return the key that a relation shares with the statements that it follows from."""
-    group = row.subject, row.predicate
-    return group if is_functional(row.predicate) else (*group, fold(row.object))
+    return row.subject, *slot_of(row)

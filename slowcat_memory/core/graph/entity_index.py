@@ -177,7 +177,7 @@ def _resolved(
     if not subject:
         return None
     object_ = "" if one.predicate == "name" else ids.get(fold(one.object), "")
-    if not object_ and object_type(one.predicate):
+    if not object_ and one.object and (one.is_ending or object_type(one.predicate)):
         object_ = index.find(one.object)
     if object_ == subject:
         return None

@@ -59,7 +59,7 @@ class Line(Struct, frozen=True):
 class Portrait(Struct, frozen=True):
     """Everything known about an entity.
 
-    ``holds`` are current relations, ``before`` former ones, the latest first; ``others`` are
+    ``holds`` are current relations and ``before`` former ones, the latest first; ``others`` are
     relations of others to it: subject, predicate, start. ``also`` are other names.
     """
 
@@ -87,7 +87,9 @@ def portrait(
         type=entity.facets.get("type", ""),
         also=tuple(also),
         attributes=attributes_of(entity),
-        holds=tuple(_line(one, known[one.object]) for one in sorted(now_true, key=_order)),
+        holds=tuple(
+            _line(one, known[one.object]) for one in sorted(now_true, key=_order, reverse=True)
+        ),
         before=tuple(
             _line(one, known[one.object]) for one in sorted(over, key=_order, reverse=True)
         ),

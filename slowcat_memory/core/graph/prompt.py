@@ -23,7 +23,9 @@ from slowcat_memory.core.extraction.predicates import (
     sentence,
 )
 from slowcat_memory.core.extraction.prompt_injection import injected
-from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
+from slowcat_memory.core.extraction.slots import implied_endings
+from slowcat_memory.core.graph.endings import endings_by_rule
+from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract, ending
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold
@@ -150,6 +152,9 @@ def check_reply(
     for one in answer.relations:
         if one.turn in own and (made := _statement(one, own[one.turn], record, kinds)):
             statements.setdefault(one.turn, []).append(made)
+    for id, turn in own.items():
+        if ended := _endings(statements.get(id, ()), turn, zone):
+            statements.setdefault(id, []).extend(ended)
     return {
         id: read
         for id, turn in own.items()
@@ -241,6 +246,16 @@ def _statement(
     )
 
 
+def _endings(said: Sequence[ReadStatement], turn: Turn, zone: tzinfo) -> list[ReadStatement]:
+    """Return what a turn ends, by its own words or because its statements imply it."""
+    implied = [
+        ending(end, one.text, one.quote, one.since)
+        for one in said
+        for end in implied_endings(one, f"{one.text} {one.quote}")
+    ]
+    return [*endings_by_rule(turn, zone), *implied]
+
+
 def _about_another(quote: str, predicate: str, object_: str) -> bool:
     """Return whether a quote is about somebody related to the speaker, not the speaker."""
     theirs = _THEIRS.search(quote)
@@ -254,10 +269,12 @@ def _moment(words: str | None, turn: Turn, record: _Record, edge: str) -> dateti
     said = tidy(words or "")
     if not said or strays(said, record.ground):
         return None
-    found = expressions.times(said, turn.at, record.zone)
+    every = expressions.statement_times(turn.text, turn.at, record.zone)
+    found = [one for one in every if one.words in said or said in one.words]
+    found = found or list(expressions.times(said, turn.at, record.zone))
     if len(found) != 1 or found[0].vague:
         return None
-    return found[0].start if edge == "start" else min(found[0].end, turn.at)
+    return found[0].start if edge == "start" else found[0].end
 
 
 def _read(
@@ -277,7 +294,7 @@ def _read(
                 if _sayable(value, turn.text, record)
             }
             mentions[fold(one.name)] = Mention(one.name, one.type, attributes)
-    for statement in statements:
+    for statement in (one for one in statements if not one.is_ending):
         for name in (statement.subject, statement.object):
             kind = kinds.get(fold(name), "")
             if name == statement.object and not kind:

@@ -12,9 +12,11 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.predicates import Triple
+from slowcat_memory.core.extraction.predicates import Ending, Triple
 from slowcat_memory.core.memory import READING
 from slowcat_memory.records import Made, Memory
+
+ENDS = "ends"  # the predicate of a statement that only ends others: see ``ReadStatement.ends``
 
 
 class Mention(Struct, frozen=True, omit_defaults=True):
@@ -34,7 +36,8 @@ class ReadStatement(Triple, frozen=True, kw_only=True, omit_defaults=True):
     """A turn's statement about an entity; unknown times are None.
 
     ``over``: the turn says that it is over. ``corrects``: it retracts an earlier statement, rather
-    than reporting a change.
+    than reporting a change. ``ends``: the predicates of the subject's relations to the object that it
+    ends, with the predicate ``ENDS``; () for all, whose object is ``object``, or any if that is "".
     """
 
     text: str
@@ -42,6 +45,25 @@ class ReadStatement(Triple, frozen=True, kw_only=True, omit_defaults=True):
     until: datetime | None = None
     over: bool = False
     corrects: bool = False
+    ends: tuple[str, ...] = ()
+
+    @property
+    def is_ending(self) -> bool:
+        return self.predicate == ENDS
+
+
+def ending(of: Ending, text: str, quote: str, until: datetime | None) -> ReadStatement:
+    """Return what a turn ends as a statement; ``until`` None: when it was said."""
+    return ReadStatement(
+        subject=of.subject,
+        predicate=ENDS,
+        object=of.object,
+        text=text,
+        quote=quote,
+        until=until,
+        over=True,
+        ends=of.predicates,
+    )
 
 
 class TurnExtract(Struct, frozen=True):
@@ -95,7 +117,7 @@ class TurnReading(Struct, frozen=True, kw_only=True):
             kind=READING,
             scope=self.scope,
             speaker=self.speaker,
-            text=" ".join(one.text for one in self.statements),
+            text=" ".join(one.text for one in self.statements if not one.is_ending),
             valid_from=self.said,
             recorded_at=self.at,
             retired_at=self.retired_at,

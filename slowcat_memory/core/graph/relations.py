@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import Triple, is_functional
+from slowcat_memory.core.extraction.predicates import Triple
+from slowcat_memory.core.extraction.slots import exclude, slot_of
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Made, Memory
 
@@ -135,25 +136,46 @@ def history(relations: Iterable[Relation], subject: str, predicate: str = "") ->
     return sorted(wanted, key=lambda one: (one.valid_from, one.recorded_at, one.id))
 
 
-def assert_relation(
-    known: Iterable[Relation], new: Relation, functional: bool | None = None
-) -> list[Relation]:
+def assert_relation(known: Iterable[Relation], new: Relation) -> list[Relation]:
     """Assert a statement; its ``valid_to`` is set if it is said to be over.
 
     Args:
-        known: The relations so far; other subjects and predicates are ignored.
-        functional: Whether a subject has one object at a time; None asks `is_functional`.
+        known: The relations so far; other subjects and slots are ignored.
 
     Returns:
         The relations to write, including retired ones; empty if it is already known.
     """
-    if functional is None:
-        functional = is_functional(new.predicate)
-    own = [one for one in history(known, new.subject, new.predicate) if one.scope == new.scope]
-    same = [one for one in own if fold(one.object) == fold(new.object)]
+    slot = slot_of(new)
+    own = [
+        one
+        for one in history(known, new.subject)
+        if one.scope == new.scope and slot_of(one) == slot
+    ]
+    same = [one for one in own if _states_same(one, new)]
     if new.valid_to is not None and (open_relation := _open_at(same, new.valid_to)):
         return _end_relation(open_relation, new)
-    return _merge_interval(own if functional else same, new)
+    return _merge_interval(same, [one for one in own if exclude(new, one)], new)
+
+
+def _states_same(one: Relation, other: Relation) -> bool:
+    return one.predicate == other.predicate and fold(one.object) == fold(other.object)
+
+
+def end_relation(
+    one: Relation, until: datetime, at: datetime, sources: tuple[int, ...]
+) -> list[Relation]:
+    """Return an open relation as it was believed, and as ended; retired alone if it never held.
+
+    Args:
+        until: The end; a relation that began later never held.
+        at: When the end became known.
+        sources: The turns that state it.
+    """
+    wrong = retired(one, at)
+    if until <= one.valid_from:
+        return [wrong]
+    said = _all_sources(one.sources, sources)
+    return [wrong, replace(one, valid_to=until, recorded_at=at, sources=said)]
 
 
 def _open_at(relations: Sequence[Relation], at: datetime) -> Relation | None:
@@ -164,21 +186,18 @@ def _open_at(relations: Sequence[Relation], at: datetime) -> Relation | None:
 
 def _end_relation(open_relation: Relation, new: Relation) -> list[Relation]:
     """End a relation: its open-ended statement is wrong from now on."""
-    sources = _all_sources(open_relation.sources, new.sources)
-    ended = replace(
-        open_relation, valid_to=new.valid_to, recorded_at=new.recorded_at, sources=sources
-    )
-    return [retired(open_relation, new.recorded_at), ended]
+    assert new.valid_to is not None
+    return end_relation(open_relation, new.valid_to, new.recorded_at, new.sources)
 
 
-def _merge_interval(own: Sequence[Relation], new: Relation) -> list[Relation]:
-    """Assert an interval: merge it with equal statements, split others.
+def _merge_interval(
+    same: Sequence[Relation], others: Sequence[Relation], new: Relation
+) -> list[Relation]:
+    """Assert an interval: merge it with equal statements, split those that it excludes.
 
     An open interval extends to the next conflicting one, so that it leaves the present unchanged.
     """
     start, end = new.valid_from, new.valid_to
-    same = [one for one in own if fold(one.object) == fold(new.object)]
-    others = [one for one in own if fold(one.object) != fold(new.object)]
     if end is None:
         end = min((one.valid_from for one in others if one.valid_from > start), default=None)
     joined = [one for one in same if _touches(one, start, end)]

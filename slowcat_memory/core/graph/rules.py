@@ -2,23 +2,23 @@
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 
 from slowcat_memory.core.extraction.predicates import canonical, object_type
 from slowcat_memory.core.extraction.stated import StatedFact, stated_by
+from slowcat_memory.core.graph.endings import endings_of, since_of
 from slowcat_memory.core.graph.prompt import tidy
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
 # Past actions, plans and former possessions are no relations.
-PASSING = frozenset({"appointment", "decided", "finished", "has_to", "wants_reminder"})
-_CORRECTS = re.compile(rf"^(?:{of_any(lambda one: one.facts.corrects)})", re.IGNORECASE)
-_NEXT = re.compile(
-    rf"^[\s,]*(?:{of_any(lambda one: one.facts.before_date)})?[\s,]*$", re.IGNORECASE
+PASSING = frozenset(
+    """achieved appointment bought called_off decided died event finished gave_up goal has_to plans
+    sold wants_reminder""".split()
 )
+_CORRECTS = re.compile(rf"^(?:{of_any(lambda one: one.facts.corrects)})", re.IGNORECASE)
 
 
 def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> TurnExtract | None:
@@ -32,15 +32,17 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
     mentions = {fold(turn.speaker): Mention(turn.speaker, "person")}
     statements = list[ReadStatement]()
     for one in stated_by(turn):
-        predicate = canonical(one.predicate)
-        if not predicate or predicate in PASSING:
+        predicate, object_ = canonical(one.predicate), tidy(one.object)
+        statements += endings_of(one, turn, zone)
+        if not predicate or predicate in PASSING or not (object_ or one.over):
             continue
-        object_ = tidy(one.object)
-        if kind := object_type(predicate):
+        if object_ and (kind := object_type(predicate)):
             kinds.setdefault(fold(object_), kind)
             mentions.setdefault(fold(object_), Mention(object_, kind))
         statements.append(_statement(one, predicate, object_, turn, zone))
     for statement in statements:
+        if statement.is_ending:
+            continue
         name = statement.subject
         mentions.setdefault(fold(name), Mention(name, kinds.get(fold(name), "person")))
     return (
@@ -51,7 +53,7 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
 def _statement(
     one: StatedFact, predicate: str, object_: str, turn: Turn, zone: tzinfo
 ) -> ReadStatement:
-    since = _since(one.quote, turn, zone)
+    since = since_of(one, turn, zone)
     return ReadStatement(
         subject=tidy(one.subject),
         predicate=predicate,
@@ -64,16 +66,3 @@ def _statement(
         corrects=bool(_CORRECTS.search(turn.text.strip())),
         confidence="medium",
     )
-
-
-def _since(quote: str, turn: Turn, zone: tzinfo) -> datetime | None:
-    """Return the start date directly after the quote: "I moved to Rome last May"."""
-    text = " ".join(turn.text.split())
-    _, found, rest = text.partition(" ".join(quote.split()))
-    sentence = re.split(r"[.!?;]", rest, maxsplit=1)[0]
-    times = expressions.times(sentence, turn.at, zone) if found else ()
-    if len(times) != 1 or times[0].vague:
-        return None
-    before = sentence.partition(times[0].words)[0]
-    near = _NEXT.match(before) and times[0].start <= turn.at
-    return times[0].start if near else None

@@ -1,53 +1,205 @@
 """Words for extracting, checking and comparing facts and relations, by language."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import word_set
+from slowcat_memory.core.language.data import phrase_list, word_set
 
-# Parts of patterns; only names are case-sensitive.
-NAME = r"(?-i:[A-ZÄÖÜ][\w'’-]+(?: (?:(?:of|the|von|van|de) )*[A-ZÄÖÜ][\w'’-]+)*)"
-CAPITAL = r"(?-i:[A-ZÄÖÜ][a-zäöüß]+)"
-NAMED, THING = rf"(?P<o>{NAME})", r"(?P<o>[^.,;!?]{2,60}?)"
+Complement = Literal[
+    "nothing", "value", "text", "thing", "things", "person", "people", "pets", "place", "journey",
+    "organisation", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
+    "bought", "somebody", "given",
+]  # fmt: skip
+Whose = Literal["", "speaker", "person", "other", "unnamed", "me", "request"]
 
 
 class StatementRule(Struct, frozen=True):
-    """One pattern of a fact that people state about themselves.
+    """A fact that follows when a subject's words match a pattern.
 
     Attributes:
         type: Of the fact.
-        predicate: Of the fact.
-        content: Its sentence, with {s} for the subject and {o} for the object.
-        pattern: Groups ``o`` and, for facts about others, ``s``.
-        over: Whether it states that the fact is over.
-        subject: The group that names the subject; "" for the speaker.
+        predicate: Of the fact; {kin} for the group of that name.
+        content: Its sentence: {s} the subject, {o} the object, {kin} and {n} groups.
+        pattern: Of the words behind the subject, from their beginning; group ``o`` is the object.
+        complement: What the object is; see `complements`.
+        whose: Which subjects it is about: any, the speaker, a person, somebody else, a relative without a name; "me" for a
+            pattern of a whole clause in which the speaker is the object, "request" for a request.
+        inflect: Whether the object begins with a verb that the third person inflects.
+        present: Whether that verb must be in the present tense.
+        front: Pattern of the adverbial before the subject, without which it is no fact.
+        reverse: Whether the subject is what the speaker has: "Ingrid is my friend".
+        over: Whether it says only that something is over.
+        ends: Predicates that it ends for the same object; "*" for all of them, "" for all facts
+            about the subject.
+        denies: Whether its words are a negation.
     """
 
     type: str
     predicate: str
     content: str
     pattern: str
+    complement: Complement = "thing"
+    whose: Whose = ""
+    inflect: bool = False
+    present: bool = False
+    front: str = ""
+    reverse: bool = False
     over: bool = False
-    subject: str = ""
+    ends: tuple[str, ...] = ()
+    denies: bool = False
+
+
+Rewrites = tuple[tuple[str, str], ...]
+"""Patterns and what replaces them, in order."""
 
 
 class StatementWords(Struct, frozen=True, kw_only=True):
-    """Patterns of facts that people state explicitly.
+    """The grammar of statements in the first and third person.
 
     Attributes:
-        rules: In order.
-        unsure: Words that make a sentence no plain statement.
+        rules: Facts, in order.
+        endings: Rules of what ends; tried before the others.
+        over: Rules of what holds no longer and no other rule knows.
+        expand: Rewrites of a clause: contractions and colloquial forms written out.
+        fillers: Words without meaning at the beginning of a clause.
+        adverbs: Light adverbs among the first words behind a subject.
+        breaks: What separates two clauses.
+        false_turn: Signs that nothing in a turn is meant: jokes, role play.
+        false_sentence: Signs that a sentence is supposed, quoted, or of a story.
+        false_clause: Signs that a clause is supposed, or only of the moment.
+        asks: Beginning of a question.
+        own_tag: A question about what was just said ("don't I").
+        request: A request to be reminded; group ``o`` is its statement.
+        negation: Signs of a negation behind a subject, which only some rules allow.
+        no_longer: Signs that what is said holds no longer.
+        positive: Rewrites that remove them.
+        used_to: Beginning of what was done once; over only if ``gave_up`` follows.
+        gave_up: Signs that what was said before is over.
+        first: The speaker as a subject.
+        possessive: The speaker's possessives.
+        others: Pronouns of a third person, then their possessives.
+        men, women: Those of ``others`` for each, with possessives.
+        male, female: Relatives who are men, and women.
+        kin: Persons and animals that one has.
+        pets: Those of them that are animals.
+        alone: Relatives who need no possessive.
+        titled: Words before a name: "uncle".
+        before_kin: Adjectives before ``kin``.
+        finite: Verbs that follow the name of a person.
+        third_form: Verbs that the speaker is not the subject of.
+        am: The verb left out before an adjective.
+        elided: Beginnings of a clause in which "I" is left out.
+        and_me: Patterns of a named person as a second subject; group ``n``.
+        with_: "with".
+        front: Adverbials before a subject.
+        stops: Where an object ends.
+        joins: What separates the items of a list.
+        times: Beginnings of expressions of time and place that objects end before.
+        due: Expressions of time, and of what a child is expected with.
+        ahead: Signs of a day, or of a journey's end, without which a plan is none.
+        dates: Signs of a date.
         not_in_object: Words that an object in the third person cannot contain.
         cut_short: Words that cannot end an object.
         trailing: Words to remove from the end of an object.
+        trifles: What is bought and used up at once.
+        articles: Articles, before the name of an organisation.
+        announcing: Words directly before a name.
+        a: Indefinite articles, or none.
+        titles: Titles before a name.
+        particles: Words inside a name.
+        past: Past forms of verbs.
+        own: Rewrites of an object: the speaker's possessives.
+        third: Rewrites of a verb into the third person.
+        denied: Rewrites of a fact's sentence into one that it holds no longer.
+        relative: A relative without a name: {s}, {kin}.
+        called: A fact on the name of a relative: {s}, {kin}, {o}.
+        has_pet: A fact on the name of an animal, likewise.
+        had: A dead relative or animal: {s}, {kin}, {o}, {when}.
+        died: One without a name: {s}, {when}.
+        gender: Rewrites of a fact's sentence into the right articles.
+        capital_nouns: Whether nouns are written with a capital letter.
+        plural: Relatives or animals with their names as a list; groups ``kin``, ``o``.
+        for_whom: Words before a person's name.
+        singular: Relatives and animals by their plurals.
+        same_kin: Names of relatives in predicates, by word.
+        verb_second: Finite verbs, where these stand before the subject if anything else does; ""
+            for a language in which they do not.
+        function: Words by which a sentence of the language is recognised.
+        ordinary: Words that are no names.
     """
 
     rules: tuple[StatementRule, ...]
-    unsure: str
+    endings: tuple[StatementRule, ...]
+    over: tuple[StatementRule, ...]
+    expand: Rewrites
+    fillers: str
+    adverbs: str
+    breaks: str
+    false_turn: str
+    false_sentence: str
+    false_clause: str
+    asks: str
+    own_tag: str
+    request: str
+    negation: str
+    no_longer: str
+    positive: Rewrites
+    used_to: str
+    gave_up: str
+    first: str
+    possessive: str
+    others: tuple[str, str]
+    men: str
+    women: str
+    male: str
+    female: str
+    kin: str
+    pets: str
+    alone: str
+    titled: str
+    before_kin: str
+    finite: str
+    third_form: str
+    am: str
+    elided: str
+    and_me: tuple[str, ...]
+    with_: str
+    front: str
+    stops: str
+    joins: str
+    times: str
+    due: str
+    ahead: str
+    dates: str
     not_in_object: str
-    cut_short: str = ""
+    cut_short: str
     trailing: tuple[str, ...]
+    trifles: str
+    articles: str
+    announcing: str
+    a: str
+    titles: str
+    particles: str
+    past: str
+    own: Rewrites
+    third: Rewrites
+    denied: Rewrites
+    relative: str
+    called: str
+    has_pet: str
+    had: str
+    died: str
+    gender: Rewrites = ()
+    capital_nouns: bool = False
+    plural: str
+    for_whom: str
+    singular: Mapping[str, str]
+    same_kin: Mapping[str, str]
+    verb_second: str = ""
+    function: frozenset[str]
+    ordinary: frozenset[str]
 
 
 class FactWords(Struct, frozen=True, kw_only=True):
@@ -65,6 +217,10 @@ class FactWords(Struct, frozen=True, kw_only=True):
         corrects: Beginnings of a correction of an earlier statement.
         before_date: Words between a relation and its start date.
         pleasantries: Words of turns without other content, which need no description.
+        regimes: Diets of which a person has one at a time.
+        single: Words for somebody without a partner.
+        moved: Forms of "to move" of a home.
+        consuming: Words for eating and drinking, which add nothing to what is liked.
     """
 
     reported: str
@@ -78,6 +234,10 @@ class FactWords(Struct, frozen=True, kw_only=True):
     corrects: str
     before_date: str
     pleasantries: frozenset[str]
+    regimes: frozenset[str]
+    single: frozenset[str]
+    moved: frozenset[str]
+    consuming: frozenset[str]
 
 
 class NameWords(Struct, frozen=True, kw_only=True):
@@ -93,6 +253,8 @@ class NameWords(Struct, frozen=True, kw_only=True):
         legal: Legal forms of companies.
         orders: Words for an order, which only its number distinguishes.
         abbreviations: With their long forms; also spellings and numerals.
+        introduces: Pattern of the words before the speaker's own name: "my name is".
+        presents: The same, of words that are followed by other things too: "I'm".
     """
 
     titles: frozenset[str]
@@ -104,9 +266,22 @@ class NameWords(Struct, frozen=True, kw_only=True):
     legal: frozenset[str]
     orders: frozenset[str]
     abbreviations: Mapping[str, str] = {}
+    introduces: str
+    presents: str
+
+
+_NAME_PATTERNS = ("introduces", "presents")
 
 
 def name_words(lists: Mapping[str, str], abbreviations: Mapping[str, str] = {}) -> NameWords:
     return NameWords(
-        **{name: word_set(words) for name, words in lists.items()}, abbreviations=abbreviations
+        **{name: word_set(text) for name, text in lists.items() if name not in _NAME_PATTERNS},
+        **{name: _phrases(lists[name]) for name in _NAME_PATTERNS},
+        abbreviations=abbreviations,
     )
+
+
+def _phrases(text: str) -> str:
+    """Return a pattern of phrases, the longest first."""
+    longest_first = sorted(phrase_list(text), key=len, reverse=True)
+    return "|".join(longest_first).replace("ss", "(?:ss|ß)")

@@ -19,6 +19,7 @@ from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWo
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import OrderWords
+from slowcat_memory.core.language.sentences import SentenceWords
 from slowcat_memory.core.language.talk import TalkWords
 from slowcat_memory.core.language.tense import TenseWords
 from slowcat_memory.core.language.time import TimeWords
@@ -39,6 +40,7 @@ CommandKind = Literal[
     "local",
     "yes",
     "no",
+    "confirm",
 ]
 
 
@@ -88,6 +90,7 @@ class CommandWords(Struct, frozen=True, kw_only=True):
         right_value: Pattern of a correction's beginning that only a value follows ("it's").
         right_and_wrong: Pattern of a correction with the right value as ``x`` or ``w``, and the
             wrong one as ``y`` or ``z``.
+        spelt: Pattern of how a name is spelt, behind it ("with K").
         right_vague: Pattern of a beginning that refers to something else ("she"): such a correction
             says nothing alone.
         requests: Those of ``before`` that make a question a command: "could you remember that…?"
@@ -106,6 +109,7 @@ class CommandWords(Struct, frozen=True, kw_only=True):
     answers: tuple[CommandRule, ...]
     right_value: str
     right_and_wrong: str
+    spelt: str
     right_vague: str
     requests: tuple[str, ...]
     own: str
@@ -148,6 +152,7 @@ class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
         now: ``{weekday}``, ``{date}`` and ``{time}``.
         agent: The agent as the speaker of a memory.
         line: A memory: ``{when}``, ``{who}``, ``{text}``.
+        earlier: When a memory was said that a later one changes: ``{}``.
     """
 
     instruction: str
@@ -156,6 +161,7 @@ class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
     unknown: str
     agent: str
     line: str
+    earlier: str
 
 
 class PreambleSentences(Struct, frozen=True, kw_only=True):
@@ -340,6 +346,7 @@ class Language(Struct, frozen=True, kw_only=True):
     icebreakers: IcebreakerSentences
     statements: StatementWords
     facts: FactWords
+    sentences: SentenceWords
     names: NameWords
     reactions: ReactionWords
     tones: Mapping[str, str]
@@ -372,5 +379,14 @@ def missing(table: Struct, like: Struct | None = None, path: str = "") -> Iterat
 def _same_keys(name: str) -> bool:
     """Return whether a mapping's keys are names that code looks up, not words."""
     return not name.startswith(
-        ("commands.", "gate.", "time.", "dates.parts", "names.", "orders.", "talk.")
+        (
+            "commands.",
+            "gate.",
+            "time.",
+            "dates.parts",
+            "names.",
+            "orders.",
+            "talk.",
+            "statements.",
+        )
     )

@@ -13,21 +13,25 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         persons: Words by which a sentence of empty words may still say something about somebody
             ("she is nice"): such a sentence of the user's is no reaction.
         question: Matches a folded sentence that asks, without a question mark.
+        tells_first: Words that begin a statement, though it may end in "okay?".
         telling: Matches a folded question that says something or asks for a task ("did I tell you
             that …", "can you remind me to …").
         about_people: Matches a folded question about the user or people around them.
         ignorance: Matches the part of the agent's sentence that says that it does not know.
         no_answer: Matches a whole sentence of the user's that only says so.
         about_talk: Matches a folded query for what was asked earlier.
+        change: Matches a folded statement that something is different from before.
         capital_nouns: Whether the language writes nouns like names.
     """
 
     empty: frozenset[str]
     persons: frozenset[str]
     question: re.Pattern[str]
+    tells_first: frozenset[str]
     telling: re.Pattern[str]
     about_people: re.Pattern[str]
     ignorance: re.Pattern[str]
     no_answer: re.Pattern[str]
     about_talk: re.Pattern[str]
+    change: re.Pattern[str]
     capital_nouns: bool = False

@@ -80,7 +80,8 @@ def _weight(sentence: str, words: list[str], by_agent: bool, language: str) -> f
     if asks or sentence.rstrip().endswith(("?", "？", "؟")):
         if talk.telling.search(line):
             return 1.0
-        about_people = (asks or len(words) <= MOST_IN_FRAGMENT) and _about_people(words, language)
+        fragment = len(words) <= MOST_IN_FRAGMENT and words[0] not in talk.tells_first
+        about_people = (asks or fragment) and _about_people(words, language)
         return 0.0 if by_agent or about_people else OTHER_QUESTION
     if talk.empty.issuperset(words) and (by_agent or talk.persons.isdisjoint(words)):
         return None

@@ -132,6 +132,8 @@ def memory_line(
         until = datetime.fromisoformat(memory.facets["until"])
         when += f"; {spoken_until(until, now, zone, language.dates)}: {neutralise(over)}"
     words = language.memory_block
+    if memory.facets.get("earlier"):
+        when = words.earlier.format(when)
     who = words.agent if memory.role == "assistant" else neutralise(memory.speaker)
     text = (cut or shorten)(neutralise(_told(memory, language)), limit)
     return f"- {words.line.format(when=when, who=who, text=text)}"

@@ -20,6 +20,7 @@ from slowcat_memory.core.language.english.vocabulary import (
     QUESTION_WORDS,
     STOP_WORDS,
 )
+from slowcat_memory.core.language.german.questions import ASKS
 
 TOKENIZER_VERSION = 2  # raise it when a text yields other tokens: indexes are then rebuilt
 KEEP_CHARS = 256_000  # of one utterance, in the log
@@ -230,7 +231,7 @@ def fold(value: str) -> str:
 
 ASKING = frozenset((*QUESTION_WORDS.split("|"), *AUXILIARIES.split("|"), "tell", "remind"))
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
+_SENTENCE = re.compile(r"(?:[^.!?…;。！？؟\n]|(?<=\d)\.(?=\s*[^\W\d_]))+[.!?…;。！？؟]*")
 
 
 def asking(text: str) -> list[str]:
@@ -241,6 +242,7 @@ def asking(text: str) -> list[str]:
         for one in sentences
         if one.endswith(("?", "？", "؟"))
         or ((first := WORD.search(one)) and first[0].lower().partition("'")[0] in ASKING)
+        or ASKS.match(one)
     ]
 
 

@@ -49,8 +49,14 @@ class Tenses(Struct, frozen=True, dict=True):
             if found:
                 return self._decide(found, left, start, end)
         # The past is a closed list of verbs, and the ending -ed: another verb is in the present.
-        whole = self.words.begins.match(self.text, first)
+        whole = self.words.begins.match(self.text, first, max(first, start))
         return True if whole or self.words.arranges.search(self.text, first, last) else None
+
+    def clause(self, place: int) -> str:
+        """Return the clause around an offset."""
+        bounds = [*self._bounds, len(self.text)]
+        n = min(bisect_right(bounds, place), len(bounds) - 1)
+        return self.text[bounds[n - 1] : bounds[n]]
 
     def returns(self, start: int) -> bool:
         """Return whether the clause around a day says that it returns, or is always so."""

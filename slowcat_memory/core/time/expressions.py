@@ -27,6 +27,11 @@ BEGINNING = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
 END = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
 
 _WORDS = re.compile(r"[^\W\d_]+")
+# Ends of a statement that looks for assent: "On Friday, right?", "Am Freitag, ja?".
+_TAG = re.compile(
+    r"^[^?]*,\s*(?:ja|gell|ne|nicht wahr|okay|ok|right|yeah|innit|you know|eh)\s*\?\s*$",
+    re.IGNORECASE,
+)
 _NUMERIC = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\d(?:st|nd|rd|th)\b|\d\.(?:\d|\s)")
 
 
@@ -64,10 +69,11 @@ class _Atom(Struct):
 def times(
     text: str, now: datetime, zone: tzinfo, options: WhenOptions | None = None
 ) -> tuple[Interval, ...]:
-    """Return the intervals that a text mentions.
+    """Return the intervals that a query, or the text of a memory, mentions.
 
-    By default "on Monday" and "in May" are the latest, or the coming ones in a text about plans
-    ("will", "going to").
+    In a question "on Monday" and "in May" are the latest, or the coming ones if it is about plans
+    ("will", "going to"). What is not asked is read as by ``statement_times``, but where the
+    direction is unknown the latest counts.
 
     Args:
         text: A query, or the text of a memory. Only its first ``MAX_CHARS`` characters count.
@@ -80,10 +86,12 @@ def times(
     language = language_of(options.language).time
     text = text[:MAX_CHARS]
     heard = _WORDS.findall(text.lower())
-    ahead = not language.future.isdisjoint(heard) and language.past.isdisjoint(heard)
     local = _local(now, zone)
     if local is None or _has_none(text, heard, language):
         return ()
+    if not asking(text) or _TAG.search(text):
+        return _stated(text, now, zone, options, by_default=False)
+    ahead = not language.future.isdisjoint(heard) and language.past.isdisjoint(heard)
     tokens = list(tokens_of(text, language))
     found = _parse(tokens, Anchor(local, ahead, options.southern_hemisphere))
     return _intervals(text, tokens, found, now, local, zone)
@@ -107,12 +115,42 @@ def statement_times(
         As ``times``.
     """
     text = text[:MAX_CHARS]
-    heard = _WORDS.findall(text.lower())
-    language = language_of(options.language) if options else _language_of(heard)
-    local = _local(at, zone)
-    if local is None or _has_none(text, heard, language.time):
+    if options is None:
+        options = WhenOptions(language=_language_of(_WORDS.findall(text.lower())).name)
+    return _stated(text, at, zone, options)
+
+
+def clause_around(text: str, place: int) -> str:
+    """Return the clause of a statement around an offset."""
+    language = _language_of(_WORDS.findall(text.lower()))
+    return Tenses(text, language.tense).clause(max(0, place))
+
+
+def possible_times(text: str, at: datetime, zone: tzinfo) -> tuple[Interval, ...]:
+    """Return the intervals that a text may mean, whichever way a bare day or date is read."""
+    text = text[:MAX_CHARS]
+    words = _WORDS.findall(text.lower())
+    language, local = _language_of(words).time, _local(at, zone)
+    if local is None or _has_none(text, words, language):
         return ()
-    southern = options.southern_hemisphere if options else False
+    tokens = list(tokens_of(text, language))
+    return tuple(
+        interval
+        for way in (False, True)
+        for interval in _intervals(
+            text, tokens, _parse(tokens, Anchor(local, way)), at, local, zone
+        )
+    )
+
+
+def _stated(
+    text: str, at: datetime, zone: tzinfo, options: WhenOptions, by_default: bool | None = None
+) -> tuple[Interval, ...]:
+    """Read a statement; ``by_default`` is the direction where none is known, None for no date."""
+    language, local = language_of(options.language), _local(at, zone)
+    southern = options.southern_hemisphere
+    if local is None or _has_none(text, _WORDS.findall(text.lower()), language.time):
+        return ()
     tokens = list(tokens_of(text, language.time))
     tenses = Tenses(text, language.tense)
     moved = any(tenses.moved(token.start) for token in tokens if token.kind == "F")
@@ -123,14 +161,18 @@ def statement_times(
     found = [
         atom
         for place in sorted(back.keys() | ahead.keys())
-        if (atom := _directed(back.get(place), ahead.get(place), tokens, tenses))
+        if (atom := _directed(back.get(place), ahead.get(place), tokens, tenses, by_default))
         and not (moved and _is_left(atom, tokens))
     ]
     return _intervals(text, tokens, found, at, local, zone)
 
 
 def _directed(
-    back: _Atom | None, ahead: _Atom | None, tokens: Sequence[Token], tenses: Tenses
+    back: _Atom | None,
+    ahead: _Atom | None,
+    tokens: Sequence[Token],
+    tenses: Tenses,
+    by_default: bool | None,
 ) -> _Atom | None:
     """Choose between the readings of an expression by the tense of its clause."""
     either = back or ahead
@@ -144,9 +186,10 @@ def _directed(
     if tokens[either.start].kind == "c":  # since
         return back
     which = tenses.ahead(start, end)
+    which = by_default if which is None else which
     if which is None or (which and tenses.returns(start)):
         return None
-    return ahead if which else back
+    return (ahead or back) if which else back
 
 
 def _names(atom: _Atom, start: int, end: int, tokens: Sequence[Token], tenses: Tenses) -> bool:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Protocol
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.commands.corrections import replaced_value
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.commands.mentions import mentions
 from slowcat_memory.core.commands.replies import (
@@ -18,6 +19,7 @@ from slowcat_memory.core.commands.replies import (
     describe_known,
     describe_sources,
     describe_statements,
+    describe_topic,
     minutes,
     quote,
     say,
@@ -26,6 +28,7 @@ from slowcat_memory.core.disclosure import Reader, disclose_found
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.records import CommandEntry, Disclosed, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands import targets
 from slowcat_memory.runtime.commands.undo_log import UNDOABLE, UndoLog, last_exchange
@@ -146,6 +149,8 @@ class CommandExecutor:
             "remember": self._remember,
             "forget_that": self._forget_that,
             "forget_about": self._forget_about,
+            "forget_span": self._forget_span,
+            "forget_everything": self._forget_everything,
             "yes": self._answer,
             "no": self._answer,
             "correct": self._correct,
@@ -202,7 +207,7 @@ class CommandExecutor:
     def _correct(self, command: Command, context: CommandContext) -> Outcome:
         """Retire the wrong memory, and the agent's answer, which would be recalled too.
 
-        A correction of what the agent said by itself is for the LLM to answer.
+        What the agent said by itself is in no memory: nothing is changed, and the answer says so.
         """
         right = command.argument
         with self._engine.store.snapshot() as snapshot:
@@ -217,7 +222,7 @@ class CommandExecutor:
             )
             said = last_exchange(snapshot, context.scope, context.session, context.turn)
         if old == "own":
-            return Outcome(kind=command.kind, said="", rest=right, done=False)
+            return self._outcome(command, "not_mine", done=False)
         if old == "unclear":
             return self._outcome(command, "correct_what", done=False)
         if old == "new":
@@ -242,7 +247,14 @@ class CommandExecutor:
         )
         note = replace(note, derived_from=((old.scope, old.id),))
         entry = self._engine.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
-        return self._outcome(command, "corrected", entry=entry, old=wrong, text=quote(right, 60))
+        changed = replaced_value(
+            right, targets.answer_of(said), old.text, self._language, self._tokenize
+        )
+        if changed is None:
+            text = quote(right, 60)
+            return self._outcome(command, "corrected", entry=entry, old=wrong, text=text)
+        was, new = map(quote, changed)
+        return self._outcome(command, "changed", entry=entry, was=was, new=new, old=wrong)
 
     # ---------------------------------------------------------------- forget
 
@@ -294,19 +306,41 @@ class CommandExecutor:
 
     def _forget_about(self, command: Command, context: CommandContext) -> Outcome:
         about = command.argument
-        if about.lower() in self._language.commands.everything:
-            return self._outcome(command, "everything", done=False)
         with self._engine.store.snapshot() as snapshot:
             memories, turns = targets.mentioning(
                 snapshot, context.scope, mentions(about, self._tokenize), context.turn
             )
         if not memories:
             return self._outcome(command, "nothing_about", done=False, about=quote(about))
-        entry = self._engine.undo_log.ask(
-            "forget_about", context.scope, memories, turns, context.turn
-        )
-        many = count_things(self._language, len(memories))
-        return self._outcome(command, "ask_forget", entry=entry, things=many, about=quote(about))
+        return self._ask(command, context, (memories, turns), "ask_forget", about=quote(about))
+
+    def _forget_span(self, command: Command, context: CommandContext) -> Outcome:
+        now, words = self._engine.clock(), command.argument
+        asked = times(words, now, self._engine.zone, WhenOptions(language=self._language.name))
+        if not asked:
+            return self._outcome(command, "which_time", done=False, span=quote(words))
+        with self._engine.store.snapshot() as snapshot:
+            memories, turns = targets.said_during(snapshot, context.scope, asked, context.turn)
+        if not memories:
+            return self._outcome(command, "nothing_from", done=False, span=quote(words))
+        return self._ask(command, context, (memories, turns), "ask_forget_span", span=quote(words))
+
+    def _ask(
+        self,
+        command: Command,
+        context: CommandContext,
+        what: tuple[list[str], list[int]],
+        reply: str,
+        **filled: str,
+    ) -> Outcome:
+        """Ask whether memories and turns are to be forgotten; nothing is hidden before a yes."""
+        entry = self._engine.undo_log.ask("forget_about", context.scope, *what, context.turn)
+        many = count_things(self._language, len(what[0]))
+        return self._outcome(command, reply, entry=entry, things=many, **filled)
+
+    def _forget_everything(self, command: Command, context: CommandContext) -> Outcome:
+        """Refuse: that much is not deleted by a sentence that may have been misheard."""
+        return self._outcome(command, "everything", done=False)
 
     def _answer(self, command: Command, context: CommandContext) -> Outcome:
         with self._engine.store.snapshot() as snapshot:
@@ -366,6 +400,8 @@ class CommandExecutor:
     def _what_known(self, command: Command, context: CommandContext) -> Outcome:
         """Read out the facts; the user's own statements only while no fact was drawn from them."""
         reader, most = self._reader(context), self._options.tell
+        if command.argument:
+            return self._known_about(command, context, reader)
         with self._engine.store.snapshot() as snapshot:
             facts = targets.known_facts(snapshot, context.scope, reader, self._engine.clock())
             statements = (
@@ -380,6 +416,17 @@ class CommandExecutor:
             if statements
             else describe_known(self._language, facts, most)
         )
+        return Outcome(kind=command.kind, said=said)
+
+    def _known_about(self, command: Command, context: CommandContext, reader: Reader) -> Outcome:
+        """Read out the facts that mention a topic; where there are none, the LLM answers."""
+        about = mentions(command.argument, self._tokenize)
+        with self._engine.store.snapshot() as snapshot:
+            known = targets.known_facts(snapshot, context.scope, reader, self._engine.clock())
+        found = [memory for memory in known if about(memory.text)]
+        if not found:
+            return Outcome(kind=command.kind, said="", rest=command.argument, done=False)
+        said = describe_topic(self._language, command.argument, found, self._options.tell)
         return Outcome(kind=command.kind, said=said)
 
     def _why(self, command: Command, context: CommandContext) -> Outcome:
@@ -414,6 +461,8 @@ class CommandExecutor:
     def _local(self, command: Command, context: CommandContext) -> Outcome:
         if self._keep_local is None:
             return self._outcome(command, "failed", done=False)
+        if about := self._keep_topic_local(command, context):
+            return about
         with self._engine.store.snapshot() as snapshot:
             scope, memories, turns = self._that(snapshot, context)
             said = [t for id_ in turns if (t := snapshot.turn(id_)) and not t.aside]
@@ -428,6 +477,24 @@ class CommandExecutor:
             return outcome
         # So that it is not sent again.
         return replace(outcome, turns=(*turns, *others.turns), memories=tuple(memories))
+
+    def _keep_topic_local(self, command: Command, context: CommandContext) -> Outcome | None:
+        """Keep all that mentions a topic on this machine; None if nothing does."""
+        if not command.argument or self._keep_local is None:
+            return None
+        with self._engine.store.snapshot() as snapshot:
+            memories, turns = targets.mentioning(
+                snapshot, context.scope, mentions(command.argument, self._tokenize), context.turn
+            )
+        if not memories:
+            return None
+        for memory in memories:
+            self._keep_local(context.scope, memory)
+        things, about = count_things(self._language, len(memories)), quote(command.argument)
+        outcome = self._outcome(command, "local_about", things=things, about=about)
+        if context.llm == "local":
+            return outcome
+        return replace(outcome, turns=tuple(turns), memories=tuple(memories))
 
 
 def _forgotten_before(snapshot: Snapshot, turns: tuple[int, ...]) -> CommandEntry | None:

@@ -18,6 +18,7 @@ from slowcat_memory.core.disclosure import (
 from slowcat_memory.core.language import Language
 from slowcat_memory.core.memory import believed, chunk, chunk_id
 from slowcat_memory.core.text.normalize import asking, fingerprint
+from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.records import Disclosed, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
@@ -95,12 +96,12 @@ def others(snapshot: Snapshot, exchange: Sequence[int]) -> Others:
 
 
 def mentioning(
-    snapshot: Snapshot, scope: str, about: Callable[[str], bool], command: int
+    snapshot: Snapshot, scope: str, about: Callable[[str], bool], command: int = 0
 ) -> tuple[list[str], list[int]]:
     """Return everything that mentions a subject. Reads the whole log of the namespace.
 
     Args:
-        command: Log id of the command's turn, which is excluded.
+        command: Log id of the command's turn, which is excluded; 0 for none.
 
     Returns:
         Ids of memories that recall may find, and log ids of turns, earlier commands included.
@@ -111,6 +112,32 @@ def mentioning(
     found = [chunk_id(turn.id) for turn in turns if not turn.aside]
     found += [m.id for m in derived if about(m.text) or about(m.context)]
     return [id_ for id_ in dict.fromkeys(found) if id_ not in retired], [t.id for t in turns]
+
+
+def said_during(
+    snapshot: Snapshot, scope: str, when: Sequence[Interval], command: int
+) -> tuple[list[str], list[int]]:
+    """Return what was said within any of several times, and what was made from it.
+
+    Arguments and result as in ``mentioning``. Times that overlap narrow each other: "today between
+    two and three".
+    """
+    start, end = when[0].start, when[0].end
+    for one in when[1:]:
+        if one.start < end and start < one.end:
+            start, end = max(start, one.start), min(end, one.end)
+    turns = [t for t in snapshot.turns(scope) if t.id != command and start <= t.at < end]
+    ids = {turn.id for turn in turns}
+    found = [chunk_id(turn.id) for turn in turns if not turn.aside]
+    derived = list(snapshot.memories(scope))
+    found += [m.id for m in derived if ids.intersection(m.sources)]
+    retired = {memory.id for memory in derived if memory.retired_at}
+    return [id_ for id_ in dict.fromkeys(found) if id_ not in retired], [t.id for t in turns]
+
+
+def answer_of(exchange: Sequence[Turn]) -> str:
+    """Return the agent's words in an exchange."""
+    return " ".join(turn.text for turn in exchange if turn.role == "assistant")
 
 
 def corrected(
@@ -133,7 +160,7 @@ def corrected(
     else:
         exchange = last_exchange(snapshot, place.scope, place.session, place.turn)
         asked = question(exchange)
-        answer = " ".join(turn.text for turn in exchange if turn.role == "assistant")
+        answer = answer_of(exchange)
         if asked is None:
             return "own" if answer else "new"
         offered = why(asked.id)

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Forget
-from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
 
 
 class PeopleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -77,7 +77,7 @@ class Audience:
             ConfigError: An invalid scope name, or a scope with two roles.
         """
         self.apart = options.scopes == "each"
-        self._own = check_scope(own)
+        self._own = scope_of_user(own)
         self._speakers = {id_: check_scope(scope) for id_, scope in (speakers or {}).items()}
         self._household = check_scope(options.household) if options.household else ""
         self.guest = check_scope(options.guest) if self.apart else ""

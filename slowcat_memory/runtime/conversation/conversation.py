@@ -17,6 +17,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.introductions import introduced
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.normalize import clean
@@ -32,16 +33,28 @@ Append = Callable[[Event], Ack]
 LATEST = 4  # turns of a session that are cached; a query needs two
 
 
+_NOBODY = frozenset(
+    ("", "user")
+)  # ids that name nobody: Pipecat's transports and tests set the last
+
+
 class Names(NamedTuple):
-    """Display names: of an unidentified speaker, of the agent, and by STT speaker id."""
+    """Display names: of an unidentified speaker, of the agent, and by STT speaker id.
+
+    ``may_change``: the first one is not configured, users may introduce themselves.
+    """
 
     user: str
     agent: str
     speakers: Mapping[str, str] = {}
+    may_change: bool = False
 
     def of(self, speaker: str) -> str:
         """Return the display name of an STT speaker id, which may be empty."""
-        name, _ = clean(self.speakers.get(speaker, speaker) or self.user, 64)
+        known = self.speakers.get(speaker)
+        if known is None and speaker.strip().casefold() in _NOBODY:
+            return self.user
+        name, _ = clean(known or speaker, 64)
         return name or self.user
 
 
@@ -242,6 +255,9 @@ class Conversation:
         turns: list[Turn] = []
         for scope, speaker, words in parts if self._exchange.kept else ():
             kept, cut = clean(words)
+            unnamed = speaker == self._names.user
+            if unnamed and not aside:
+                speaker = self._learn_name(kept)
             log, how = self._logs[scope], channel or ("voice" if heard else "text")
             if not kept:
                 continue
@@ -254,12 +270,19 @@ class Conversation:
                     cut=cut,
                     aside=aside,
                     part_of=turns[0].id if turns else 0,
+                    unnamed=unnamed,
                 )
             )
             if ack and isinstance(ack.event, Turn):
                 self._exchange.turns[scope] = ack.event
                 turns.append(ack.event)
         return turns
+
+    def _learn_name(self, words: str) -> str:
+        """Return the user's name, the new one if these words introduce them."""
+        if self._names.may_change and (name := introduced(words)):
+            self._names = self._names._replace(user=name)
+        return self._names.user
 
     def tool_called(self, name: str) -> None:
         self._exchange.tools.append(name)

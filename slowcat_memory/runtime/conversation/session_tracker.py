@@ -122,6 +122,7 @@ class SessionTracker:
         cut: int = 0,
         aside: bool = False,
         part_of: int = 0,
+        unnamed: bool = False,
     ) -> list[Event]:
         """Return the events of a user's utterance: the turn, last, and its session's start.
 
@@ -130,6 +131,7 @@ class SessionTracker:
             cut: How many characters were cut off.
             aside: It is a voice command.
             part_of: Log id of the first of the parts of a turn, 0 for this one.
+            unnamed: ``speaker`` is the default name: nobody identified the speaker.
         """
         edges = self._opened(now)
         turn = self._turn(
@@ -141,6 +143,7 @@ class SessionTracker:
             cut=cut,
             aside=aside,
             part_of=part_of,
+            unnamed=unnamed,
         )
         return [*edges, turn]
 

@@ -218,6 +218,21 @@ def index_root(store: Path, scope: str) -> Path:
     return index_folder(store, scope)
 
 
+def scope_of_user(user_id: str) -> str:
+    """Return the scope of a user: the id in lower case, so that "Anna" and "anna" are one person.
+
+    Raises:
+        ConfigError: The id has characters that no scope may have.
+    """
+    scope = user_id.strip().casefold()
+    if not SCOPE.fullmatch(scope):
+        raise ConfigError(
+            f"user_id {user_id!r} cannot name a memory",
+            hint="Use 1 to 64 letters a-z (of any case), digits, '_' and '-', such as 'anna'",
+        )
+    return scope
+
+
 def check_scope(scope: str) -> str:
     """Return a scope's name unchanged if it is valid, else raise ``ConfigError``."""
     if not SCOPE.fullmatch(scope):

@@ -8,7 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import disclose
-from slowcat_memory.core.memory import holds
+from slowcat_memory.core.memory import CHUNK, holds
+from slowcat_memory.core.query.revisions import revises
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
@@ -22,7 +23,7 @@ from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_for_memory
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
 
-WHOLE = 0.6  # share of a memory's words from which the end of these is the end of all
+WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
 WEAK = 20  # candidates below the share of the best that get that reason in the ledger
 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]
@@ -93,7 +94,22 @@ class Chooser:
                     marked = ended(shown, search.namespace.endings(shown.id, query.now))
                     found.setdefault(shown.id, replace(hit, memory=marked))
             found.setdefault(hit.memory.id, replace(hit, memory=ended(hit.memory, endings)))
-        return list(found.values())[: max(len(hits), query.limit(self._options))]
+        limit = max(len(hits), query.limit(self._options))
+        return self._with_earlier(list(found.values())[:limit], query)
+
+    def _with_earlier(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
+        """Mark the hits that a later one changes."""
+        return [
+            replace(hit, memory=replace(hit.memory, facets={**hit.memory.facets, "earlier": "yes"}))
+            if any(self._revises(other.memory, hit.memory, query) for other in hits)
+            else hit
+            for hit in hits
+        ]
+
+    def _revises(self, newer: Memory, older: Memory, query: Query) -> bool:
+        said = newer.role == older.role == "user" and newer.kind == older.kind == CHUNK
+        same = said and newer.speaker == older.speaker and newer.valid_from > older.valid_from
+        return same and revises(newer.text, older.text, query.text, self._options.language)
 
     def evidence(
         self, search: Search, trace: RankingTrace, rejected: Collection[int] = ()
@@ -123,6 +139,10 @@ class Chooser:
             floor=self._floor(search.query),
             unknown_below=self._options.recall.unknown_below,
         )
+
+    def _changes_one(self, usable: Sequence[_Candidate], memory: Memory, query: Query) -> bool:
+        """Return whether a weak candidate changes a stronger one, and must stand beside it."""
+        return any(self._revises(memory, one.memory, query) for one in usable)
 
     def _share(self, query: Query) -> float:
         return self._options.recall.keep_share if query.keep_share is None else query.keep_share
@@ -161,7 +181,7 @@ class Chooser:
                 else:
                     best = max(best, scores[n])
                     least = least_share(share, len(usable)) * best if share > 0 else -math.inf
-                    if scores[n] >= least:
+                    if scores[n] >= least or self._changes_one(usable, shown, query):
                         usable.append(_Candidate(n, shown))
             texts = [one.memory.text for one in usable]
             kept = fusion.distinct(texts, options.fuse.duplicate, limit)

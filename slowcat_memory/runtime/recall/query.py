@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import Reader
+from slowcat_memory.core.disclosure import Called, Reader
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.recall_gate import GateOptions, Need, judge
 from slowcat_memory.core.query.understand import AskOptions, DialogueTurn, with_context
@@ -120,6 +120,7 @@ class Query(Struct, frozen=True, kw_only=True):
         also: Other namespaces that are read beside it.
         local: The hits stay on this machine: local-only memories are included.
         need: The gate's result for the turn; None for a search, which passes no gate.
+        called: Earlier names of the scopes' users, as in ``Reader``.
     """
 
     text: str
@@ -135,11 +136,12 @@ class Query(Struct, frozen=True, kw_only=True):
     also: tuple[str, ...] = ()
     local: bool = False
     need: Need | None = None
+    called: tuple[Called, ...] = ()
 
     @property
     def reader(self) -> Reader:
         """Who gets the hits. Guests' namespaces are no part of a query: see ``Retrieval``."""
-        return Reader(frozenset((self.scope, *self.also)), self.local)
+        return Reader(frozenset((self.scope, *self.also)), self.local, self.called)
 
     def limit(self, options: RetrievalOptions) -> int:
         return options.pack.memories if self.k is None else self.k

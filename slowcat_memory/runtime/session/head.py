@@ -9,6 +9,7 @@ from slowcat_memory.core.disclosure import Reader, disclose_all
 from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY, family, holds
 from slowcat_memory.core.render.session_head import HeadOptions, SessionStart, session_preamble
 from slowcat_memory.records import Disclosed, Memory, Session
+from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.session.icebreakers import HOLD, Icebreakers
 from slowcat_memory.store import Store
 
@@ -25,11 +26,11 @@ class Heads:
         zone: tzinfo,
         clock: Callable[[], datetime],
         options: HeadOptions,
-        user_name: str,
+        users: UserNames,
         language: str = "english",
     ) -> None:
         self._store, self._icebreakers, self._zone = store, icebreakers, zone
-        self._clock, self._options, self._user_name = clock, options, user_name
+        self._clock, self._options, self._users = clock, options, users
         self._language = language
         # By scope: the latest session when a context was rendered after its end, and when that was.
         self._ended: dict[str, tuple[Session, datetime]] = {}
@@ -43,6 +44,7 @@ class Heads:
         """
         if scope not in reader.scopes:
             return ""
+        self._users.load(scope)
         with self._store.snapshot() as snapshot:
             sessions = self._continued(scope, snapshot.sessions(scope))
             every = disclose_all(snapshot.memories(scope), reader)
@@ -60,7 +62,7 @@ class Heads:
             summary=_summary(memories, last),
             memories=[m for m in memories if holds(m, self._clock())],
             icebreaker=icebreaker,
-            user=self._user_name,
+            user=self._users.of(scope),
         )
         return session_preamble(start, self._zone, self._options, self._language)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowcat_memory.core.commands.corrections import Said, find_corrected
+from slowcat_memory.core.commands.corrections import Said, find_corrected, replaced_value
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -62,6 +62,15 @@ TABLE = [
     ("what is my sister called", "Your sister is called Anna.", [SISTER],
      "that's wrong it's Hannah", "own"),
     ("when does the plumber come", "On Monday.", [PLUMBER], "that's wrong it's Thursday", "own"),
+    # Of several statements of one answer: the one with a name that sounds like it, or with a place.
+    ("who comes", "Your sister Clara comes, and your dog is Max.", [CLARA, DOG],
+     "no, it is Klara with K", CLARA),
+    ("and them", "Your sister lives in Vienna, and your dog is called Max.", [CLARA, DOG],
+     "that's wrong, it's in Salzburg", CLARA),
+    ("what is on", "The plumber comes on Thursday. Your dog is Max. The dentist is at four.",
+     [DOG, PLUMBER, DENTIST], "that's wrong it's Friday", PLUMBER),
+    ("what is on", "The plumber comes on Thursday. Your dog is Max. The dentist is at four.",
+     [DOG, PLUMBER, DENTIST], "no that's wrong it's half past five", DENTIST),
     # Nothing was offered.
     ("what is the capital", "It is Sydney.", [], "that's wrong it's Canberra", "own"),
     ("how are you", "", [], "that's wrong it's Tuesday", "unclear"),
@@ -112,3 +121,27 @@ def test_corrections_find_corrected_users_own_statement(statement, answer, corre
 )  # fmt: skip
 def test_corrections_find_corrected_german(question, answer, texts, correction, expected):
     assert verdict(Said(question, answer), texts, correction, "german") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "correction", "changed", "name"),
+    [
+        (PLUMBER, "On Thursday.", "that's wrong, it's Tuesday", ("Thursday", "Tuesday"), "english"),
+        (SISTER, "A nice name.", "that's wrong it's Anna", ("Hannah", "Anna"), "english"),
+        (CLARA, "Clara comes.", "no, it is Klara with K", ("Clara", "Klara"), "english"),
+        (DENTIST, "At four.", "that's wrong it's five", ("four", "five"), "english"),
+        (LISBON, "In Lisbon.", "that's wrong i live in porto", None, "english"),
+        (SISTER, "Hannah.", "no it's Anna not Hannah", ("Hannah", "Anna"), "english"),
+        ("Der Klempner kommt am Montag", "Am Montag.", "das ist falsch, es ist Dienstag",
+         ("Montag", "Dienstag"), "german"),
+        ("Meine Schwester heißt Clara", "Clara.", "nein, sie heißt Klara mit K",
+         ("Clara", "Klara"), "german"),
+    ],
+)  # fmt: skip
+def test_corrections_replaced_value_is_told_from_what_to_what(
+    text, answer, correction, changed, name
+):
+    command = recognise(correction, name)
+    assert command is not None and command.kind == "correct"
+    language = language_of(name)
+    assert replaced_value(command.argument, answer, text, language, Tokenizer(name)) == changed

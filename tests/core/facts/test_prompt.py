@@ -9,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.evidence import asks, dated, needed, quoted
 from slowcat_memory.core.extraction.grounding import ground
@@ -109,7 +110,9 @@ def test_dated_counts_days_from_the_turn_in_the_zone_of_the_user() -> None:
     zone = ZoneInfo("Europe/Berlin")
     assert dated("I met Clara yesterday", late, "", firm, zone).day == "2026-05-12"
     assert dated("I met Clara", late, "2026-05-11", firm, UTC).day == "2026-05-11"
-    made_up = dated("I met Clara", late, "1999-01-01", firm, UTC)
+    assert dated("I met Clara", late, "1999-01-01", firm, UTC).day == "2026-05-11"
+    bare = replace(late, text="I met Clara.")
+    made_up = dated("I met Clara", bare, "1999-01-01", ground([bare], UTC), UTC)
     assert made_up.day == "" and made_up.since == late.at
 
 

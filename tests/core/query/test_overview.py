@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from slowcat_memory.core.query.overview import asks_overview, names
+from slowcat_memory.core.query.overview import asks_overview, names, without_repeats
 from slowcat_memory.core.time.expressions import times
 
 NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)  # a Wednesday
@@ -74,3 +74,9 @@ def test_names_of_a_time(text, first, zone):
     there = ZoneInfo(zone)
     told = list(names(times(text, NOW, there), NOW, there))
     assert told[0] == first and len(set(told)) == len(told)
+
+
+def test_without_repeats_a_sentence_is_kept_once_with_its_speaker() -> None:
+    week = "Anna: The dog barks. The vet was here."
+    day = "Anna: The vet was here. It rained. Ben: Too much."
+    assert without_repeats([week, day, week]) == [week, "Anna: It rained. Ben: Too much.", ""]

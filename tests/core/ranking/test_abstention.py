@@ -70,3 +70,22 @@ def test_names_in_finds_capitalised_words_and_possessives(text: str, names: list
 @given(st.text(max_size=300))
 def test_names_in_takes_any_text(text: str) -> None:
     assert all(name in text for name in names_in(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Was hat Olga gegessen?", ["Olga"]),
+        ("Wann ist die Schlüsselübergabe?", []),
+        ("Wie heißt mein Hund?", []),
+        ("was mag olga", []),
+    ],
+)
+def test_names_in_german_nouns_are_no_names(text: str, names: list[str]) -> None:
+    assert names_in(text, "german") == names
+
+
+def test_answer_probability_the_nearest_of_few_memories_says_more() -> None:
+    few, many = replace(BAD, memories=15), replace(BAD, memories=5000)
+    assert answer_probability(few) > answer_probability(many)
+    assert answer_probability(replace(GOOD, memories=0)) == 0.0

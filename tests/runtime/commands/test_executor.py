@@ -129,10 +129,12 @@ def test_executor_execute_question_is_taken_back_by_undo(engine):
     assert [entry.state for entry in commands(engine)] == ["undone"]
 
 
-@pytest.mark.parametrize("about", ["me", "everything"])
-def test_executor_execute_everything_is_not_forgotten_by_voice(engine, about):
+@pytest.mark.parametrize(
+    "words", ["forget everything about me", "wipe your memory", "delete everything you know"]
+)
+def test_executor_execute_everything_is_not_forgotten_by_voice(engine, words):
     talk(engine, "it is about me and everything", "nice")
-    outcome = Talk(engine).order(Command(kind="forget_about", argument=about))
+    outcome = Talk(engine).order(words)
     assert not outcome.done and "slowcat-memory forget" in outcome.said
     assert commands(engine) == []
 
@@ -141,7 +143,7 @@ def test_executor_execute_correction_of_what_was_just_said(engine):
     talk(engine, "My sister is called Hannah", "A nice name.")
     anna = Talk(engine)
     said = anna.order("that's wrong it's Anna").said
-    assert said == "Thank you, I've corrected “My sister is called Hannah”: it's Anna."
+    assert said == "I've changed Hannah to Anna in: “My sister is called Hannah”."
     assert found(engine, "sister called") == [
         "About “My sister is called Hannah”: that is wrong, it's Anna."
     ]
@@ -215,7 +217,7 @@ def test_executor_execute_correction_of_the_agents_own_words_damages_no_memory(e
     asked, _ = talk(engine, "What is my dog called?", "It is Max. Today is Monday, by the way.")
     offer(engine, asked, f"chunk/{dog}")
     outcome = Talk(engine).order("that's wrong, it's Tuesday")
-    assert (outcome.done, outcome.rest, outcome.said) == (False, "it's Tuesday", "")
+    assert not outcome.done and "nothing" in outcome.said and not outcome.rest
     assert commands(engine) == [] and "My dog is called Max" in found(engine, "dog called")
     assert not any("Tuesday" in text for text in found(engine, "Tuesday"))
 

@@ -19,13 +19,15 @@ from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide,
 
 def test_undo_log_hidden_is_not_found_and_undone_is(open_engine):
     engine = open_engine()
-    first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat lives there", "oh")
+    first, reply, *_ = talk(
+        engine, f"a {WORD} lives here", "they are shy", "and a cat lives there", "oh"
+    )
     entry = hide(engine, first, reply)
     assert found(engine, WORD) == []
-    assert "nice" not in found(engine, "nice")
+    assert "they are shy" not in found(engine, "shy")
     assert engine.wiring.undo_log.undo(entry).state == "undone"
     assert found(engine, WORD)[0] == f"a {WORD} lives here"
-    assert "nice" in found(engine, "nice")
+    assert "they are shy" in found(engine, "shy")
     assert engine.wiring.undo_log.undo(entry) is None, "what is undone is not undone again"
 
 

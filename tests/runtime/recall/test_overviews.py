@@ -4,9 +4,13 @@ import contextlib
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory import MemoryEngine
+from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.records import SessionEdge, Turn
+from slowcat_memory.runtime.recall.pipeline import Progress
+from slowcat_memory.runtime.recall.query import Query
 from slowcat_memory.testing import FixedClock, memory_config
 
 NOW = datetime(2026, 5, 20, 15, tzinfo=UTC)
@@ -70,3 +74,20 @@ def test_overviews_what_is_excluded_stays_away_and_other_scopes_have_nothing(eng
     text = "what did we talk about last week?"
     assert week not in ids(engine, text, exclude=frozenset({week}))
     assert not engine.search(text, "ben", 10).hits
+
+
+def test_overviews_a_sentence_is_in_the_block_once(engine):
+    found = engine.search("what did we talk about last week?", "anna", 10).hits
+    told = [part for hit in found for part in hit.memory.text.split(". ")]
+    said = [part.rpartition(": ")[2].strip(" .") for part in told]
+    assert len(set(said)) == len(said)
+
+
+def test_overviews_a_late_question_has_its_summary_and_is_not_denied(engine):
+    retrieval, namespace = engine.wiring.retrieval, engine.wiring.namespaces.get("anna")
+    text = "what did we talk about last week?"
+    query = Query(text=text, scope="anna", now=NOW, need=judge(text), local=True)
+    late = retrieval._pipeline.settle(namespace, query, Progress())
+    assert late.hits[0].memory.id == "summary/week/2026-W20" and late.evidence is None
+    nowhere = replace(query, text="what did we talk about in March last year?")
+    assert retrieval._pipeline.settle(namespace, nowhere, Progress()).evidence is None

@@ -8,6 +8,7 @@ from slowcat_memory.core.language.english import (
     statements,
     talk,
     tense,
+    third_person,
     time,
 )
 from slowcat_memory.core.language.extracts import read_extracts
@@ -24,6 +25,7 @@ LANGUAGE = Language(
     time=time.TIME,
     statements=statements.STATEMENTS,
     facts=statements.FACTS,
+    sentences=third_person.SENTENCES,
     names=statements.NAMES,
     reactions=patterns.REACTIONS,
     tones=read_words(__name__)["tones"],

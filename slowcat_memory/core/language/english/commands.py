@@ -168,6 +168,14 @@ COMMANDS = CommandWords(
             max_words=10,
             may_ask=False,
         ),
+        CommandRule(
+            kind="correct",
+            says="(?:no|nope|nah|actually) {x}",
+            needs="(?:it's|its|it is|he's called|she's called|(?:his|her|my|the) name is) \\S+ "
+            "(?:(?:spelt|spelled|written) )?with (?:an? )?\\S+$",
+            max_words=8,
+            may_ask=False,
+        ),
         *rules_of(
             "what_known",
             (
@@ -313,6 +321,7 @@ COMMANDS = CommandWords(
         r"(?:it['’]?s|it is|it was|i said|i meant|name is|called)(?: (?:on|in|at|the|a|an))* "
         r"(?P<w>.+?),? (?:and )?not(?: (?:on|in|at|the|a|an))* (?P<z>.+)$"
     ),
+    spelt=r" (?:(?:spelt|spelled|written) )?with (?:an? )?\w\b.*$",
     right_vague=r"(?:it|its|that|this|he|she|they|him|her|his|their)\b(?!['’]?s? name)",
     requests=("could you", "can you", "would you", "will you"),
     own="i|i'm|im|i've|my|mine|we|we're|our",

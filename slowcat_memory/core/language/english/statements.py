@@ -1,157 +1,250 @@
-"""English patterns of facts that people state about themselves."""
+"""The English grammar of facts that people state, and words on facts and names."""
 
 from slowcat_memory.core.language.data import read_words, word_set
-from slowcat_memory.core.language.facts import (
-    CAPITAL,
-    NAME,
-    NAMED,
-    THING,
-    FactWords,
-    StatementRule,
-    StatementWords,
-    name_words,
+from slowcat_memory.core.language.english.statement_rules import (
+    CLASSES,
+    CONDITION,
+    CONTACT,
+    DIET,
+    ENDINGS,
+    KIN,
+    NUMBER,
+    OVER,
+    PET,
+    RULES,
 )
+from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
+from slowcat_memory.core.language.life import any_of
 
 _WORDS = read_words(__package__)
-
-# End of an object. Conjunctions of both languages: bilingual speakers mix them.
-_END = (
-    r"(?=[.!,;]|\s+(?:and|but|so|because|now|since|und|aber|weil|jetzt|seit|these days|with|which|"
-    r"where|who|when|for (?:a|two|three|ten|some|\d+)|right)\b|$)"
+_C = CLASSES
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTH = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
 )
-_KIN = (
-    r"wife|husband|partner|girlfriend|boyfriend|son|daughter|brother|sister|mother|father|mum|mom|"
-    r"dad|boss|friend|cousin|aunt|uncle|neighbou?r|roommate|grandmother|grandfather"
+_MALE = (
+    r"husband|boyfriend|fiancé|hubby|son|lad|brother|father|dad|daddy|grandfather|grandpa|grandad|"
+    r"granddad|grandson|uncle|nephew|godson|godfather|stepfather|stepdad|stepson|landlord|"
+    r"\w+brother(?:-in-law)?|(?:father|son|brother)-in-law"
 )
-_PET = r"dog|cat|puppy|kitten|horse|parrot|hamster|rabbit|bird"
-_NUMBER = (
-    r"\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|"
-    r"fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty"
+_FEMALE = (
+    r"wife|girlfriend|fiancée|missus|daughter|sister|mother|mum|mom|mam|mummy|grandmother|grandma|"
+    r"gran|granny|nan|nana|granddaughter|aunt|auntie|niece|goddaughter|godmother|stepmother|"
+    r"stepmum|stepmom|stepdaughter|landlady|(?:mother|daughter|sister)-in-law"
 )
-# Decisions and duties that still matter in a month.
-_LIFE = (
-    r"quit|stop|start|move|leave|marry|get (?:married|divorced)|buy|sell|adopt|study|retire|"
-    r"go back|become|join|apply|accept|give up|learn|switch|change (?:jobs|careers)|travel|"
-    r"take (?:a|the) (?:job|offer|year)|open|found|hire|renovate|run for|sign up|enrol|"
-    r"have (?:a baby|children|surgery)"
+_SUBJECT = (
+    r"(?:i|we|he|she|it|they|you|there|that|this|who|nobody|everyone)(?:'\w+)?\b"
+    rf"|(?:my|our|his|her|their) (?:\w+ ){{1,3}}?(?:is|are|was|has|had|lives?|works?|likes?|loves?|"
+    rf"hates?|plays?|got|'s)\b|(?:my|our) (?:{KIN}|{PET})(?: \w+)?'s\b"
 )
-_CHORE = (
-    r"call|phone|book|pay|renew|buy|send|fix|repair|submit|pick up|return|schedule|visit|write to|"
-    r"order|register|apply|sign|cancel|e-?mail|see (?:a|the) (?:doctor|dentist|vet)"
+# Auxiliaries, and verbs of the rules, in the forms that follow a name.
+_FINITE = (
+    r"(?:is|has|was|are|have|live|lived|work|lives|works|likes|loves|hates|plays|turned|turns|got|moved|married|died|left|"
+    r"passed|studies|comes|came|speaks|wears|takes|suffers|keeps|owns|bought|sold|quit|stopped|"
+    r"does|doesn't|can't|cannot|will|won|joined|started|starts|retired|broke|graduated|decided|"
+    r"enjoys|adores|prefers|drives|runs|writes|volunteers|teaches|sings|swims|goes|goes|gave|"
+    r"eats|drinks|smokes|used to|wants|finished|lost|cancelled|no longer|adopted|fixes|makes|sells)\b"
 )
-_RULES = (
-    StatementRule("person", "name", "{s}'s name is {o}.", rf"\bmy name(?:'s| is) {NAMED}"),
-    StatementRule("person", "name", "{s} is called {o}.", rf"^(?:please )?call me {NAMED}{_END}"),
-    StatementRule("person", "lives_in", "{s} lives in {o}.",
-        rf"\bI(?:'m| am)? (?:now |currently )?(?:live|living) in (?P<o>(?:the )?{NAME})"),
-    StatementRule("person", "lives_in", "{s} moved to {o}.",
-        rf"\b(?:I|we)(?:'ve| have)? (?:just |recently |finally )?moved (?:here )?to (?P<o>(?:the "
-        rf")?{NAME})"),
-    StatementRule("person", "address", "{s}'s address is {o}.",
-        r"\bmy (?:new )?address is (?P<o>\d+[^,;!?]{3,60}?)(?=[.,;!]|$)"),
-    StatementRule("person", "address", "{s} lives at {o}.",
-        rf"\b(?:I|we)(?:'ve| have)? (?:now |just )?(?:live|living|moved) (?:at|to) (?P<o>\d+ "
-        rf"{NAME})"),
-    StatementRule("person", "born_in", "{s} comes from {o}.",
-        rf"\bI(?:'m| am| come) (?:originally )?from (?P<o>{NAME})"),
-    StatementRule("person", "works_at", "{s} works at {o}.",
-        rf"\bI(?:'m| am)? (?:now |currently )?work(?:ing)? (?:at|for) (?P<o>{NAME})"),
-    StatementRule("person", "works_at", "{s} started at {o}.",
-        rf"\bI(?:'ve| have)? (?:just )?(?:started|begun) (?:working )?(?:at|for) (?P<o>{NAME})"),
-    StatementRule("person", "works_at", "{s} no longer works at {o}.",
-        rf"\bI (?:no longer|don't|do not) work (?:at|for) (?P<o>{NAME})(?: any ?more)?",
-        over=True),
-    StatementRule("person", "works_at", "{s} left {o}.",
-        rf"\bI(?:'ve| have)? (?:just )?(?:quit my job at|left my job at|was laid off from) "
-        rf"(?P<o>{NAME})",
-        over=True),
-    StatementRule("person", "works_as", "{s} works as {o}.",
-        rf"\bI(?:'m| am)? work(?:ing)?(?: (?:at|for) {NAME})? as (?P<o>an? [a-z][a-z "
-        rf"-]{{2,40}}?){_END}"),
-    StatementRule("person", "works_as", "{s} is {o}.",
-        r"\bI(?:'m| am) (?P<o>an? (?:[a-z]+ ){0,2}(?:nurse|teacher|doctor|engineer|programmer|"
-        r"developer|designer|student|lawyer|chef|cook|baker|pilot|driver|carpenter|electrician|"
-        r"plumber|journalist|writer|musician|painter|architect|accountant|scientist|researcher|"
-        r"farmer|gardener|librarian|photographer|translator|therapist|dentist|vet|manager|"
-        r"consultant|analyst))\b"),
-    StatementRule("person", "studies", "{s} studies {o}.",
-        r"\bI(?:'m| am)? stud(?:y|ying) (?P<o>[A-Za-z][A-Za-z ]{2,40}?)(?: at\b| in\b|(?=[.,!]|"
-        r"$))"),
-    StatementRule("person", "age", "{s} is {o} years old.",
-        rf"\bI(?:'m| am) (?P<o>{_NUMBER}(?:[ -](?:one|two|three|four|five|six|seven|eight|"
-        rf"nine))?)(?: years old| years of age|(?<=\d\d)(?=[.!](?:\s|$)|$))"),
-    StatementRule("person", "age", "{s} turned {o}.",
-        rf"(?<!when )\bI (?:just )?turned (?P<o>{_NUMBER})\b"),
-    StatementRule("person", "birthday", "{s}'s birthday is {o}.",
-        r"\bmy birthday is (?:on )?(?P<o>(?:the )?(?:\d{1,2}(?:st|nd|rd|th)? (?:of )?[A-Z][a-z]+|"
-        r"[A-Z][a-z]+ \d{1,2}(?:st|nd|rd|th)?))"),
-    StatementRule("person", "email", "{s}'s e-mail address is {o}.",
-        r"\bmy e-?mail(?: address)? is (?P<o>\S+@\S+\.\w+)"),
-    StatementRule("person", "has_{kin}", "{s}'s {kin} is called {o}.",
-        rf"\bmy (?P<kin>{_KIN})(?:'s name is| is called| is named) {NAMED}"),
-    StatementRule("person", "has_{kin}", "{s}'s {kin} is called {o}.",
-        rf"\bmy (?P<kin>{_KIN}),? (?P<o>{CAPITAL})\b(?!['’])"),
-    StatementRule("person", "has_pet", "{s} has a {kin} called {o}.",
-        rf"\bmy (?P<kin>{_PET})(?:'s name is| is called| is named) {NAMED}"),
-    StatementRule("person", "has_pet", "{s} has a {kin} called {o}.",
-        rf"\b(?:I|we)(?:'ve)? (?:have|got|adopted|have got)(?: just)? an? (?:new |little |old "
-        rf")?(?P<kin>{_PET}) (?:called|named) {NAMED}"),
-    StatementRule("person", "has_pet", "{s} has a {kin} called {o}.",
-        rf"\bmy (?P<kin>{_PET}),? (?P<o>{CAPITAL})\b(?!['’])"),
-    StatementRule("person", "age", "{s} is {o} years old.",
-        rf"\bmy (?:{_PET}|{_KIN}),? (?P<s>{CAPITAL}),? (?:is|turned|just turned) "
-        rf"(?P<o>{_NUMBER})\b(?! (?:minutes|hours|days|weeks|months|times|kilos|o'clock))",
-        subject="s"),
-    StatementRule("person", "age", "{s} is {o} years old.",
-        rf"^(?:and |well,? |now )?(?P<s>{CAPITAL}) (?:is|turned|just turned) (?P<o>{_NUMBER}) "
-        rf"(?:years old|years of age|now|today|yesterday)\b",
-        subject="s"),
-    StatementRule("person", "allergic_to", "{s} is allergic to {o}.",
-        rf"\bI(?:'m| am) allergic to {THING}{_END}"),
-    StatementRule("person", "diet", "{s} is {o}.",
-        r"\bI(?:'m| am) (?:a )?(?P<o>vegan|vegetarian|lactose intolerant|gluten[- ]free|coeliac|"
-        r"celiac|diabetic)\b"),
-    StatementRule("preference", "favourite {kin}", "{s}'s favourite {kin} is {o}.",
-        rf"\bmy (?:all-time )?favou?rite (?P<kin>[a-z]+(?: [a-z]+)?) is {THING}{_END}"),
-    StatementRule("preference", "likes", "{s} likes {o}.",
-        rf"\bI (?:really |just |absolutely )?(?:love|like|enjoy|adore) (?!(?:the|those|these|all|"
-        rf"being|not|making|makes|and|some|a|my|our)\b|['#‘]|it\b|that\b|this\b|you\b|to (?:know|"
-        rf"think|see|say|believe|imagine)\b|how\b|what\b|when\b){THING}{_END}"),
-    StatementRule("preference", "dislikes", "{s} dislikes {o}.",
-        rf"\bI (?:really |just |absolutely )?(?:hate|dislike|can't stand|don't like|do not like) "
-        rf"(?!being\b|having\b|not\b|how\b|what\b|when\b|to\b){THING}{_END}"),
-    StatementRule("preference", "prefers", "{s} prefers {o}.",
-        rf"\bI(?:'d)? (?:usually |always )?prefer (?!not\b|to\b|if\b|it\b|that\b){THING}{_END}"),
-    StatementRule("event", "appointment", "{s} has {o}.",
-        r"\bI(?:'ve| have)(?: got)? (?P<o>(?:an?|my) (?:[a-z]+ ){0,2}(?:appointment|interview|"
-        r"exam|meeting|flight|date|check-up|checkup|surgery|operation|wedding|party|concert|"
-        r"deadline)\b[^.!?;]{3,60})(?=[.!;]|$)"),
-    StatementRule("decision", "decided", "{s} decided {o}.",
-        rf"\b(?:I|we)(?:'ve| have)? (?:just |finally )?(?:decided|made up my mind) (?P<o>to "
-        rf"(?:{_LIFE})\b[^.,;!?]{{0,60}}?){_END}"),
-    StatementRule("task_completed", "finished", "{s} finished {o}.",
-        rf"\b(?:I|we)(?:'ve| have)? (?:just |finally |already )?(?:finished|completed|handed in|"
-        rf"submitted|passed) (?!up\b|off\b|last\b|early\b|late\b|few\b|work\b|"
-        rf"\w+ing\b){THING}{_END}"),
-    StatementRule("open_thread", "has_to", "{s} still has to {o}.",
-        rf"\bI still (?:need|have) to (?P<o>(?:{_CHORE})\b[^.,;!?]{{2,60}}?){_END}"),
-    StatementRule("open_thread", "wants_reminder", "{s} wants to be reminded to {o}.",
-        rf"(?:^|\bplease |\bcan you |^so )remind me to {THING}{_END}"),
-)  # fmt: skip
 
 STATEMENTS = StatementWords(
-    rules=_RULES,
-    unsure=(
-        "if|would|wouldn't|could|might|maybe|perhaps|imagine|pretend|wish|suppose|used to|"
-        "never|not anymore|said|says|told me|asked|dream(?:ed|t)?|joking|kidding|hypothetically"
+    rules=RULES,
+    endings=ENDINGS,
+    over=OVER,
+    expand=(
+        (r"\bi'm\b", "I am"), (r"\bim\b(?= )", "I am"), (r"\bive\b", "I have"), (r"\b(we|you|they)'re\b", r"\1 are"),
+        (r"\b(i|we|you|they)'ve\b", r"\1 have"), (r"\b(\w+)'ll\b", r"\1 will"),
+        (r"\bwon't\b", "will not"), (r"\b(can)'t\b", r"\1't"), (r"\b(is|are|has|have|was|were)n't\b", r"\1 not"),
+        (r"\bcannot\b", "can't"), (r"\b(do|does|did)n't\b", r"\1 not"),
+        (r"\bthere's\b", "there is"), (r"\b(\w+) and me both\b", r"\1"),
+        (r"\b(\w+)'s (?=(?:just |already |recently |finally |now )?(?:been|got|had|left|moved|started|gone|passed|bought|sold|"
+         r"quit|turned|won|finished|given|stopped|decided|become|retired|qualified|joined|died|lost|broken|taken)\b)", r"\1 has "),
+        (r"\b(he|she|it|that|who|home|place)'s\b", r"\1 is"),
+        (rf"\b(\w+)'s (?=(?:just |really |also |now |quite |very |so |completely |severely |allergic|not\b|a\b|an\b|the\b|my\b|our\b|called|"
+         rf"named|in\b|from\b|at\b|{NUMBER}\b|pregnant|engaged|married|divorced|single|mad about|into\b|keen|crazy|obsessed|"
+         rf"terrified|scared|afraid|due\b|retired|training|learning|studying|expecting|moving|getting|working|living|based|off\b|"
+         rf"dead\b|{CONDITION}\b|{DIET}\b))", r"\1 is "),
+        (r"\bgonna\b", "going to"), (r"\bwanna\b", "want to"), (r"\bgotta\b", "got to"),
     ),
+    fillers=(
+        r"um+|uh+|er+m?|ah+|oh|well|so|and|but|also|yeah|yes|yep|no,|nope,|ok|okay|right|look|listen|actually|"
+        r"honestly|basically|anyway|by the way|you know|you see|i mean|like|hey|hi|hello|thing is|the thing is|"
+        r"guess what|to be honest|believe it or not|turns out|fun fact|oh and|plus|because|cause|cos|since|though|"
+        r"although|while|then|i think i told you|as you know|just so you know|for the record|good news|bad news|"
+        r"sorry|hmm+|mm+|great|thanks|thank you|please|now|let me tell you|"
+        r"too|or|that|wow|god|gosh|finally|sadly|luckily|unfortunately|update|news|big news|remember,?|"
+        r"just|in the end|from now on|these days|nowadays|at the moment|currently|by profession"
+    ),
+    adverbs=(
+        r"just|really|now|currently|finally|recently|already|also|actually|still|absolutely|only|both|all|"
+        r"even|always|usually|honestly|truly|simply|quite|totally|literally|definitely|officially|originally|"
+        r"basically|probably going|mostly|nowadays|ever so|sort of|kind of|at last|gladly|happily|sadly|"
+        r"deeply|badly|secretly|truly"
+    ),
+    breaks=(
+        r"\s*(?:[;:–—]|\s-\s|\.\.\.|…)\s*"
+        rf"|,?\s+(?:and then|and so|and|but|so|because|'?cause|cos|since|though|although|while|plus|then|which is why|"
+        rf"that's why|as|or)\s+(?={_SUBJECT})"
+        rf"|,?\s+(?:and|but) (?=(?:hate|love|like|work|live|play|moved|bought|sold|got|passed|started|quit|am|have|has|"
+        r"is|lives|works|plays|speak|own|can't|don't|doesn't|likes|loves|hates|adopted)\b)"
+        rf"|,\s+(?={_SUBJECT})|,\s+so\s+"
+        r"|(?<!\bthat)(?<!\bif)(?<!\bwhen)(?<!\bwhere)(?<!\bwhat)(?<!\bbecause)(?<!\bthink)(?<!\bknow)(?<!\bsay)(?<!\bsaid)"
+        r"(?<!\band)(?<!\bas)(?<!\bthan)(?<!\bhow)(?<!\bwho)(?<!\bsure)(?<!\bguess)(?<!\bbefore)(?<!\bafter)(?<!\bsince)"
+        r"(?<!\btell)(?<!\btold)(?<!\bpretend)(?<!\bimagine)(?<!\bwish)"
+        rf"\s+(?=(?:i'm|i've|we're|we've|he's|she's|they're|it's|there's)\s|(?:i|we) (?:have|live|work|like|love|hate|play|moved|"
+        rf"bought|sold|got|don't|can't|am|are|went|was|keep|want|need|just|really|quit|stopped|gave|passed|finished|broke|won|lost|started|take|wear|eat|drink|speak|know|used|still|never|own|run|drive|teach|study|go|swim|volunteer|suffer|prefer|adore|enjoy|can|will|think|decided|signed|booked|sing|do|get|had)\b|(?:my|our) (?:{KIN}|{PET}) (?:\w+ )?(?:is|has|was|lives|works|likes|loves|hates|got|passed|died|turned|moved|plays)\b)"
+        r"|,?\s+(?=you know what\b|i mean\b|don't i\b|can you\b|could you\b|what do you\b|what should\b|is that\b|do you\b)"
+    ),
+    false_turn=(
+        r"(?:just|only|i'm|i am|was) (?:kidding|joking)|just a joke|\bha ?ha|\blol\b|let's pretend|let us pretend|"
+        r"role ?play|i'll be the|you be the|make believe|not really,|april fool"
+    ),
+    false_sentence=(
+        r"(?<!even )(?<!as )\bif\b|imagine|pretend|suppose|supposing|i wish|wishes|hypothetically|in theory|dream(?:ed|t) (?:that|i|we|about)|"
+        r"\b(?:said|says|saying)\b(?! (?:no|yes|so|goodbye|hello)\b)|\b(?:reckons|claims|claimed|asked|shouted|sang|swears|joked)\b|told (?:me|us|her|him|them|everyone|everybody)|told you i|"
+        r"\b(?:he|she|who|guy|man|woman|girl|someone|somebody|one) goes\b(?! to\b| on\b)|goes,|\bgoes (?=i'm|i've|i |he's|and i )|"
+        r"\b(?:was|were|be|am|i'm) like,|apparently|supposedly|allegedly|according to|rumou?r|they say|people (?:think|say)|everyone thinks|everybody thinks|"
+        r"(?:in|from) (?:the|a|this|that|my|some) (?:film|movie|book|novel|story|song|joke|show|series|play|game|poem|programme|podcast|dream|ad|advert)\b|"
+        r"(?:film|movie|book|novel|story|song|joke|show|series|poem|advert|caption|sign|quote|line|lyrics?) (?:opens|goes|starts|begins|says|reads|ends)\b|"
+        r"my character|(?:story|tale|poem|sentence|song) (?:where|about|with|in which)|so the joke|for the form|as an example|"
+        r"for example|for instance|just an example|(?:on|over) the radio|on (?:tv|television|the news)|chant|would say|as they say|as the saying|"
+        r"(?:how do|how would|what's the) (?:you|word|french|german)|in his dreams|in my dreams|almost|nearly (?!(?:every|all|done|finished|\d|two|three|four|five|six))|"
+        r"tell anyone|i ever\b|crossword|what would you"
+    ),
+    false_clause=(
+        r"\b(?:i|we|he|she|they|you|it)'d\b(?! (?:gone|been|got))|\bwould(?:n't)?\b(?! (?:usually |always )?prefer)|\bcould(?:n't)?\b(?! eat)|\bshould\b|\bmight\b|\bmay be\b|maybe|perhaps|possibly|probably|"
+        r"not anymore|thinking (?:of|about)|thought (?:of|about)|considering|half a mind|was going to|were going to|was gonna|"
+        r"unless|as though|as if|supposed to|wonder|hardly|barely|about to say|to the idea|in a way|so to speak|"
+        r"feels? like|looks? like|sounds? like|seems?|not sure|no idea|whether"
+    ),
+    asks=(
+        r"(?:who|whom|whose|what|which|where|when|why|how|do|does|did|is|are|am|was|were|has|have|had|can|could|will|would|"
+        r"should|shall|may|who's|what's|where's|when's|how's|tell me|remind|isn't|don't you|didn't|haven't)\b(?! to\b)"
+    ),
+    own_tag=r"\b(?:do|don't|am|aren't|did|didn't|have|haven't|was|wasn't|is|isn't|does|doesn't)(?: not)? (?:i|we|he|she|it)(?: not)?$",
+    request=r"^(?:\w+,? )?(?:(?:can|could|will|would) you )?(?:please )?(?P<o>(?:remind me (?:to|about|of)|call me) .+?)(?:,? please)?[?.!]*$",
+    negation=r"^(?:\S+ ){0,4}(?:not|never)\b(?! only)",
+    no_longer=r"\bno longer\b|(?:\bnot|'t)\b.*\b(?:any ?more|any longer|no more|now|these days|after all)\b",
+    positive=(
+        (r"\b(am|is|are|was|were|have|has) not\b", r"\1"), (r"\b(?:do|does) not ", ""), (r"\bcan't ", ""), (r"\bno longer ", ""),
+        (r",? ?\b(?:any ?more|any longer|no more|now|these days|after all)\b", ""),
+    ),
+    used_to=r"used to ",
+    gave_up=r"\b(?:packed it in|gave it up|given it up|gave up|(?:have )?stopped|(?:have )?quit|not any ?more|no longer|had to stop|do not any ?more|don't any ?more|had to give (?:it )?up)\b",
+    plural=(
+        r"\b(?:my|our|the|two|three|four) (?:\w+ )?(?P<kin>kids|children|sons|daughters|brothers|sisters|boys|girls|grandchildren|grandsons|granddaughters|"
+        r"nieces|nephews|cousins|dogs|cats|rabbits|hamsters|horses|guinea pigs|kittens|puppies|parrots|twins)(?:,| are| are called| called| named)+ (?P<o>\S+(?:, \S+)* and \S+)"
+    ),
+    for_whom=r"(?:for|with|about|to|and|called|is|as)",
+    first=r"i|we",
+    possessive=rf"my|our|the(?= {PET}\b)",
+    others=("he|she|they", "his|her|their"),
+    men="he|his",
+    women="she|her",
+    male=_MALE,
+    female=_FEMALE,
+    kin=any_of(_C["partner"], _C["family"], _C["friends"], _C["contacts"], _C["pets"], _C["several"], ("family",)),
+    pets=PET,
+    alone=any_of(_C["alone"]),
+    titled=any_of(_C["titled"]),
+    before_kin=(
+        r"(?:(?:new|old|little|big|older|younger|elder|eldest|oldest|youngest|middle|dear|lovely|late|best|other|ex|"
+        r"beloved|poor|elderly|second|first|baby|twin|great|only|good|close|own|half|new) )*"
+    ),
+    finite=_FINITE,
+    third_form=r"(?:is|has|was|does|\w+[^s\W]s)\b",
+    am="am",
+    elided=(
+        r"(?:got|had|bought|sold|broke|moved|quit|stopped|gave up|passed|finished|won|started|can't (?:stand|bear|abide|eat|have)|"
+        r"born|allergic|coeliac|celiac|vegan|vegetarian|diabetic|booked|signed up|decided|working|living|just|finally|been|still (?:need|have)|called off|"
+        r"handed in|retired|lost|ordered|adopted|live|work)\b"
+    ),
+    and_me=(r"(?:me and (?P<n>\S+))(?= )", r"(?P<n>\S+) and (?:i|me)\b", r"we (?=.*, (?P<n>\S+) and me\b)"),
+    with_="with",
+    front=(
+        r"(?:(?:on|in|at|every|since|after|before|last|next|this|from|for|these|nowadays|most|once|twice|each|until|"
+        r"about|two|three|during|come|with|at the)\b|\w+day\b|tomorrow|today|tonight|yesterday|lately|recently)[^,]{0,60}?"
+    ),
+    stops=(
+        r"\s*[.;!?:()]| (?:me|myself)\b|,? (?:but|so|because|cause|cos|since|although|though|where|who|whom|which|when|while|if|unless|that|"
+        r"aber|weil|und ich|these days|right now|now|at the moment|for ages|for years|as well|either|instead|anyway|"
+        r"in case|keep|you know|i mean|if you|yeah|actually|honestly|please|always|ever since|just|really|too|especially|particularly|mainly|even|like|such as|"
+        r"then|no|again|thanks|for (?:a|about|over|almost|nearly|two|three|four|five|six|seven|eight|nine|ten|some|the last|\d+) ?(?:\w+ )?(?:years?|months?|weeks?|while))\b"
+        r"|,? and (?=(?:i|we|he|she|it|they|you|my|our|that|there|then|so|keep|still|have|has|am|is|are|want|feel)\b)|, "
+    ),
+    joins=r"\s*,\s*(?:and |or )?|\s+(?:and|or|&|plus)\s+",
+    times=(
+        rf" (?:(?:on|in|at|by|for|this|last|next|every|from|since|until|during|before|after) (?:the )?(?:{_DAY}|{_MONTH}|morning|afternoon|evening|week\w*|month|"
+        rf"year|summer|winter|spring|autumn|weekend|moment|end|first|second|time|\d)|yesterday|today|tomorrow|tonight|ago|last|next|this)\b"
+    ),
+    due=(
+        r"(?:(?:in|on|at|by|this|last|next|around|at the|over the|early|late|since|during)\b|yesterday|today|tomorrow|two|three|four|five|a (?:week|month|year|few)|\d|"
+        r"with (?:twins|triplets|our|my|her|a boy|a girl)|and due|again)\b.*"
+    ),
+    ahead=(
+        rf"\b(?:(?-i:[A-Z])\w+|{_DAY}s?|{_MONTH}|tomorrow|tonight|next|week|weekend|month|year|summer|winter|spring|autumn|christmas|easter|"
+        r"\d|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\w+teenth|twentieth|noon|o'clock|jobs|school|university|uni|college)\b"
+    ),
+    dates=rf"\b(?:{_MONTH}|\d|christmas|new year|first|second|third|\w+th\b)",
     not_in_object=(
-        "I|me|my|mine|myself|we|us|our|you|your|it|them|they|their|him|his|her|this|that|these|"
-        "those"
+        "I|me|mine|myself|we|us|you|your|yours|it|them|they|their|him|he|she|his|her|hers|this|that|these|those|somebody|someone|something|"
+        "nothing|anything|everything|nobody|ourselves|himself|herself|there|here|what|how|one|ones|stuff|things?|bits?|"
+    ).rstrip("|"),
+    cut_short=(
+        "to|for|of|with|about|in|on|at|from|by|as|the|an?|some|more|being|too|so|very|and|or|me|now|my|our|off|up"
     ),
-    cut_short="to|for|of|with|about|in|on|at|from|by|as|the|an?|some|more|being|too|so|very",
-    trailing=("though", "too", "anyway", "by the way", "a lot", "very much"),
-)
+    trailing=(
+        "though", "too", "anyway", "by the way", "a lot", "very much", "as well", "so much", "to bits", "yeah", "now", "please", "actually",
+        "really", "lately", "honestly", "in the end", "at last", "again", "myself", "ourselves", "me", "then", "at the moment",
+    ),
+    trifles=(
+        r"coffees?|tea|milk|bread|lunch|dinner|breakfast|pizza|drinks?|beers?|sandwich(?:es)?|round|groceries|takeaway|snacks?|cake|"
+        r"newspaper|petrol|chips|ice cream|idea|feeling|chance|lot|bit|minute|call|text|message|email|reply|taxi|bus|cold|headache|lift|"
+        r"shopping|vegetables|fruit|apples?|time|point|break|job|move on|wrong|best of"
+    ),
+    articles=r"(?:the|an?) ",
+    announcing=r"\b(?:called|named|name is) $",
+    a=r"an? |a |two |three |",
+    titles=r"(?:dr|doctor|mr|mrs|ms|miss|professor|prof|father|sister|sir|dame|lady|lord|st|saint)\.?",
+    particles=r"of|the|von|van|de|der|del|di|la|le|al|bin|ben|and|upon|on",
+    past=(
+        r"\w+ed|went|was|were|had|did|saw|met|ran|swam|took|gave|made|came|got|bought|sold|told|thought|knew|found|left|felt|rode|drove|wrote|"
+        r"read it|ate|drank|slept|woke|spent|lost|won|sat|stood|fell|flew|sang|spoke|began|broke|brought|caught|chose|(?!(?:sing|ring|bring|swing)\b)\w+ing|am|is|are|be|been|"
+        r"used|have|has|will|can|could|would|should|must|may|might|not"
+    ),
+    own=(
+        (rf"\b(?:my|our) (?={KIN}|{CONTACT})", "§'s "),
+        (r"\b(?:my|our)(?: own)? ", "the "), (r"\b(?:his|her|their) ", "the "), (r" (?:myself|ourselves|himself|herself)\b", ""), (r"\b(?:for|to|with) (?:me|us)\b", ""),
+    ),
+    third=(
+        (r"^am\b", "is"), (r"^are\b", "is"), (r"^have\b", "has"), (r"^do\b", "does"), (r"^go\b", "goes"),
+        (r"^(can't|cannot|never|will|would|must)\b", r"\1"),
+        (r"^((?:still|always|often|usually|regularly) )?(\w*[^aeiou\W])y\b", r"\1\2ies"),
+        (r"^((?:still|always|often|usually|regularly) )?(\w+(?:ch|sh|ss|x|z|o))\b", r"\1\2es"),
+        (r"^(\w+(?<!s)s|\w+ed|graduated|made|got|was|won|won't)\b", r"\1"),
+        (r"^((?:still|always|often|usually|regularly) )?(\w+)\b", r"\1\2s"),
+    ),
+    denied=(
+        (r"^\{s\} is\b", "{s} is no longer"), (r"^\{s\}'s (.+?) is\b", r"{s}'s \1 is no longer"), (r"^\{s\} (?=\w|\{o\})", "{s} no longer "),
+        (r"^\{o\} is\b", "{o} is no longer"),
+    ),
+    gender=(
+        (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) is\b", r"\1 are"),
+        (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) has\b", r"\1 have"),
+        (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) (live|work|like|love|dislike|own|play|move|come)s\b", r"\1 \2"),
+    ),
+    relative="{s}'s {kin}",
+    called="{s}'s {kin} is called {o}.",
+    has_pet="{s} has a {kin} called {o}.",
+    had="{s} had a {kin} called {o}, who died{when}.",
+    died="{s} died{when}.",
+    singular={"children": "child", "kids": "child", "sons": "son", "daughters": "daughter", "brothers": "brother", "sisters": "sister", "boys": "son", "girls": "daughter", "grandchildren": "grandchild", "grandsons": "grandson", "granddaughters": "granddaughter", "nieces": "niece", "nephews": "nephew", "cousins": "cousin", "twins": "child", "dogs": "dog", "cats": "cat", "rabbits": "rabbit", "hamsters": "hamster", "horses": "horse", "guinea pigs": "guinea pig", "kittens": "kitten", "puppies": "puppy", "parrots": "parrot"},
+    same_kin={"mum": "mother", "mom": "mother", "mam": "mother", "mummy": "mother", "dad": "father", "daddy": "father", "gran": "grandmother", "granny": "grandmother", "nan": "grandmother", "nana": "grandmother", "grandma": "grandmother", "grandpa": "grandfather", "grandad": "grandfather", "granddad": "grandfather", "auntie": "aunt", "lad": "son", "little one": "child", "kid": "child", "hubby": "husband", "missus": "wife", "neighbor": "neighbour", "little boy": "son", "little girl": "daughter", "baby boy": "son", "baby girl": "daughter", "boy": "son", "girl": "daughter", "best friend": "friend", "best mate": "friend", "oldest friend": "friend", "mate": "friend", "buddy": "friend", "pal": "friend", "co-worker": "colleague", "coworker": "colleague", "workmate": "colleague", "physio": "physiotherapist", "doctor": "doctor", "gp": "doctor"},
+    function=frozenset(_C["function"]),
+    ordinary=frozenset(word for name in (
+        "ordinary", "function", "jobs", "pets", "partner", "family", "friends", "contacts", "possessions", "appointments", "parts", "illnesses",
+        "conditions", "diets", "works", "shops", "instruments", "sports", "evaluative", "medicines",
+    ) for word in _C[name]),
+)  # fmt: skip
 
 FACTS = FactWords(
     reported=(
@@ -184,6 +277,10 @@ FACTS = FactWords(
     corrects=r"no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction",
     before_date="since|in|on|at|from|back|ago|the|a|about",
     pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
+    regimes=word_set(_WORDS["facts"]["regimes"]),
+    single=word_set(_WORDS["facts"]["single"]),
+    moved=word_set(_WORDS["facts"]["moved"]),
+    consuming=word_set(_WORDS["facts"]["consuming"]),
 )
 
 NAMES = name_words(_WORDS["names"], _WORDS["abbreviations"])

@@ -53,6 +53,7 @@ TALK = TalkWords(
         rf"(?:{_ASKS}|if|whether|about|my|our)\b|"
         rf"(?:do|did|can) you (?:still )?(?:know|remember|recall)\b)"
     ),
+    tells_first=word_set("i we i'm we're i've we've i'll we'll"),
     telling=re.compile(
         r"\b(?:(?:did|have) (?:i|we) (?:ever |already )?(?:tell|told|mention|mentioned)(?: to)?(?: you)?"
         r"|did you (?:know|hear|notice)|have you heard|do you know) (?:that\b|(?:i|we) \w+|(?:my|our) "
@@ -83,6 +84,11 @@ TALK = TalkWords(
         r"i am not sure|not sure|no idea|no clue|i have no (?:idea|clue)|i forgot|i forget|"
         r"i've forgotten|hard to say|who knows)"
         r"(?: (?:that|it|either|yet|right now|now|anymore|any more|sorry|really|exactly|again|though))*"
+    ),
+    change=re.compile(
+        r"\b(?:now|instead|actually|after all|turns out|correction|(?:no|not any) (?:longer|more)|"
+        r"any ?more|moved|postponed|rescheduled|changed|switched|swapped|replaced|cancelled|canceled|"
+        r"called off|pushed (?:back|to)|brought forward|delayed)\b"
     ),
     about_talk=re.compile(
         r"\b(?:ask(?:ed|ing)?|question|questions|wonder(?:ed|ing)?|want(?:ed)? to know)\b"

@@ -9,6 +9,7 @@ from slowcat_memory.core.language.german import (
     statements,
     talk,
     tense,
+    third_person,
     time,
 )
 from slowcat_memory.core.language.table import Language, read_sentences
@@ -24,6 +25,7 @@ LANGUAGE = Language(
     time=time.TIME,
     statements=statements.STATEMENTS,
     facts=statements.FACTS,
+    sentences=third_person.SENTENCES,
     names=statements.NAMES,
     reactions=patterns.REACTIONS,
     tones=read_words(__name__)["tones"],

@@ -70,6 +70,14 @@ COMMANDS = CommandWords(
             max_words=10,
             may_ask=False,
         ),
+        CommandRule(
+            kind="correct",
+            says="(?:nein|nee) {x}",
+            needs="(?:es|sie|er|das|(?:sein|ihr|mein|der) name) (?:ist|heißt) \\S+ "
+            "(?:geschrieben )?mit (?:einem |'nem )?\\S+$",
+            max_words=8,
+            may_ask=False,
+        ),
         *rules_of(
             "what_known",
             "was (?:alles )?(?:weißt|weisst) du (?:so |alles |eigentlich )*über mich",
@@ -155,6 +163,7 @@ COMMANDS = CommandWords(
         r"(?:ist|heißt|heisst|war)(?: (?:am|im|um|in|der|die|das))* (?P<w>.+?),? (?:und )?"
         r"nicht(?: (?:am|im|um|in|der|die|das))* (?P<z>.+)$"
     ),
+    spelt=r" (?:(?:geschrieben|geschrieben wird) )?mit (?:einem |'nem )?\w\b.*$",
     right_vague=r"(?:es|er|sie|das|dies|ihn|ihm|ihr|sein|seine|ihre)\b",
     requests=("kannst du", "könntest du", "würdest du"),
     own="ich|mein|meine|meinen|meinem|meiner|wir|unser|unsere|unseren",

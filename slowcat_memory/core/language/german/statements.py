@@ -1,56 +1,213 @@
-"""German patterns of facts that people state about themselves."""
+"""The German grammar of facts that people state, and words on facts and names."""
 
 from slowcat_memory.core.language.data import read_words, word_set
-from slowcat_memory.core.language.facts import (
-    CAPITAL,
-    NAME,
-    NAMED,
-    THING,
-    FactWords,
-    StatementRule,
-    StatementWords,
-    name_words,
+from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
+from slowcat_memory.core.language.german.statement_rules import (
+    CLASSES,
+    ENDINGS,
+    KIN,
+    OVER,
+    PET,
+    RULES,
 )
+from slowcat_memory.core.language.life import any_of
 
 _WORDS = read_words(__package__)
-
-_KIN = r"frau|mann|freund|freundin|sohn|tochter|bruder|schwester|mutter|vater|chef|chefin"
-_PET = r"hund|katze|kater|pferd|hamster|papagei|hase"
-_RULES = (
-    StatementRule("person", "name", "{s} heißt {o}.", rf"\b(?:ich heiße|mein Name ist) {NAMED}"),
-    StatementRule("person", "lives_in", "{s} wohnt in {o}.",
-        rf"\bich (?:wohne|lebe) (?:jetzt |derzeit )?in (?P<o>{NAME})"),
-    StatementRule("person", "lives_in", "{s} ist nach {o} gezogen.",
-        rf"\bich bin (?:gerade |jetzt )?nach (?P<o>{NAME}) gezogen"),
-    StatementRule("person", "born_in", "{s} kommt aus {o}.",
-        rf"\bich (?:komme|stamme) aus (?P<o>{NAME})"),
-    StatementRule("person", "works_at", "{s} arbeitet bei {o}.",
-        rf"\bich arbeite (?:jetzt |derzeit )?(?:bei|für) (?P<o>{NAME})"),
-    StatementRule("person", "works_as", "{s} arbeitet als {o}.",
-        rf"\bich arbeite (?:jetzt |derzeit )?als (?P<o>{CAPITAL})"),
-    StatementRule("person", "age", "{s} ist {o} Jahre alt.",
-        r"\bich bin (?P<o>\d{1,3})(?: Jahre alt|(?=[.!]|$))"),
-    StatementRule("person", "has_{kin}", "{s}: {kin} heißt {o}.",
-        rf"\bmeine? (?P<kin>{_KIN}) heißt {NAMED}"),
-    StatementRule("person", "has_pet", "{s}: {kin} heißt {o}.",
-        rf"\bmeine? (?P<kin>{_PET}) heißt {NAMED}"),
-    StatementRule("person", "allergic_to", "{s} ist allergisch gegen {o}.",
-        rf"\bich bin allergisch gegen {THING}(?=[.,;!]|\s+(?:und|aber)\b|$)"),
-    StatementRule("preference", "likes", "{s} mag {o}.",
-        rf"\bich (?:mag|liebe) (?!es\b|das\b|dich\b|sie\b|ihn\b|nicht\b|"
-        rf"kein\w*\b){THING}(?=[.,;!]|\s+(?:und|aber|sehr)\b|$)"),
-    StatementRule("preference", "favourite {kin}", "{s}: Lieblings{kin} ist {o}.",
-        rf"\bmein(?:e)? Lieblings(?P<kin>[a-zäöüß]+) ist {THING}(?=[.,;!]|$)"),
-    StatementRule("decision", "decided", "{s} hat sich entschieden, {o}.",
-        r"\bich habe (?:mich entschieden|beschlossen),? (?P<o>[^.;!?]{4,60})(?=[.;!]|$)"),
-)  # fmt: skip
+_C = CLASSES
+_MINE = r"(?:mein|unser)(?:e|en|em|er)?|unsre\w?"
+_PLURALS = {
+    "hunde": "hund", "katzen": "katze", "pferde": "pferd", "hühner": "huhn", "schafe": "schaf", "ziegen": "ziege", "ratten": "ratte",
+    "mäuse": "maus", "wellensittiche": "wellensittich", "fische": "fisch", "schildkröten": "schildkröte", "papageien": "papagei",
+    "enten": "ente", "gänse": "gans", "hasen": "hase", "kinder": "kind", "söhne": "sohn", "töchter": "tochter", "brüder": "bruder",
+    "schwestern": "schwester",
+}  # fmt: skip
+# Relatives as predicates name them, in every language.
+_KIN = {
+    "mann": "husband", "ehemann": "husband", "frau": "wife", "ehefrau": "wife", "freund": "boyfriend", "freundin": "girlfriend", "verlobter": "fiancé",
+    "verlobte": "fiancée", "partner": "partner", "partnerin": "partner", "lebensgefährte": "partner", "lebensgefährtin": "partner", "sohn": "son",
+    "tochter": "daughter", "bruder": "brother", "schwester": "sister", "mutter": "mother", "mama": "mother", "mutti": "mother", "vater": "father",
+    "papa": "father", "vati": "father", "oma": "grandmother", "großmutter": "grandmother", "opa": "grandfather", "großvater": "grandfather",
+    "tante": "aunt", "onkel": "uncle", "cousin": "cousin", "cousine": "cousin", "neffe": "nephew", "nichte": "niece", "enkel": "grandson",
+    "enkelin": "granddaughter", "kind": "child", "schwager": "brother-in-law", "schwägerin": "sister-in-law", "schwiegervater": "father-in-law",
+    "schwiegermutter": "mother-in-law", "chef": "boss", "chefin": "boss", "kollege": "colleague", "kollegin": "colleague", "nachbar": "neighbour",
+    "nachbarin": "neighbour", "beste freundin": "friend", "bester freund": "friend", "kumpel": "friend", "jugendfreundin": "friend",
+    "jugendfreund": "friend", "schulfreund": "friend", "schulfreundin": "friend", "hausarzt": "doctor", "hausärztin": "doctor", "arzt": "doctor",
+    "ärztin": "doctor", "zahnarzt": "dentist", "zahnärztin": "dentist", "vermieter": "landlord", "vermieterin": "landlord",
+}  # fmt: skip
+# Verbs of the rules, in the forms that follow a subject.
+_VERB = (
+    r"bin|ist|sind|habe|hat|haben|wohne|wohnt|wohnen|lebe|lebt|leben|arbeite|arbeitet|arbeiten|jobbe|jobbt|heiße|heißt|komme|kommt|kommen|"
+    r"stamme|stammt|mag|mögen|liebe|liebt|lieben|hasse|hasst|hassen|werde|wird|werden|will|wollen|fahre|fährt|fahren|fliege|fliegt|fliegen|"
+    r"gehe|geht|gehen|spiele|spielt|spielen|lerne|lernt|lernen|studiere|studiert|trage|trägt|tragen|nehme|nimmt|nehmen|esse|isst|essen|trinke|"
+    r"trinkt|trinken|ziehe|zieht|ziehen|heirate|heiratet|heiraten|kann|können|muss|müssen|besitze|besitzt|spare|spart|sparen|verträgt|vertrage|"
+    r"wurde|telefoniere|telefoniert|treffe|trifft|treffen|singe|singt|schwimme|schwimmt|laufe|läuft|jogge|joggt|leite|leitet|leide|leidet|"
+    r"reise|reist|reisen|wandere|wandern|wandert|mache|macht|machen|plane|plant|planen|braucht|brauche|koche|kocht|kochen|rauche|raucht|"
+    r"fange|fängt|fangen|schlafe|schläft|kündige|trainiere|trainiert|steht|stehe|bekomme|bekommt|bekommen|erwarte|erwartet|erwarten|führt|führe|mussten|starb|zog|zogen"
+)
+_STEMS = "|".join(one[:-1] for one in _VERB.split("|") if one.endswith("e"))
+_SUBJECT = rf"(?:ich|wir|er|sie|es|das|der|die|dann|du)\b|(?:{_MINE}) (?:{KIN}|{PET})\b"
 
 STATEMENTS = StatementWords(
-    rules=_RULES,
-    unsure="wenn|falls|würde|könnte|vielleicht|angenommen|früher|nie|sagte|sagt|gesagt|geträumt",
-    not_in_object=r"mein\w*|dein\w*|unser\w*|mich|dich|es|das|sie|ihn",
-    trailing=("übrigens", "auch"),
-)
+    rules=RULES,
+    endings=ENDINGS,
+    over=OVER,
+    expand=(
+        (r"\bhab\b", "habe"), (r"\bis\b", "ist"), (r"\bnich\b", "nicht"), (r"\bne\b", "eine"), (r"\bn\b", "ein"), (r"\bnen\b", "einen"),
+        (r"\bnem\b", "einem"), (r"\bner\b", "einer"), (r"\bfahr\b", "fahre"), (r"\bgeh\b", "gehe"), (r"\bwohn\b", "wohne"), (r"\barbeit\b(?= (?:bei|als|in))", "arbeite"),
+        (r"\bmach\b", "mache"), (r"\bkomm\b", "komme"), (r"\bspiel\b", "spiele"), (r"\blern\b", "lerne"), (r"\bess\b", "esse"), (r"\bsteh\b", "stehe"),
+        (r"\btrink\b", "trinke"), (r"\bheiß\b(?= )", "heiße"), (r"\bheisse\b", "heiße"), (r"\bheisst\b", "heißt"), (r"\baufm\b", "auf dem"), (r"\bgibts\b", "gibt es"), (r"\bgabs\b", "gab es"),
+        (r"\bnix\b", "nichts"), (r"\bunsre(\w?)\b", r"unsere\1"), (r"\bnehm\b", "nehme"), (r"\bhass\b", "hasse"),
+        (rf"\b((?:{_MINE}) (?:\w+ )??{KIN}),? (?:der|die|das) (?=[\w-]+(?:,| |$))", r"\1 "),
+        (rf"\b((?:{_MINE}) (?:\w+ )??(?:{KIN}|{PET})) namens ", r"\1 "),
+        (rf"^(?:der|die) (\w+) von (mein|unser)(?:em|er) ({KIN}) heißt", r"\2 \3's \1 heißt"),
+        (rf"\b(ich|wir) ({_STEMS})\b", r"\1 \2e"), (rf"\b({_STEMS}) (ich|wir)\b", r"\1e \2"),
+    ),
+    fillers=(
+        r"ähm?|hm+|also|ja|nein,|ne,|nee,|doch|na|ach|oh|du|naja|na ja|tja|so|und|aber|denn|weil|übrigens|eigentlich|ehrlich gesagt|weißt du|"
+        r"weißt|wissen sie|hör mal|stell dir vor,? ich(?= )x|sag mal|hallo|hey|hi|danke|bitte|leider|endlich|zum glück|okay|ok|gut|genau|schau|schau mal|guck mal|"
+        r"wie gesagt|nur damit du es weißt|falls du fragst|ganz ehrlich|gute nachricht|schlechte nachricht|super|toll|ich sag dir|ich glaube,?|"
+        r"jetzt|außerdem|auch|gestern abend,|kurz gesagt|im übrigen|nebenbei|ich muss dir sagen|wow|mensch|sorry|dann"
+    ),
+    adverbs=(
+        r"jetzt|gerade|derzeit|momentan|eben|halt|ja|doch|mal|auch|schon|endlich|übrigens|eigentlich|wirklich|echt|total|sehr|leider|nun|"
+        r"inzwischen|mittlerweile|ganz|einfach|neulich|kürzlich|frisch|seitdem|offiziell|ziemlich|also|so"
+    ),
+    breaks=(
+        r"\s*(?:[;:–—]|\s-\s|\.\.\.|…)\s*"
+        rf"|,?\s+(?:und dann|und|aber|denn|oder|deshalb|darum|deswegen|sondern)\s+(?={_SUBJECT})"
+        rf"|,?\s+und (?=(?:{_VERB}|is|hab|fahr|geh|wohn|arbeit|spiel|mach)\b(?! ich| wir))"
+        r"|(?<!\bist),\s+(?=(?:ich|wir|er|sie|es|da|dann|deshalb|darum|weil|seit|am|im|aber|wegen|nur|bis|denn|damit)\b|(?:die|der|das) (?:könnte|kann|mag|hat|ist|kommt|neue)\w*\b)"
+        r"|(?<!\bdass)(?<!\bob)(?<!\bwenn)(?<!\bweil)(?<!\bwie)(?<!\bwas)(?<!\bwo)(?<!\balso)(?<!\bund)(?<!\bdie)(?<!\bden)(?<!\bdas)(?<!\baber)(?<!\bdann)(?<!\bals)(?<!\bentschieden)(?<!\bbeschlossen)"
+        rf"\s+(?=(?:ich|wir) (?:bin|habe?|wohne|arbeite|mag|liebe|hasse|mache?|fahre?|gehe?|will|sind|haben|wohnen|fahren|sag)\b)"
+        r"|\s+(?=(?:der mag|die mag|der hat|die hat|weißt du|wissen sie|was meinst du|kannst du|könntest du|hast du)\b)"
+        r"|\s+(?=(?:darum|deshalb|deswegen|da (?:schwillt|wird|muss|kann))\b)"
+    ),
+    false_turn=(
+        r"nur spaß|war(?: nur| bloß)? (?:ein )?(?:spaß|witz|scherz)|kleiner scherz|ich mach(?:e)? nur spaß|\bhaha|quatsch|spinn nur|"
+        r"spinne nur|rollenspiel|tu so als|tun wir so|april april"
+    ),
+    false_sentence=(
+        r"\bwenn\b|\bfalls\b|angenommen|stell dir vor|stellen sie sich vor|^\W*(?:ach,? |ich |er |sie )?(?:hätt|wär|könnt|würd)\w*|\bsei\b|vielleicht|möglicherweise|eventuell|"
+        r"\bsagte?\b|sagt,|\bsagt\b|\bgesagt\b|\bmeinte\b|\berzählt\b|\berzählen\b|behaupte\w*|angeblich|heißt es|\bgelesen\b|geträumt|träum\w*|wünscht\w*|beinahe|"
+        r"(?:im|aus dem|in der|in dem|in einem) (?:film|buch|roman|lied|spiel|serie|radio|fernsehen|witz|traum|märchen|prospekt|werbung|geschichte|hörbuch|podcast)|"
+        r"meine figur|mein charakter|geschichte (?:wo|über|in der)|zum beispiel|beispielsweise|wie sagt man|auf englisch|übersetz|kommt ein mann|"
+        r"alle denken|\bleute\b|stimmt (?:aber )?nicht|das stimmt nich\w*|\bfast\b|mein name ist hase|im scherz|wie ein pferd|laut dir|so ein werbespruch|"
+        r"werbespruch|gib mir|satz mit|was haltet ihr|sozusagen|\bquasi\b|erzähl(?:e)? (?:mal|mir)"
+    ),
+    false_clause=(
+        r"\b(?:hätt|wär|könnt|würd|gäb|dürft)\w*|\bsoll(?:en|te|ten)?\b|vermutlich|wahrscheinlich|früher|überleg\w*|\bwollte\b|\bwollten\b|\bnur die frau\b|wohl\b|"
+        r"\bob\b|als ob|scheint|keine ahnung|nicht sicher|wie ein\w? "
+    ),
+    asks=(
+        r"(?:wer|wen|wem|wessen|was|welche\w?|wo|wohin|woher|wann|warum|wieso|weshalb|wie|womit|wofür|wovon|hast du|hab ich|habe ich|haben wir|bin ich|"
+        r"sind wir|ist (?!bei)|war|kannst|könntest|weißt du|kennst|soll|darf|muss ich|wohne ich|arbeite ich|heiße ich|mag ich|gibt es|erzähl|"
+        r"sag mir|gib|kommt)\b"
+    ),
+    own_tag=r"\b(?:oder nicht|oder)$",
+    request=r"^(?:\w+,? )?(?:(?:kannst|könntest|könnten|können|würdest) (?:du|sie) )?(?:bitte )?(?P<o>(?:erinnere? mich|erinnern sie mich|nenn(?:e)? mich|nennen sie mich) .+?)(?:,? bitte)?[?.!]*$",
+    negation=r"\b(?:nicht|kein\w*|nie|niemals|nichts)\b",
+    no_longer=r"\bnicht (?:mehr|länger)\b|\bkein\w*\b.*\bmehr\b",
+    positive=((r"\bnicht (?:mehr|länger)\b", ""), (r"\bk(?=ein\w*\b)", ""), (r"\bmehr\b", "")),
+    used_to=r"(?!)",
+    gave_up=r"(?!)x",
+    plural=(
+        r"\b(?:meine|unsere|die|zwei|drei|vier) (?:\w+ )?(?P<kin>kinder|söhne|töchter|brüder|schwestern|hunde|katzen|hasen|meerschweinchen|kaninchen|pferde|"
+        r"jungs|mädels|enkel)(?:,| heißen| namens|:)* (?P<o>\S+(?:, \S+)* und \S+)"
+    ),
+    for_whom=r"(?:für|mit|über|an|und|heißt|namens)",
+    capital_nouns=True,
+    first=r"ich|wir",
+    possessive=rf"{_MINE}|(?:der|die|das)(?= {PET} (?:heißt|ist)\b)",
+    others=("er|sie|der|die", "sein|seine|ihr|ihre"),
+    men="er|der|sein|seine",
+    women="sie|ihr|ihre",
+    male=any_of(_C["men"]),
+    female=any_of(_C["women"]),
+    kin=any_of(_C["men"], _C["women"], _C["children"], _C["pets_m"], _C["pets_f"], _C["pets_n"], _C["several"]),
+    pets=PET,
+    alone=any_of(_C["alone"]),
+    titled=any_of(_C["titled"]),
+    before_kin=(
+        r"(?:(?:neue[rn]?|alte[rn]?|kleine[rn]?|große[rn]?|jüngere[rn]?|ältere[rn]?|jüngste[rn]?|älteste[rn]?|liebe[rn]?|beste[rn]?|zweite[rn]?|"
+        r"erste[rn]?|einzige[rn]?|gute[rn]?|verstorbene[rn]?|ex-) ?)*"
+    ),
+    finite=rf"(?:{_VERB})\b",
+    third_form=r"(?:ist|wird|\w+t)\b",
+    am="bin",
+    elided=(
+        r"(?:habe|bin|kann|mag|liebe|hasse|wohne|arbeite|war|muss noch|komme aus|gehe|spiele|esse|trinke|heiße|werde|will)\b(?! (?:ich|wir|du|sie|er|es)\b)"
+    ),
+    and_me=(r"(?P<n>\S+) und ich\b", r"ich und (?P<n>\S+)\b"),
+    with_="mit",
+    front=r"(?!x)x(?:never)",
+    stops=(
+        r"\s*[.;!?:()]|,? (?:aber|weil|denn|obwohl|damit|dass|wo|wenn|falls|da|sondern|and|but|because|jetzt|gerade|übrigens|wirklich|echt|halt|eben|"
+        r"ja|wissen|weißt|seit|schon|deshalb|darum|wegen|is|ist|geht|nicht|mehr|so)\b|,? und (?=(?:ich|wir|er|sie|es|das|dann|habe|bin|ist|hat|will|muss)\b)|, "
+    ),
+    joins=r"\s*,\s*(?:und |oder )?(?:dann kommen )?|\s+(?:und|oder|&|sowie)\s+",
+    times=(
+        r" (?:(?:am|im|an|bis|seit|vor|nach|diese\w?|letzte\w?|nächste\w?|jede\w?) (?:\w+ )?(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|"
+        r"sonntag|januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|woche|wochenende|monat|jahr|jahren|sommer|winter|"
+        r"frühling|herbst|abend|morgen|nachmittag)|heute|gestern|morgen|übermorgen|vorgestern)\b"
+    ),
+    due=(
+        r"(?:im|am|in|um|seit|vor|an|ab|heute|gestern|morgen|vorgestern|letzte\w?|nächste\w?|diese\w?|mit (?:zwillingen|drillingen|unser\w*|mein\w*))\b.*"
+    ),
+    ahead=(
+        r"\b(?:(?-i:[A-ZÄÖÜ])\w+|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|januar|februar|märz|april|mai|juni|juli|august|september|"
+        r"oktober|november|dezember|morgen|übermorgen|nächste\w*|woche\w*|monat\w*|jahr\w*|sommer|winter|frühling|herbst|weihnachten|ostern|\d+|"
+        r"\w+(?:ten|ter)|nach \w+)\b"
+    ),
+    dates=(
+        r"\b(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\d+\.?|ersten|zweiten|dritten|\w+ten|silvester|heiligabend)\b"
+    ),
+    not_in_object="mein\\w*|dein\\w*|mich|dich|dir|du|ich|wir|es|ihn|ihm|ihnen|euch|jemand\\w*|etwas|nichts|alles|was|wie|hier|da|dort",
+    cut_short="zu|für|von|mit|über|in|an|auf|aus|bei|als|der|die|das|den|dem|ein|eine|einen|einem|einer|und|oder|sehr|so|am|im|nicht",
+    trailing=(
+        "übrigens", "auch", "sehr", "gerne", "gern", "mehr", "mal", "halt", "eben", "jetzt", "ja", "leider", "schon", "wirklich", "total", "am liebsten",
+        "überhaupt", "besonders", "alle", "dazu", "endlich",
+    ),
+    trifles=(
+        r"kaffee|tee|milch|brot|brötchen|mittagessen|pizza|bier|zeitung|eis|kuchen|benzin|einkäufe|gemüse|obst|wasser|idee|chance|taxi|essen|gesehen"
+    ),
+    articles=r"(?:der|die|das|den|dem|einer|einem|einen|eine|ein) ",
+    announcing=r"\b(?:heißt|heiße|namens|name ist|mit namen) $",
+    a=r"(?:eine|einen|einem|ein) ",
+    titles=r"(?:dr|doktor|herr|herrn|frau|professor|prof)\.?",
+    particles=r"von|van|de|der|am|an|im|ob|zu|zum",
+    past=r"war|waren|hatte|hatten|ging|gingen|machte|kam|ge\w+t\b|bin|ist|habe|hat|haben|kann|will|muss|soll|wurde|nicht|kein",
+    own=(
+        (r"\b(?:mein|unser)e\b", "die"), (r"\b(?:mein|unser)en\b", "den"), (r"\b(?:mein|unser)em\b", "dem"), (r"\b(?:mein|unser)er\b", "der"),
+        (r"\b(?:mein|unser)\b", "das"), (r"\b(?:mir|uns|sich) ", ""),
+    ),
+    third=(
+        (r"^(?:fahre|fahren)\b", "fährt"), (r"^(?:esse|essen)\b", "isst"), (r"^(?:lese|lesen)\b", "liest"), (r"^(?:nehme|nehmen)\b", "nimmt"),
+        (r"^(?:schlafe|schlafen)\b", "schläft"), (r"^(?:laufe|laufen)\b", "läuft"), (r"^(?:trage|tragen)\b", "trägt"), (r"^(?:spreche|sprechen)\b", "spricht"),
+        (r"^(?:helfe|helfen)\b", "hilft"), (r"^(?:gebe|geben)\b", "gibt"), (r"^(?:sehe|sehen)\b", "sieht"), (r"^(?:treffe|treffen)\b", "trifft"),
+        (r"^(?:werde|werden)\b", "wird"), (r"^(?:haben|habe)\b", "hat"), (r"^(?:bin|sind)\b", "ist"), (r"^(?:wandere|wandern)\b", "wandert"),
+        (r"^(?:radle|radeln)\b", "radelt"), (r"^(?:segle|segeln)\b", "segelt"), (r"^(?:mag|mögen)\b", "mag"), (r"^(\w*[^\W\d])([dt])(?:e|en)\b", r"\1\2et"),
+        (r"^(\w*[szßx])(?:e|en)\b", r"\1t"), (r"^(\w+?)(?:e|en)\b", r"\1t"),
+    ),
+    denied=(
+        (r"^\{s\} hat \{o\}\.", "{s} hat {o} nicht mehr."), (r"^(\{s\} (?:ist|hat)) ", r"\1 nicht mehr "), (r"^(\{s\} \w+) ", r"\1 nicht mehr "),
+        (r"^\{s\} \{o\}\.", "Nicht mehr: {s} {o}."), (r"\.$", " (nicht mehr)."),
+    ),
+    relative="{kin} von {s}",
+    called="{s} hat eine {kin} namens {o}.",
+    has_pet="{s} hat eine {kin} namens {o}.",
+    had="{s} hatte eine {kin} namens {o}, gestorben{when}.",
+    died="{s} ist{when} gestorben.",
+    gender=(
+        (r"\bbei eine\b", "bei einer"), (r"\bbei die\b", "bei der"), (r"\bbei (?:ein|einen)\b", "bei einem"), (r"\bbei (?:das|den)\b", "bei dem"),
+        (rf"\beine ({any_of(_C['men'], _C['pets_m'])}) namens\b", r"einen \1 namens"),
+        (rf"\beine ({any_of(_C['children'], _C['pets_n'])}) namens\b", r"ein \1 namens"),
+    ),
+    singular=_PLURALS,
+    same_kin=_KIN,
+    verb_second=_VERB,
+    function=frozenset(_C["function"]),
+    ordinary=frozenset(word for words in _C.values() for word in words),
+)  # fmt: skip
 
 FACTS = FactWords(
     reported="fragte|bedankte|begrüßte|der assistent",
@@ -66,6 +223,10 @@ FACTS = FactWords(
     corrects="nein,|ich meinte",
     before_date="seit|im|am",
     pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
+    regimes=word_set(_WORDS["facts"]["regimes"]),
+    single=word_set(_WORDS["facts"]["single"]),
+    moved=word_set(_WORDS["facts"]["moved"]),
+    consuming=word_set(_WORDS["facts"]["consuming"]),
 )
 
 NAMES = name_words(_WORDS["names"])

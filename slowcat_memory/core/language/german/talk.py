@@ -55,6 +55,7 @@ TALK = TalkWords(
         rf"(?:kannst du |könntest du |bitte )*(?:sag|erzähl)e? mir (?:nochmal |noch mal |noch einmal "
         rf"|bitte )*(?:{_ASKS}|ob|von|über)\b|(?:kannst|könntest) du mir (?:bitte |nochmal )*sagen\b)"
     ),
+    tells_first=word_set("ich wir"),
     telling=re.compile(
         r"\b(?:hab|habe|hatte) ich (?:dir |euch )?(?:schon |eigentlich |schon mal )*(?:erzählt|gesagt)"
         r" dass\b|\bwusstest du (?:schon )?dass\b|\bweisst du (?:schon )?dass\b|"
@@ -79,5 +80,10 @@ TALK = TalkWords(
         r"auch|noch|sicher|mehr|so genau|genau|das|mehr))*"
     ),
     capital_nouns=True,
+    change=re.compile(
+        r"\b(?:jetzt|nun|stattdessen|statt|doch|inzwischen|mittlerweile|verschoben|verlegt|umgezogen|"
+        r"geändert|gewechselt|abgesagt|nicht mehr|kein\w* mehr|"
+        r"getauscht|ersetzt|erst (?:am|im|um)|anders)\b"
+    ),
     about_talk=re.compile(r"\b(?:frag\w*|gefragt|frage|fragen|wissen wollte)\b"),
 )

@@ -10,8 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from slowcat_memory.core.facts import merging
-from slowcat_memory.core.facts.fact import fact_key, key_id
+from slowcat_memory.core.facts.fact import fact_key, key_id, revive, supersede
 from slowcat_memory.core.facts.fact_index import FactIndex, Near
+from slowcat_memory.core.facts.holding import loser
 from slowcat_memory.core.facts.merging import (
     MAX_PAIRS,
     SYSTEM,
@@ -57,8 +58,9 @@ class Merge:
         state = _MergeState(known, context)
         doubts = list[Pair]()
         for id in wanted:
+            state.settle(id)
             # A fact may supersede several: each match retires one of two, so this loop ends.
-            while (new := state.get(id)) and new.retired_at is None:
+            while (new := state.get(id)) and _is_open(new):
                 candidates = state.candidates(new)
                 found = merging.match_known_facts(new, candidates, self._tokenize, context.options)
                 if found.match is None:
@@ -129,15 +131,34 @@ class _MergeState:
     def get(self, id: str) -> Memory | None:
         return self._changed.get(id) or self._known.get(id)
 
+    def settle(self, id: str) -> None:
+        """End what a new fact excludes or says to be over; or the new one, if a later one does."""
+        new = self.get(id)
+        for rival in self._known.rivals(new) if new else ():
+            one, other = self.get(id), self.get(rival.id)
+            if one is None or other is None or not (_is_open(one) and _is_open(other)):
+                continue
+            pair = merging.in_order(one, other)
+            lost = loser(pair.newer, pair.older)
+            if lost is not None:
+                self._end(lost, pair.older if lost is pair.newer else pair.newer)
+
+    def _end(self, lost: Memory, by: Memory) -> None:
+        now = self._context.now
+        self._changed[lost.id] = supersede(lost, by, now)
+        if lost.valid_from > now:  # it never begins: what was to end for it goes on
+            back = revive(self._known.ending_by(lost.id), frozenset((lost.id,)))
+            self._changed |= {one.id: one for one in back}
+
     def candidates(self, new: Memory) -> list[Near]:
         """Return what a fact is compared with, without what this step has retired."""
         found = self._known.candidates(new, self._context.options)
         present = ((self._changed.get(one.id, one), near) for one, near in found)
-        return [(one, near) for one, near in present if one.retired_at is None]
+        return [(one, near) for one, near in present if _is_open(one)]
 
     def merge(self, pair: Pair, outcome: Outcome) -> None:
         older, newer = self.get(pair.older.id), self.get(pair.newer.id)
-        if older is None or newer is None or older.retired_at or newer.retired_at:
+        if older is None or newer is None or not (_is_open(older) and _is_open(newer)):
             return  # one of them has already been merged
         for one in merging.merge(Pair(older, newer), outcome, self._context.now):
             self._changed[one.id] = one
@@ -149,3 +170,8 @@ class _MergeState:
         drop = tuple((one.scope, key_id(one)) for one in changed if one.retired_at is not None)
         batch = WriteBatch(memories=changed, keys=tuple(keys), drop_keys=drop)
         return await with_key_vectors(batch, keys, self._context)
+
+
+def _is_open(fact: Memory) -> bool:
+    """Return whether a fact has no end yet."""
+    return fact.retired_at is None and fact.valid_to is None

@@ -84,7 +84,9 @@ class Blocks:
         options: BlocksOptions = context.options
         with context.snapshot() as snapshot:
             llm = "llm" if context.llm else ""
-            mark = f"{VERSION}.{snapshot.forget_epoch()}.{llm}.{_retry_mark(snapshot, context)}"
+            today = context.now.astimezone(context.zone).date()  # what holds from or until a day
+            epoch = f"{snapshot.forget_epoch()} {today}"
+            mark = f"{VERSION}.{epoch}.{llm}.{_retry_mark(snapshot, context)}"
             scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
             cursor = cursor_of(NAME, now_seen(snapshot, mark))
             if snapshot.cursor(NAME) == cursor:
@@ -128,7 +130,8 @@ class Blocks:
         if not lines and (label == PERSONA or (ask and by_llm)):  # an LLM's text stays
             return None, failed
         used = found if lines else fit(found, options.chars_of(label))
-        text = "\n".join(lines or (one.text for one in used))
+        shown = reversed(used) if label == HUMAN else used  # the newest first
+        text = "\n".join(lines or (one.text for one in shown))
         new = block(
             label,
             text,
@@ -148,7 +151,7 @@ def material(label: str, seen: BlockInput, context: JobContext) -> list[SourcedL
     options: BlocksOptions = context.options
     language = language_of(context.language)
     if label == HUMAN:
-        return rules.human(seen.memories)[-MOST_STATEMENTS:]
+        return rules.human(seen.memories, context.now)[-MOST_STATEMENTS:]
     if label == BACKGROUND:
         return rules.background(
             seen.memories,

@@ -69,7 +69,8 @@ class Profile:
     def plan(self, context: JobContext) -> Plan | None:
         """Plan a task for each namespace that changed."""
         with context.snapshot() as snapshot:
-            mark = f"{VERSION}.{snapshot.forget_epoch()}.{'llm' if context.llm else ''}"
+            today = context.now.astimezone(context.zone).date()  # what holds from or until a day
+            mark = f"{VERSION}.{snapshot.forget_epoch()}.{'llm' if context.llm else ''} {today}"
             scopes = touched(snapshot, NAME, mark, context.scopes(), "block/")
             cursor = cursor_of(NAME, now_seen(snapshot, mark))
             if snapshot.cursor(NAME) == cursor:
@@ -82,10 +83,10 @@ class Profile:
         before = current(memories, PROFILE)
         if before is not None and owner_of(before) == "user":
             return WriteBatch()
-        statements = human(memories)[-MOST_STATEMENTS:]
+        statements = human(memories, context.now)[-MOST_STATEMENTS:]
         user = _user(memories)
         of = _digest(statements)
-        fields, model = by_rule(memories, user), ""
+        fields, model = by_rule(memories, user, context.now), ""
         if context.llm is not None and context.options.proposals and statements:
             same = before is not None and before.facets.get("digest") == of
             if same and before is not None and before.made and before.made.model:

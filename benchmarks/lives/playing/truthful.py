@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterable
 from datetime import date
 from typing import Any
 
+from benchmarks.lives.judging.truth import FACTUAL, carries
 from benchmarks.lives.model import Claim, Exchange, Life
-from benchmarks.lives.oracle import carries
-from benchmarks.lives.statements import ENTITIES, PREDICATES, sentence, type_of
+from benchmarks.lives.playing.statements import ENTITIES, PREDICATES, sentence, type_of
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.providers import Prompt
 from slowcat_memory.testing import ScriptedLLM
 
-FACTUAL = frozenset({"fact", "correction", "other"})
 QUOTE_WORDS, MOST_LINES = 20, 12
 _DAY = re.compile(r"\b(\d{4}-\d\d-\d\d)\b")
 _LINE = re.compile(r"^\[(\d+)\] ([^:\n]*): (.*)$", re.M)
@@ -111,7 +110,7 @@ class _Script:
         return {"entities": list(entities.values()), "relations": relations}
 
     def _describe(self, prompt: Prompt) -> dict[str, Any]:
-        turns = []
+        turns = list[dict[str, Any]]()
         for id, exchange in self._asked(prompt, whole=True):
             told = self._sentences(exchange) if exchange else []
             context = " ".join(told)[:300] or (exchange.user if exchange else "")[:150]
@@ -197,7 +196,7 @@ class _Script:
     def _exchange(self, text: str, day: date | None = None) -> Exchange | None:
         known = self._by_words.get(text.strip(), [])
         same = [one for said, one in known if day is None or said == day]
-        return (same or [one for _, one in known] or [None])[0]
+        return next(iter(same or [one for _, one in known]), None)
 
     def _told(self, record: str) -> list[str]:
         """Return what the turns of a record say, a sentence for each claim."""

@@ -7,8 +7,8 @@ that tell it; none if it cannot happen now.
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 
-from benchmarks.lives import people
-from benchmarks.lives.builder import Builder, Said
+from benchmarks.lives.making import people
+from benchmarks.lives.making.builder import Builder, Said
 from benchmarks.lives.model import Claim, Exchange
 
 Event = Callable[[Builder], Sequence[Exchange]]
@@ -256,7 +256,7 @@ def thread_opened(b: Builder) -> list[Exchange]:
     matter = b.value("matter")
     if any(one.value == matter for one in b.holding("thread")):
         return []
-    said = b.phrase("thread_opened", _matter(b, matter))
+    said = b.phrase("thread_opened", matter_words(b, matter))
     claim = b.add("thread", matter, begins=b.today, outcome="open", words=(matter_word(matter),))
     return [b.exchange(said, says=[claim.id])]
 
@@ -265,11 +265,12 @@ def thread_closed(b: Builder) -> list[Exchange]:
     held = b.holding("thread")
     if not held:
         return []
-    said = b.phrase("thread_closed", _matter(b, held[0].value))
+    said = b.phrase("thread_closed", matter_words(b, held[0].value))
     return [b.exchange(said, ends=[b.end(held[0], b.today, "happened")])]
 
 
-def _matter(b: Builder, matter: str) -> dict[str, str]:
+def matter_words(b: Builder, matter: str) -> dict[str, str]:
+    """Return the words of an open matter, a German one in the dative too."""
     if b.language == "en":
         return {"matter": matter}
     dative = matter.replace("die ", "der ", 1)

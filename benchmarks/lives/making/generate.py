@@ -7,13 +7,14 @@ can be given by half. Seeds vary the language, the recogniser's capitals and the
 import random
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
+from functools import partial
 
 from msgspec.structs import replace
 
-from benchmarks.lives import events, people, plans, questions
-from benchmarks.lives.builder import Builder, Said
+from benchmarks.lives.making import events, people, plans, questions
+from benchmarks.lives.making.builder import Builder, Said
+from benchmarks.lives.making.plans import Agenda
 from benchmarks.lives.model import Ask, Exchange, Life, Session
-from benchmarks.lives.plans import Agenda
 from benchmarks.lives.wordings import Half, Language
 
 FIRST = date(2026, 1, 5)
@@ -136,7 +137,7 @@ def _schedule(b: Builder, agenda: Agenda, days: int) -> None:
             agenda.add(_some_day(b, days), event)
     for planned, count in PLANNED:
         for _ in range(_times(b, count * share)):
-            agenda.add(_some_day(b, days), lambda b, planned=planned: planned(b, agenda))
+            agenda.add(_some_day(b, days), partial(planned, agenda=agenda))
 
 
 def _times(b: Builder, expected: float) -> int:

@@ -1,6 +1,6 @@
 """The words for relatives, partners and animals, in the forms that sentences need."""
 
-from benchmarks.lives.builder import Builder
+from benchmarks.lives.making.builder import Builder
 
 KIN_SLOTS = {
     "sister": "sister", "daughter": "daughter", "mother": "mother", "aunt": "aunt",

@@ -7,6 +7,7 @@ are not stored.
 
 import asyncio
 import time as wall
+import unicodedata
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -16,9 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from benchmarks import common
-from benchmarks.lives import memo_embedder
 from benchmarks.lives.model import Claim, Life, Session
-from benchmarks.lives.record import (
+from benchmarks.lives.playing import memo_embedder
+from benchmarks.lives.playing.record import (
     Answer,
     AsOf,
     Derived,
@@ -29,12 +30,12 @@ from benchmarks.lives.record import (
     Record,
     Seen,
 )
-from benchmarks.lives.stage import Stage
+from benchmarks.lives.playing.stage import Stage
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.core.memory import family
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import LLM, Embedder
+from slowcat_memory.providers import LLM, QueryEmbedder
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.testing import FixedClock
 from slowcat_memory.tools.handlers import Call, ToolCalls
@@ -71,7 +72,7 @@ class Played(Struct, frozen=True):
 
 
 def play(
-    life: Life, folder: Path, *, llm: LLM | None = None, embedder: Embedder | None = None,
+    life: Life, folder: Path, *, llm: LLM | None = None, embedder: QueryEmbedder | None = None,
     vectors: bool = True,
 ) -> Played:  # fmt: skip
     """Play a life in an empty folder.
@@ -103,7 +104,7 @@ def configuration(life: Life, folder: Path, vectors: bool = True) -> Config:
     embedding = {} if vectors else {"kind": "none"}
     config = common.configuration(
         folder,
-        memory={"user_name": life.user, "user_id": life.user.lower(),
+        memory={"user_name": life.user, "user_id": scope_of(life),
                 "language": LANGUAGES[life.language]},
         recall={"deadline_ms": 10_000.0, "warn_ms": 10_000.0},
         embedding=embedding,
@@ -114,12 +115,18 @@ def configuration(life: Life, folder: Path, vectors: bool = True) -> Config:
     return replace(config, prefetch=replace(config.prefetch, enabled=False))
 
 
+def scope_of(life: Life) -> str:
+    """Return the namespace of a life's user: the name in plain letters."""
+    plain = unicodedata.normalize("NFKD", life.user.lower())
+    return "".join(one for one in plain if one.isascii() and one.isalnum())
+
+
 class _Player:
     """One life under way."""
 
     def __init__(self, life: Life, engine: MemoryEngine, clock: FixedClock) -> None:
         self._life, self._engine, self._clock = life, engine, clock
-        self._scope = life.user.lower()
+        self._scope = scope_of(life)
         self._jobs = [job.name for job in engine.idle.jobs if job.name not in NEVER]
         self._next_seldom = life.sessions[0].at + SELDOM_EVERY
         self._places = dict[int, Place]()

@@ -6,8 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from benchmarks.lives import dates, people, plans
-from benchmarks.lives.builder import Builder
+from benchmarks.lives import dates
+from benchmarks.lives.making import people, plans
+from benchmarks.lives.making.builder import Builder
+from benchmarks.lives.making.events import matter_words
 from benchmarks.lives.model import Claim
 
 Question = Callable[[Builder], "Asked | None"]
@@ -133,10 +135,8 @@ def matter(b: Builder) -> Asked | None:
     now, over = b.holding("thread"), b.over("thread")
     if not now:
         return None
-    from benchmarks.lives.events import _matter
-
     claim = b.rng.choice(now)
-    return _asked(b, "q_matter", _matter(b, claim.value), [claim], over)
+    return _asked(b, "q_matter", matter_words(b, claim.value), [claim], over)
 
 
 def other_home(b: Builder) -> Asked | None:

@@ -1,0 +1,1 @@
+"""Judging what a memory showed by what was true."""

@@ -1,0 +1,174 @@
+"""Slots: which statements about one subject cannot hold together.
+
+A *slot* is what a subject has one of at a time: a home, an employer, a partner, an opinion of
+coffee. Statements in different slots never conflict. Two in one slot exclude each other, unless
+they say the same in other words; then the later one holds, and the earlier one is over. A statement
+can also say that others are over without a successor: see ``predicates.Ending``.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from slowcat_memory.core.extraction.predicates import Ending, Triple, is_functional
+from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
+from slowcat_memory.core.text.normalize import fingerprint, fold
+
+Slot = tuple[str, ...]  # a name, and the object where a subject may have several
+
+# Timeless: a later statement corrects an earlier one and is no change; no ending ends them.
+TIMELESS = frozenset({"birthday", "born_in", "gender", "name", "died"})
+# Stages of a partnership, the later ones higher; 0 says nothing about the stage.
+_PARTNERS = {
+    "has_partner": 0, "partner": 0, "in_relationship_with": 0, "dating": 1, "has_boyfriend": 1,
+    "has_girlfriend": 1, "engaged_to": 2, "has_fiance": 2, "has_fiancé": 2, "has_fiancee": 2,
+    "has_fiancée": 2, "married_to": 3, "has_husband": 3, "has_wife": 3, "has_spouse": 3,
+}  # fmt: skip
+_OPINIONS = {
+    "likes": 1, "loves": 1, "enjoys": 1, "prefers": 1, "fan_of": 1, "dislikes": -1, "hates": -1,
+    "does_not_like": -1, "avoids": -1,
+}  # fmt: skip
+# Acts of doing something regularly, and of having stopped or never doing it.
+_HABITS = {
+    "habit": 1, "drinks": 1, "eats": 1, "smokes": 1, "plays": 1, "practises": 1, "stopped": -1,
+    "gave_up": -1, "quit": -1, "does_not_drink": -1, "does_not_eat": -1,
+}  # fmt: skip
+_POSSESSIONS = {"owns": 1, "has_possession": 1, "sold": -1, "lost": -1, "gave_away": -1}
+_POLAR = (("opinion", _OPINIONS), ("habit", _HABITS), ("possession", _POSSESSIONS))
+_REGIMES = frozenset[str]().union(*(one.facts.regimes for one in LANGUAGES))
+_SINGLE = frozenset[str]().union(*(one.facts.single for one in LANGUAGES))
+_EMPTY = frozenset[str]().union(STOP_WORDS, *(one.names.articles for one in LANGUAGES))
+_CONSUMING = frozenset[str]().union(*(one.facts.consuming for one in LANGUAGES))
+_MOVED = frozenset[str]().union(*(one.facts.moved for one in LANGUAGES))
+
+
+def slot_of(one: Triple) -> Slot:
+    """Return the slot of a statement about its subject."""
+    predicate = one.predicate
+    for name, poles in _POLAR:
+        if predicate in poles:
+            return name, " ".join(sorted(content(one.object)))
+    if predicate in _PARTNERS or (predicate == "relationship_status" and _is_single(one)):
+        return ("partner",)
+    if predicate == "diet":
+        return ("diet",) if _is_regime(one) else ("diet", fold(one.object))
+    return (predicate,) if is_functional(predicate) else (predicate, fold(one.object))
+
+
+def is_exclusive(one: Triple) -> bool:
+    """Return whether a statement's subject has one value in its slot, and gets another by change."""
+    return len(slot_of(one)) == 1 and one.predicate not in TIMELESS
+
+
+def slot_names(predicates: Iterable[str]) -> frozenset[str]:
+    """Return the names of the slots that statements with some predicates can have."""
+    return frozenset(slot_of(Triple(subject="", predicate=one, object=""))[0] for one in predicates)
+
+
+def exclude(new: Triple, old: Triple) -> bool:
+    """Return whether two statements in one slot of one subject cannot hold together."""
+    for _, poles in _POLAR:
+        if new.predicate in poles and old.predicate in poles:
+            return poles[new.predicate] != poles[old.predicate]
+    if slot_of(new) != slot_of(old):
+        return False
+    if slot_of(new) == ("partner",):
+        return _partners_differ(new, old)
+    if slot_of(new) == ("diet",):
+        return content(new.object) != content(old.object)
+    return is_functional(new.predicate) and not _same_value(new, old)
+
+
+def ending_of(one: Triple) -> Ending:
+    """Return what a statement ends that says to be over: what says the same in its slot."""
+    predicate = one.predicate
+    for _, poles in _POLAR:
+        if predicate in poles:
+            alike = tuple(name for name, pole in poles.items() if pole == poles[predicate])
+            return Ending(one.subject, alike, one.object)
+    alike = tuple(_PARTNERS) if predicate in _PARTNERS else (predicate,)
+    return Ending(one.subject, alike, one.object)
+
+
+def ends(ending: Ending, one: Triple, text: str = "") -> bool:
+    """Return whether an ending ends a statement about its subject; ``text`` is its sentence."""
+    if one.predicate in TIMELESS or (ending.predicates and one.predicate not in ending.predicates):
+        return False
+    if not ending.object or fold(ending.object) == fold(one.object):
+        return True
+    wanted = content(ending.object)
+    return bool(wanted) and (wanted <= content(one.object) or wanted <= content(text))
+
+
+def implied_endings(one: Triple, text: str) -> tuple[Ending, ...]:
+    """Return what a statement ends outside its slot: a move ends the address."""
+    if one.predicate == "lives_in" and _MOVED & set(fingerprint(text).split()):
+        return (Ending(one.subject, ("address",)),)
+    if one.predicate == "relationship_status" and _is_single(one):
+        return (Ending(one.subject, tuple(_PARTNERS)),)
+    return ()
+
+
+def begins(claim: Triple, date: str, since: datetime) -> datetime:
+    """Return when a statement begins to hold: on its day if that lies ahead, and it is exclusive.
+
+    "I start at Southmead on 1 December" holds from that day, and the old employer until then.
+
+    Args:
+        date: The fact's day, "2026-12-01", "2026-12", "2026" or "".
+        since: Since when it would be true otherwise.
+    """
+    if not date or not claim.predicate or not is_exclusive(claim):
+        return since
+    padded = date + "-01-01"[len(date) - 4 : 6] if len(date) < 10 else date
+    try:
+        day = datetime.fromisoformat(padded).replace(tzinfo=since.tzinfo)
+    except ValueError:
+        return since
+    return max(day, since)
+
+
+def content(text: str) -> frozenset[str]:
+    """Return the words of a text that say something, in the singular."""
+    if text.startswith("entity/"):
+        return frozenset((text,))
+    found = frozenset(map(_singular, fingerprint(text).split())) - _EMPTY
+    return found - _CONSUMING or found
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _partners_differ(new: Triple, old: Triple) -> bool:
+    if "relationship_status" in (new.predicate, old.predicate):
+        return new.predicate != old.predicate
+    if fold(new.object) != fold(old.object):
+        return True
+    stages = {_PARTNERS[new.predicate], _PARTNERS[old.predicate]} - {0}
+    return len(stages) == 2
+
+
+def _same_value(new: Triple, old: Triple) -> bool:
+    """Return whether one value only says more than the other: "a nurse" and "a senior nurse"."""
+    if fold(new.object) == fold(old.object):
+        return True
+    mine, theirs = fingerprint(new.object).split(), fingerprint(old.object).split()
+    if not mine or not theirs:
+        return not mine and not theirs
+    if new.predicate == "works_as":
+        return _among(content(new.object), content(old.object))
+    shorter = min(len(mine), len(theirs))
+    return mine[:shorter] == theirs[:shorter]
+
+
+def _among(one: Collection[str], other: Collection[str]) -> bool:
+    return bool(one) and bool(other) and (set(one) <= set(other) or set(other) <= set(one))
+
+
+def _is_regime(one: Triple) -> bool:
+    return not _REGIMES.isdisjoint(fingerprint(one.object).split())
+
+
+def _is_single(one: Triple) -> bool:
+    return not _SINGLE.isdisjoint(fingerprint(one.object).split())

@@ -1,0 +1,234 @@
+"""German rules of facts that people state; see the English ones.
+
+A clause is read with its subject first, whatever stood there: "Seit April arbeite ich bei Bosch" as
+"arbeite seit April bei Bosch".
+"""
+
+from slowcat_memory.core.language.facts import StatementRule as Rule
+from slowcat_memory.core.language.life import any_of, read_classes
+
+CLASSES = read_classes(__package__)
+_C = CLASSES
+KIN = any_of(_C["men"], _C["women"], _C["children"])
+PET = any_of(_C["pets_m"], _C["pets_f"], _C["pets_n"])
+_PETS = any_of(_C["pet_plurals"])
+JOB = any_of(_C["jobs"])
+_ILLNESS = any_of(_C["illnesses"])
+_CONDITION = any_of(_C["conditions"])
+_DIET = any_of(_C["diets"])
+_SHOP, _THING, _APPOINTMENT = (
+    any_of(_C["shops"]),
+    any_of(_C["possessions"]),
+    any_of(_C["appointments"]),
+)
+_LANGUAGE = any_of(_C["languages"])
+_PLAY = any_of(_C["instruments"], _C["sports"])
+_ONES = "ein|zwei|drei|vier|fünf|sechs|sieben|acht|neun"
+_TENS = "zwanzig|dreißig|vierzig|fünfzig|sechzig|siebzig|achtzig|neunzig"
+NUMBER = (
+    rf"(?:\d{{1,3}}|(?:(?:{_ONES})und)?(?:{_TENS})|eins|{_ONES}|zehn|elf|zwölf|dreizehn|vierzehn|fünfzehn|sechzehn|"
+    r"siebzehn|achtzehn|neunzehn|hundert)"
+)
+_BIN, _HAB, _ANY = r"(?:bin|sind|ist)", r"(?:habe|haben|hat)", r"(?:.*? )?"
+_A = r"(?:ein|eine|einen|einem|einer)"
+_MY = r"(?:mein|meine|meinen|meinem|meiner|unser|unsere|unseren|unserem|unserer)"
+_THE = r"(?:der|die|das|den|dem)"
+_IN = r"(?:in|bei|nahe|unweit von|in der nähe von|außerhalb von|am rand von)"
+_HOUSE = rf"(?:{_A}|im|der|dem) (?:\w+ ){{0,2}}(?:dorf|wohnung|haus|kleinstadt|stadt|vorort|wg|heim|altbau|zimmer|altenheim|pflegeheim) "
+_OFTEN = (
+    r"(?:jeden (?:zweiten )?(?:tag|morgen|abend|monat|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|sonntagabend|\w+abend|\w+morgen|\w+nachmittag)"
+    r"|jede (?:woche|nacht)|jedes (?:jahr|wochenende)|(?:einmal|zweimal|dreimal|\w+ mal) (?:die woche|pro woche|in der woche|im monat|am tag|im jahr)"
+    r"|(?:montags|dienstags|mittwochs|donnerstags|freitags|samstags|sonntags|täglich|wöchentlich|morgens|abends))"
+)
+_TRAVEL = r"(?:fahre?n?|fährt|fliege?n?|fliegt|reise?n?|reist|ziehe?n?|zieht|wandere?n?|wandert|radel?n?|segel?n?|pilgere?n?|gehe?n?|geht|mache?n? urlaub)"
+_LIFE = (
+    r"(?:machen|kaufen|verkaufen|ziehen|umziehen|heiraten|lernen|studieren|kündigen|aufhören|anfangen|bauen|renovieren|"
+    r"laufen|schreiben|werden|adoptieren|reisen|fliegen|fahren|wandern|auswandern|gründen|eröffnen|wechseln|abnehmen|"
+    r"sparen|besteigen|schwimmen|bleiben|nehmen|ausziehen|zusammenziehen|bewerben|bestehen|schaffen|anschaffen|holen|gehen)"
+)
+
+RULES = (
+    Rule("person", "born_in", "{s} kommt aus {o}.", rf"{_BIN} (?:eigentlich |ursprünglich )?aus (?P<o>\S+)$", "place"),
+    Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"{_BIN} {_ANY}(?P<n>bei der|beim) (?P<o>post|bahn|polizei|feuerwehr|bundeswehr|stadt|sparkasse|telekom|caritas|diakonie|müllabfuhr|awo|rundfunk|finanzamt)\b", "value"),
+    Rule("person", "has_{kin}", "", r"heißt (?P<o>.+)", "people", whose="unnamed", reverse=True),
+    Rule("person", "has_{kin}", "", rf"ist (?:{_MY}) (?:\w+ )??(?P<kin>{KIN}|{PET})\b(?P<o>)", reverse=True),
+    Rule("preference", "likes", "{s} mag {o}.", r"(?:esse|trinke|lese|höre|isst|trinkt|liest|hört) für mein leben gerne? (?P<o>.+)", "things"),
+    Rule("preference", "likes", "{s} mag {o}.", rf"{_BIN} (?:ein |eine |großer |große |riesiger |totaler )*(?P<o>[\w]+)-?(?:fan|liebhaber|liebhaberin)\b", "value"),
+    Rule("preference", "dislikes", "{s} hat Angst vor {o}.", rf"{_HAB} (?:vor (?P<o>.+?) )(?:große |riesige |totale )?angst\b", "thing"),
+    Rule("preference", "dislikes", "{s} hat Angst vor {o}.", rf"{_HAB} (?:große |riesige |totale )?angst vor (?P<o>.+)", "things"),
+    Rule("plan", "plans", "{s} zieht {o} um.", r"(?:ziehe|ziehen|zieht) (?P<o>.+?) um$", "text"),
+    Rule("event", "appointment", "{s} muss {o}.", r"(?:muss|müssen|geht|gehe) (?P<o>(?:.* )?(?:zum|zur|beim|ins) (?:\w*arzt|\w*ärztin|friseur|tüv|mrt|ct|röntgen|krankenhaus|logopädin|vorsorge|physiotherapie|steuerberater|anwalt)\b.*)", "dated"),
+    Rule("event", "event", "{n} ist {o}.", rf"(?P<o>(?:am|im|nächste\w*|morgen|übermorgen) .+?) ist (?:die|der|das|{_MY}) (?P<n>\w*(?:{_APPOINTMENT}|geburtstag|jubiläum)\b.*)", "dated", whose="me"),
+    Rule("event", "event", "{n} ist {o}.", rf"(?:die|der|das|{_MY}) (?P<n>\w*(?:{_APPOINTMENT}|jubiläum)(?: von \w+ \w+)?) (?:ist|findet|war) (?P<o>(?:am|im|nächste\w*|morgen|übermorgen)\b.+)", "dated", whose="me"),
+    Rule("event", "operation", "{s} bekommt {o}.", r"(?:bekomme|bekommt|kriege|kriegt) (?P<o>(?:im \w+ |am \w+ )?(?:eine|ein|einen) (?:neue\w* )?(?:hüfte|knie|hüftprothese|kniegelenk|herzklappe|niere|hörgerät|zahnspange|spritze)\b.*)", "text"),
+    Rule("possession", "bought", "{s} hat {o} gekauft.", r"(?:musste|mussten) (?P<o>(?:eine?n?|die|den|das|zwei) .+?) kaufen", "bought"),
+    Rule("preference", "likes", "{s} mag {o}.", r"(?:gehe|geht|gehen|tanze|reise|koche|backe|lese|schwimme) (?:sehr |unheimlich |am )?(?:gerne?|liebsten) (?P<o>.+)", "things"),
+    # Name, age, birthday, origin
+    Rule("person", "name", "{s} heißt {o}.", r"heiße (?P<o>.+)", "person", whose="speaker"),
+    Rule("person", "name", "{s} heißt {o}.", r"'s (?:voller |richtiger )?name ist (?P<o>.+)", "person", whose="speaker"),
+    Rule("person", "name", "{s} heißt {o}.", r"nenn(?:en sie)? mich (?:bitte |einfach )?(?P<o>.+)", "person", whose="request"),
+    Rule("person", "age", "{s} ist {o} Jahre alt.", rf"(?:bin|ist) (?P<o>{NUMBER})(?: jahre?(?: alt)?| geworden|(?=$|,| und (?!{NUMBER}))| alt)", "value"),
+    Rule("person", "age", "{s} wird {o}.", rf"(?:werde|wird) {_ANY}(?P<o>{NUMBER})(?=$|,| und| jahre)", "value"),
+    Rule("person", "birthday", "{s} hat am {o} Geburtstag.", rf"(?:{_HAB}|wird|werde) am (?P<o>\S+ \S+) (?:geburtstag|{NUMBER})", "date"),
+    Rule("person", "birthday", "{s} hat am {o} Geburtstag.", r"'s geburtstag ist am (?P<o>.+)", "date"),
+    Rule("person", "birthday", "{s} hat am {o} Geburtstag.", r"(?:bin|ist) am (?P<o>.+?) geboren", "date"),
+    Rule("person", "born_in", "{s} kommt aus {o}.", rf"(?:komme|kommt|stamme|stammt) {_ANY}aus (?:der |dem )?(?P<o>.+)", "place"),
+    Rule("person", "born_in", "{s} ist in {o} geboren.", rf"(?:bin|ist|wurde) (?:geboren )?{_ANY}in (?P<o>.+)(?: geboren| aufgewachsen| zur welt gekommen|(?<=geboren))", "place"),
+    Rule("person", "born_in", "{s} ist in {o} geboren.", r"(?:bin|ist|wurde) geboren in (?P<o>.+)", "place"),
+    Rule("person", "born_in", "{s} ist in {o} aufgewachsen.", rf"(?:bin|ist) {_ANY}in (?P<o>.+?) (?:aufgewachsen|groß geworden)", "place"),
+    # Home
+    Rule("person", "lives_in", "{s} wohnt in {o}.", rf"(?:wohne?n?|wohnt|lebe?n?|lebt|(?:bin|sind|ist) zuhause|(?:bin|sind|ist) zu hause) {_ANY}(?:{_IN} |im |auf |an der )(?:{_HOUSE}{_IN} )?(?P<o>.+)", "place"),
+    Rule("person", "lives_in", "{s} ist nach {o} gezogen.", rf"{_BIN} {_ANY}nach (?P<o>.+?) (?:gezogen|umgezogen|ausgewandert|übergesiedelt)", "place"),
+    Rule("person", "address", "{s} wohnt in der {o}.", r"(?:meine|unsere|die) (?:neue )?adresse ist (?:jetzt )?(?:die |der )?(?P<o>.+)", "text", whose="me"),
+    Rule("person", "lives_with", "{s} wohnt mit {o} zusammen.", rf"(?:wohne|lebe) {_ANY}mit (?P<o>.+?) zusammen", "text"),
+    Rule("person", "email", "{s}: {o}.", r"'s e-?mail(?:-?adresse)? ist (?P<o>\S+@\S+\.\w+)", "value"),
+    # Work
+    Rule("person", "works_as", "{s} arbeitet als {o}.", rf"(?:arbeite|arbeitet|jobbe|jobbt) {_ANY}als (?P<o>(?:{_A} )?\w+)", "value"),
+    Rule("person", "works_as", "{s} ist {o}.", rf"{_BIN} (?:von beruf |ja |eigentlich |gelernter |gelernte |{_A} )*(?P<o>{JOB})(?=$|,| in\b| bei\b| und| an| am| im| auf| von beruf| beim)(?! (?:von|und (?:er|sie)))", "value"),
+    Rule("person", "works_as", "{s} fährt {o}.", r"(?:fahre|fährt|fahr) (?P<o>lkw|taxi|bus|straßenbahn|tram|laster|lastwagen|u-bahn)\b", "value"),
+    Rule("person", "works_as", "{s} macht eine Ausbildung {o}.", rf"(?:mache|macht) {_ANY}(?:{_A} )?(?:ausbildung|lehre|umschulung) (?P<o>(?:zum|zur|als) \w+)", "value"),
+    Rule("person", "works_as", "{s} hat {o}.", rf"(?:{_HAB}|führe|führt|betreibe|betreibt|leite|leitet) (?P<o>(?:{_A} )(?:\w+ )?{_SHOP}\b(?: in \w+)?)", "value"),
+    Rule("person", "works_as", "{s} lernt {o}.", rf"(?:lerne|lernt) (?P<o>{JOB})\b", "value"),
+    Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"(?:arbeite|arbeiten|arbeitet|jobbe|jobbt|schaffe|schafft) {_ANY}(?P<n>bei der|bei|beim|für|in der|in einer|in einem|im|an der|an einer|am|auf dem|auf einem) (?P<o>.+)", "organisation"),
+    Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"{_BIN} {_ANY}(?:{JOB}|angestellt|beschäftigt) (?P<n>bei der|bei|beim|für|in der|in einer|in einem|im|an der|an einer|am|auf dem|auf einem) (?P<o>.+)", "organisation"),
+    Rule("person", "works_at", "{s} arbeitet bei {o}.", rf"{_BIN} (?:bei|beim) (?P<o>.+?) (?:angestellt|beschäftigt)", "organisation"),
+    Rule("person", "works_at", "{s} hat eine Stelle bei {o}.", rf"{_HAB} {_ANY}(?:die|den|eine|einen) (?:\w+ )?(?:stelle|job|posten|ausbildungsplatz|zusage) (?:bei|beim|in|an) (?P<o>.+?) (?:bekommen|gekriegt|angenommen|ergattert)", "organisation"),
+    Rule("person", "works_at", "{s} fängt bei {o} an.", rf"(?:fange|fängt|fang) {_ANY}(?:bei|beim) (?P<o>.+?) an\b", "organisation"),
+    Rule("person", "works_at", "{s} hat bei {o} angefangen.", rf"{_HAB} {_ANY}(?:bei|beim) (?P<o>.+?) angefangen", "organisation"),
+    Rule("person", "works_at", "{s} arbeitet bei {o}.", r"(?:fahre|fährt) (?:lkw|taxi|bus) für (?P<o>.+)", "organisation"),
+    Rule("person", "works_at", "{s} arbeitet bei {o}.", r"'s (?:neuer )?arbeitgeber ist (?P<o>.+)", "organisation"),
+    Rule("person", "studies", "{s} studiert {o}.", r"(?:studiere|studiert) (?P<o>(?!in\b|an\b|noch\b|seit\b)\w+(?: und \w+)?)", "value"),
+    Rule("person", "relationship_status", "{s} ist {o}.", rf"{_BIN} (?:seit \S+(?: \S+)? )?(?P<o>single|geschieden|verwitwet|witwe|witwer|getrennt|verlobt|verheiratet|in rente|im ruhestand|pensioniert)\b(?! mit)", "value"),
+    # People and animals
+    Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}|{PET}) (?:heißt|nennt sich) (?P<o>.+)", "people"),
+    Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}|{PET}) ist (?:der|die|das) (?P<o>(?:dr|doktor|herr|frau|professor)?\.? ?\S+)(?=$|,| in| am| an| und)", "title"),
+    Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}) ist (?:der |die |das )?(?P<o>(?:dr|doktor|herr|frau|professor|prof)\b\.? .+)", "title"),
+    Rule("person", "has_{kin}", "", rf"'s (?:\w+ ){{0,2}}?(?P<kin>{KIN}|{PET}) ist (?:der |die )?(?P<o>[\w-]+)(?=$|,)", "people"),
+    Rule("person", "has_{kin}", "", rf"{_HAB} {_A} (?:\w+ )?(?P<kin>{KIN}|{PET})(?: namens|, (?:der|die|das) heißt|,| mit (?:dem )?namen) (?P<o>.+)", "people"),
+    Rule("person", "has_{kin}", "", rf"{_HAB} (?:uns |mir |jetzt |endlich )*{_A} (?:\w+ )?(?P<kin>{PET}) (?:geholt|gekauft|angeschafft|adoptiert|bekommen|zugelegt|gerettet)(?:, | namens |, namens )(?P<o>.+)", "pets"),
+    Rule("person", "has_{kin}", "", rf"{_HAB} (?:die|den|das) (?:\w+ )?(?P<kin>{PET}) {_ANY}(?P<o>[\w-]+) (?:genannt|getauft)", "pets"),
+    Rule("person", "has_{kin}", "", rf"{_HAB} (?:jetzt )?(?:die|den|das) (?:\w+ )?(?P<kin>{PET}) (?P<o>[\w-]+) (?:genannt|getauft)", "pets"),
+    Rule("person", "has_{kin}", "", rf"{_HAB} (?:zwei|drei|vier|fünf|\d) (?:\w+ )?(?P<kin>{_PETS}|kinder|söhne|töchter|brüder|schwestern)(?:,|:| namens|, die heißen)? (?P<o>.+)", "people"),
+    Rule("person", "has_child", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:zwei|drei|vier|fünf|sechs|{_A}) (?:\w+ )?(?:kinder|söhne|töchter|enkel|brüder|schwestern|geschwister|enkelkinder|sohn|tochter|bruder|schwester))\b(?! namens)", "value"),
+    Rule("person", "married_to", "{s} ist mit {o} verheiratet.", rf"{_BIN} {_ANY}mit (?:der |dem )?(?P<o>.+?) verheiratet", "person"),
+    Rule("person", "engaged_to", "{s} ist mit {o} verlobt.", rf"{_BIN} {_ANY}mit (?:der |dem )?(?P<o>.+?) verlobt", "person"),
+    Rule("person", "has_partner", "{s} ist mit {o} zusammen.", rf"{_BIN} {_ANY}mit (?:der |dem )?(?P<o>.+?) (?:zusammen|liiert)", "person"),
+    Rule("possession", "owns", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:{_A}|zwei|drei|vier) (?:\w+ )?(?:{PET}|{_PETS}))(?=$| seit| und)(?! (?:namens|von gestern))", "value"),
+    # Health and food
+    Rule("person", "allergic_to", "{s} ist allergisch gegen {o}.", rf"{_BIN} {_ANY}(?:hoch)?allergisch (?:gegen|auf) (?P<o>.+)", "things"),
+    Rule("person", "allergic_to", "{s} ist allergisch gegen {o}.", rf"{_BIN} (?:gegen|auf) (?P<o>.+?) (?:hoch)?allergisch", "things"),
+    Rule("person", "allergic_to", "{s} ist allergisch gegen {o}.", rf"{_HAB} {_ANY}{_A} (?:\w+ )?(?P<o>\w+)allergie\b", "value"),
+    Rule("person", "allergic_to", "{s} ist allergisch gegen {o}.", rf"(?:reagiere|reagiert) {_ANY}allergisch auf (?P<o>.+)", "things"),
+    Rule("health", "health", "{s} verträgt {o} nicht.", r"(?:vertrage?n?|verträgt) (?:leider |gar |überhaupt )*keine?n? (?P<o>.+)", "things", denies=True),
+    Rule("person", "diet", "{s} isst kein {o}.", r"(?:esse|essen|isst) (?:kein|keine|keinen) (?P<o>.+)", "things", denies=True),
+    Rule("person", "diet", "{s} ist {o}.", rf"{_BIN} (?:\w+ )??(?P<o>{_DIET})\b", "value"),
+    Rule("person", "diet", "{s} isst {o}.", rf"(?:esse|essen|isst|ernähre mich|ernährt sich|lebe) (?:nur |strikt |jetzt |streng )*(?P<o>{_DIET})\b", "value"),
+    Rule("health", "health", "{s} ist {o}.", rf"{_BIN} (?:\w+ )??(?P<o>{_CONDITION})\b", "value"),
+    Rule("health", "health", "{s} hat {o}.", rf"(?:{_HAB}|leide|leidet) {_ANY}(?:an |unter )?(?P<o>{_ILLNESS})\b", "value"),
+    Rule("health", "health", "{s} hat {o}.", r"(?:leide|leidet) (?:an|unter) (?P<o>.+)", "thing"),
+    Rule("health", "health", "{s} trägt {o}.", rf"(?:trage|trägt|brauche|braucht|{_HAB}) (?P<o>(?:{_A} |zwei )?(?:\w+ )?{any_of(_C['aids'])})\b", "value"),
+    Rule("health", "health", "{s} nimmt {o}.", rf"(?:nehme|nimmt) {_ANY}(?P<o>(?:(?:{_A}|\w+) )?(?:tabletten?|tropfen|medikamente?|spritzen?|pillen?|mittel) (?:gegen|für) .+)", "text"),
+    Rule("event", "health", "{s} hat sich {o} gebrochen.", rf"{_HAB} (?:mir|sich) {_ANY}(?P<o>(?:das|den|die|einen|eine|ein) {any_of(_C['parts'])}) (?:gebrochen|verstaucht|verdreht|ausgekugelt)", "value"),
+    Rule("event", "operation", "{s} wird {o} operiert.", r"(?:werde|wird) (?P<o>.+?) operiert", "text"),
+    Rule("event", "event", "{s} ist schwanger{o}.", r"(?:bin|ist) (?:\w+ )?schwanger(?! mit)(?P<o>.*)", "due"),
+    Rule("event", "event", "{s} erwartet ein Baby{o}.", r"(?:erwarten?|erwartet|bekommen?|bekommt) ein (?:baby|kind)(?P<o>.*)", "due"),
+    # Likes and dislikes
+    Rule("preference", "favourite {kin}", "{s} hat als Lieblings{kin} {o}.", r"'s lieblings(?P<kin>\w+) (?:ist|sind) (?P<o>.+)", "thing"),
+    Rule("preference", "likes", "{s} mag {o}.", r"(?:mag|mögen|liebe|lieben|liebt|(?:stehe|steht) auf(?! (?:dem|der|einem)\b)|schwärme für|schwärmt für|esse gern|trinke gern|höre gern) (?:am liebsten |total |wirklich |besonders |gern |gerne |sehr )*(?P<o>(?!es\b|das\b|dich\b|sie\b|ihn\b|wenn\b|wie\b|dass\b|mein\w*\b).+)", "things"),
+    Rule("preference", "likes", "{s} mag {o}.", r"(?:esse|isst|trinke|trinkt|höre|hört|lese|liest) (?:am liebsten|sehr gerne?|gerne?|unheimlich gern) (?P<o>.+)", "things"),
+    Rule("preference", "likes", "{s} mag {o}.", rf"{_BIN} (?:ganz |total )?(?:verrückt|wild|versessen) (?:nach|auf) (?P<o>.+)", "things"),
+    Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:hasse|hassen|hasst|verabscheue|verabscheut) (?P<o>(?!es\b|das\b|dich\b|sie\b|ihn\b|wenn\b|wie\b|dass\b).+)", "things"),
+    Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:mag|mögen) (?:überhaupt |gar )?kein(?:e|en)? (?P<o>.+)", "things", denies=True),
+    Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:mag|mögen) (?P<o>(?!das\b|es\b|dich\b).+?) (?:überhaupt |gar )?nicht$", "things", denies=True),
+    Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:kann|können) (?P<o>.+?) nicht (?:leiden|ausstehen|riechen|ab)\b", "things", denies=True),
+    # What people do
+    Rule("habit", "plays", "{s} spielt {o}.", rf"(?:spiele|spielt|spielen) {_ANY}(?P<o>{_PLAY}\b(?: in einer \w+)?)", "text"),
+    Rule("habit", "learns", "{s} lernt {o}.", rf"(?:lerne|lernt|lernen) {_ANY}(?P<o>{_LANGUAGE}|{any_of(_C['instruments'])})\b", "value"),
+    Rule("person", "speaks", "{s} spricht {o}.", rf"(?:spreche|spricht) (?:fließend |auch |ein bisschen )?(?P<o>{_LANGUAGE}(?: und {_LANGUAGE})?)", "things"),
+    Rule("habit", "habit", "{s} {o}.", rf"(?P<o>(?!(?:bin|ist|sind|habe|haben|hat|war|will|muss|soll|kann|denke|glaube|würde)\b)\w+ (?:.*? )?{_OFTEN}.*)", "habit", inflect=True, present=True),
+    Rule("habit", "member_of", "{s} singt oder spielt in {o}.", r"(?:singe|singt|spiele|spielt) (?:\w+ )?(?:in|im) (?P<o>(?:einem|einer|dem|der|meinem|unserem)? ?(?:\w+ )?\w*(?:chor|band|orchester|verein|mannschaft))\b", "value"),
+    # What lies ahead
+    Rule("event", "appointment", "{s} hat {o}.", rf"{_HAB} (?P<o>(?=.*(?:{_APPOINTMENT})\b)(?!.*\b(?:gehabt|verpasst|abgesagt)\b).+)", "dated"),
+    Rule("event", "event", "{s} hat {o} {n}.", rf"'s (?P<n>{_APPOINTMENT}) ist (?P<o>(?:am|im|nächste\w*|morgen)\b.+)", "dated"),
+    Rule("event", "event", "{s} heiratet{o}.", r"heirate[nt]?(?P<o>.*)", "due"),
+    Rule("event", "event", "{s} hat geheiratet{o}.", rf"{_HAB} (?P<o>.*?) ?geheiratet", "due"),
+    Rule("event", "event", "{s} hat sich verlobt{o}.", rf"{_HAB} (?:uns|mich|sich) (?P<o>.*?) ?verlobt", "due"),
+    Rule("event", "event", "{s} kommt {o} in die Schule.", r"(?:komme|kommt) (?P<o>.+?) in (?:die|den) (?:schule|kindergarten|kita)", "text"),
+    Rule("event", "event", "{s} ist {o} in Rente gegangen.", r"(?:bin|ist) (?P<o>.*?) ?in (?:rente|pension|den ruhestand) gegangen", "due"),
+    Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_TRAVEL} .*\b(?:nach|in die|in den|ans|an die|auf die) .+)", "journey", inflect=True),
+    Rule("plan", "plans", "{s} hat vor, {o}.", rf"{_HAB} vor,? (?P<o>.+)", "plan"),
+    Rule("plan", "plans", "{s} will {o}.", rf"(?:will|wollen|möchte|möchten|werde|werden|wird) (?P<o>.+ {_LIFE}\b.*)", "plan"),
+    Rule("plan", "plans", "{s} plant {o}.", r"(?:plane|planen|plant) (?P<o>.+)", "thing"),
+    Rule("plan", "plans", "{s} hat sich für {o} angemeldet.", rf"{_HAB} (?:mich|uns|sich) (?:für|zum|zu|beim) (?P<o>.+?) (?:angemeldet|eingeschrieben|beworben)", "text"),
+    Rule("plan", "plans", "{s} hat {o} gebucht.", rf"{_HAB} (?:uns |mir |schon )*(?P<o>.+?) (?:gebucht|reserviert)", "text"),
+    Rule("goal", "goal", "{s} hat als Ziel, {o}.", r"'s (?:\w+ )?(?:ziel|traum|vorsatz|wunsch) ist(?: es)?,? (?P<o>.+)", "plan"),
+    Rule("goal", "goal", "{s} spart auf {o}.", rf"(?:spare|sparen|spart) {_ANY}(?:auf|für) (?P<o>.+)", "thing"),
+    Rule("goal", "goal", "{s} trainiert für {o}.", rf"(?:trainiere|trainiert|trainieren) {_ANY}für (?P<o>.+)", "thing"),
+    Rule("goal", "goal", "{s} versucht {o}.", r"(?:versuche|versucht|versuchen) (?P<o>.+ (?:abzunehmen|aufzuhören|zu lernen|zu sparen|zu schreiben))", "plan"),
+    # What happened
+    Rule("decision", "decided", "{s} hat sich entschieden: {o}.", rf"{_HAB} (?:mich|uns|sich) (?:jetzt |endlich |nun )*(?:dazu |dafür )?entschieden,? (?P<o>.+)", "plan", denies=True),
+    Rule("decision", "decided", "{s} hat sich entschieden: {o}.", rf"{_HAB} (?:mich|uns) (?:jetzt |endlich )?entschieden,? (?:ich|wir) (?P<o>\w+ .+)", "plan", inflect=True),
+    Rule("decision", "decided", "{s} hat sich für {o} entschieden.", rf"{_HAB} (?:mich|uns|sich) (?:jetzt |endlich |nun )*(?:für|gegen) (?P<o>.+?) entschieden", "text"),
+    Rule("decision", "decided", "{s} hat beschlossen, {o}.", rf"{_HAB} (?:jetzt )?(?:beschlossen|entschieden),? (?P<o>.+)", "plan", denies=True),
+    Rule("possession", "bought", "{s} hat {o} gekauft.", rf"{_HAB} (?:mir |uns |sich |jetzt |endlich |heute |gestern |letzte woche )*(?P<o>(?:{_A}|das|den|die|zwei|drei|neue\w*|karten)\b.+?) (?:gekauft|bestellt|angeschafft|gegönnt|zugelegt|geholt|erworben)", "bought"),
+    Rule("possession", "bought", "{s} hat {o} gekauft.", r".*\b(?P<o>(?:das|den|die|einen|eine|ein) \w+) (?:hab|habe|haben) (?:ich|wir) (?:heute |gestern |jetzt |endlich )*(?:bestellt|gekauft)", "bought", whose="me"),
+    Rule("possession", "owns", "{s} besitzt {o}.", r"(?:besitze|besitzt|besitzen) (?P<o>.+)", "text"),
+    Rule("possession", "owns", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:{_A}|zwei|drei) (?:\w+ ){{0,2}}\w*{_THING}\b(?: (?:am|in|an|auf|im) .+)?)$", "text"),
+    Rule("success", "achieved", "{s} hat {o} bestanden.", rf"{_HAB} {_ANY}?(?P<o>(?:(?:die|das|den|meine|meinen|mein|alle) )?(?:\w+ )?\w*{any_of(_C['exams'])}) (?:.* )?bestanden", "value"),
+    Rule("success", "achieved", "{s} hat {o} gewonnen.", rf"{_HAB} {_ANY}?(?P<o>(?:beim|das|den|die|ein\w*|im) .+?) gewonnen", "text"),
+    Rule("success", "achieved", "{s} ist {o} geworden.", rf"{_BIN} (?P<o>.*\b(?:erster|erste|zweiter|zweite|dritter|dritte|meister|meisterin|befördert)) (?:geworden|worden)", "text"),
+    Rule("success", "achieved", "{s} hat {o} gemacht.", rf"{_HAB} (?P<o>.*\b(?:ersten|zweiten|dritten) platz(?: .*?)?) (?:gemacht|belegt|geholt|erreicht)", "text"),
+    Rule("success", "achieved", "{s} hat mit {o} Erfolg gehabt.", r"'s (?P<o>\w+ hat (?:eine?n? )?(?:eins|zwei|preis|auszeichnung|1,\d)) bekommen", "text"),
+    Rule("task_completed", "finished", "{s} hat {o} abgeschlossen.", rf"{_HAB} (?:endlich |jetzt |heute |gestern )*(?P<o>(?:das|den|die|meine?n?|unsere?n?)\b.+?) (?:abgeschlossen|fertig(?: gemacht| geschrieben)?|abgegeben|eingereicht|fertiggestellt|erledigt)", "text"),
+    # Open matters
+    Rule("open_thread", "has_to", "{s} muss noch {o}.", r"(?:muss|müssen) (?:unbedingt )?(?:noch |bis |morgen |nächste )(?P<o>.+)", "plan"),
+    Rule("open_thread", "wants_reminder", "{s} will erinnert werden: {o}.", r"erinner(?:e|n sie)? mich (?:bitte )?(?:daran,? |an )(?P<o>.+)", "text", whose="request"),
+    Rule("open_thread", "waits_for", "{s} wartet auf {o}.", rf"(?:warte|warten|wartet) {_ANY}auf (?P<o>(?:den|die|das|ein\w*)\b.+)", "thing"),
+)  # fmt: skip
+
+_WORK = ("works_at", "works_as")
+_LOVE = (
+    "has_partner", "has_mann", "has_frau", "has_freund", "has_freundin", "has_verlobter", "has_verlobte",
+    "married_to", "engaged_to", "relationship_status", "has_husband", "has_wife",
+)  # fmt: skip
+_TASTE = ("likes", "prefers", "drinks", "habit", "smokes", "plays", "learns", "diet")
+_AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_to")
+_UP = r"(?:aufgegeben|abgebrochen|hingeschmissen|geschmissen|abgesetzt|beendet|eingestellt|an den nagel gehängt|sein lassen|sausen lassen)"
+
+ENDINGS = (
+    Rule("event", "called_off", "{o} ist abgesagt.", rf"(?P<o>(?:die|der|das|{_MY}) .+?) (?:ist|wurde|wird|fällt) (?:\w+ )?(?:abgesagt|aus|gestrichen|ins wasser(?: gefallen)?|geplatzt)\b", "text", over=True, ends=_AHEAD, whose="me"),
+    Rule("habit", "gave_up", "{s} verzichtet auf {o}.", r"(?:verzichte|verzichtet|verzichten) (?:\w+ )?auf (?P<o>.+)", "thing", over=True, ends=("*",)),
+    Rule("person", "died", "{s} ist gestorben.", r"(?:musste|mussten) (?P<o>.*?) ?eingeschläfert werden", "due", over=True, ends=("",), whose="other"),
+    Rule("person", "has_pet", "{s} hatte {o}, inzwischen gestorben.", r"(?:musste|mussten|haben?) (?P<o>.+?) einschläfern", "name", over=True, ends=("has_pet",)),
+    Rule("habit", "gave_up", "{s} hat mit {o} aufgehört.", rf"{_HAB} {_ANY}mit (?:dem |der |den )?(?P<o>.+?) (?:aufgehört|schluss gemacht)", "thing", over=True, ends=("*",)),
+    Rule("habit", "gave_up", "{s} hat aufgehört {o}.", rf"{_HAB} aufgehört,? (?:mit (?:dem |der )?)?(?P<o>.+)", "text", over=True, ends=("*",)),
+    Rule("person", "works_at", "{s} hat bei {o} aufgehört.", rf"{_HAB} {_ANY}(?:bei|beim) (?P<o>.+?) (?:gekündigt|aufgehört)", "organisation", over=True, ends=_WORK),
+    Rule("person", "works_at", "{s} ist nicht mehr bei {o}.", rf"{_BIN} {_ANY}(?:bei|beim|aus) (?P<o>.+?) (?:raus|ausgeschieden|entlassen worden|gefeuert worden|weg|gekündigt worden)\b", "organisation", over=True, ends=_WORK),
+    Rule("person", "works_at", "{s} arbeitet nicht mehr bei {o}.", r"(?:mir|uns) (?:wurde|ist|haben sie) {any}(?:bei|beim) (?P<o>.+?) gekündigt".replace("{any}", _ANY), "organisation", over=True, ends=_WORK, whose="me"),
+    Rule("person", "works_at", "{s} hat gekündigt.", rf"{_HAB} (?:meinen job |die stelle |meine stelle |gestern |heute )*gekündigt(?P<o>)$", "nothing", over=True, ends=_WORK),
+    Rule("person", "works_at", "{s} arbeitet nicht mehr.", r"(?:mir|uns) (?:wurde|ist) (?:gestern |heute |letzte woche )?gekündigt(?P<o>)", "nothing", over=True, ends=_WORK, whose="me"),
+    Rule("person", "works_at", "{s} hat den Job verloren.", rf"{_HAB} (?:meinen|den|seinen|ihren) (?:job|arbeitsplatz) (?:\w+ )?verloren(?P<o>)", "nothing", over=True, ends=_WORK),
+    Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:mich|uns|sich) (?:\w+ )?(?:von|mit) (?P<o>.+?) (?:getrennt|scheiden lassen)", "person", over=True, ends=_LOVE),
+    Rule("person", "has_partner", "{s} hat sich von {o} getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ )*?(?:getrennt|scheiden lassen) (?:von|mit) (?P<o>.+)", "person", over=True, ends=_LOVE),
+    Rule("person", "has_partner", "{s} hat sich getrennt.", rf"{_HAB} (?:uns|mich|sich) (?:\w+ ){{0,3}}(?:getrennt|scheiden lassen)(?P<o>)$", "nothing", over=True, ends=_LOVE),
+    Rule("person", "has_partner", "{s} hat mit {o} Schluss gemacht.", rf"{_HAB} (?:mit )?(?P<o>.+?) schluss gemacht", "person", over=True, ends=_LOVE),
+    Rule("person", "lives_in", "{s} ist aus {o} ausgezogen.", rf"{_BIN} {_ANY}aus (?P<o>.+?) (?:ausgezogen|weggezogen)", "thing", over=True, ends=("lives_in", "address", "lives_with")),
+    Rule("person", "lives_in", "{s} ist von {o} weggezogen.", rf"{_BIN} {_ANY}(?:von|aus) (?P<o>.+?) weggezogen", "place", over=True, ends=("lives_in", "address")),
+    Rule("person", "lives_with", "{s} ist ausgezogen.", rf"{_BIN} (?:\w+ )?ausgezogen(?P<o>)$", "nothing", over=True, ends=("lives_in", "address", "lives_with")),
+    Rule("person", "died", "{s} ist gestorben.", rf"{_BIN} (?P<o>.*?) ?(?:gestorben|verstorben|eingeschläfert worden|von uns gegangen|tot)\b", "due", over=True, ends=("",), whose="other"),
+    Rule("habit", "gave_up", "{s} hat {o} aufgegeben.", rf"{_HAB} (?:jetzt |leider |endlich |schon )*(?P<o>.+?) {_UP}", "text", over=True, ends=("*",)),
+    Rule("health", "gave_up", "{s} nimmt {o} nicht mehr.", r"^(?P<o>.+?) hat (?:mir |uns )?(?:der|die|mein|meine) \w*(?:arzt|ärztin|doktor|doktorin) (?:\w+ )?(?:abgesetzt|gestrichen)", "text", over=True, ends=("*",), whose="me"),
+    Rule("possession", "sold", "{s} hat {o} nicht mehr.", rf"{_HAB} (?:jetzt |endlich |leider )*(?P<o>(?:das|den|die|mein\w*|unser\w*)\b.+?) (?:verkauft|weggegeben|verschrottet|verschenkt|weggeworfen)", "text", over=True, ends=("owns", "bought", "has_pet")),
+    Rule("habit", "gave_up", "{s} hat {o} gekündigt.", rf"{_HAB} (?P<o>(?:das|den|die|{_MY}) .+?) gekündigt", "text", over=True, ends=("*",)),
+    Rule("plan", "called_off", "{s} hat {o} abgesagt.", rf"{_HAB} (?:jetzt |leider )*(?P<o>.+?) (?:abgesagt|storniert|gecancelt|abgeblasen|verworfen)", "text", over=True, ends=_AHEAD),
+    Rule("preference", "dislikes", "{s} mag {o} nicht.", r"(?:kann|können) (?P<o>.+?) nicht mehr (?:sehen|riechen|leiden|ausstehen|ab)\b", "things", ends=_TASTE),
+)  # fmt: skip
+OVER = (
+    Rule("person", "has_partner", "{s} ist mit {o} zusammen.", rf"{_BIN} zusammen mit (?P<o>.+)", "person"),
+    Rule("person", "friend_of", "{s} hat mit {o} Kontakt.", rf"{_HAB} (?:mit (?P<o>.+?) )einen kontakt", "person"),
+    Rule("person", "friend_of", "{s} ist mit {o} befreundet.", rf"{_BIN} (?:mit )?(?P<o>.+?) befreundet", "person"),
+    Rule("person", "customer_of", "{s} ist bei {o}.", rf"{_BIN} (?:bei|beim) (?P<o>.+)", "organisation"),
+    Rule("person", "relationship_status", "{s} ist {o}.", rf"{_BIN} (?P<o>zusammen|ein paar|befreundet|verheiratet)\b", "value"),
+    Rule("possession", "owns", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:{_A}|{_THE}|{_MY}) .+)", "thing"),
+    Rule("habit", "habit", "{s} {o}.", r"(?P<o>(?!(?:bin|ist|sind|habe|haben|hat|war|will|muss|soll|kann|denke|glaube|weiß|verstehe)\b)\w+(?: .+)?)", "habit", inflect=True),
+)  # fmt: skip

@@ -1,0 +1,81 @@
+"""What the user is called where the speech recogniser names nobody."""
+
+import contextlib
+
+import pytest
+
+from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
+from slowcat_memory.errors import ConfigError
+from tests.support.memories import turns
+from tests.support.stores import configured
+from tests.support.voice_pipeline import VoicePipeline, run
+
+
+@pytest.fixture
+def home(tmp_path):
+    return configured(
+        tmp_path / "memory",
+        memory={"path": str(tmp_path / "memory"), "time_zone": "UTC"},
+        recall={"floor": 0.0, "deadline_ms": 5000.0, "warn_ms": 5000.0},
+    )
+
+
+def talk(config, *said: str, user_id: str, who: str = "") -> list[str]:
+    """Say something in a conversation, and return the last request's user messages."""
+
+    async def scenario():
+        memory = HybridContextualMemoryProcessor(config=config, user_id=user_id)
+        async with VoicePipeline(lambda _: "Well.", memory=memory) as voice:
+            for words in said:
+                await voice.exchange(words, user_id=who)
+        last = voice.server.requests[-1]
+        return [m["content"] for m in last["messages"] if m["role"] == "user"]
+
+    return run(scenario())
+
+
+def speakers(config) -> list[str]:
+    return [turn.speaker for turn in turns(config) if turn.role == "user"]
+
+
+@pytest.mark.parametrize("who", ["", "user"])
+def test_memories_of_an_unnamed_speaker_carry_the_name_of_the_user_id(home, who):
+    talk(home, "My bicycle is kept in the cellar.", user_id="anna", who=who)
+    assert speakers(home) == ["Anna"]
+    block = talk(home, "Where is my bicycle kept?", user_id="anna", who=who)
+    assert any("Anna: My bicycle" in text for text in block)
+    assert not any("User:" in text for text in block)
+
+
+def test_a_user_id_of_any_case_is_the_same_person(home):
+    talk(home, "My bicycle is kept in the cellar.", user_id="Anna")
+    talk(home, "My car is at the station.", user_id="anna")
+    assert {turn.scope for turn in turns(home)} == {"anna"}
+
+
+def test_an_odd_user_id_is_refused_by_its_name(home):
+    with pytest.raises(ConfigError, match="user_id 'Anna Berg!'"):
+        HybridContextualMemoryProcessor(config=home, user_id="Anna Berg!")
+
+
+def test_a_name_that_the_user_gives_is_used_from_then_on(home):
+    talk(home, "My bicycle is kept in the cellar.", "my name is ben", user_id="u_17")
+    talk(home, "My car is at the station.", user_id="u_17")  # after a restart too
+    assert speakers(home) == ["U 17", "Ben", "Ben"]
+
+
+def test_earlier_memories_are_shown_under_the_name_that_was_given(home):
+    talk(home, "My bicycle is kept in the cellar.", user_id="user")
+    assert speakers(home) == ["User"]
+    block = talk(home, "Call me Ben", "Where is my bicycle kept?", user_id="user")
+    assert any("Ben: My bicycle" in text for text in block)
+    with contextlib.closing(MemoryEngine(home)) as engine:
+        assert "User" not in engine.session_context("user")
+
+
+def test_a_configured_name_stays(home, tmp_path):
+    named = configured(
+        tmp_path / "named", memory={"path": str(tmp_path / "named"), "user_name": "Lena"}
+    )
+    talk(named, "My name is Ben.", "My bicycle is red.", user_id="x")
+    assert speakers(named) == ["Lena", "Lena"]

@@ -1,0 +1,94 @@
+"""A turn that states what is over leads to its end and to what holds instead."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.facts.fact import supersede
+from slowcat_memory.records import Memory, Turn
+from slowcat_memory.runtime.namespaces.endings import Endings
+
+DAY = timedelta(days=1)
+MAY = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+def fact(id_: str, value: str, turn: int, days: int = 0, **more: object) -> Memory:
+    facets = {"subject": "Anna", "predicate": "lives_in", "object": value, "quote": value}
+    at = MAY + days * DAY
+    return Memory(
+        id=f"fact/{id_}", kind="fact/other", scope="anna", speaker="Anna",
+        text=f"Anna lives in {value}.", valid_from=at, recorded_at=at, sources=(turn,),
+        facets=facets, **more,
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def said(id_: int, text: str, days: int = 0) -> Turn:
+    at = MAY + days * DAY
+    return Turn(id=id_, session="s", scope="anna", speaker="Anna", role="user", text=text, at=at)
+
+
+LISBON, PORTO = fact("l", "Lisbon", 1), fact("p", "Porto", 2, 30)
+MOVED = supersede(LISBON, PORTO, MAY + 31 * DAY)
+
+
+def test_the_turn_of_a_superseded_fact_knows_its_end_and_the_newer_turn() -> None:
+    (ending,) = Endings([MOVED, PORTO]).of("chunk/1", MAY + 40 * DAY)
+    assert (ending.until, ending.newer) == (PORTO.valid_from, "chunk/2")
+    assert Endings([MOVED, PORTO]).of("chunk/2", MAY + 40 * DAY) == ()
+    assert Endings([MOVED, PORTO]).of("chunk/1", MAY + 10 * DAY) == ()
+
+
+def test_of_a_chain_the_newest_stands_beside_every_older_one() -> None:
+    graz = fact("g", "Graz", 3, 60)
+    endings = Endings([MOVED, supersede(PORTO, graz, MAY + 61 * DAY), graz])
+    for chunk in ("chunk/1", "chunk/2"):
+        (ending,) = endings.of(chunk, MAY + 90 * DAY)
+        assert ending.newer == "chunk/3"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        LISBON,
+        supersede(LISBON, PORTO, MAY + DAY, same=True),
+        replace(LISBON, retired_at=MAY + DAY),
+        replace(MOVED, kind="fact/quarantined"),
+        replace(MOVED, sources=()),
+    ],
+)
+def test_what_is_only_said_again_or_forgotten_has_no_end(kept: Memory) -> None:
+    assert Endings([kept, PORTO]).of("chunk/1", MAY + 90 * DAY) == ()
+
+
+def test_a_fact_that_is_over_without_another_ends_its_turn() -> None:
+    over = replace(LISBON, valid_to=MAY + DAY)
+    (ending,) = Endings([over]).of("chunk/1", MAY + 2 * DAY)
+    assert ending.newer == ""
+
+
+def test_a_dropped_or_revived_fact_has_no_end() -> None:
+    endings = Endings([MOVED, PORTO])
+    endings.put(LISBON)
+    assert endings.of("chunk/1", MAY + 90 * DAY) == ()
+    endings.put(MOVED)
+    endings.drop(MOVED.id)
+    assert endings.of("chunk/1", MAY + 90 * DAY) == ()
+
+
+def test_a_new_value_by_a_turns_own_words_ends_the_earlier_one_before_idle_work() -> None:
+    endings = Endings()
+    for turn in (said(1, "I live in Lisbon."), said(2, "I live in Porto now.", 30)):
+        endings.hear(turn)
+    (ending,) = endings.of("chunk/1", MAY + 31 * DAY)
+    assert (ending.until, ending.newer) == (MAY + 30 * DAY, "chunk/2")
+    assert endings.of("chunk/2", MAY + 31 * DAY) == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["I live in Lisbon.", "I like Porto.", "My sister Clara lives in Porto.", "Porto?"]
+)
+def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
+    endings = Endings([LISBON])
+    endings.hear(said(2, text, 30))
+    assert endings.of("chunk/1", MAY + 31 * DAY) == ()
