@@ -28,6 +28,7 @@ from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.records import Turn
 
 TOPICS = 6
+_FULL_DAY = re.compile(r"\d{4}-\d\d-\d\d")  # not a month or year alone
 _LABEL = re.compile(r"(\w[\w .'’-]{0,30}): (?=\S)")  # speaker of a sentence, in a summary by rule
 
 
@@ -77,7 +78,7 @@ def _said(turn: Turn) -> list[Line]:
 def _worded(fact: ExtractedFact, zone: tzinfo, language: Language) -> Line:
     """Return a fact as a line, with the day of what it states unless it was that of the turn."""
     text, turn = fact.content.rstrip(" ."), fact.turn
-    if fact.date and fact.date != day_of(turn.at, zone).name and fact.date[:4].isdecimal():
+    if _FULL_DAY.fullmatch(fact.date) and fact.date != day_of(turn.at, zone).name:
         day = spoken_day(date.fromisoformat(fact.date), language.dates)
         text = text if day in text else f"{text} ({day})"
     return Line(turn.speaker, text, turn.id, fact=True, at=turn.at)
