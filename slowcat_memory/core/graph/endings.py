@@ -37,8 +37,9 @@ def since_of(one: StatedFact, turn: Turn, zone: tzinfo) -> datetime | None:
     text = " ".join(turn.text.split())
     _, found, rest = text.partition(" ".join(one.quote.split()))
     sentence = re.split(r"[.!?;]", rest, maxsplit=1)[0]
-    times = expressions.times(sentence, turn.at, zone) if found else ()
-    if len(times) != 1 or times[0].vague:
+    every = expressions.statement_times(text, turn.at, zone) if found else ()
+    times = [when for when in every if when.words in sentence and not when.vague]
+    if len(times) != 1:
         return None
     before = sentence.partition(times[0].words)[0]
     near = _NEXT.match(before) and (times[0].start <= turn.at or is_exclusive(one))
