@@ -316,6 +316,7 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
         advice: Patterns of advice anywhere in a sentence.
         advice_begins: Patterns of advice at its beginning.
         denials: Words that negate the tone word after them.
+        eased: Words behind a tone of distress that say that it passes ("my anxiety is gone").
     """
 
     clause: frozenset[str]
@@ -324,6 +325,7 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
     advice: str
     advice_begins: str = ""
     denials: frozenset[str]
+    eased: frozenset[str]
 
 
 class Language(Struct, frozen=True, kw_only=True):

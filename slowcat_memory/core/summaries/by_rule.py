@@ -76,7 +76,8 @@ def _said(turn: Turn) -> list[Line]:
 def _worded(fact: ExtractedFact, zone: tzinfo, language: Language) -> Line:
     """Return a fact as a line, with the day of what it states unless it was that of the turn."""
     text, turn = fact.content.rstrip(" ."), fact.turn
-    if fact.date and fact.date != day_of(turn.at, zone).name and fact.date[:4].isdecimal():
+    whole = len(fact.date) == len("2026-05-12")  # a date may be a month or a year alone
+    if whole and fact.date != day_of(turn.at, zone).name:
         day = spoken_day(date.fromisoformat(fact.date), language.dates)
         text = text if day in text else f"{text} ({day})"
     return Line(turn.speaker, text, turn.id, fact=True, at=turn.at)

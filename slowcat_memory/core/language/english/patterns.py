@@ -157,11 +157,16 @@ SUMMARY = SummaryWords(
     own="i|i'm|i've|i'll|my|we|our",
     advice=(
         r"i(?:'d|’d| would)? (?:suggest|recommend|advise)|my (?:advice|suggestion)|"
-        r"you (?:could|might want to|should)|why don['’]t you|how about|"
+        r"(?<!so )(?<!then )(?<!if )(?<!that )you (?:could|might want to|should)(?! (?:finally|be proud|see|know|have (?:seen|told|said)))|why don['’]t you|how about|"
         r"it (?:may|might|could) help to|make sure (?:you|to)|consider \w+ing"
     ),
-    advice_begins="try|prepare|practise|practice|write|bring|start|keep|focus",
+    advice_begins=(
+        "try|prepare|practise|practice|write|bring|start|keep (?!me|it up|going)|focus|take (?!care|your time|it easy)|ask|call|check|"
+        "book|pack|drink|eat|put|set|talk to|tell (?!me)|read|avoid|remember to|do not|don't (?!worry|mention)|give (?!me)|wear|rest|send|"
+        "order|plan|make (?!yourself)|use|photograph|compare|measure|ring|schedule|apply|save|stretch|breathe"
+    ),
     denials=word_set(_WORDS["denials"]),
+    eased=word_set(_WORDS["eased"]),
 )
 
 NOTED = NotedWords(

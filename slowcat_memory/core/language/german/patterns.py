@@ -114,8 +114,10 @@ SUMMARY = SummaryWords(
     clause=word_set(_WORDS["clause"]),
     points_back="er|sie|es|das|dies",
     own="ich|mein|meine|wir|unser",
-    advice=r"ich (?:würde|empfehle|rate)|du (?:könntest|solltest)|versuch(?:e|s)?",
+    advice=r"ich (?:würde|empfehle|rate)|(?:du|sie) (?:könntest|solltest|könnten|sollten)|versuch(?:e|s)?|am besten (?:du|machst|nimmst|fragst)",
+    advice_begins="mach|nimm|frag|ruf|prüf|schreib|trink|iss|lies|achte|vermeide|denk daran|pack|buche?|plane?|gönn dir",
     denials=word_set(_WORDS["denials"]),
+    eased=word_set(_WORDS["eased"]),
 )
 
 NOTED = NotedWords(
