@@ -9,6 +9,7 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.blocks.rollups import rollup_lines
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
 from slowcat_memory.core.extraction.grounding import harmless, sentences
 from slowcat_memory.core.extraction.prompt_injection import doubt, without_orders
@@ -194,6 +195,7 @@ def background(
         text = language.blocks.recent.format(text=recent)
         at, sources = last.valid_from, last.sources
         lines.append(SourcedLine(text=text, at=at, sources=sources, weight=3.0, of=last.id))
+    lines += rollup_lines(every, [text for _, text in told[-1:]], zone, language)
     since = now - timedelta(hours=topics_h)
     fresh = [one for one in summaries if one.valid_from >= since]
     topics = dict.fromkeys(

@@ -203,6 +203,8 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
         tone_names: By tone, with the keys of ``Language.tones``.
         advised: Advice of the agent: ``{day}``, ``{text}``.
         recent: ``{text}`` of the last session's summary.
+        of_week: ``{text}`` of the latest week's summary, which began on ``{day}``.
+        of_day: The same of a day.
         topics: ``{topics}`` of the last day.
         profile: By profile field; ``{}`` is the value.
     """
@@ -214,6 +216,8 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
     tone_names: Mapping[str, str]
     advised: str
     recent: str
+    of_week: str
+    of_day: str
     topics: str
     profile: Mapping[str, str]
 
