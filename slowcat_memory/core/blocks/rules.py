@@ -221,5 +221,9 @@ def background(
 
 
 def _is_near(memory: Memory, now: datetime) -> bool:
-    """Return whether an event is ahead, or was within the last week."""
-    return memory.valid_from >= now - timedelta(days=7)
+    """Return whether an event is ahead, or was within the last week, by its own date."""
+    week_ago = now - timedelta(days=7)
+    day = memory.facets.get("last") or memory.facets.get("date", "")
+    if day:
+        return day >= f"{week_ago:%Y-%m-%d}"[: len(day)]
+    return memory.valid_from >= week_ago

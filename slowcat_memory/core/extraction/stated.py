@@ -78,6 +78,8 @@ def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[Stat
                 if before is not None and not before.named and other is not None and other.named:
                     before = other
                 found += made
+    streets = {one.object for one in found if one.predicate == "address"}
+    found = [one for one in found if one.predicate != "lives_in" or one.object not in streets]
     return list(dict.fromkeys(found))
 
 

@@ -219,10 +219,11 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
 
 
 class IcebreakerSentences(Struct, frozen=True, kw_only=True):
-    """Questions for the agent to ask; each has ``{quote}`` and ``{day}``."""
+    """What the agent is to ask, or to remind of; each has ``{quote}`` and ``{day}``."""
 
     open_thread: str
     event: str
+    reminder: str
 
 
 class Sentences(Struct, frozen=True, kw_only=True):
@@ -283,16 +284,26 @@ class ProactiveWords(Struct, frozen=True, kw_only=True):
     Attributes:
         asks: Beginnings of an icebreaker that is a question.
         dated: Dated events worth asking about.
-        has: Words for an event that is still ahead.
-        over: Words for an event that is over.
         own: First-person words.
+        reminds: Words that ask to be reminded.
+        off: Words for what does not take place any more.
+        moved: Words for what takes place at another time.
+        done: Words for a result: the matter is closed.
+        did: Beginnings of what a person says to have done.
+        still_open: Words for what was not done, or is still open.
+        generic: Words that do not tell what a matter is about, separated by spaces.
     """
 
     asks: str
     dated: str
-    has: str
-    over: str
     own: str
+    reminds: str
+    off: str
+    moved: str
+    done: str
+    did: str
+    still_open: str
+    generic: str
 
 
 class SummaryWords(Struct, frozen=True, kw_only=True):

@@ -14,8 +14,8 @@ from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.core.time.periods import day_of, week_of
 
 MOST_CHARS = 160  # of a question; longer utterances are statements
-_BETWEEN = re.compile(r"(?<=[.!?…])\s+")
-_SPEAKER = re.compile(r"(?P<who>[^\W\d_][\w .'’-]{0,30}): ")
+_BETWEEN = re.compile(r"(?<=[^\d][.!?…])\s+")  # not after "11."
+_SPEAKER = re.compile(r"(?P<who>[^\W_][\w .'’-]{0,30}): ")  # or a day
 MOST_DAYS = 62  # of a period that is searched by day
 _OVERVIEW = re.compile(
     "|".join(pattern for one in LANGUAGES for pattern in one.overview.asks), re.IGNORECASE

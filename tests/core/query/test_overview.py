@@ -80,3 +80,5 @@ def test_without_repeats_a_sentence_is_kept_once_with_its_speaker() -> None:
     week = "Anna: The dog barks. The vet was here."
     day = "Anna: The vet was here. It rained. Ben: Too much."
     assert without_repeats([week, day, week]) == [week, "Anna: It rained. Ben: Too much.", ""]
+    dated = "11. Mai: The dog barks. It snowed."
+    assert without_repeats([week, dated]) == [week, "11. Mai: It snowed."]

@@ -282,7 +282,10 @@ FACTS = FactWords(
         r"mother|father|mum|mom|dad|parents|boss|friend|colleague|cousin|aunt|uncle|neighbou?r|"
         r"roommate|grand\w+|dog|cat"
     ),
-    corrects=r"no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction",
+    corrects=(
+        r"no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|wait,? |scratch that|"
+        r"my mistake|i misspoke|i (?:said|told you|got) (?:it|that|this|his|her|the \w+) wrong"
+    ),
     before_date="since|in|on|at|from|back|ago|the|a|about",
     pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
     regimes=word_set(_WORDS["facts"]["regimes"]),

@@ -233,7 +233,10 @@ FACTS = FactWords(
     relatives=(
         "frau|mann|freundin|freund|sohn|tochter|bruder|schwester|mutter|vater|chef|hund|katze"
     ),
-    corrects="nein,|ich meinte",
+    corrects=(
+        r"nein,|ich meinte|moment,|korrektur|quatsch|halt,|entschuldigung,|"
+        r"ich hab\w* (?:mich |es |das )?(?:falsch|versprochen|vertan)|das war falsch"
+    ),
     before_date="seit|im|am",
     pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
     regimes=word_set(_WORDS["facts"]["regimes"]),
