@@ -43,6 +43,9 @@ from slowcat_memory.records import Turn
 MOST_CHARS = 4000  # of a turn
 _SPACES = re.compile(r"\s+")
 
+# What a predicate may be misread for, by the one that says it better: a street, a best friend.
+_CLOSER = {"lives_in": "address", "has_girlfriend": "has_friend", "has_boyfriend": "has_friend"}
+
 
 class StatedFact(Triple, frozen=True, kw_only=True):
     """A third-person statement of a person about themselves or their relatives.
@@ -119,8 +122,8 @@ def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[Stat
                 if before is not None and not before.named and other is not None and other.named:
                     before = other
                 found += made
-    streets = {one.object for one in found if one.predicate == "address"}
-    found = [one for one in found if one.predicate != "lives_in" or one.object not in streets]
+    named = {(one.predicate, one.object) for one in found}
+    found = [one for one in found if (_CLOSER.get(one.predicate), one.object) not in named]
     return list(dict.fromkeys(found))
 
 
