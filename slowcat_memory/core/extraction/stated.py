@@ -111,7 +111,9 @@ def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[Stat
     if not all(is_serious(kept, one) for one in languages):
         return []
     found, other = list[StatedFact](), None
-    for sentence in sentencex.segment(languages[0].code, kept):
+    spoken = languages_of(kept) if len(languages) > 1 else list(languages)
+    # In German "am 25. Januar" is one sentence.
+    for sentence in sentencex.segment((spoken or languages)[0].code, kept):
         sentence = " ".join(sentence.split())
         for language in languages_of(sentence) if len(languages) > 1 else languages:
             before: Subject | None = None
