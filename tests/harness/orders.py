@@ -24,7 +24,7 @@ from slowcat_memory.core.extraction.grounding import ground, held
 from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.render.session_head import CLOSE_NOTES, OPEN_NOTES
-from slowcat_memory.core.summaries.prompt import said_lines
+from slowcat_memory.core.summaries.extractive import split_turn
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import ScriptedLLM
@@ -122,7 +122,7 @@ def unguarded() -> Iterator[None]:
 def kept(sentence: str) -> tuple[int, int, int]:
     """Count what an ordinary sentence gives: facts by rule, quoted sentences, an LLM's sentences."""
     turn = Turn(id=1, session="s", scope="a", speaker="Anna", role="user", text=sentence, at=AT)
-    said = len(said_lines([turn]))
+    said = len(split_turn(turn.speaker, turn.text, turn.id))
     return len(facts_by_rule(turn, UTC)), said, len(held(sentence, ground([turn], UTC)))
 
 

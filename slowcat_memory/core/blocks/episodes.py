@@ -1,8 +1,9 @@
 """Episodes: the notable moments of a conversation, with their day; a limited number a day.
 
-A window of turns becomes an episode if enough was said since the last one, if it is new compared to
-the last ones, and if the day's limit is not reached. A window that soon continues the same matter
-is merged into the previous episode.
+A window of turns becomes an episode if enough was said since the last one of its session, if it is
+new compared to the last ones, and if the day's limit is not reached. A window that soon continues
+the same matter is merged into the previous episode. Only the turns themselves are compared, never
+the texts that were written about them, so that the same conversation has the same episodes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +11,6 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Annotated
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import Ground, held
 from slowcat_memory.core.extraction.prompt_record import small_talk
@@ -38,8 +38,9 @@ class EpisodesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     Attributes:
         window: User turns of an episode, with the agent's between them.
-        cooldown_turns: User turns after an episode, before the next may begin.
-        cooldown_min: Minutes after an episode, before the next may begin.
+        cooldown_turns: User turns after an episode, before the next of its session may begin.
+        cooldown_min: Minutes after an episode, from which the next of its session may begin as
+            well.
         per_day: Most episodes per day of the user.
         merge_h: Hours within which the same matter is merged into the previous episode.
         alike: Share of common words from which two windows are the same matter, 0 to 1.
@@ -87,40 +88,59 @@ def is_substantial(window: Sequence[Turn], options: EpisodesOptions) -> bool:
     return sum(len(text.split()) for text in own) >= options.words
 
 
+class Moment(Struct, frozen=True):
+    """The turns of an episode, and the stems of what the user said in them."""
+
+    turns: tuple[Turn, ...]
+    words: frozenset[str]
+
+    @property
+    def first(self) -> Turn:
+        return self.turns[0]
+
+    @property
+    def last(self) -> Turn:
+        return self.turns[-1]
+
+    def and_then(self, other: "Moment") -> "Moment":
+        return Moment((*self.turns, *other.turns), self.words | other.words)
+
+
+def moment_of(turns: Sequence[Turn], tokenize: Tokenize) -> Moment:
+    own = (turn for turn in turns if turn.role == "user")
+    return Moment(tuple(turns), frozenset(word for turn in own for word in tokenize(turn.text)))
+
+
 def is_cooled_down(
-    window: Sequence[Turn], before: Memory | None, between: int, options: EpisodesOptions
+    window: Moment, before: Moment | None, between: int, options: EpisodesOptions
 ) -> bool:
-    """Return whether enough turns and time have passed since the last episode (``before``)."""
-    if before is None:
+    """Return whether a window may be an episode, as far as the last one is concerned.
+
+    Args:
+        between: User turns of the session between the last episode and the window.
+    """
+    if before is None or before.last.session != window.first.session:
         return True
-    minutes = (window[0].at - ended(before)) >= timedelta(minutes=options.cooldown_min)
-    return minutes and between >= options.cooldown_turns
+    rested = window.first.at - before.last.at >= timedelta(minutes=options.cooldown_min)
+    return rested or between >= options.cooldown_turns
 
 
-def continues(
-    window: Sequence[Turn], before: Memory | None, tokenize: Tokenize, options: EpisodesOptions
-) -> bool:
+def continues(window: Moment, before: Moment | None, options: EpisodesOptions) -> bool:
     """Return whether a window continues the last episode's matter, within ``merge_h``."""
-    if before is None or len(before.sources) + len(window) > MOST_TURNS:
+    if before is None or len(before.turns) + len(window.turns) > MOST_TURNS:
         return False
-    soon = window[0].at - ended(before) <= timedelta(hours=options.merge_h)
-    return soon and _shared(_words(window, tokenize), tokenize(before.text)) >= options.alike
+    soon = window.first.at - before.last.at <= timedelta(hours=options.merge_h)
+    return soon and _shared(window.words, before.words) >= options.alike
 
 
-def novelty(window: Sequence[Turn], others: Iterable[Memory], tokenize: Tokenize) -> float:
+def novelty(window: Moment, others: Iterable[Moment]) -> float:
     """Return the share of a window's words, 0 to 1, that none of the last episodes has."""
-    words = _words(window, tokenize)
-    known = {word for one in others for word in tokenize(one.text)}
-    return len(words - known) / len(words) if words else 0.0
+    known = frozenset[str]().union(*(one.words for one in others))
+    return len(window.words - known) / len(window.words) if window.words else 0.0
 
 
-def _words(window: Sequence[Turn], tokenize: Tokenize) -> set[str]:
-    return {word for turn in window if turn.role == "user" for word in tokenize(turn.text)}
-
-
-def _shared(words: set[str], other: Iterable[str]) -> float:
+def _shared(words: frozenset[str], others: frozenset[str]) -> float:
     """Return the intersection's share of the smaller set."""
-    others = set(other)
     least = min(len(words), len(others))
     return len(words & others) / least if least else 0.0
 
@@ -137,9 +157,16 @@ def kept(answer: EpisodeText, ground: Ground) -> str:
     return text if len(text.split()) <= TEXT_WORDS + 10 else ""
 
 
-def new(window: Sequence[Turn], text: str, zone: tzinfo, now: datetime, made: Made) -> Memory:
-    """Return an episode as a memory, which recall ignores: it finds the turns themselves."""
-    first = window[0]
+def episode(
+    moment: Sequence[Turn], text: str, merged: int, zone: tzinfo, now: datetime, made: Made
+) -> Memory:
+    """Return an episode as a memory, which recall ignores: it finds the turns themselves.
+
+    Args:
+        moment: All its turns.
+        merged: How many windows were merged into the first.
+    """
+    first = moment[0]
     return Memory(
         id=f"{EPISODE}/{first.id}",
         kind=EPISODE,
@@ -148,26 +175,13 @@ def new(window: Sequence[Turn], text: str, zone: tzinfo, now: datetime, made: Ma
         text=text,
         valid_from=first.at,
         recorded_at=now,
-        sources=tuple(turn.id for turn in window),
+        sources=tuple(turn.id for turn in moment),
         trust="agent",
         facets={
             "day": day_of(first.at, zone).name,
-            "until": window[-1].at.isoformat(),
-            "merged": "0",
+            "until": moment[-1].at.isoformat(),
+            "merged": str(merged),
             "recalled": "no",
         },
         made=made,
     )
-
-
-def merged(before: Memory, window: Sequence[Turn], text: str, now: datetime, made: Made) -> Memory:
-    """Return an episode with a window merged into it; ``text`` covers both."""
-    count = int(before.facets.get("merged", "0")) + 1
-    facets = {**before.facets, "until": window[-1].at.isoformat(), "merged": str(count)}
-    sources = tuple(sorted({*before.sources, *(turn.id for turn in window)}))
-    return replace(before, text=text, sources=sources, facets=facets, recorded_at=now, made=made)
-
-
-def ended(memory: Memory) -> datetime:
-    until = memory.facets.get("until", "")
-    return datetime.fromisoformat(until) if until else memory.valid_from

@@ -9,6 +9,7 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.blocks.rollups import rollup_lines
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
 from slowcat_memory.core.extraction.grounding import harmless, sentences
 from slowcat_memory.core.extraction.prompt_injection import doubt, without_orders
@@ -36,7 +37,10 @@ _TONE_OF = {
 }
 _DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
 _WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_EASED = frozenset[str]().union(*(one.summary.eased for one in LANGUAGES))
+_DISTRESS = frozenset(("anxious", "sad", "frustrated", "overwhelmed"))
 _REACH = 2  # words covered by a negation: "not that nervous"
+_BEHIND = 4  # words in which a tone is said to pass: "my anxiety is much lower"
 
 
 class SessionView(Struct, frozen=True, kw_only=True):
@@ -64,7 +68,8 @@ def tone_of(texts: Iterable[str]) -> str:
         for place, word in enumerate(words):
             tone = _TONE_OF.get(word)
             if tone and _DENIALS.isdisjoint(words[max(0, place - _REACH) : place]):
-                counts[tone] += 1
+                passes = not _EASED.isdisjoint(words[place + 1 : place + 1 + _BEHIND])
+                counts["calm" if passes and tone in _DISTRESS else tone] += 1
     return max(counts, key=lambda tone: (counts[tone], -TONES.index(tone)), default="")
 
 
@@ -190,6 +195,7 @@ def background(
         text = language.blocks.recent.format(text=recent)
         at, sources = last.valid_from, last.sources
         lines.append(SourcedLine(text=text, at=at, sources=sources, weight=3.0, of=last.id))
+    lines += rollup_lines(every, [text for _, text in told[-1:]], zone, language)
     since = now - timedelta(hours=topics_h)
     fresh = [one for one in summaries if one.valid_from >= since]
     topics = dict.fromkeys(
@@ -217,5 +223,9 @@ def background(
 
 
 def _is_near(memory: Memory, now: datetime) -> bool:
-    """Return whether an event is ahead, or was within the last week."""
-    return memory.valid_from >= now - timedelta(days=7)
+    """Return whether an event is ahead, or was within the last week, by its own date."""
+    week_ago = now - timedelta(days=7)
+    day = memory.facets.get("last") or memory.facets.get("date", "")
+    if day:
+        return day >= f"{week_ago:%Y-%m-%d}"[: len(day)]
+    return memory.valid_from >= week_ago

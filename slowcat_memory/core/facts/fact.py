@@ -34,6 +34,8 @@ _META = re.compile(rf"\b(?:{of_any(lambda one: one.facts.reported)})\b", re.IGNO
 _PASSING = re.compile(rf"\b(?:{of_any(lambda one: one.facts.passing)})\b", re.IGNORECASE)
 _SUBJECT = re.compile(r"^\W*([A-ZÄÖÜ][\w'-]*?)(?:['’]s)?\b")
 
+_ONE_OFF = re.compile(rf"\b(?:{of_any(lambda one: one.facts.one_off)})", re.IGNORECASE)
+
 Transient = Literal["length", "order", "meta", "passing"]
 
 
@@ -203,4 +205,6 @@ def why_transient(type_: str, content: str) -> Transient | None:
         return "order"
     if _META.search(content):
         return "meta"
+    if type_ != "open_thread" and _ONE_OFF.search(content):
+        return "passing"
     return "passing" if type_ not in DATED and _PASSING.search(content) else None

@@ -14,7 +14,8 @@ from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.core.time.periods import day_of, week_of
 
 MOST_CHARS = 160  # of a question; longer utterances are statements
-_BETWEEN = re.compile(r"(?<=[.!?…])\s+")
+_BETWEEN = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+")  # not within "11. Mai"
+_DAY = re.compile(r"\d{1,2}\.? [^\W\d_]{3,}: ")  # before what belongs to it, in a week
 _SPEAKER = re.compile(r"(?P<who>[^\W\d_][\w .'’-]{0,30}): ")
 MOST_DAYS = 62  # of a period that is searched by day
 _OVERVIEW = re.compile(
@@ -35,18 +36,21 @@ def without_repeats(texts: Sequence[str]) -> list[str]:
     """Return texts without the sentences that an earlier one has; "" where nothing is left.
 
     A rule's summary of a week repeats those of its days. A speaker named before a sentence
-    ("Anna: ...") stays with it.
+    ("Anna: ...") or a day ("11 May: ...") stays with it.
     """
     seen, kept = set[str](), list[str]()
     for text in texts:
-        parts, who, named = list[str](), "", ""
+        parts, who, named, day = list[str](), "", "", ""
         for sentence in _BETWEEN.split(text):
+            if dated := _DAY.match(sentence):
+                who, named, day = "", "", dated[0]
+                sentence = sentence[dated.end() :]
             if label := _SPEAKER.match(sentence):
                 who, sentence = label["who"], sentence[label.end() :]
             words = fingerprint(sentence)
             if words and words not in seen:
-                parts.append(f"{who}: {sentence}" if who != named else sentence)
-                named = who
+                parts.append(f"{day}{who}: {sentence}" if who != named else f"{day}{sentence}")
+                named, day = who, ""
             seen.add(words)
         kept.append(" ".join(parts))
     return kept

@@ -19,7 +19,7 @@ from slowcat_memory.core.summaries.extractive import (
     choose_clauses,
     split_turn,
 )
-from slowcat_memory.core.summaries.prompt import MOST_ENTITIES, MOST_TOPICS
+from slowcat_memory.core.summaries.prompt import MOST_ENTITIES
 from slowcat_memory.core.summaries.salience import Line, Tokenize, language_of_lines
 from slowcat_memory.core.summaries.subjects import subjects
 from slowcat_memory.core.summaries.summary import SummaryText
@@ -27,6 +27,8 @@ from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.records import Turn
 
+TOPICS = 6
+_FULL_DAY = re.compile(r"\d{4}-\d\d-\d\d")  # not a month or year alone
 _LABEL = re.compile(r"(\w[\w .'’-]{0,30}): (?=\S)")  # speaker of a sentence, in a summary by rule
 
 
@@ -46,7 +48,7 @@ def of_turns(
     own = [line for line in said if not line.agent]
     return SummaryText(
         text=as_text(kept),
-        topics=subjects(own or said, about, language, tokenize, MOST_TOPICS) if kept else (),
+        topics=subjects(own or said, about, language, tokenize, TOPICS) if kept else (),
         entities=_names(turns, said),
     )
 
@@ -64,7 +66,7 @@ def of_summaries(
     days = {day_of(part.at, zone).name for part in parts}
     return SummaryText(
         text=as_text(kept, zone if len(days) > 1 else None, language),
-        topics=subjects(said, (), language, tokenize, MOST_TOPICS),
+        topics=subjects(said, (), language, tokenize, TOPICS),
         entities=_names((), said),
     )
 
@@ -76,7 +78,7 @@ def _said(turn: Turn) -> list[Line]:
 def _worded(fact: ExtractedFact, zone: tzinfo, language: Language) -> Line:
     """Return a fact as a line, with the day of what it states unless it was that of the turn."""
     text, turn = fact.content.rstrip(" ."), fact.turn
-    if fact.date and fact.date != day_of(turn.at, zone).name and fact.date[:4].isdecimal():
+    if _FULL_DAY.fullmatch(fact.date) and fact.date != day_of(turn.at, zone).name:
         day = spoken_day(date.fromisoformat(fact.date), language.dates)
         text = text if day in text else f"{text} ({day})"
     return Line(turn.speaker, text, turn.id, fact=True, at=turn.at)

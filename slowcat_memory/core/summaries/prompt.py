@@ -6,18 +6,18 @@ no instruction to the reader, and no name, number or date that does not occur (s
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.grounding import Ground, harmless, sentences, strays, tidy
 from slowcat_memory.core.extraction.prompt_injection import doubt
-from slowcat_memory.core.language.english.vocabulary import MARKERS
+from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 
 VERSION = 2  # of the prompt and rules; raise it with any change: all summaries are made again
-MOST_TOPICS, MOST_ENTITIES = 6, 12
+MOST_TOPICS, MOST_ENTITIES = 8, 12
 TOPIC_WORDS, ENTITY_WORDS, TONE_WORDS, RELATION_WORDS = 7, 6, 14, 40
 PERSONA_CHARS = 600
 _AS_TOLD = ", as it was told by all of them."
@@ -56,7 +56,7 @@ SESSION = Purpose(
     name="session",
     asks=f'"summary": two or three sentences: what the conversation was about, what was told, '
     f"what was agreed.\n{_FIELDS}",
-    sentences=4,
+    sentences=5,
     words=110,
     max_tokens=400,
 )
@@ -106,8 +106,9 @@ TOPIC = Purpose(
 
 
 class Reflection(Struct, frozen=True, forbid_unknown_fields=True):
-    """The LLM's reply; see ``_FIELDS``."""
+    """The LLM's reply; see ``_FIELDS``. One in plain text is taken for its summary."""
 
+    PROSE: ClassVar[str] = "summary"
     summary: Annotated[str, Meta(max_length=3000)]
     topics: Annotated[list[Annotated[str, Meta(max_length=200)]], Meta(max_length=30)] = []
     entities: Annotated[list[Annotated[str, Meta(max_length=200)]], Meta(max_length=60)] = []
@@ -124,7 +125,12 @@ def instruction(purpose: Purpose, persona: str = "") -> str:
 
 def check_reply(answer: Reflection, purpose: Purpose, ground: Ground) -> SummaryText | None:
     """Return the usable part of a reply; None if no summary remains."""
-    held = [one for one in sentences(answer.summary) if _true(one, ground)]
+    plain = not (answer.topics or answer.entities)
+    held = [
+        one
+        for one in sentences(answer.summary)
+        if _true(one, ground) and (not plain or _is_about(one, ground))
+    ]
     text = _within(held[: purpose.sentences], purpose.words)
     if not any(map(str.isalnum, text)):
         return None
@@ -167,6 +173,12 @@ def _true(text: str, ground: Ground) -> bool:
     """Return whether a short text is grounded; within a sentence, capitals mark names."""
     english = bool(MARKERS & ground.words)
     return harmless(text) and not strays(f"{text}{_AS_TOLD if english else ''}", ground)
+
+
+def _is_about(text: str, ground: Ground) -> bool:
+    """Return whether half of a text's content words occur: "I cannot help with that" is an excuse."""
+    words = [word for word in fingerprint(text).split() if word not in STOP_WORDS]
+    return 2 * sum(word in ground.words for word in words) >= len(words) > 0
 
 
 def _named(entity: str, ground: Ground) -> bool:

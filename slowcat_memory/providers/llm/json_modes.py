@@ -1,8 +1,10 @@
 """Requests JSON in the strictest mode that a server accepts, and parses it into a checked value.
 
 Parsing is tolerant of the wrapping and strict about the content: an answer may come in a code
-fence, amid prose, or after reasoning, but only a whole JSON object is accepted, as written; nothing
-is completed, corrected or invented. No error message quotes the answer.
+fence, amid prose, or after reasoning, but only a whole JSON object is accepted; a comma before a
+closing bracket is dropped, and nothing else is completed, corrected or invented. Where the wanted
+type names a field for it (``PROSE``), an answer without any JSON can be taken as that field's text.
+No error message quotes the answer.
 """
 
 import json
@@ -28,17 +30,20 @@ _REASONING = re.compile(rf"<({_TAGS})\b[^<>]{{0,40}}>.*?(?:</\1>|\Z)", re.S | re
 _REASONED = re.compile(rf"</(?:{_TAGS})>|<\|channel\|>final[^<>]{{0,40}}<\|message\|>", re.I)
 _FENCE = re.compile(r"```[a-zA-Z]{0,10}\s{0,9}(?=\{)")
 _OBJECT = re.compile(r'\{\s{0,99}["}]')  # the beginning of JSON; other braces are prose
+# A string, whole or cut off, or a comma that no item follows. Each character is looked at once.
+_COMMA = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|,(?=\s{0,99}[}\]])', re.S)
 
 
 class _RefusedError(ValueError):
     pass
 
 
-def parse(text: str, into: type[T]) -> T:
+def parse(text: str, into: type[T], *, prose: bool = False) -> T:
     """Return the value in an LLM's text; lone surrogates are removed from its strings.
 
     Args:
         into: The exact type. It needs a required field, since ``{}`` is an answer too.
+        prose: Take a text without JSON for the field that ``into.PROSE`` names, if it names one.
 
     Raises:
         BadAnswerError: The text has no such value; the message gives the reason without quotes.
@@ -46,7 +51,10 @@ def parse(text: str, into: type[T]) -> T:
     if len(text) > MAX_CHARS:
         raise BadAnswerError(f"it is longer than {MAX_CHARS} characters")
     try:
-        return msgspec.convert(_clean(_object(_without_reasoning(text))), into, strict=True)
+        answer = _without_reasoning(text)
+        field = getattr(into, "PROSE", "") if prose and not _OBJECT.search(answer) else ""
+        value = {field: answer} if field and answer else _object(answer)
+        return msgspec.convert(_clean(value), into, strict=True)
     except msgspec.ValidationError as error:
         raise BadAnswerError(_why(str(error))) from None
     except RecursionError:
@@ -71,12 +79,20 @@ def _object(text: str) -> dict[str, Any]:
     if not start:
         raise BadAnswerError("there is no JSON object in it")
     try:
-        # The first object only: a truncated one may contain a smaller complete one.
-        value, _ = _DECODER.raw_decode(text, start.start())
+        return _first_object(text, start.start())
     except _RefusedError as error:
         raise BadAnswerError(str(error)) from None
     except ValueError:
         raise BadAnswerError("its JSON is broken or not complete") from None
+
+
+def _first_object(text: str, start: int) -> dict[str, Any]:
+    """Decode the first object only: a truncated one may contain a smaller complete one."""
+    value: dict[str, Any]
+    try:
+        value, _ = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError:
+        value, _ = _DECODER.raw_decode(_COMMA.sub(lambda found: found[1] or "", text[start:]))
     return value
 
 

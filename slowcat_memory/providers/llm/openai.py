@@ -122,7 +122,8 @@ class OpenAILLM:
             return await self._answer(prompt, into, spent)
         except BadAnswerError as error:
             logger.debug(f"{prompt.job}: the LLM's answer cannot be used: {error.message}")
-            return await self._answer(_with_fault_named(prompt, error.message), into, spent)
+            again = _with_fault_named(prompt, error.message)
+            return await self._answer(again, into, spent, prose=True)
 
     async def close(self) -> None:
         """Close the connections; the next call opens new ones."""
@@ -130,7 +131,9 @@ class OpenAILLM:
             await self._client.close()
         self._client = None
 
-    async def _answer(self, prompt: Prompt, into: type[T], spent: list[int]) -> Answer[T]:
+    async def _answer(
+        self, prompt: Prompt, into: type[T], spent: list[int], *, prose: bool = False
+    ) -> Answer[T]:
         if not self._server and not await self.probe():
             raise self._away("cannot be reached, or offers no model")
         assert self._server
@@ -140,7 +143,7 @@ class OpenAILLM:
         spent[1] += done.tokens_out
         self._check_not_truncated(prompt, done)
         model = self._fingerprint(done, self._server, prompt.model)
-        value = parse(done.text, into)
+        value = parse(done.text, into, prose=prose)
         return Answer(value=value, model=model, tokens_in=spent[0], tokens_out=spent[1])
 
     async def _in_best_mode(self, prompt: Prompt, into: type[T], server: Server) -> Completion:

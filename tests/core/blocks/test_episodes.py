@@ -46,27 +46,39 @@ def test_episodes_is_substantial_ignores_small_talk() -> None:
     assert not episodes.is_substantial(talk("hello there", "hi", "thank you", "bye"), OPTIONS)
 
 
-def test_episodes_is_cooled_down_novelty_and_continues() -> None:
-    one = episodes.new(BREAD, episodes.by_rule(BREAD, UTC, WORDS), UTC, NOW, Made(job="episodes"))
-    assert (one.id, one.facets["day"], one.facets["merged"]) == ("episode/1", "2026-05-12", "0")
-    soon = talk("The sourdough bread is baked with rye", at=NOW + timedelta(minutes=30), first=9)
-    other = talk("My sister Ida moves to Porto in June", at=NOW + timedelta(minutes=30), first=9)
-    assert episodes.continues(soon, one, WORDS, OPTIONS) and not episodes.continues(
-        other, one, WORDS, OPTIONS
-    )
-    full = replace(one, sources=tuple(range(1, episodes.MOST_TURNS + 1)))
-    assert not episodes.continues(soon, full, WORDS, OPTIONS), "a moment has an end"
-    late = talk("The sourdough bread is baked", at=NOW + timedelta(hours=9))
-    assert not episodes.continues(late, one, WORDS, OPTIONS) and not episodes.continues(
-        soon, None, WORDS, OPTIONS
-    )
-    assert episodes.novelty(other, [one], WORDS) == 1.0 > episodes.novelty(soon, [one], WORDS)
-    assert episodes.is_cooled_down(other, one, 4, OPTIONS) and not episodes.is_cooled_down(
-        other, one, 3, OPTIONS
-    )
-    assert not episodes.is_cooled_down(talk("x", at=NOW + timedelta(minutes=5)), one, 9, OPTIONS)
-    longer = episodes.merged(one, soon, "Both.", NOW, Made(job="episodes"))
-    assert (longer.id, longer.facets["merged"], longer.sources) == (one.id, "1", (1, 2, 3, 4, 9))
+def moment(*texts: str, at: datetime = NOW, first: int = 1) -> episodes.Moment:
+    return episodes.moment_of(talk(*texts, at=at, first=first), WORDS)
+
+
+def test_episodes_the_same_matter_within_hours_is_merged() -> None:
+    bread, soon = episodes.moment_of(BREAD, WORDS), NOW + timedelta(minutes=30)
+    again = moment("The sourdough loaf I baked today is gone", at=soon, first=9)
+    other = moment("My sister Ida moves to Porto in June", at=soon, first=9)
+    assert episodes.continues(again, bread, OPTIONS)
+    assert not episodes.continues(other, bread, OPTIONS)
+    late = moment("The sourdough loaf I baked today is gone", at=NOW + timedelta(hours=9))
+    assert not episodes.continues(late, bread, OPTIONS)
+    assert not episodes.continues(again, None, OPTIONS)
+    full = replace(bread, turns=bread.turns * (episodes.MOST_TURNS // 4))
+    assert not episodes.continues(again, full, OPTIONS), "a moment has an end"
+    assert episodes.novelty(other, [bread]) == 1.0 > episodes.novelty(again, [bread])
+
+
+def test_episodes_the_cooldown_counts_within_a_session_or_by_time() -> None:
+    bread = episodes.moment_of(BREAD, WORDS)
+    soon = moment("My sister Ida moves", at=NOW + timedelta(minutes=5), first=9)
+    assert not episodes.is_cooled_down(soon, bread, 3, OPTIONS)
+    assert episodes.is_cooled_down(soon, bread, 4, OPTIONS)
+    later = moment("My sister Ida moves", at=NOW + timedelta(minutes=30), first=9)
+    assert episodes.is_cooled_down(later, bread, 0, OPTIONS)
+    next_session = replace(soon, turns=tuple(replace(one, session="t") for one in soon.turns))
+    assert episodes.is_cooled_down(next_session, bread, 0, OPTIONS)
+
+
+def test_episode_has_its_day_and_its_turns() -> None:
+    one = episodes.episode(BREAD, "Bread.", 1, UTC, NOW, Made(job="episodes"))
+    assert (one.id, one.facets["day"], one.facets["merged"]) == ("episode/1", "2026-05-12", "1")
+    assert one.sources == (1, 2, 3, 4)
 
 
 def test_episodes_kept_checks_an_answer_against_the_window() -> None:

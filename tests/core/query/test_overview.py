@@ -80,3 +80,11 @@ def test_without_repeats_a_sentence_is_kept_once_with_its_speaker() -> None:
     week = "Anna: The dog barks. The vet was here."
     day = "Anna: The vet was here. It rained. Ben: Too much."
     assert without_repeats([week, day, week]) == [week, "Anna: It rained. Ben: Too much.", ""]
+
+
+def test_without_repeats_a_day_stays_with_what_is_left_of_it() -> None:
+    week = "11. Mai: Anna hat einen Hund. Anna: Es regnet. 12. Mai: Anna: Der Hund ist krank."
+    session = "Anna hat einen Hund. Anna: Die Lampe ist kaputt."
+    assert without_repeats([week, session]) == [week, "Anna: Die Lampe ist kaputt."]
+    later = "13 May: Anna: It rained. 14 May: Anna: The lamp broke."
+    assert without_repeats(["Anna: It rained.", later])[1] == "14 May: Anna: The lamp broke."

@@ -168,3 +168,16 @@ def test_bags_are_unit_vectors_that_know_what_is_alike():
     rows = bags([["dog", "max"], ["dog", "max", "vet"], ["nurse", "shift"], []])
     assert np.allclose(np.linalg.norm(rows, axis=1), 1)
     assert rows[0] @ rows[1] > 0.5 > abs(rows[0] @ rows[2])
+
+
+@pytest.mark.parametrize(
+    ("written", "is_kept"),
+    [
+        ("I'm sorry, I cannot summarise private conversations.", False),
+        ("Here is the summary that you asked for:", False),
+        (TURNS[0].text, True),
+    ],
+)
+def test_check_reply_plain_text_is_kept_if_it_is_about_the_record(written, is_kept):
+    text = check_reply(Reflection(written), SESSION, ground(TURNS, UTC))
+    assert (text is not None and text.text in written) is is_kept

@@ -1,7 +1,7 @@
 import json
 import random
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -201,3 +201,42 @@ def test_parse_a_schema_has_neither_references_nor_limits_that_no_grammar_counts
     assert item["properties"]["subject"] == {"type": "string", "maxLength": 20}
     assert item["additionalProperties"] is False and item["required"] == ["subject", "weight"]
     assert "$" not in json.dumps(schema)
+
+
+class Told(Struct, frozen=True, forbid_unknown_fields=True):
+    PROSE: ClassVar[str] = "text"
+    text: Annotated[str, Meta(max_length=100)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"facts": [{"subject": "Max", "weight": 0.5,},],}',
+        '{"facts": [{"subject": "Max", "weight": 0.5} , \n ] , }',
+        '```json\n{"facts": [{"subject": "Max", "weight": 0.5},]}\n```',
+    ],
+)
+def test_parse_a_comma_before_a_closing_bracket_is_dropped(text: str) -> None:
+    assert parse(text, Facts) == Facts([Fact("Max", 0.5)])
+
+
+def test_parse_commas_and_brackets_within_strings_stay() -> None:
+    assert parse('{"text": "a, ] , } \\", ]",}', Told) == Told('a, ] , } ", ]')
+
+
+def test_parse_an_answer_of_quotes_without_end_is_refused() -> None:
+    """The repair looks at each character once, so this ends."""
+    with pytest.raises(BadAnswerError):
+        parse('{"text": "' + '\\"' * (MAX_CHARS // 2 - 10), Told)
+
+
+def test_parse_prose_is_a_text_where_the_type_wants_one() -> None:
+    assert parse("Anna moved to Porto.", Told, prose=True) == Told("Anna moved to Porto.")
+    for text, into, prose in (
+        ("Anna moved to Porto.", Told, False),
+        ("Anna moved to Porto.", Facts, True),
+        ('{"text": "Anna moved', Told, True),
+        ("", Told, True),
+    ):
+        with pytest.raises(BadAnswerError):
+            parse(text, into, prose=prose)

@@ -1,21 +1,24 @@
 """Stores the salient moments of a conversation; see ``core.blocks.episodes``.
 
-One task for each window of new turns of a session, when it is full or the session has ended. The
-limits depend on the turns' own times only, so that a conversation always yields the same episodes.
+Planning reads the log in order and decides by the turns alone which windows become episodes, so that
+a conversation always yields the same episodes, however its tasks are processed later; a step writes
+the text of one.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+import msgspec
 from msgspec import Struct
 
 from slowcat_memory.core.blocks import episodes
 from slowcat_memory.core.blocks.episodes import (
-    EPISODE,
     SYSTEM,
     VERSION,
     EpisodesOptions,
     EpisodeText,
+    Moment,
+    moment_of,
 )
 from slowcat_memory.core.blocks.statements import SourcedLine, record
 from slowcat_memory.core.extraction.grounding import ground
@@ -24,22 +27,42 @@ from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, cursor_at, payload_of
 from slowcat_memory.idle.jobs.changed_scopes import readable_among, readable_turns
+from slowcat_memory.idle.jobs.extraction.session_extractor import encode
 from slowcat_memory.idle.jobs.session_log import EVENTS_PER_PLAN, read_log
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Made, Memory, Task, Turn, WriteBatch
+from slowcat_memory.records import Made, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 NAME = "episodes"
 RANK = 70
-RECENT = 12  # episodes from which a new one must differ
+RECENT = 12  # episodes from which a new one must differ, at least
 ANSWER_TOKENS = 150
 
 
+class Chosen(Struct, frozen=True, omit_defaults=True):
+    """Turns that make an episode, and how many windows were merged into the first."""
+
+    sources: tuple[int, ...]
+    merged: int = 0
+
+
 class EpisodesCursor(Struct, frozen=True, omit_defaults=True):
-    """The cursor's payload: for each open session, the first turn not yet in a window."""
+    """The cursor's payload.
+
+    Attributes:
+        open: For each open session, the first turn not yet in a window.
+        last: For each namespace, its last episodes.
+    """
 
     open: dict[str, int] = {}
+    last: dict[str, list[Chosen]] = {}
+
+
+class EpisodeNote(Struct, frozen=True, omit_defaults=True):
+    """A task's payload: how many windows were merged into the first."""
+
+    merged: int = 0
 
 
 class Episodes:
@@ -55,69 +78,50 @@ class Episodes:
         self._tokenize = Tokenizer()
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Plan a task for each full window."""
-        tasks, still = list[Task](), dict[str, int]()
+        """Plan a task for each new or longer episode."""
+        tasks, still = dict[str, Task](), dict[str, int]()
         with context.snapshot() as snapshot:
             before = snapshot.cursor(NAME)
+            note = payload_of(before, EpisodesCursor)
             after = before.position if before else 0
-            upto, first = read_log(
-                snapshot, after, payload_of(before, EpisodesCursor).open, set(context.scopes())
-            )
+            upto, first = read_log(snapshot, after, note.open, set(context.scopes()))
             caught_up = upto >= snapshot.last_id() or upto - after < EVENTS_PER_PLAN
-            for id_, turn in first.items():
+            chains = dict[str, _Chain]()
+            for id_, turn in sorted(first.items(), key=lambda one: one[1]):
                 session = snapshot.session(id_)
                 if session is None:
                     continue
                 whole = session.ended is not None and caught_up
                 turns = readable_turns(snapshot, session, turn, upto)
                 full = episodes.windows(turns, context.options.window, whole=whole)
-                tasks += [_task(window, context) for window in full]
+                if full and session.scope not in chains:
+                    last = note.last.get(session.scope, ())
+                    chains[session.scope] = _Chain(
+                        snapshot, session.scope, last, context, self._tokenize
+                    )
+                chosen = [chains[session.scope].take(window) for window in full]
+                tasks |= {t.id: t for one in chosen if one for t in (_task(one, session, context),)}
                 rest = turns[sum(map(len, full)) :]
                 if not whole:
                     still[id_] = rest[0].id if rest else upto + 1
-        cursor = cursor_at(NAME, upto, EpisodesCursor(still))
-        return None if cursor == before else Plan(tasks=tuple(tasks), cursor=cursor)
+        last_of = note.last | {scope: chain.last for scope, chain in chains.items() if chain.last}
+        cursor = cursor_at(NAME, upto, EpisodesCursor(still, last_of))
+        return None if cursor == before else Plan(tasks=tuple(tasks.values()), cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
-        """Make or extend an episode from a window, if it is salient."""
-        options: EpisodesOptions = context.options
+        """Write the text of an episode; none is left if its turns are gone."""
         with context.snapshot() as snapshot:
-            first = snapshot.turn(task.sources[0])
+            first = next(filter(None, map(snapshot.turn, task.sources)), None)
             session = snapshot.session(first.session) if first else None
-            if first is None or session is None:
-                return WriteBatch()
-            said = readable_turns(snapshot, session, task.sources[0], task.sources[-1])
-            window = [turn for turn in said if turn.id in task.sources]
-            known = _known(context.view(AllEpisodes, snapshot, task.scope).found.values(), first)
-            before = known[-1] if known else None
-            since = before.sources[-1] if before else 0
-            turns = snapshot.turns(task.scope, since, window[0].id - 1) if window and before else ()
-            own = (turn for turn in turns if turn.role == "user")
-            between = len(list(islice(own, options.cooldown_turns)))  # more make no difference
-            told = readable_among(snapshot, session, before.sources) if before else []
-        if not window or not episodes.is_substantial(window, options):
+            moment = _readable(snapshot, task.sources)
+        if session is None or not moment:
             return WriteBatch()
-        if before and episodes.continues(window, before, self._tokenize, options):
-            longer = told + window
-            text, made = await self._text_of(longer, context)
-            one = episodes.merged(before, window, text, context.now, made)
-        else:
-            if not self._may_begin(window, known, between, context):
-                return WriteBatch()
-            text, made = await self._text_of(window, context)
-            one = episodes.new(window, text, context.zone, context.now, made)
-        return WriteBatch(memories=(one,) if one.text else ())
-
-    def _may_begin(
-        self, window: Sequence[Turn], known: Sequence[Memory], between: int, context: JobContext
-    ) -> bool:
-        options: EpisodesOptions = context.options
-        today = day_of(window[0].at, context.zone).name
-        had = sum(one.facets.get("day") == today for one in known)
-        before = known[-1] if known else None
-        new = episodes.novelty(window, known[-RECENT:], self._tokenize)
-        rested = episodes.is_cooled_down(window, before, between, options)
-        return had < options.per_day and rested and new >= options.novelty
+        text, made = await self._text_of(moment, context)
+        if not text:
+            return WriteBatch()
+        merged = msgspec.json.decode(task.note, type=EpisodeNote).merged if task.note else 0
+        one = episodes.episode(moment, text, merged, context.zone, context.now, made)
+        return WriteBatch(memories=(one,))
 
     async def _text_of(self, window: Sequence[Turn], context: JobContext) -> tuple[str, Made]:
         text, model = "", ""
@@ -141,34 +145,87 @@ class Episodes:
         return text, Made(job=NAME, version=VERSION, model=model)
 
 
-class AllEpisodes:
-    """The episodes of a namespace, for all steps; see ``WorkingSet``."""
+class _Chain:
+    """The episodes of a namespace so far, to which windows are added in the order of the log."""
 
-    beginnings = (f"{EPISODE}/",)
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        scope: str,
+        last: Sequence[Chosen],
+        context: JobContext,
+        tokenize: Tokenizer,
+    ) -> None:
+        self.last = list(last)
+        self._snapshot, self._scope, self._zone = snapshot, scope, context.zone
+        self._options: EpisodesOptions = context.options
+        self._tokenize = tokenize
+        found = (_readable(snapshot, one.sources) for one in last)
+        self._moments = [moment_of(turns, tokenize) if turns else None for turns in found]
 
-    def __init__(self) -> None:
-        self.found: dict[str, Memory] = {}
+    def take(self, turns: Sequence[Turn]) -> Chosen | None:
+        """Return the new or longer episode that a window makes; None for no episode."""
+        if not episodes.is_substantial(turns, self._options):
+            return None
+        window = moment_of(turns, self._tokenize)
+        before = self._moments[-1] if self._moments else None
+        if before and episodes.continues(window, before, self._options):
+            whole = before.and_then(window)
+            self._moments[-1] = whole
+            self.last[-1] = Chosen(_ids(whole), self.last[-1].merged + 1)
+        elif self._may_begin(window, before):
+            most = max(RECENT, self._options.per_day)
+            self._moments = [*self._moments, window][-most:]
+            self.last = [*self.last, Chosen(_ids(window))][-most:]
+        else:
+            return None
+        return self.last[-1]
 
-    def put(self, memory: Memory, snapshot: Snapshot) -> None:
-        self.found[memory.id] = memory
+    def _may_begin(self, window: Moment, before: Moment | None) -> bool:
+        known = [one for one in self._moments if one]
+        today = day_of(window.first.at, self._zone)
+        had = sum(day_of(one.first.at, self._zone) == today for one in known)
+        if had >= self._options.per_day:
+            return False
+        if not episodes.is_cooled_down(
+            window, before, self._between(window, before), self._options
+        ):
+            return False
+        return episodes.novelty(window, known[-RECENT:]) >= self._options.novelty
 
-    def drop(self, id: str) -> None:
-        self.found.pop(id, None)
+    def _between(self, window: Moment, before: Moment | None) -> int:
+        """Count the user's turns of a session since an episode; more than needed do not matter."""
+        if before is None or before.last.session != window.first.session:
+            return 0
+        turns = self._snapshot.turns(self._scope, before.last.id, window.first.id - 1)
+        own = (t for t in turns if t.role == "user" and t.session == window.first.session)
+        return len(list(islice(own, self._options.cooldown_turns)))
 
 
-def _known(found: Iterable[Memory], first: Turn) -> list[Memory]:
-    earlier = [one for one in found if not one.retired_at and one.sources[0] < first.id]
-    return sorted(earlier, key=lambda one: one.sources[0])
+def _ids(moment: Moment) -> tuple[int, ...]:
+    return tuple(turn.id for turn in moment.turns)
 
 
-def _task(window: Sequence[Turn], context: JobContext) -> Task:
-    first = window[0]
+def _readable(snapshot: Snapshot, ids: Iterable[int]) -> list[Turn]:
+    """Return those of some turns, of any session, that may still be read."""
+    found = [turn for id_ in ids if (turn := snapshot.turn(id_))]
+    kept = list[Turn]()
+    for name in dict.fromkeys(turn.session for turn in found):
+        if session := snapshot.session(name):
+            of_it = [turn.id for turn in found if turn.session == name]
+            kept += readable_among(snapshot, session, of_it)
+    return kept
+
+
+def _task(one: Chosen, session: Session, context: JobContext) -> Task:
+    first = one.sources[0]
     return Task(
-        id=f"{NAME}/{first.scope}/{first.id}",
+        id=f"{NAME}/{session.scope}/{first}",
         job=NAME,
-        scope=first.scope,
-        key=str(first.id),
+        scope=session.scope,
+        key=str(first),
         created=context.now,
         rank=RANK,
-        sources=tuple(turn.id for turn in window),
+        sources=one.sources,
+        note=encode(EpisodeNote(one.merged)),
     )
