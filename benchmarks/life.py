@@ -3,7 +3,7 @@
 Simulated lives with a known truth (``benchmarks/lives``) are played through the real processor, with
 idle work between the conversations, by a clock of their own; an oracle compares what the memory
 shows with the truth. A generated life uses wordings of one half alone; rules are written with the
-tuned half, and the figures that count are those of the held-out half and of the diaries.
+tuned half, and the figures that count are those of the held-out half, diaries included.
 
     python -m benchmarks.life --seeds 1 2 3 --half both
     python -m benchmarks.life --seeds 1 --half tuned --days 90 --wrong current

@@ -1,4 +1,4 @@
-"""The hand-written diaries: lives of two to four weeks, in voices that differ; all are held out."""
+"""The hand-written diaries: lives of two to four weeks, in voices that differ."""
 
 from collections.abc import Iterator
 from pathlib import Path

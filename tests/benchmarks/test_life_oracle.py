@@ -105,3 +105,28 @@ def test_a_limit_is_kept_up_to_its_share_of_wrong_cases() -> None:
 
 def test_the_nightly_control_catches_every_law_that_has_a_limit() -> None:
     assert all(simulated_lives.control("none").values())
+
+
+def test_an_icebreaker_from_the_turn_that_moved_an_event_asks_about_the_new_day() -> None:
+    life, new = small.life(), small.FRIDAY + timedelta(days=5)
+    moved = replace(life.claims[-1], id="appointment2", on=new)
+    said = Exchange(
+        "They moved the dentist to Wednesday.", "Ok.", "fact",
+        says=("appointment1", "appointment2"), ends=("appointment1",),
+    )  # fmt: skip
+    session = Session(small.ASKED, (said,))
+    life = replace(life, claims=(*life.claims, moved), sessions=(*life.sessions, session))
+    opener = Opener(small.LATER, "Ask how the dentist went.", ((2, 0, False),))
+    assert "icebreakers" not in wrong(replace(small.truthful(), openers=(opener,)), life)
+    early = replace(opener, at=small.ASKED + timedelta(days=2))
+    assert "icebreakers" in wrong(replace(small.truthful(), openers=(early,)), life)
+
+
+def test_a_spoken_fact_that_only_says_what_is_over_is_a_fact() -> None:
+    life, off = small.life(), Exchange("I got the sack.", "Oh.", "fact", ends=("likes1",))
+    life = replace(life, sessions=(*life.sessions, Session(small.ASKED, (off,))))
+    told = Seen(small.LATER, "I know this: “Nora lives in Derby”; “Nora is out of work”.")
+    sacked = small.fact("Nora is out of work.", (2, 0))
+    record = replace(small.held(*small.DERIVED, sacked), spoken=(told,))
+    assert "spoken" not in wrong(record, life)
+    assert "spoken" in wrong(replace(small.truthful(), spoken=(told,)), life)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
@@ -76,6 +77,9 @@ class FakeNamespace:
 
     def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
         return self.ended.get(memory_id, ())
+
+    def stating(self, asked: AskedFact) -> list[str]:
+        return []
 
     def fetch(self, ids: Sequence[str]) -> dict[str, Memory]:
         self.fetched += ids

@@ -110,6 +110,7 @@ FALSIFIED: dict[str, Record] = {
     "denied": answered(Answer(0, "nothing", (BLOCK,), unknown=True), truthful().answers[1]),
     "icebreakers": opened(MOVED + timedelta(days=1)),
     "stale": held(replace(OLD_HOME, until=None), *DERIVED[1:]),
+    "timeline": held(replace(OLD_HOME, until=date(2026, 2, 1)), *DERIVED[1:]),
     "kept": held(*DERIVED[:2], replace(NEW_HOME, retired=LATER.date()), *DERIVED[3:]),
     "opposites": held(replace(OLD_TASTE, retired=None), *DERIVED[2:], OLD_HOME),
     "heads": replace(truthful(), heads=(Seen(LATER, "About Nora: dislikes tea."),)),

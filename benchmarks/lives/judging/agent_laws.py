@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from benchmarks.lives.judging.truth import (
     OVER,
@@ -18,6 +18,7 @@ from benchmarks.lives.playing.record import Opener, Record
 
 WENT = re.compile(r"how (?:this|it|that|did)|\bwent\b|\bwie\b.*\b(?:war|lief|gelaufen)\b", re.I)
 QUOTED = re.compile(r"[“„\"»](.+?)[”“\"«]")
+BEFORE = timedelta(seconds=1)  # an icebreaker is taken before the session's first words
 FEW = 6  # claims, of which any may be spoken
 STANDING = frozenset({"home", "job", "employer", "partner"})
 
@@ -35,15 +36,22 @@ def icebreakers(truth: Truth, record: Record) -> Verdict:
 
 
 def _untimely(truth: Truth, opener: Opener, claims: list[Claim], asked: dict[str, Opener]) -> str:
-    """Return what is wrong with an icebreaker, "" if nothing is."""
-    today = opener.at.date()
+    """Return what is wrong with an icebreaker, "" if nothing is.
+
+    Of a turn that moves an event, only one of its two days must be right.
+    """
     if opener.text in asked or any(claim.id in asked for claim in claims):
         return "asked before"
-    for claim in claims:
-        if truth.is_over(claim, opener.at):
-            return f"{claim.value}: {claim.outcome or 'over'}, as was said"
-        if claim.on and (claim.on > today or claim.on == today and WENT.search(opener.text)):
-            return f"{claim.value} is on {claim.on:%a %d %b %Y}"
+    reasons = [_untimely_claim(truth, opener, claim) for claim in claims]
+    return "; ".join(reasons) if reasons and all(reasons) else ""
+
+
+def _untimely_claim(truth: Truth, opener: Opener, claim: Claim) -> str:
+    today = opener.at.date()
+    if truth.is_over(claim, opener.at - BEFORE):
+        return f"{claim.value}: {claim.outcome or 'over'}, as was said"
+    if claim.on and (claim.on > today or claim.on == today and WENT.search(opener.text)):
+        return f"{claim.value} is on {claim.on:%a %d %b %Y}"
     return ""
 
 
@@ -82,12 +90,12 @@ def spoken(truth: Truth, record: Record) -> Verdict:
     """What is known is spoken as facts that hold, a new one among them, and no other records."""
     wrong = list[Finding]()
     for said in record.spoken:
-        if why := _wrong_summary(truth, said.text, said.at):
+        if why := _wrong_summary(truth, record, said.text, said.at):
             wrong.append(finding(truth, "spoken", said.at, [], why, (said.text,)))
     return Verdict(len(record.spoken), len(record.spoken) - len(wrong), tuple(wrong))
 
 
-def _wrong_summary(truth: Truth, text: str, at: datetime) -> str:
+def _wrong_summary(truth: Truth, record: Record, text: str, at: datetime) -> str:
     now = truth.holding(at)
     items = QUOTED.findall(text) or re.split(r"(?<=[.;])\s+", text)
     for item in items:
@@ -97,9 +105,24 @@ def _wrong_summary(truth: Truth, text: str, at: datetime) -> str:
     facts = [item for item in items if any(carries(item, c) for c in truth.life.claims)]
     if now and not facts:
         return "no fact at all"
-    if QUOTED.search(text) and len(facts) < len(items):
-        return f"no fact: {next(item for item in items if item not in facts)}"
+    others = [
+        item for item in items if item not in facts and not _ends_something(truth, record, item)
+    ]
+    if QUOTED.search(text) and others:
+        return f"no fact: {others[0]}"
     return _wrong_count(truth, text, at) or _nothing_new(truth, facts, at)
+
+
+def _ends_something(truth: Truth, record: Record, item: str) -> bool:
+    """Return whether an item is a fact from a turn that only says what is over: "is out of work"."""
+    return any(
+        one.text.rstrip(".") == item.rstrip(".")
+        for held in record.held
+        for one in held.derived
+        if one.sources
+        and truth.exchange(one.sources[0]).ends
+        and not truth.exchange(one.sources[0]).says
+    )
 
 
 def _wrong_count(truth: Truth, text: str, at: datetime) -> str:

@@ -25,9 +25,9 @@ NEGATED = re.compile(
     r"|\bnicht\b|\bkein|\bhass|\bgenug\b|\bmag .* nicht\b|\bcan(?:no|')t stand\b|\bausstehen\b",
     re.IGNORECASE,
 )
-NARRATIVE = re.compile(
-    r"^(?:That time|What was going on|You have talked|Bring this up|Between|Damals|Was zuletzt|Ihr habt"
-    r"|Du hast|Sprich|Bring das|Zwischen|<)"
+NARRATIVE = re.compile(  # of a head: what happened, and what is no statement about the user
+    r"^(?:That time|What was going on|You have talked|Bring this up|Between|How you|Who you are"
+    r"|Beim letzten Mal|Was zuletzt|Ihr habt|Sprich das|Zwischen|Wie (?:du|ihr)|Wer du bist|<)"
 )
 
 
@@ -122,6 +122,24 @@ def stale(truth: Truth, record: Record) -> Verdict:
                     finding(truth, "stale", held.at, [*one.sources[:1], *ended[:1]], "over", chain),
                 )
     return Verdict(len(seen), len(seen) - len(wrong), tuple(wrong.values()))
+
+
+def timeline(truth: Truth, record: Record) -> Verdict:
+    """A relation that has ended ended on the day that was said, or on that of saying so."""
+    seen, wrong = set[str](), list[Finding]()
+    for held in reversed(record.held):
+        for one, claim in _states(truth, held.derived):
+            if one.id in seen or one.until is None or claim.ends is None:
+                continue
+            seen.add(one.id)
+            ended = [(p, x) for p, x in exchanges(truth) if claim.id in x.ends]
+            right = {claim.ends, *(truth.day(place) for place, _ in ended)}
+            if all(abs((one.until - day).days) > NEAR_DAYS for day in right):
+                places = [*one.sources[:1], *(place for place, _ in ended[:1])]
+                chain = (f"{one.id} {one.text!r} until {one.until:%a %d %b %Y}",)
+                expected = f"until {claim.ends:%a %d %b %Y}"
+                wrong.append(finding(truth, "timeline", held.at, places, expected, chain))
+    return Verdict(len(seen), len(seen) - len(wrong), tuple(wrong))
 
 
 def kept(truth: Truth, record: Record) -> Verdict:

@@ -17,6 +17,7 @@ LAWS: dict[str, Callable[[Truth, Record], Verdict]] = {
         answer_laws.superseded, answer_laws.current, answer_laws.unknown, answer_laws.denied,
         agent_laws.icebreakers, agent_laws.told_already, derived_laws.stale,
         derived_laws.kept,
+        derived_laws.timeline,
         derived_laws.opposites, agent_laws.heads, agent_laws.spoken, answer_laws.as_of,
     )
 }  # fmt: skip

@@ -86,7 +86,7 @@ class Truth:
 
     def told_since(self, claim: Claim, since: date, at: datetime) -> bool:
         """Return whether a claim was stated between a day and a time."""
-        return any(since <= one.date() and one <= at for one in self._said.get(claim.id, ()))
+        return any(since <= one.date() and one < at for one in self._said.get(claim.id, ()))
 
     def holding(self, at: datetime) -> list[Claim]:
         """Return the claims that were stated and hold at a time."""

@@ -203,7 +203,7 @@ class _Player:
     async def _ask(self, stage: Stage, n: int, at: datetime) -> None:
         self._move_to(at)
         if self._fresh:
-            await self._think(stage)
+            await self._think(stage, heads=False)
         ask = self._life.asks[n]
         found = await self._engine.recall(ask.question, self._scope, local=True)
         packed = found.packed or self._engine.pack(found)
@@ -227,20 +227,22 @@ class _Player:
             over = memory.valid_to is not None and memory.valid_to <= self._clock.now
             yield Line(text, memory.kind, self._sources(memory), over)
 
-    async def _think(self, stage: Stage) -> None:
+    async def _think(self, stage: Stage, heads: bool = True) -> None:
+        """Do idle work; ``heads``: the blocks of the head too, which no question reads."""
         self._fresh = False
         self._engine.flush(5.0, indexed=True)
         self._engine.set_activity(stage.activities, busy=False)  # nobody waits for an answer
-        for jobs in self._due_jobs():
+        for jobs in self._due_jobs(heads):
             await asyncio.to_thread(self._engine.idle.until_done, jobs, None, 0.0)
 
-    def _due_jobs(self) -> Iterator[list[str]]:
+    def _due_jobs(self, heads: bool) -> Iterator[list[str]]:
         """Yield what is due: blocks last, which would be written again after every other job."""
         seldom = _aware(self._next_seldom) <= self._clock.now
         if seldom:
             self._next_seldom += SELDOM_EVERY
         yield [one for one in self._jobs if one != BLOCKS and (seldom or one not in SELDOM)]
-        yield [BLOCKS]
+        if heads:
+            yield [BLOCKS]
 
     def _hold(self, at: datetime) -> None:
         with self._engine.snapshot() as snapshot:

@@ -142,7 +142,9 @@ class _Script:
         return {"fields": list(found.values())}
 
     def _lines(self, prompt: Prompt) -> dict[str, Any]:
-        """Copy what holds, by the newest day of the record."""
+        """Copy what holds, by the newest day of the record; it says nothing about the agent."""
+        if prompt.user.endswith(("of persona.", "of self.")):
+            return {"lines": []}
         rows = [text for _, _, text in _LINE.findall(prompt.user)]
         last = self._last_day(prompt.user)
         held = [text for text in rows if not self._is_over(text, last)]

@@ -37,7 +37,10 @@ _TONE_OF = {
 }
 _DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
 _WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_EASED = frozenset[str]().union(*(one.summary.eased for one in LANGUAGES))
+_DISTRESS = frozenset(("anxious", "sad", "frustrated", "overwhelmed"))
 _REACH = 2  # words covered by a negation: "not that nervous"
+_BEHIND = 4  # words in which a tone is said to pass: "my anxiety is much lower"
 
 
 class SessionView(Struct, frozen=True, kw_only=True):
@@ -65,7 +68,8 @@ def tone_of(texts: Iterable[str]) -> str:
         for place, word in enumerate(words):
             tone = _TONE_OF.get(word)
             if tone and _DENIALS.isdisjoint(words[max(0, place - _REACH) : place]):
-                counts[tone] += 1
+                passes = not _EASED.isdisjoint(words[place + 1 : place + 1 + _BEHIND])
+                counts["calm" if passes and tone in _DISTRESS else tone] += 1
     return max(counts, key=lambda tone: (counts[tone], -TONES.index(tone)), default="")
 
 
@@ -219,5 +223,9 @@ def background(
 
 
 def _is_near(memory: Memory, now: datetime) -> bool:
-    """Return whether an event is ahead, or was within the last week."""
-    return memory.valid_from >= now - timedelta(days=7)
+    """Return whether an event is ahead, or was within the last week, by its own date."""
+    week_ago = now - timedelta(days=7)
+    day = memory.facets.get("last") or memory.facets.get("date", "")
+    if day:
+        return day >= f"{week_ago:%Y-%m-%d}"[: len(day)]
+    return memory.valid_from >= week_ago

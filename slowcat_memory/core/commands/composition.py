@@ -40,7 +40,7 @@ class _Slots:
 
     def __init__(self, codes: str, table: ComposeWords) -> None:
         self._codes, self._table = codes, table
-        self._there = table.bits_in(codes)
+        self._there, self._present = table.bits_in(codes), ("", *set(codes))
         self._found: dict[str, re.Match[str] | None] = {}
 
     def __call__(self, *names: str) -> bool:
@@ -53,8 +53,15 @@ class _Slots:
         return self._found[name]
 
     def _search(self, name: str) -> re.Match[str] | None:
-        for pattern, needs in self._table.compiled[name]:
-            if all(self._there & bits for bits in needs) and (found := pattern.search(self._codes)):
+        slot, there = self._table.compiled[name], self._there
+        possible = {
+            one.place: one.pattern
+            for code in self._present
+            for one in slot.get(code, ())
+            if not any(not there & bits for bits in one.needs)
+        }
+        for place in sorted(possible):
+            if found := possible[place].search(self._codes):
                 return found
         return None
 
@@ -64,12 +71,19 @@ def is_reported(text: str) -> bool:
     return _QUOTED.search(text) is not None
 
 
+def addresses_another(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> bool:
+    """Return whether somebody else than the agent is addressed: "Remember, kids, …"."""
+    tokens = list(_TOKEN.finditer(text))
+    codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
+    return _calls_another(_with_agent(codes, tokens, table, names), tokens, table)
+
+
 def compose(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> Composed | None:
     """Return the command in an utterance with plain apostrophes, or None for conversation."""
     tokens = list(_TOKEN.finditer(text))
     if not 1 < len(tokens) <= MAX_TOKENS:
         return None
-    codes = "".join(table.codes[token[0].lower()] for token in tokens)
+    codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
     if table.needed.isdisjoint(codes):
         return None
     codes = _with_agent(codes, tokens, table, names)
@@ -83,15 +97,15 @@ Tokens = Sequence[re.Match[str]]
 
 def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     slots = _Slots(codes, table)
-    if slots("veto"):
+    asks = slots("asks") and not slots("erases", "corrects")
+    kind: CommandKind | None = "what_known" if asks else None
+    kind = kind or _kind(slots)
+    if kind is None and not slots("near"):
         return None
-    kind = "what_known" if slots("asks") and not slots("erases") else None
-    if kind is None and not slots("question"):
-        kind = _kind(slots)
-    if kind is None and not slots("question"):
-        return _near_miss(slots, codes, tokens, table)
+    if slots("veto") or (not asks and slots("question")):
+        return None
     if kind is None:
-        return None
+        return _near_miss(slots, codes, tokens, table)
     if kind not in _OWN_WORDS and slots("foreign") and not slots("memory", "said", "known"):
         return None
     span = _argument(kind, slots, codes, tokens, table)
@@ -102,7 +116,7 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
 
 def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     """Return the likeliest command about privacy, to be confirmed, in what was not understood."""
-    if slots("foreign") or not slots("near"):
+    if slots("foreign"):
         return None
     kind: CommandKind = "forget_that"
     if slots("unstored") or (slots("future") and not slots("topic")):
@@ -125,6 +139,8 @@ def _kind(slots: _Slots) -> CommandKind | None:
     for kind, alternatives in _FIXED:
         if any(all(map(slots, wanted)) for wanted in alternatives):
             return kind
+    if slots("for_all") and slots("stores_before", "stores_after"):
+        return "remember"
     if slots("erases"):
         return _forgotten(slots)
     if slots("unstored"):
@@ -147,6 +163,8 @@ def _forgotten(slots: _Slots) -> CommandKind | None:
     if slots("coming"):
         return "off_record"
     held = slots("memory", "said", "known")
+    if slots("ever") and held:
+        return "forget_everything"
     if slots("just") and (held or slots("forgets")):
         return "forget_that"
     if (held or slots("total")) and slots("topic") and not _is_general(slots):
@@ -216,8 +234,13 @@ def _trimmed(
     """Return the offsets of words without the courtesies around them; None for no word."""
     while first < last and codes[first] in table.head_codes:
         first += 1
-    while last > first and codes[last - 1] in table.tail_codes:
+    pair = table.tail_pair_codes
+    while last > first and (
+        codes[last - 1] in table.tail_codes or (pair and codes.endswith(pair, first, last))
+    ):
         last -= 1
+        if codes[last - 1 : last + 1] == pair:
+            last -= 1
     if first < 0 or first >= last:
         return None
     return tokens[first].start(), tokens[last - 1].end()

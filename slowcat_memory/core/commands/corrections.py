@@ -103,8 +103,9 @@ def _alike(
     places: Iterable[int],
     tokenize: Tokenize,
 ) -> list[int]:
-    """Return which texts have a value of the right one's sort: a name that sounds like it, or a
-    place where the correction has one ("it's in Salzburg").
+    """Return which texts have a value of the right one's sort.
+
+    That is a name that sounds like it, or a place if it is one ("it's in Salzburg").
     """
     if heard := [place for place in places if _sounds(right, texts[place])]:
         return heard

@@ -11,12 +11,13 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.commands.composition import compose, is_reported
+from slowcat_memory.core.commands.composition import addresses_another, compose, is_reported
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.table import CommandRule, CommandWords
 
 MAX_WORDS = 120  # of an utterance; a longer one is conversation
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+MAX_VALUE = 3  # words of a right value alone
 _STATEMENTS = ("remember", "correct")
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
@@ -75,7 +76,8 @@ def recognise(
     answers = _rules(language, names, True) if asked else ()
     for one in (*answers, *_rules(language, names, False)):
         if command := _match(one, words, question):
-            return _of_everything(command, language)
+            other = addresses_another(words.text, language_of(language).commands.composed, names)
+            return None if other else _of_everything(command, language)
     return _composed(words.text, language, names)
 
 
@@ -93,10 +95,18 @@ def _composed(text: str, language: str, names: tuple[str, ...]) -> Command | Non
     if found is None:
         return None
     argument = text[slice(*found.span)] if found.span else ""
-    if found.kind in _STATEMENTS and not re.match(table.statement, _words(argument).line):
+    if found.kind in _STATEMENTS and not _is_statement(found.kind, argument, table):
         return None
     command = Command(kind=found.kind, argument=argument, shared=found.shared)
     return command if found.sure else Command(kind="confirm", argument=argument, meant=command)
+
+
+def _is_statement(kind: CommandKind, argument: str, table: CommandWords) -> bool:
+    """Return whether an argument says something whole, or is a value to correct."""
+    line = _words(argument).line
+    named = argument[:1].isupper() or argument[:1].isdigit()
+    is_value = kind == "correct" and named and line.count(" ") < MAX_VALUE
+    return is_value or re.match(table.statement, line) is not None
 
 
 def _words(text: str) -> _Words:

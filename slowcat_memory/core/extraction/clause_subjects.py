@@ -13,6 +13,7 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.clauses import Clause
 from slowcat_memory.core.extraction.complements import Words, is_ordinary, name_of
 from slowcat_memory.core.language import Language, language_of
+from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES
 from slowcat_memory.core.language.given_names import is_given_name
 
 
@@ -62,6 +63,8 @@ class Subjects(Struct, frozen=True):
     front: re.Pattern[str]
     mention: re.Pattern[str]
     one_of: re.Pattern[str]
+    oblique: re.Pattern[str] | None
+    no_name: re.Pattern[str] | None
     apposed: re.Pattern[str]
     titled_name: re.Pattern[str]
     titles: re.Pattern[str]
@@ -117,9 +120,26 @@ def mentions(clause: Clause, speaker: str, language: Language) -> Iterator[Subje
             yield Subject(name, kin=found["kin"].lower())
     for found in (*signs.mention.finditer(clause.text), *signs.titled_name.finditer(clause.text)):
         rest = clause.text[found.end() :]
-        if name := name_of(Words(rest.lstrip(" ,"), clause.cased, language)):
+        name = name_of(Words(rest.lstrip(" ,"), clause.cased, language))
+        plain = clause.cased and not (signs.oblique and signs.oblique.match(found[0]))
+        if name and (plain or _is_certain(name, rest.lstrip(" ,"), signs)):
             if not rest.startswith(",") or not signs.finite.match(rest.lstrip(" ,")):
                 yield Subject(name, kin=found["kin"].lower())
+
+
+def _is_certain(name: str, rest: str, signs: Subjects) -> bool:
+    """Return whether a word without a capital is a name: a known one, or one that a verb follows."""
+    behind = rest[len(name) :].strip(" ,")
+    first = name.partition(" ")[0].lower()
+    if is_given_name(first) and first not in COMMON_NAMES:
+        return True
+    follows = (
+        (not behind and signs.no_name is None)
+        or rest[len(name) :].startswith(",")
+        or signs.finite.match(behind)
+    )
+    unlike = signs.no_name is not None and signs.no_name.fullmatch(first)
+    return bool(follows) and (is_given_name(first) or not (unlike or is_ordinary(first)))
 
 
 def new_relative(clause: Clause, speaker: str, language: Language) -> Subject | None:
@@ -192,15 +212,17 @@ def _relatives(
             subject = Subject(name, kin=title["kin"].lower())
             yield from _behind(subject, text[title.end() :].strip()[len(name) :], front)
         return
-    kin, rest = found["kin"].lower(), text[found.end() :]
+    said, rest = found["kin"].lower(), text[found.end() :]
+    kin = words.plain_kin.get(said, said)
     near = rest.removeprefix(",").strip()
     name = name_of(Words(near, clause.cased, language)) if not rest.startswith("'s") else ""
-    if name and (clause.cased or not signs.finite.match(near)):
+    if name and (clause.cased or _is_certain(name, near, signs)):
         behind = near[len(name) :]
         if near.lower().startswith(name.lower()):
             yield from _behind(Subject(name, kin=kin), behind, front)
             return
-    unnamed = words.relative.format(s=me.name, kin=kin)
+    shown = kin.capitalize() if words.capital_nouns else kin
+    unnamed = words.relative.format(s=me.name, kin=shown)
     yield from _behind(Subject(unnamed, kin=kin, named=False), rest, front)
 
 
@@ -223,7 +245,10 @@ def _named(text: str, front: str, clause: Clause, language: Language) -> Iterato
     behind = text[len(name) :].strip(" ,") if name else ""
     first = name.partition(" ")[0].lower()
     ordinary = is_ordinary(first) and not is_given_name(first) and not signs.titles.match(name)
-    if name and not ordinary and signs.finite.match(behind):
+    # German writes all nouns with a capital.
+    known = is_given_name(first) or signs.no_name is None or not signs.no_name.fullmatch(first)
+    known = known or bool(signs.titles.match(name))
+    if name and known and not ordinary and signs.finite.match(behind):
         yield Reading(Subject(name), behind, front)
 
 
@@ -287,6 +312,8 @@ def _compiled(name: str) -> Subjects:
         ),
         mention=signs(rf"\b{own}(?P<kin>{words.kin})(?!'s),? (?!(?:{words.first})\b)"),
         titled_name=signs(rf"\b(?P<kin>{words.titled}) "),
+        oblique=signs(words.oblique) if words.oblique else None,
+        no_name=signs(words.no_name) if words.no_name else None,
         one_of=signs(rf"\b(?:{words.a}){words.before_kin}(?P<kin>{words.kin})\b"),
         apposed=signs(rf"\b(?P<n>[^\W\d]+), {own}(?P<kin>{words.kin})(?=,|$)"),
         titles=signs(rf"{words.titles} "),

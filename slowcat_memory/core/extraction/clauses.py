@@ -48,6 +48,7 @@ class Moods(Struct, frozen=True):
     own_tag: re.Pattern[str]
     request: re.Pattern[str]
     breaks: re.Pattern[str]
+    front: re.Pattern[str]
     fillers: re.Pattern[str]
     expand: tuple[tuple[re.Pattern[str], str], ...]
 
@@ -103,7 +104,9 @@ def _parts(said: str, moods: Moods) -> Iterator[tuple[int, int]]:
     """Yield where each clause begins and ends."""
     start = 0
     for border in moods.breaks.finditer(said):
-        if len(said[start : border.start()].split()) > 1:  # "Leon and I" is no border
+        before = said[start : border.start()].strip(_EDGE)
+        # Neither "Leon" of "Leon and I" nor "every morning" of "every morning I swim" is a clause.
+        if len(before.split()) > 1 and not moods.front.fullmatch(before):
             yield start, border.start()
             start = border.end()
     if said[start:].strip(_EDGE):
@@ -153,6 +156,7 @@ def _compiled(name: str) -> Moods:
         own_tag=signs(words.own_tag),
         request=signs(words.request),
         breaks=signs(words.breaks),
+        front=signs(words.front),
         fillers=signs(rf"(?:{words.fillers})(?:[,.!]\s*|\s+)"),
         expand=compiled(words.expand),
     )

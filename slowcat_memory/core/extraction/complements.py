@@ -12,6 +12,7 @@ from slowcat_memory.core.language import LANGUAGES, Language, language_of, ordin
 from slowcat_memory.core.language.english.vocabulary import CALENDAR
 from slowcat_memory.core.language.facts import Complement
 from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.text.rare_words import is_common
 
 SPEAKER = "§"  # stands for the speaker in an object: "§'s mother"
 MOST_WORDS = 12  # of an object
@@ -62,6 +63,11 @@ def is_ordinary(word: str) -> bool:
     return word in _all_ordinary() or word in CALENDAR or ordinary.is_ordinary(word)
 
 
+def is_everyday(word: str) -> bool:
+    """Return whether a word in lower case is one that everybody uses daily."""
+    return word in _all_ordinary() or word in CALENDAR or is_common(word)
+
+
 @cache
 def _all_ordinary() -> frozenset[str]:
     return frozenset(
@@ -109,6 +115,8 @@ def name_of(words: Words, most: int = 1, *, strong: bool = True) -> str:
 def _continues(bare: str, found: list[str], words: Words, strong: bool) -> bool:
     lower = bare.lower()
     if not bare or lower in _function_words() or not any(map(str.isalpha, bare)):
+        return False
+    if lower in CALENDAR and not (strong and is_given_name(lower)):
         return False
     if words.cased:
         return bare[0].isupper() and not (bare.isupper() and len(bare) == 1 and not found)
@@ -187,7 +195,8 @@ def _people(words: Words, signs: Objects) -> list[str]:
     made = list[str]()
     for part in signs.joins.split(words.text):
         name = name_of(Words(part.strip(), words.cased, words.language, words.announced))
-        if not name:
+        sure = words.cased or words.announced or (name and is_given_name(name.split()[-1].lower()))
+        if not name or not sure:
             break
         made.append(name)
         if len(part.split()) > len(name.split()):
@@ -202,14 +211,20 @@ def _place(words: Words, signs: Objects) -> list[str]:
         Words(text[article.end() :] if article else text, words.cased, words.language),
         strong=False,
     )
-    if not name and text[:1].isdigit():  # an address
-        return _thing(words, signs)
     return [f"{article[0]}{name}" if article else name] if name else []
+
+
+def _address(words: Words, signs: Objects) -> list[str]:
+    """Return a house number with its street."""
+    return _thing(words, signs) if words.text[:1].isdigit() else []
 
 
 def _organisation(words: Words, signs: Objects) -> list[str]:
     if name := name_of(words, most=2, strong=False):
         return [name]
+    first = words.text.split(" ")[0].strip(_EDGE)
+    if not words.cased and first.isalpha() and not is_everyday(first):
+        return [first.capitalize()]
     if not signs.articles.match(words.text):
         return []
     return [one for one in _thing(words, signs) if len(one.split()) <= 6]
@@ -272,6 +287,7 @@ _KINDS: Mapping[Complement, Callable[[Words, Objects], list[str]]] = {
     "pets": _people,
     "place": _place,
     "organisation": _organisation,
+    "address": _address,
     "name": _name,
     "title": _title,
     "date": _date,

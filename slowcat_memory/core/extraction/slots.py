@@ -24,6 +24,7 @@ _PARTNERS = {
     "has_girlfriend": 1, "engaged_to": 2, "has_fiance": 2, "has_fiancé": 2, "has_fiancee": 2,
     "has_fiancée": 2, "married_to": 3, "has_husband": 3, "has_wife": 3, "has_spouse": 3,
 }  # fmt: skip
+PARTNERS = tuple(_PARTNERS)
 _OPINIONS = {
     "likes": 1, "loves": 1, "enjoys": 1, "prefers": 1, "fan_of": 1, "dislikes": -1, "hates": -1,
     "does_not_like": -1, "avoids": -1,
@@ -34,6 +35,7 @@ _HABITS = {
     "gave_up": -1, "quit": -1, "does_not_drink": -1, "does_not_eat": -1,
 }  # fmt: skip
 _POSSESSIONS = {"owns": 1, "has_possession": 1, "sold": -1, "lost": -1, "gave_away": -1}
+_ONE = frozenset({"has_mother", "has_father"})
 _POLAR = (("opinion", _OPINIONS), ("habit", _HABITS), ("possession", _POSSESSIONS))
 _REGIMES = frozenset[str]().union(*(one.facts.regimes for one in LANGUAGES))
 _SINGLE = frozenset[str]().union(*(one.facts.single for one in LANGUAGES))
@@ -52,7 +54,8 @@ def slot_of(one: Triple) -> Slot:
         return ("partner",)
     if predicate == "diet":
         return ("diet",) if _is_regime(one) else ("diet", fold(one.object))
-    return (predicate,) if is_functional(predicate) else (predicate, fold(one.object))
+    single = predicate in _ONE or is_functional(predicate)
+    return (predicate,) if single else (predicate, fold(one.object))
 
 
 def is_exclusive(one: Triple) -> bool:
@@ -67,16 +70,16 @@ def slot_names(predicates: Iterable[str]) -> frozenset[str]:
 
 def exclude(new: Triple, old: Triple) -> bool:
     """Return whether two statements in one slot of one subject cannot hold together."""
+    if slot_of(new) != slot_of(old):
+        return False
     for _, poles in _POLAR:
         if new.predicate in poles and old.predicate in poles:
             return poles[new.predicate] != poles[old.predicate]
-    if slot_of(new) != slot_of(old):
-        return False
     if slot_of(new) == ("partner",):
         return _partners_differ(new, old)
     if slot_of(new) == ("diet",):
         return content(new.object) != content(old.object)
-    return is_functional(new.predicate) and not _same_value(new, old)
+    return len(slot_of(new)) == 1 and not _same_value(new, old)
 
 
 def ending_of(one: Triple) -> Ending:
@@ -86,7 +89,7 @@ def ending_of(one: Triple) -> Ending:
         if predicate in poles:
             alike = tuple(name for name, pole in poles.items() if pole == poles[predicate])
             return Ending(one.subject, alike, one.object)
-    alike = tuple(_PARTNERS) if predicate in _PARTNERS else (predicate,)
+    alike = PARTNERS if predicate in _PARTNERS else (predicate,)
     return Ending(one.subject, alike, one.object)
 
 
@@ -94,6 +97,8 @@ def ends(ending: Ending, one: Triple, text: str = "") -> bool:
     """Return whether an ending ends a statement about its subject; ``text`` is its sentence."""
     if one.predicate in TIMELESS or (ending.predicates and one.predicate not in ending.predicates):
         return False
+    if not one.predicate and not ending.object:
+        return not ending.predicates
     if not ending.object or fold(ending.object) == fold(one.object):
         return True
     wanted = content(ending.object)
@@ -105,7 +110,7 @@ def implied_endings(one: Triple, text: str) -> tuple[Ending, ...]:
     if one.predicate == "lives_in" and _MOVED & set(fingerprint(text).split()):
         return (Ending(one.subject, ("address",)),)
     if one.predicate == "relationship_status" and _is_single(one):
-        return (Ending(one.subject, tuple(_PARTNERS)),)
+        return (Ending(one.subject, PARTNERS),)
     return ()
 
 

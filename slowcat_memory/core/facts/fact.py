@@ -32,6 +32,9 @@ IMPORTANCE: dict[str, float] = {"high": 0.5, "medium": 0.45, "low": 0.2}
 
 _META = re.compile(rf"\b(?:{of_any(lambda one: one.facts.reported)})\b", re.IGNORECASE)
 _PASSING = re.compile(rf"\b(?:{of_any(lambda one: one.facts.passing)})\b", re.IGNORECASE)
+_SUBJECT = re.compile(r"^\W*([A-ZÄÖÜ][\w'-]*?)(?:['’]s)?\b")
+
+_ONE_OFF = re.compile(rf"\b(?:{of_any(lambda one: one.facts.one_off)})", re.IGNORECASE)
 
 Transient = Literal["length", "order", "meta", "passing"]
 
@@ -49,6 +52,7 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
         why: Why it is quarantined; "" if it is not.
         over: Whether it says that something is over.
         ends: What it ends.
+        corrects: Whether its turn corrects an earlier one.
         last: The last day of several ("2026-05-17"); "" for one.
     """
 
@@ -61,6 +65,7 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
     why: str = ""
     over: bool = False
     ends: tuple[Ending, ...] = ()
+    corrects: bool = False
     last: str = ""
 
 
@@ -84,6 +89,7 @@ def fact_memory(
         "last": drawn.last,
         "why": drawn.why,
         "recalled": "no",
+        "corrects": "yes" if drawn.corrects else "",
         "over": "yes" if drawn.over else "",
         "ends": msgspec.json.encode(drawn.ends).decode() if drawn.ends else "",
     }
@@ -129,6 +135,19 @@ def key_id(fact: Memory) -> str:
 def is_fact(memory: Memory) -> bool:
     """Return whether a memory is a fact that is not quarantined."""
     return family(memory.kind) == FACT and memory.kind != QUARANTINED
+
+
+def subject_of(fact: Memory) -> str:
+    """Return what a fact is about, folded; "" if that is unknown."""
+    return fold(subject_name(fact))
+
+
+def subject_name(fact: Memory) -> str:
+    """Return the name of what a fact is about, else the first word of its sentence, or ""."""
+    if subject := fact.facets.get("subject", ""):
+        return subject
+    found = _SUBJECT.search(fact.text)
+    return found[1] if found else ""
 
 
 def type_of(fact: Memory) -> str:
@@ -186,4 +205,6 @@ def why_transient(type_: str, content: str) -> Transient | None:
         return "order"
     if _META.search(content):
         return "meta"
+    if type_ != "open_thread" and _ONE_OFF.search(content):
+        return "passing"
     return "passing" if type_ not in DATED and _PASSING.search(content) else None

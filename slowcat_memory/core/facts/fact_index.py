@@ -14,14 +14,14 @@ from itertools import islice
 import numpy as np
 
 from slowcat_memory.core.extraction.predicates import is_functional
-from slowcat_memory.core.extraction.slots import Slot
-from slowcat_memory.core.facts.fact import is_fact
+from slowcat_memory.core.extraction.slots import Slot, content
+from slowcat_memory.core.facts.fact import is_fact, subject_of
 from slowcat_memory.core.facts.holding import Claim, claim_of, ended_subjects
-from slowcat_memory.core.facts.merging import MergeOptions, subject_of, without_numbers
-from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.core.facts.merging import MergeOptions, without_numbers
 from slowcat_memory.records import Memory
 
 MOST_SHARING = 64  # facts that share a word, the latest ones: a word of more tells nothing
+UNREAD = "?"  # in place of a predicate
 Tokenize = Callable[[str], list[str]]
 Near = tuple[Memory, float | None]
 Group = tuple[str, str, str]  # speaker, trust, subject
@@ -90,14 +90,15 @@ class FactIndex:
     def _alike(
         self, group: "_Group", new: Memory, cosines: dict[str, float], options: MergeOptions
     ) -> Iterator[str]:
-        predicate = new.facets.get("predicate", "")
+        claim = claim_of(new)
+        predicate = claim.predicate
         if not predicate:
             return
         every = group.by_predicate.get(predicate, {})
         if is_functional(predicate):
             yield from islice(reversed(every), MOST_SHARING)
         else:
-            same = group.by_object.get((predicate, fold(new.facets.get("object", ""))), {})
+            same = group.by_object.get((predicate, content(claim.object)), {})
             yield from islice(reversed(same), MOST_SHARING)
         near = [(cosines[id], id) for id in every if id in cosines and id != new.id]
         yield from (id for _, id in sorted(near, reverse=True)[: options.fallback_top_k])
@@ -116,13 +117,10 @@ class _Group:
 
     def __init__(self) -> None:
         self.facts: dict[str, Memory] = {}
-        self.by_predicate: dict[str, dict[str, None]] = {}
-        self.by_object: dict[tuple[str, str], dict[str, None]] = {}
+        self.by_predicate: dict[str, dict[str, None]] = {}  # under "", those that end others
+        self.by_object: dict[tuple[str, frozenset[str]], dict[str, None]] = {}
         self.by_word: dict[str, dict[str, None]] = {}
         self.by_slot: dict[Slot, dict[str, None]] = {}
-        self.by_claim: dict[
-            str, dict[str, None]
-        ] = {}  # predicate as read, "" for those with endings
         self._vectors = np.zeros((0, 0), np.float32)
         self._rows: dict[str, int] = {}
         self._used = 0  # rows of the matrix, those of removed facts included
@@ -154,29 +152,31 @@ class _Group:
 
     def nearest(self, cosines: dict[str, float], most: int, new: Memory) -> list[str]:
         """Return the nearest facts with another predicate, or without one."""
-        predicate = new.facets.get("predicate", "")
+        predicate = claim_of(new).predicate
         alike = self.by_predicate.get(predicate, {}) if predicate else {}
         rest = ((-near, id) for id, near in cosines.items() if id not in alike and id != new.id)
         return [id for _, id in sorted(rest)[:most]]
 
     def rivals(self, claim: Claim) -> dict[str, None]:
         """Return the ids of facts in a claim's slot, and of those that end or are ended by it."""
-        found = dict(self.by_slot.get(claim.slot, {})) | self.by_claim.get("", {})
+        found = dict(self.by_slot.get(claim.slot, {})) | self.by_predicate.get("", {})
+        if claim.corrects:
+            found |= self.by_predicate.get(claim.predicate, {})
         for ending in claim.ends:
-            for predicate in ending.predicates or tuple(self.by_claim):
-                found |= self.by_claim.get(predicate, {})
+            for predicate in ending.predicates or tuple(self.by_predicate):
+                found |= self.by_predicate.get(predicate or UNREAD, {})
         return found
 
     def _entries(self, fact: Memory, words: Iterable[str]) -> Iterator[tuple[dict, object]]:
         claim = claim_of(fact)
-        if claim.slot:
+        if not claim.predicate:
+            yield self.by_predicate, UNREAD
+        else:
             yield self.by_slot, claim.slot
-            yield self.by_claim, claim.predicate
+            yield self.by_predicate, claim.predicate
+            yield self.by_object, (claim.predicate, content(claim.object))
         if claim.ends:
-            yield self.by_claim, ""
-        if predicate := fact.facets.get("predicate", ""):
-            yield self.by_predicate, predicate
-            yield self.by_object, (predicate, fold(fact.facets.get("object", "")))
+            yield self.by_predicate, ""
         for word in words:
             yield self.by_word, word
 

@@ -20,11 +20,13 @@ from slowcat_memory.core.extraction.slots import (
     slot_of,
 )
 from slowcat_memory.core.extraction.third_person import read_sentence
+from slowcat_memory.core.facts.fact import subject_name
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 
 # As in `core.graph.build`: a start this long before a conflicting fact belongs to the past.
 NEWS = timedelta(days=60)
+SOON = timedelta(days=1)  # within which a correction is about what was said before
 
 
 class Claim(Triple, frozen=True, kw_only=True):
@@ -33,10 +35,12 @@ class Claim(Triple, frozen=True, kw_only=True):
     Attributes:
         over: Whether it says that this holds no longer.
         ends: What it ends, by its own words or because they imply it.
+        corrects: Whether its turn corrects an earlier one.
     """
 
     over: bool = False
     ends: tuple[Ending, ...] = ()
+    corrects: bool = False
 
     @property
     def slot(self) -> Slot:
@@ -45,23 +49,31 @@ class Claim(Triple, frozen=True, kw_only=True):
 
 def claim_of(fact: Memory) -> Claim:
     """Return what a fact states, by its facets, else by its sentence."""
-    facets, subject = fact.facets, fact.facets.get("subject", "")
+    facets, subject = fact.facets, subject_name(fact)
     predicate = canonical(facets.get("predicate", ""))
     read = read_sentence(fact.text, subject)
     over = facets.get("over") == "yes"
     if predicate:
         over = over or (read is not None and read.over and read.predicate == predicate)
         said = Triple(subject=subject, predicate=predicate, object=facets.get("object", ""))
-    elif read is not None:
+    elif read is not None and not read.ahead:
         said, over = read, over or read.over
     else:
         said = Triple(subject=subject, predicate="", object="")
     told = f"{fact.text} {facets.get('quote', '')}"
     stated = _ends_of(fact) + (implied_endings(said, told) if said.predicate else ())
     if over and said.predicate:
-        stated = (*stated, ending_of(said))
+        ended = ending_of(said)
+        if read is not None and read.ends and read.predicate == said.predicate:
+            ended = Ending(said.subject, read.ends, said.object) if said.object else None
+        stated = (*stated, ended) if ended else stated
     return Claim(
-        subject=subject, predicate=said.predicate, object=said.object, over=over, ends=stated
+        subject=subject,
+        predicate=said.predicate,
+        object=said.object,
+        over=over,
+        ends=stated,
+        corrects=facets.get("corrects") == "yes",
     )
 
 
@@ -79,15 +91,21 @@ def ended_subjects(claim: Claim) -> Iterator[str]:
 
 def ends_fact(new: Claim, old: Claim, text: str) -> bool:
     """Return whether a fact ends an earlier one, whose sentence is ``text``."""
-    if not old.predicate:
-        return False
     same_subject = fold(new.subject) == fold(old.subject)
     if old.over:  # "no longer works at Acme" is over when she works there again
         again = same_subject and not new.over and new.predicate == old.predicate
         return again and fold(new.object) == fold(old.object)
-    if same_subject and new.predicate and not new.over and exclude(new, old):
+    if same_subject and new.predicate and old.predicate and not new.over and exclude(new, old):
         return True
     return any(fold(one.subject) == fold(old.subject) and ends(one, old, text) for one in new.ends)
+
+
+def _corrects(newer: Memory, new: Claim, older: Memory, old: Claim) -> bool:
+    """Return whether a fact gives another value for one that was stated shortly before."""
+    soon = newer.valid_from - older.valid_from <= SOON
+    same = new.predicate == old.predicate and fold(new.subject) == fold(old.subject)
+    one = new.predicate.startswith(("has_", "favourite_")) and not old.over
+    return new.corrects and soon and same and one and not new.over
 
 
 def loser(newer: Memory, older: Memory) -> Memory | None:
@@ -97,7 +115,7 @@ def loser(newer: Memory, older: Memory) -> Memory | None:
     exclusive fact was stated belongs to the past: "I moved to Rome in 2019".
     """
     new, old = claim_of(newer), claim_of(older)
-    if not ends_fact(new, old, older.text):
+    if not ends_fact(new, old, older.text) and not _corrects(newer, new, older, old):
         return None
     if newer.facets.get("confidence") == "low" and older.facets.get("confidence") != "low":
         return None

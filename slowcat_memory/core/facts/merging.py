@@ -18,8 +18,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.predicates import is_functional
-from slowcat_memory.core.facts.fact import add_sources, supersede, type_of
+from slowcat_memory.core.extraction.slots import content, exclude
+from slowcat_memory.core.facts.fact import add_sources, subject_of, supersede, type_of
+from slowcat_memory.core.facts.holding import Claim, claim_of
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.language.english.vocabulary import SMALL_NUMBERS
 from slowcat_memory.core.text.normalize import fold, neutralise
@@ -41,11 +42,12 @@ Answer with JSON alone, each pair once: {"pairs": [{"pair": 1, "same_fact": fals
 _DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _DENIED = re.compile(of_any(lambda one: one.facts.denied), re.IGNORECASE)
 _NAMES = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÄÖÜ][\w'-]+")
-_SUBJECT = re.compile(r"^\W*([A-ZÄÖÜ][\w'-]*?)(?:['’]s)?\b")
 
+_VAGUE = frozenset({"", "has", "over"})  # predicates that say nothing about what the object is
 Tokenize = Callable[[str], list[str]]
 Verdict = Literal["same", "update", "ask", "other"]
-Outcome = Literal["same", "update"]
+# The newer repeats the older, adds words to it, or takes its place.
+Outcome = Literal["same", "fuller", "update"]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
@@ -120,8 +122,10 @@ def match_known_facts(
     for one, near in known:
         pair = in_order(new, one)
         verdict = compare(pair, near, tokenize, options)
-        if (verdict == "same" or verdict == "update") and _is_allowed(pair, verdict):
-            return Matches((pair, verdict))
+        if verdict == "same" or verdict == "update":
+            outcome = outcome_of_same(pair, tokenize) if verdict == "same" else "update"
+            if _is_allowed(pair, outcome):
+                return Matches((pair, outcome))
         if verdict == "ask":
             doubts.append(pair)
         elif verdict == "other" and near is not None:
@@ -145,7 +149,7 @@ def _said(fact: Memory) -> tuple[int, datetime, str]:
 def _is_allowed(pair: Pair, outcome: Outcome) -> bool:
     """Return False if an uncertain fact would supersede a certain one."""
     doubtful = pair.newer.facets.get("confidence") == "low"
-    return not (outcome == "update" and doubtful and pair.older.facets.get("confidence") != "low")
+    return not (outcome != "same" and doubtful and pair.older.facets.get("confidence") != "low")
 
 
 def compare(
@@ -155,17 +159,35 @@ def compare(
     new, old = pair.newer, pair.older
     if subject_of(new) != subject_of(old):
         return "other"
-    predicate = new.facets.get("predicate", "")
-    if predicate and predicate == old.facets.get("predicate"):
-        return _compare_objects(new, old, predicate)
+    one, other = claim_of(new), claim_of(old)
+    read = one.predicate not in _VAGUE and one.predicate == other.predicate
+    if read and one.over == other.over:
+        if (verdict := _compare_objects(pair, one, other)) is not None:
+            return verdict
+    if type_of(new) != type_of(old) and fold(new.text) != fold(old.text):
+        return "other"
     jaccard = _jaccard(new.text, old.text, tokenize)
     if _numbers(new.text) != _numbers(old.text):
         return _compare_numbers(new.text, old.text, tokenize, options)
     near = jaccard if cosine is None else cosine
     doubt: Verdict = "ask" if near >= options.check_low else "other"
+    if not _may_be_one(pair, tokenize):
+        return doubt
     if _is_denied(new.text) != _is_denied(old.text):
         return "update" if near >= options.auto_update else doubt
     return "same" if near >= options.auto_update or jaccard >= 0.99 else doubt
+
+
+def _may_be_one(pair: Pair, tokenize: Tokenize) -> bool:
+    """Return whether one of two facts has no name, number or other word that the other lacks.
+
+    Else they may be about two things, however similar: two dogs, two children, nuts and fish. Then
+    an LLM must say that they are one.
+    """
+    new, old = (_content_words(one, tokenize) for one in (pair.newer, pair.older))
+    names = _names(pair.newer.text), _names(pair.older.text)
+    within = new <= old or old <= new
+    return within and (names[0] <= names[1] or names[1] <= names[0])
 
 
 def is_worth_asking(
@@ -190,25 +212,47 @@ def is_worth_asking(
 def decide_by_words(
     pair: Pair, tokenize: Tokenize, options: MergeOptions = MergeOptions()
 ) -> Outcome | None:
-    """Resolve an "ask" of `compare` without an LLM; None when both facts are kept."""
-    if _jaccard(pair.newer.text, pair.older.text, tokenize) < options.words:
+    """Resolve an "ask" of `compare` without an LLM; None when both facts are kept.
+
+    Only a fact that adds words to another, or says less, is one with it; the fuller one is kept.
+    """
+    alike = type_of(pair.newer) == type_of(pair.older) and _may_be_one(pair, tokenize)
+    near = _jaccard(pair.newer.text, pair.older.text, tokenize) >= options.words
+    if not (alike and near and _numbers(pair.newer.text) == _numbers(pair.older.text)):
         return None
-    return "same" if _is_denied(pair.newer.text) == _is_denied(pair.older.text) else "update"
+    if _is_denied(pair.newer.text) != _is_denied(pair.older.text):
+        return "update"
+    return outcome_of_same(pair, tokenize)
 
 
 def outcome_of_same(pair: Pair, tokenize: Tokenize) -> Outcome:
-    """Return "same" if the newer of two equal facts (by an LLM's verdict) adds no word."""
+    """Return what two facts become that state the same: nothing that the newer adds is lost."""
     known = set(tokenize(pair.older.text))
-    return "same" if set(tokenize(pair.newer.text)) <= known else "update"
+    return "same" if set(tokenize(pair.newer.text)) <= known else "fuller"
+
+
+def outcome_of_verdict(pair: Pair, tokenize: Tokenize) -> Outcome:
+    """Return what two facts become that an LLM says to be about one matter.
+
+    A newer one with other words takes the place of the older, as a new age or home does.
+    """
+    outcome = outcome_of_same(pair, tokenize)
+    return outcome if outcome == "same" or _may_be_one(pair, tokenize) else "update"
 
 
 def merge(pair: Pair, outcome: Outcome, now: datetime) -> tuple[Memory, Memory]:
     """Return the fact that stays, and the superseded one."""
-    if outcome == "same":
-        kept = add_sources(pair.older, pair.newer)
-        kept = replace(kept, derived_from=(*kept.derived_from, (pair.newer.scope, pair.newer.id)))
-        return kept, supersede(pair.newer, pair.older, now, same=True)
-    return pair.newer, supersede(pair.older, pair.newer, now)
+    older, newer = pair.older, pair.newer
+    if outcome == "update":
+        return newer, supersede(older, newer, now)
+    kept, gone = (older, newer) if outcome == "same" else (newer, older)
+    stays = add_sources(kept, gone)
+    origins = (*kept.derived_from, (gone.scope, gone.id))
+    since = min(kept.valid_from, gone.valid_from)
+    return (
+        replace(stays, derived_from=origins, valid_from=since),
+        supersede(gone, kept, now, same=True),
+    )
 
 
 def build_prompt(pairs: Sequence[Pair]) -> str:
@@ -219,12 +263,14 @@ def build_prompt(pairs: Sequence[Pair]) -> str:
     return "\n".join(lines)
 
 
-def _compare_objects(new: Memory, old: Memory, predicate: str) -> Verdict:
-    if fold(new.facets.get("object", "")) == fold(old.facets.get("object", "")):
-        return "same" if _is_denied(new.text) == _is_denied(old.text) else "update"
-    if _is_denied(new.text):  # the end of one fact does not end another
-        return "other"
-    return "update" if is_functional(predicate) else "other"
+def _compare_objects(pair: Pair, new: Claim, old: Claim) -> Verdict | None:
+    """Compare facts with one predicate; None if one object only says more than the other."""
+    mine, theirs = content(new.object), content(old.object)
+    if mine != theirs:
+        if not new.over and exclude(new, old):
+            return "update"
+        return None if mine < theirs or theirs < mine else "other"
+    return "same" if _is_denied(pair.newer.text) == _is_denied(pair.older.text) else "update"
 
 
 def _compare_numbers(new: str, old: str, tokenize: Tokenize, options: MergeOptions) -> Verdict:
@@ -233,14 +279,6 @@ def _compare_numbers(new: str, old: str, tokenize: Tokenize, options: MergeOptio
     jaccard = _jaccard(without_numbers(new), without_numbers(old), tokenize)
     both = bool(_numbers(new)) and bool(_numbers(old))
     return "update" if both and same_names and jaccard >= options.auto_update else "other"
-
-
-def subject_of(fact: Memory) -> str:
-    """Return what a fact is about, folded; "" if that is unknown."""
-    if subject := fact.facets.get("subject", ""):
-        return fold(subject)
-    found = _SUBJECT.search(fact.text)
-    return fold(found[1]) if found else ""
 
 
 def _numbers(text: str) -> frozenset[str]:

@@ -29,7 +29,12 @@ from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.extraction.slots import begins
 from slowcat_memory.core.extraction.stated import StatedFact, stated_by
-from slowcat_memory.core.extraction.third_person import read_sentence
+from slowcat_memory.core.extraction.third_person import (
+    Sentence,
+    is_correction,
+    read_sentence,
+    stated_change,
+)
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
 from slowcat_memory.records import Memory, Turn
@@ -180,7 +185,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         return reason
     when = dated(quote, turn, one.date or "", record.ground, record.zone)
     by_rule = _same_by_rule(quote, content, turn)
-    claim = by_rule or read_sentence(content, subject)
+    claim = stated_change(content, subject, when.day) or by_rule or _read(content, subject)
     return ExtractedFact(
         turn=turn,
         type=_type(one.type),
@@ -197,10 +202,17 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         why=quarantine,
         over=claim.over if claim else False,
         ends=_ended_by_rule(quote, turn),
+        corrects=is_correction(turn.text),
     )
 
 
-def _since(when: Dated, stated: StatedFact | None) -> datetime:
+def _read(content: str, subject: str) -> Sentence | None:
+    """Return what a sentence states, if more than a plan."""
+    read = read_sentence(content, subject)
+    return None if read is not None and read.ahead else read
+
+
+def _since(when: Dated, stated: StatedFact | Sentence | None) -> datetime:
     """Return since when a fact is true; what takes another's place does so on its day."""
     changes = stated is not None and (stated.over or is_functional(stated.predicate))
     return when.begins if changes else when.since
@@ -262,6 +274,7 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
         if links or injected(one.content) or why_transient(one.type, one.content):
             continue
         when = dated(one.quote, turn, "", grounding, zone)
+        claim = stated_change(one.content, one.subject, when.day) or one
         found.append(
             ExtractedFact(
                 turn=turn,
@@ -271,13 +284,14 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
                 quote=one.quote,
                 confidence="high" if one.type == "person" else "medium",
                 date=when.day,
-                since=begins(one, when.day, _since(when, one)),
+                since=begins(claim, when.day, _since(when, claim)),
                 last=when.last,
                 sources=(turn.id,),
-                predicate=one.predicate,
-                object=one.object,
+                predicate=claim.predicate,
+                object=claim.object,
                 over=one.over,
                 ends=one.ends,
+                corrects=is_correction(turn.text),
             )
         )
     return found

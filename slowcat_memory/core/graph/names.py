@@ -120,7 +120,11 @@ def person(text: str) -> Name:
             return Name((*_words(text[: owner.start()]), "of", *relation))
         return after
     words = _words(text)
-    known = [word for word in words if word not in _ARTICLES]
+    known = [  # a letter within a name is an initial, not an article
+        word
+        for place, word in enumerate(words)
+        if word not in _ARTICLES or (len(word) == 1 and 0 < place < len(words) - 1)
+    ]
     suffix = known[-1] if len(known) > 1 and known[-1] in SUFFIXES else ""
     told = [word for word in known if word in _TOLD]
     bare = tuple(word for word in known if word not in _TOLD and word != suffix)

@@ -1,15 +1,18 @@
 """Extraction for the entity graph without an LLM: the speaker and explicit statements."""
 
-import re
 from collections.abc import Mapping
 from datetime import tzinfo
 
+from msgspec.structs import replace
+
+from slowcat_memory.core.extraction.evidence import dated
+from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.predicates import canonical, object_type
 from slowcat_memory.core.extraction.stated import StatedFact, stated_by
+from slowcat_memory.core.extraction.third_person import is_correction, stated_change
 from slowcat_memory.core.graph.endings import endings_of, since_of
 from slowcat_memory.core.graph.prompt import tidy
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract
-from slowcat_memory.core.language import of_any
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Turn
 
@@ -18,7 +21,6 @@ PASSING = frozenset(
     """achieved appointment bought called_off decided died event finished gave_up goal has_to plans
     sold wants_reminder""".split()
 )
-_CORRECTS = re.compile(rf"^(?:{of_any(lambda one: one.facts.corrects)})", re.IGNORECASE)
 
 
 def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> TurnExtract | None:
@@ -31,7 +33,7 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
     kinds = {**known, fold(turn.speaker): "person"}
     mentions = {fold(turn.speaker): Mention(turn.speaker, "person")}
     statements = list[ReadStatement]()
-    for one in stated_by(turn):
+    for one in (_as_change(said, turn, zone) for said in stated_by(turn)):
         predicate, object_ = canonical(one.predicate), tidy(one.object)
         statements += endings_of(one, turn, zone)
         if not predicate or predicate in PASSING or not (object_ or one.over):
@@ -50,6 +52,13 @@ def read_by_rule(turn: Turn, zone: tzinfo, known: Mapping[str, str] = {}) -> Tur
     )
 
 
+def _as_change(one: StatedFact, turn: Turn, zone: tzinfo) -> StatedFact:
+    """Return a plan with a day as the change that it announces."""
+    day = dated(one.quote, turn, "", ground((turn,), zone), zone).day
+    change = stated_change(one.content, one.subject, day)
+    return replace(one, predicate=change.predicate, object=change.object) if change else one
+
+
 def _statement(
     one: StatedFact, predicate: str, object_: str, turn: Turn, zone: tzinfo
 ) -> ReadStatement:
@@ -63,6 +72,6 @@ def _statement(
         since=None if one.over else since,
         until=since if one.over else None,
         over=one.over,
-        corrects=bool(_CORRECTS.search(turn.text.strip())),
+        corrects=is_correction(turn.text),
         confidence="medium",
     )

@@ -7,7 +7,8 @@ language alike.
 """
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, NamedTuple
 
@@ -15,14 +16,19 @@ import msgspec
 from msgspec import Meta
 
 from slowcat_memory.core.language.data import read_data
-from slowcat_memory.core.language.word_classes import WordClasses
+from slowcat_memory.core.language.word_classes import OTHER, STOP, WordClasses
 
 
 class SlotPattern(NamedTuple):
-    """A pattern, and the bits that its matches need; see ``WordClasses.needs``."""
+    """A pattern of a slot, its place there, and the bits that its matches need."""
 
+    place: int
     pattern: re.Pattern[str]
     needs: tuple[int, ...]
+
+
+Slot = Mapping[str, Sequence[SlotPattern]]
+"""Patterns by a code without which they do not match, "" for those without any."""
 
 
 class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
@@ -33,24 +39,45 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
         content: Classes without which a sentence is no command.
         tail: Classes of words at the end of an argument that are not part of it.
         head: Classes of words before an argument that are not part of it.
+        tail_pair: Two classes that are no part of it together ("will you").
+        enclitics: Endings of words that are words of their own, the longest first.
     """
 
     slots: Mapping[str, Annotated[list[str], Meta(min_length=1)]]
     content: str
     tail: str
     head: str
+    enclitics: str = ""
+    tail_pair: str = ""
+
+    def code(self, word: str) -> str:
+        """Return the code of a word in lower case, also with an ending such as in "merk's"."""
+        code = self.codes[word]
+        if code != OTHER:
+            return code
+        ending = next((one for one in self.enclitics.split() if word.endswith(one)), "")
+        return self.codes[word[: -len(ending)]] if ending else code
 
     @cached_property
-    def compiled(self) -> Mapping[str, tuple[SlotPattern, ...]]:
-        """The patterns by slot.
+    def compiled(self) -> Mapping[str, Slot]:
+        """The patterns by slot, each under the codes of the need that the fewest words meet.
 
         Raises:
             KeyError: A pattern has an unknown class.
         """
-        return {
-            name: tuple(SlotPattern(self.compile(one), self.needs(one)) for one in patterns)
-            for name, patterns in self.slots.items()
-        }
+        return {name: self._slot(patterns) for name, patterns in self.slots.items()}
+
+    def _slot(self, patterns: Sequence[str]) -> Slot:
+        slot = defaultdict[str, list[SlotPattern]](list)
+        for place, text in enumerate(patterns):
+            one = SlotPattern(place, self.compile(text), self.needs(text))
+            rarest = min(one.needs, key=int.bit_count, default=0)
+            for code in self._codes_in(rarest) or ("",):
+                slot[code].append(one)
+        return slot
+
+    def _codes_in(self, bits: int) -> tuple[str, ...]:
+        return tuple(code for code, bit in self.bits.items() if bits & bit)
 
     @cached_property
     def needed(self) -> frozenset[str]:
@@ -59,11 +86,15 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def tail_codes(self) -> frozenset[str]:
-        return self._codes_of(self.tail)
+        return self._codes_of(self.tail) | {STOP}
 
     @cached_property
     def head_codes(self) -> frozenset[str]:
         return self._codes_of(self.head)
+
+    @cached_property
+    def tail_pair_codes(self) -> str:
+        return "".join(self.code_of[name] for name in self.tail_pair.split())
 
     def _codes_of(self, classes: str) -> frozenset[str]:
         return frozenset(self.code_of[name] for name in classes.split())

@@ -9,7 +9,7 @@ from slowcat_memory.core.language.data import phrase_list, word_set
 
 Complement = Literal[
     "nothing", "value", "text", "thing", "things", "person", "people", "pets", "place", "journey",
-    "organisation", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
+    "organisation", "address", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
     "bought", "somebody", "given",
 ]  # fmt: skip
 Whose = Literal["", "speaker", "person", "other", "unnamed", "me", "request"]
@@ -122,6 +122,9 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         capital_nouns: Whether nouns are written with a capital letter.
         plural: Relatives or animals with their names as a list; groups ``kin``, ``o``.
         for_whom: Words before a person's name.
+        oblique: Possessives behind which a noun may be another object; "" for none.
+        no_name: Endings of words that are no names, in a text without capitals; "" for none.
+        plain_kin: Relatives as facts call them, by a familiar word.
         singular: Relatives and animals by their plurals.
         same_kin: Names of relatives in predicates, by word.
         verb_second: Finite verbs, where these stand before the subject if anything else does; ""
@@ -193,8 +196,11 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     died: str
     gender: Rewrites = ()
     capital_nouns: bool = False
+    oblique: str = ""
+    no_name: str = ""
     plural: str
     for_whom: str
+    plain_kin: Mapping[str, str]
     singular: Mapping[str, str]
     same_kin: Mapping[str, str]
     verb_second: str = ""
@@ -208,6 +214,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
     Attributes:
         reported: About the conversation itself, which is no fact.
         passing: True only for the moment.
+        one_off: Acts without a trace, of any type of fact: lights turned off, timers set.
         denied: Negation; two facts that differ in it differ.
         negated: The same in the quote of a relation.
         supposed: Suppositions.
@@ -225,6 +232,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
 
     reported: str
     passing: str
+    one_off: str
     denied: str
     negated: str
     supposed: str

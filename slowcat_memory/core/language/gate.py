@@ -33,6 +33,14 @@ class GateWords(Struct, frozen=True, kw_only=True):
         advice: Beginnings that ask for advice, not for a memory.
         general: Matches a question about the world that names somebody.
         named: Matches, in the original spelling, the text before a name in a question.
+        asides: Phrases of a folded request that name the speaker without being about them: "tell
+            me".
+        personal: Matches a folded text about the people here, once without ``asides``.
+        chatter: Matches a folded remark that needs no memory: thanks, praise, questions about the
+            agent itself.
+        sums: Matches folded arithmetic with numbers.
+        world: Matches a folded request that no memory can help with: sums, units, knowledge,
+            meanings, weather, jokes. A group ``title`` must have no ordinary word.
     """
 
     greetings: PhraseTable
@@ -50,6 +58,11 @@ class GateWords(Struct, frozen=True, kw_only=True):
     advice: re.Pattern[str]
     general: re.Pattern[str]
     named: re.Pattern[str]
+    asides: re.Pattern[str]
+    personal: re.Pattern[str]
+    chatter: re.Pattern[str]
+    sums: re.Pattern[str]
+    world: re.Pattern[str]
 
 
 def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWords:

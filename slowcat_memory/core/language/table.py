@@ -223,10 +223,11 @@ class BlockSentences(Struct, frozen=True, kw_only=True):
 
 
 class IcebreakerSentences(Struct, frozen=True, kw_only=True):
-    """Questions for the agent to ask; each has ``{quote}`` and ``{day}``."""
+    """What the agent is to ask, or to remind of; each has ``{quote}`` and ``{day}``."""
 
     open_thread: str
     event: str
+    reminder: str
 
 
 class Sentences(Struct, frozen=True, kw_only=True):
@@ -287,16 +288,26 @@ class ProactiveWords(Struct, frozen=True, kw_only=True):
     Attributes:
         asks: Beginnings of an icebreaker that is a question.
         dated: Dated events worth asking about.
-        has: Words for an event that is still ahead.
-        over: Words for an event that is over.
         own: First-person words.
+        reminds: Words that ask to be reminded.
+        off: Words for what does not take place any more.
+        moved: Words for what takes place at another time.
+        done: Words for a result: the matter is closed.
+        did: Beginnings of what a person says to have done.
+        still_open: Words for what was not done, or is still open.
+        generic: Words that do not tell what a matter is about, separated by spaces.
     """
 
     asks: str
     dated: str
-    has: str
-    over: str
     own: str
+    reminds: str
+    off: str
+    moved: str
+    done: str
+    did: str
+    still_open: str
+    generic: str
 
 
 class SummaryWords(Struct, frozen=True, kw_only=True):
@@ -309,6 +320,7 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
         advice: Patterns of advice anywhere in a sentence.
         advice_begins: Patterns of advice at its beginning.
         denials: Words that negate the tone word after them.
+        eased: Words behind a tone of distress that say that it passes ("my anxiety is gone").
     """
 
     clause: frozenset[str]
@@ -317,6 +329,7 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
     advice: str
     advice_begins: str = ""
     denials: frozenset[str]
+    eased: frozenset[str]
 
 
 class Language(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Words of talk that says nothing by itself, by language; see `core.query.substance`."""
 
 import re
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -21,6 +22,9 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         no_answer: Matches a whole sentence of the user's that only says so.
         about_talk: Matches a folded query for what was asked earlier.
         change: Matches a folded statement that something is different from before.
+        asked: Patterns of folded questions for a fact about the user, each with the predicates that
+            answer it; a group is the thing, ``{thing}`` in them.
+        alike: Predicates that hold for several things, with those.
         capital_nouns: Whether the language writes nouns like names.
     """
 
@@ -34,4 +38,6 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     no_answer: re.Pattern[str]
     about_talk: re.Pattern[str]
     change: re.Pattern[str]
+    asked: tuple[tuple[str, str], ...]
+    alike: Mapping[str, str]
     capital_nouns: bool = False

@@ -20,6 +20,7 @@ class TenseWords(Struct, frozen=True, kw_only=True, dict=True):
         appointments: Nouns of what is arranged beforehand; ahead in a clause without a verb.
         subject: The beginning of a sentence that is one, not a fragment; "" for any.
         habit: Words for what returns, or is always so.
+        as_subject: Words behind a weekday of which something general is said ("Friday is fish day").
         named: Words before a name ("a man called Friday").
         spoken_of: Words before a day, season or holiday as such ("I love Christmas").
         compounds: Nouns behind a weekday that is no day with them ("Sunday roast"); "" for none.
@@ -38,6 +39,7 @@ class TenseWords(Struct, frozen=True, kw_only=True, dict=True):
     appointments: str
     habit: str
     spoken_of: str
+    as_subject: str
     named: str
     naming: str
     marks: frozenset[str]
@@ -85,6 +87,10 @@ class TenseWords(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def compound(self) -> Pattern[str]:
         return compile(rf"\s+(?:{self.compounds or '(?!)'})\b", IGNORECASE)
+
+    @cached_property
+    def in_general(self) -> Pattern[str]:
+        return compile(rf"\s+(?:{self.as_subject})", IGNORECASE)
 
     @cached_property
     def is_name(self) -> Pattern[str]:

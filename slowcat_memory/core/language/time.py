@@ -28,6 +28,7 @@ lower case; a possessive 's is removed before the look-up ("last year's").
 | i j J f T | "in"; other prepositions; one with "the" in it; "of"; "the" | None |
 | z | "this time" | None |
 | y | a year in words, which needs no preposition | its number |
+| I | a holiday that is counted ("2. Advent") | the first, as of H, and days between two |
 | K | a noun that an ordinal counts ("the third floor") | None |
 | p | what may follow an ordinal that is a day ("on the third we …") | None |
 | x | shows that a month's name before it is a verb | None |

@@ -1,8 +1,13 @@
-"""Finds open threads: unfinished matters of a user, and dated events to ask about."""
+"""Finds open threads: unfinished matters of a user, dated events to ask about, and reminders.
+
+An event is asked about once it is over, and only if it lay ahead when it was told: somebody who
+told how it was need not be asked. A reminder comes on its day. What a later statement closed, moved
+or called off is not brought up (``closing``).
+"""
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Annotated, Literal
 
@@ -15,17 +20,21 @@ from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.language.table import ProactiveWords
 from slowcat_memory.core.memory import ICEBREAKER
+from slowcat_memory.core.proactive.closing import Later, Outcome, closed_by, subject_matter
 from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.time import expressions
-from slowcat_memory.core.time.expressions import WhenOptions
+from slowcat_memory.core.time.calendar import add_months
+from slowcat_memory.core.time.expressions import Interval, WhenOptions
 from slowcat_memory.records import Made, Memory, Turn
 
-VERSION = 1
-DAYS, WEEK = timedelta(days=2), timedelta(days=7)
+VERSION = 2
+PLAN = "fact/plan"
+DAYS = timedelta(days=2)
 TEXT_CHARS, QUOTE_CHARS = 240, 160
-PRIORITY = {"event": 0.7, "thread": 0.5, "said": 0.4}
+PRIORITY = {"reminder": 0.9, "event": 0.7, "thread": 0.5, "said": 0.4}
+WANTS_REMINDER = "wants_reminder"  # predicate
 SYSTEM = """\
 You prepare a voice assistant for its next conversation. You are given one thing that the user \
 left open, or that has happened since. Write one short instruction for the assistant that says \
@@ -42,11 +51,11 @@ def _any(words: Callable[[ProactiveWords], str]) -> str:
 
 _ASKS = re.compile(rf"^(?:{_any(lambda words: words.asks)})\b", re.IGNORECASE)
 _DATED = re.compile(rf"\b(?:{_any(lambda words: words.dated)})\b", re.IGNORECASE)
-_HAS = re.compile(  # an event that is still ahead
-    rf"^(?!.*\b(?:{_any(lambda words: words.over)})\b).*\b(?:{_any(lambda words: words.has)})\b",
-    re.IGNORECASE,
-)
+_REMINDS = re.compile(rf"\b(?:{_any(lambda words: words.reminds)})\b", re.IGNORECASE)
 _OWN = re.compile(rf"\b(?:{_any(lambda words: words.own)})\b", re.IGNORECASE)
+
+
+What = Literal["event", "thread", "said", "reminder"]
 
 
 class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,7 +91,7 @@ class OpenThread(Struct, frozen=True, kw_only=True):
     """
 
     source: str
-    what: Literal["event", "thread", "said"]
+    what: What
     said: SourcedLine
     due: datetime
     until: datetime
@@ -94,21 +103,51 @@ class OpenThread(Struct, frozen=True, kw_only=True):
 
 
 def of_facts(
-    memories: Iterable[Memory], now: datetime, zone: tzinfo, options: BringUpOptions
+    memories: Iterable[Memory],
+    now: datetime,
+    zone: tzinfo,
+    options: BringUpOptions,
+    later: Sequence[Later] = (),
 ) -> list[OpenThread]:
-    """Find the open threads in facts: the most important first, without expired ones."""
-    facts = [m for m in memories if m.kind in (THREAD, EVENT) and harmless(m.text)]
+    """Find the open threads in facts: the most important first, without expired or closed ones.
+
+    Args:
+        later: What may have closed them; see ``closing``.
+    """
+    facts = [m for m in memories if m.kind in (THREAD, EVENT, PLAN) and harmless(m.text)]
     found = list[OpenThread]()
     for memory in valid_of_kind(facts, "fact"):
-        over = _end_of_day(memory, zone)
-        if memory.kind == EVENT and over is None:
+        if closed(memory, later):
             continue
         said = SourcedLine(
             text=memory.text, at=memory.valid_from, sources=memory.sources, of=memory.id
         )
-        what: Literal["event", "thread"] = "event" if over else "thread"
-        found.append(_open_thread(memory.id, what, said, over or memory.valid_from, options))
+        when = _when(memory, zone)
+        if when is not None:
+            found.append(_open_thread(memory.id, when[0], said, when[1], options))
     return _ranked(found, now)
+
+
+def closed(fact: Memory, later: Sequence[Later]) -> tuple[Outcome, Later] | None:
+    """Return how a later statement closed the matter of a fact, and which; None if none did.
+
+    That something was told ("the dentist was fine") closes an event, and no task.
+    """
+    turn = fact.sources[0] if fact.sources else 0
+    about = f"{fact.speaker} {fact.facets.get('subject', '')}"
+    found = closed_by(fact.text, about, turn, later)
+    return None if found and found[0] == "told" and fact.kind == THREAD else found
+
+
+def _when(memory: Memory, zone: tzinfo) -> tuple[What, datetime] | None:
+    """Return as what, and since when, a fact may be brought up; None for one that may not be."""
+    days = _days(memory, zone)
+    reminds = memory.facets.get("predicate") == WANTS_REMINDER or _REMINDS.search(memory.text)
+    if memory.kind == THREAD and days is None:
+        return "reminder" if reminds else "thread", memory.valid_from
+    if days is None or days[0] <= memory.valid_from and days[1] <= memory.valid_from + DAYS:
+        return None
+    return ("reminder", days[0]) if reminds else ("event", days[1])
 
 
 def of_turns(
@@ -117,61 +156,101 @@ def of_turns(
     zone: tzinfo,
     options: BringUpOptions,
     language: str = "english",
+    later: Sequence[Later] = (),
 ) -> list[OpenThread]:
     """Find users' plans in turns, for use without extracted facts; sorted as by ``of_facts``."""
     found = list[OpenThread]()
     for turn in (turn for turn in turns if turn.role == "user" and not turn.aside):
         for sentence in sentences(turn.text):
-            asks = sentence.endswith("?") or not harmless(sentence)
-            if asks or not (_DATED.search(sentence) and _OWN.search(sentence)):
+            what = _what(sentence)
+            if what is None or closed_by(sentence, turn.speaker, turn.id, later):
                 continue
-            ahead = [end for end in _ends(sentence, turn.at, zone, language) if end > turn.at]
-            if ahead:
+            ahead = _ahead(sentence, turn.at, zone, language)
+            if ahead is not None:
                 said = SourcedLine(text=sentence, at=turn.at, sources=(turn.id,))
-                found.append(_open_thread(f"chunk/{turn.id}", "said", said, ahead[0], options))
+                day = ahead.start if what == "reminder" else ahead.end
+                found.append(_open_thread(f"chunk/{turn.id}", what, said, day, options))
     return _ranked(found, now)
 
 
-def _ends(sentence: str, at: datetime, zone: tzinfo, language: str) -> list[datetime]:
-    """Return the ends of the days that a sentence names.
+def _what(sentence: str) -> What | None:
+    """Return as what a sentence may be brought up; None for one that may not be."""
+    if not harmless(sentence):
+        return None
+    if _REMINDS.search(sentence):
+        return "reminder"
+    plain = not sentence.endswith("?") and _DATED.search(sentence) and _OWN.search(sentence)
+    return "said" if plain else None
 
-    A weekday is the last one without words for plans, the coming one after "has" and the like.
-    """
-    found = expressions.times(sentence, at, zone, WhenOptions(language=language))
-    days = [one.end for one in found if one.end - one.start <= DAYS and not one.vague]
-    return [end + WEEK if end <= at < end + WEEK and _HAS.search(sentence) else end for end in days]
+
+def _ahead(sentence: str, at: datetime, zone: tzinfo, language: str) -> Interval | None:
+    """Return the first day or two days that a sentence names and that lie ahead."""
+    every = expressions.statement_times(
+        sentence.rstrip("?"), at, zone, WhenOptions(language=language)
+    )
+    days = (one for one in every if one.end - one.start <= DAYS and not one.vague)
+    return next((one for one in days if one.end > at), None)
 
 
 def _open_thread(
     source: str,
-    what: Literal["event", "thread", "said"],
+    what: What,
     said: SourcedLine,
     at: datetime,
     options: BringUpOptions,
 ) -> OpenThread:
-    due = at + timedelta(hours=options.rest_h if what == "thread" else 0)
-    until = due + timedelta(days=options.expire_days)
+    rests = what == "thread" or (what == "reminder" and at == said.at)
+    due = at + timedelta(hours=options.rest_h if rests else 0)
+    days = 1 if what == "reminder" and not rests else options.expire_days
+    until = due + timedelta(days=days)
     return OpenThread(source=source, what=what, said=said, due=due, until=until)
 
 
-def _end_of_day(memory: Memory, zone: tzinfo) -> datetime | None:
-    """Return the end of a fact's day; None if it has no date."""
+def _days(memory: Memory, zone: tzinfo) -> tuple[datetime, datetime] | None:
+    """Return the beginning and end of a fact's days; None if it has no date.
+
+    A date may be a day, a month or a year, or have a last day of its own.
+    """
+    text = memory.facets.get("date", "")
+    parts = text.split("-")
     try:
-        first = datetime.fromisoformat(memory.facets.get("date", "")).replace(tzinfo=zone)
+        year, month, day = (int(part) for part in (*parts, "1", "1")[:3])
+        first = datetime(year, month, day, tzinfo=zone)
+        last = datetime.fromisoformat(memory.facets.get("last") or first.date().isoformat())
     except ValueError:
         return None
-    return first + timedelta(days=1)
+    end = last.replace(tzinfo=zone) + timedelta(days=1)
+    if len(parts) < 3:
+        months = 1 if len(parts) == 2 else 12
+        end = add_months(first.replace(tzinfo=None), months).replace(tzinfo=zone)
+    return first, end
 
 
 def _ranked(found: Iterable[OpenThread], now: datetime) -> list[OpenThread]:
     fresh = {one.source: one for one in found if one.until > now}
-    return sorted(fresh.values(), key=lambda m: (-PRIORITY[m.what], -m.due.timestamp(), m.source))
+    return sorted(fresh.values(), key=lambda m: _rank(m, now))
+
+
+def _rank(thread: OpenThread, now: datetime) -> tuple[bool, float, float, str]:
+    """Sort by importance what may be brought up already, and the rest by when it may."""
+    ahead = thread.due > now
+    priority, due = PRIORITY[thread.what], thread.due.timestamp()
+    return ahead, due if ahead else -priority, -priority if ahead else -due, thread.source
+
+
+def repeats(thread: OpenThread, text: str, due: datetime) -> bool:
+    """Return whether a matter is one that was brought up as ``text`` already, due at ``due``."""
+    mine, theirs = subject_matter(thread.said.text), subject_matter(text)
+    alike = bool(mine) and len(mine & theirs) >= len(mine) / 2
+    return alike and (thread.what == "thread" or abs(thread.due - due) <= DAYS)
 
 
 def phrase(thread: OpenThread, zone: tzinfo, language: Language = ENGLISH) -> str:
     """Return the question for the agent, worded without an LLM."""
     words = language.icebreakers
-    template = words.open_thread if thread.what == "thread" else words.event
+    template = {"thread": words.open_thread, "reminder": words.reminder}.get(
+        thread.what, words.event
+    )
     quote = shorten_to_chars(neutralise(thread.said.text).rstrip(". "), QUOTE_CHARS)
     return template.format(quote=quote, day=full_date(thread.said.at, zone, language.dates))
 

@@ -15,7 +15,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
+from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
 from slowcat_memory.core.language.gate import GateWords, PhraseTable
+from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.ordinary import is_ordinary
 
 MOST_WORDS = 16  # longest utterance of only fillers or a command
 MOST_COURTESY = 6  # words after a command
@@ -26,6 +29,14 @@ _SENTENCE = re.compile(r"[^.!?…;。！？؟\n]+[.!?…;。！？؟]*")
 _LAUGHTER = re.compile(
     r"(?:ha|he|hi|ho|hah|heh){2,}h?|lo+l|h+m+|m+h+m+|m{2,}|u+h+|u+m+|a+h+|o+h+|e+h+m*"
 )
+
+
+_DECIMAL = re.compile(r"(\d)[.,](\d)")  # "12.5" ends no sentence
+_SIGNS = (
+    ("%", " percent "), ("×", " times "), ("*", " times "), ("+", " plus "), ("÷", " divided by "),
+    ("/", " divided by "), ("=", " "), ("€", " euro "), ("$", " dollars "), ("£", " pounds "),
+    ("°", " degrees "),
+)  # fmt: skip
 
 
 class GateOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,9 +84,77 @@ def judge(text: str, language: str = "english") -> Need:
             return Need(query="", asks_time=True)
         if _after(words, table.fillers) == len(words) or _is_command(readings, table):
             return Need(query="")
+        if _all_without_memory(text, table):
+            return Need(query="", asks_time=bool(table.about_now.search(" ".join(words))))
     start = _after(words, table.greetings, laughter=False)
     query = text[found[start].start() :] if 0 < start < len(found) else text
     return _asked(query, table)
+
+
+def _all_without_memory(text: str, table: GateWords) -> bool:
+    """Return whether no sentence of an utterance can be helped by a memory."""
+    sentences = _SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
+    return bool(sentences) and all(_needs_none(one, table) for one in sentences)
+
+
+def _needs_none(sentence: str, table: GateWords) -> bool:
+    """Return whether a sentence is chatter, a command, or a question about the world alone."""
+    for sign, word in _SIGNS:
+        if sign in sentence:
+            sentence = sentence.replace(sign, word)
+    found = _WORD.findall(sentence)
+    words = [_folded(word) for word in found]
+    if _after(words, table.fillers) == len(words):
+        return True
+    if _names_somebody(found, words):
+        return False
+    line = " ".join(words)
+    if table.chatter.search(line) or _begins_with_command(sentence, table):
+        return True
+    line = " ".join(words[_lead(words, table) :])
+    personal = bool(table.personal.search(table.asides.sub(" ", line)))
+    if personal and not any(word.isdecimal() or word in NUMBERS for word in words):
+        return False
+    if table.memory.search(line):
+        return False
+    return bool(table.sums.search(line)) or (not personal and _is_about_world(line, table))
+
+
+def _is_about_world(line: str, table: GateWords) -> bool:
+    met = table.world.search(line)
+    title = met and met.groupdict().get("title")
+    return bool(met) and not (title and any(is_ordinary(word) for word in title.split()))
+
+
+def _begins_with_command(sentence: str, table: GateWords) -> bool:
+    """Return whether a sentence, or its first clause, is a command, and the rest a short remark."""
+    clauses = [[_folded(word) for word in _WORD.findall(one)] for one in sentence.split(",")]
+    every = [word for words in clauses for word in words]
+    if _is_command(_readings(every, table), table):
+        return True
+    rest = len(every) - len(clauses[0])
+    return (
+        0 < rest <= MOST_COURTESY
+        and bool(clauses[0])
+        and not _asks(sentence, table)
+        and _is_command(_readings(clauses[0], table), table)
+    )
+
+
+def _lead(words: Sequence[str], table: GateWords) -> int:
+    first = _after(words, table.fillers)
+    return first if first < len(words) else 0
+
+
+def _names_somebody(found: Sequence[str], words: Sequence[str]) -> bool:
+    """Return whether a given name occurs: in small letters only if it is no ordinary word too."""
+    for place, (said, word) in enumerate(zip(found, words, strict=True)):
+        bare = word.partition("'")[0]
+        if bare in CALENDAR or not (is_given_name(bare) or is_given_name(bare.removesuffix("s"))):
+            continue
+        if not is_ordinary(bare) or (place and said[0].isupper() and not said.isupper()):
+            return True
+    return False
 
 
 def _asked(query: str, table: GateWords) -> Need:

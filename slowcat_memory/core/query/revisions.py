@@ -14,10 +14,18 @@ LEAST = 4  # letters of a word that names a thing
 
 def revises(newer: str, older: str, query: str, language: str) -> bool:
     """Return whether a later statement changes an earlier one in what a query asks about."""
-    if not language_of(language).talk.change.search(fold(newer)):
+    if not changes(newer, language):
         return False
-    return not _stems(newer).isdisjoint(_stems(older) & _stems(query))
+    one, other, asked = (_stems(text, language) for text in (newer, older, query))
+    return not one.isdisjoint(other & asked)
 
 
-def _stems(text: str) -> set[str]:
-    return {word.casefold()[:STEM] for word in content_words(text) if len(word) >= LEAST}
+def changes(text: str, language: str) -> bool:
+    """Return whether a statement says that something is different from before. Takes 3 us."""
+    return bool(language_of(language).talk.change.search(fold(text)))
+
+
+def _stems(text: str, language: str) -> set[str]:
+    empty = language_of(language).talk.empty
+    words = (word.casefold() for word in content_words(text) if len(word) >= LEAST)
+    return {word[:STEM] for word in words if word not in empty}

@@ -7,7 +7,6 @@ beside them their context, and are not proposed; see `index.candidates`.
 """
 
 import re
-from functools import lru_cache
 
 from msgspec import Struct
 
@@ -48,7 +47,6 @@ def substance(memory: Memory, language: str) -> Substance:
     return of_words(memory.text[:MOST_CHARS], memory.role == "assistant", language)
 
 
-@lru_cache(maxsize=4096)
 def of_words(text: str, by_agent: bool, language: str) -> Substance:
     """Return how much the words of a turn say."""
     said, every, about_people = 0.0, 0, False

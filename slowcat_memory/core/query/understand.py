@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.language.english.vocabulary import PRONOUNS
 from slowcat_memory.core.query.speakers import speakers_named, without_names
 from slowcat_memory.core.query.substance import asks_about_talk
-from slowcat_memory.core.text.normalize import ASKING, WORD, content_words
+from slowcat_memory.core.text.normalize import ASKING, WORD, asking, content_words
 from slowcat_memory.core.text.phonetics import MisheardWord
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, asked_about, times
 
@@ -97,7 +97,7 @@ def parse_query(
     if options.follow_up and dialogue:
         text = with_context(text, dialogue, now)
     found: tuple[Interval, ...] = ()
-    if options.times:
+    if options.times and asking(text):  # times in statements do not help
         found = asked_about(text, times(text, now, zone, WhenOptions(language=language)), now)
     about_talk = asks_about_talk(text, language)
     also = tuple((one.name, options.sounds_weight * one.confidence) for one in heard)

@@ -18,7 +18,9 @@ import re
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.language.english.vocabulary import EMPTY
+from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
+from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.core.language.ordinary import is_ordinary
 from slowcat_memory.core.ranking.calibration import size_weight
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -70,18 +72,16 @@ def answer_probability(evidence: AnswerEvidence) -> float:
 
 
 def names_in(text: str, language: str = "english") -> list[str]:
-    """Return the words of a query that are written as names.
+    """Return the words of a query that are names, without a possessive "s".
 
-    These are capitalised words within a sentence, and possessives at its beginning, without their
-    "s"; none if everything is capitalised. STT that writes no capitals yields no names. In a
-    language that capitalises nouns, only a word after the verb of a question is a name.
+    Where capitals mark names these are the capitalised words within a sentence, and possessives at
+    its beginning. Where they do not (German nouns, STT that writes none, or nothing else), these
+    are known given names, and in English words that are no ordinary ones.
     """
-    if text.isupper():
-        return []
-    words = language_of(language)
-    if words.talk.capital_nouns:
-        after = (_WORD.match(text, match.end()) for match in words.gate.named.finditer(text))
-        return [_POSSESSIVE.sub("", match[0]) for match in after if match]
+    nouns = language_of(language).talk.capital_nouns
+    if nouns or text.isupper() or text.islower():
+        words = [_POSSESSIVE.sub("", word) for word in _WORD.findall(text)]
+        return [one for one in words if len(one) > 2 and _is_name(one.casefold(), known=nouns)]
     found = []
     for match in _WORD.finditer(text):
         bare = _POSSESSIVE.sub("", match[0])
@@ -91,3 +91,10 @@ def names_in(text: str, language: str = "english") -> list[str]:
         if len(bare) > 1 and bare[0].isupper() and bare.lower() not in EMPTY:
             found.append(bare)
     return found
+
+
+def _is_name(word: str, *, known: bool) -> bool:
+    """Return whether a word in lower case is a given name or, unless it must be known, no word."""
+    if word in COMMON_NAMES:  # "mark", "rose": words as well
+        return False
+    return is_given_name(word) or not (known or word in EMPTY or is_ordinary(word))

@@ -65,6 +65,10 @@ class Tenses(Struct, frozen=True, dict=True):
         right = self._bounds[place + 1] if place + 1 < len(self._bounds) else len(self.text)
         return self.words.returns.search(self.text, left, right) is not None
 
+    def arranged(self, start: int) -> bool:
+        """Return whether the sentence of a day names what is arranged beforehand."""
+        return self.words.arranges.search(self.text, *self._sentence(start)) is not None
+
     def moved(self, start: int) -> bool:
         """Return whether the sentence of a day says that something is moved to another."""
         first, last = self._sentence(start)

@@ -6,25 +6,22 @@ cost 0.05 to 7 ms: docs/decisions/0013-time-expressions.md.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
-from itertools import pairwise, zip_longest
+from itertools import islice
 
 from msgspec import Struct
 
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.core.language.time import TimeWords
 from slowcat_memory.core.text.normalize import asking
-from slowcat_memory.core.time import calendar
-from slowcat_memory.core.time.calendar import Anchor, Span
+from slowcat_memory.core.time.calendar import Anchor
 from slowcat_memory.core.time.direction import Tenses
-from slowcat_memory.core.time.grammar import EXPRESSION, FIRST_YEAR, LAST_YEAR, TO_SPAN, Piece
 from slowcat_memory.core.time.lexer import Token, tokens_of
+from slowcat_memory.core.time.parsing import BEGINNING, END, Atom, parse
 
 MAX_CHARS = 4000  # of a text, read for times
 MAX_TIMES = 8  # of a text
-BEGINNING = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
-END = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
 
 _WORDS = re.compile(r"[^\W\d_]+")
 # Ends of a statement that looks for assent: "On Friday, right?", "Am Freitag, ja?".
@@ -59,13 +56,6 @@ class Interval(Struct, frozen=True):
     vague: bool = False
 
 
-class _Atom(Struct):
-    start: int
-    end: int
-    rule: str
-    span: Span
-
-
 def times(
     text: str, now: datetime, zone: tzinfo, options: WhenOptions | None = None
 ) -> tuple[Interval, ...]:
@@ -93,7 +83,7 @@ def times(
         return _stated(text, now, zone, options, by_default=False)
     ahead = not language.future.isdisjoint(heard) and language.past.isdisjoint(heard)
     tokens = list(tokens_of(text, language))
-    found = _parse(tokens, Anchor(local, ahead, options.southern_hemisphere))
+    found = parse(tokens, Anchor(local, ahead, options.southern_hemisphere))
     return _intervals(text, tokens, found, now, local, zone)
 
 
@@ -137,9 +127,7 @@ def possible_times(text: str, at: datetime, zone: tzinfo) -> tuple[Interval, ...
     return tuple(
         interval
         for way in (False, True)
-        for interval in _intervals(
-            text, tokens, _parse(tokens, Anchor(local, way)), at, local, zone
-        )
+        for interval in _intervals(text, tokens, parse(tokens, Anchor(local, way)), at, local, zone)
     )
 
 
@@ -155,25 +143,24 @@ def _stated(
     tenses = Tenses(text, language.tense)
     moved = any(tenses.moved(token.start) for token in tokens if token.kind == "F")
     back, ahead = (
-        {(a.start, a.end): a for a in _parse(tokens, Anchor(local, way, southern), not moved)}
+        {(a.start, a.end): a for a in parse(tokens, Anchor(local, way, southern), not moved)}
         for way in (False, True)
     )
-    found = [
-        atom
+    directed = (
+        _directed(back.get(place), ahead.get(place), tokens, tenses, by_default)
         for place in sorted(back.keys() | ahead.keys())
-        if (atom := _directed(back.get(place), ahead.get(place), tokens, tenses, by_default))
-        and not (moved and _is_left(atom, tokens))
-    ]
+    )
+    found = (atom for atom in directed if atom and not (moved and _is_left(atom, tokens)))
     return _intervals(text, tokens, found, at, local, zone)
 
 
 def _directed(
-    back: _Atom | None,
-    ahead: _Atom | None,
+    back: Atom | None,
+    ahead: Atom | None,
     tokens: Sequence[Token],
     tenses: Tenses,
     by_default: bool | None,
-) -> _Atom | None:
+) -> Atom | None:
     """Choose between the readings of an expression by the tense of its clause."""
     either = back or ahead
     if either is None:
@@ -192,27 +179,31 @@ def _directed(
     return (ahead or back) if which else back
 
 
-def _names(atom: _Atom, start: int, end: int, tokens: Sequence[Token], tenses: Tenses) -> bool:
+def _names(atom: Atom, start: int, end: int, tokens: Sequence[Token], tenses: Tenses) -> bool:
     """Return whether words name somebody or something, as in "a man called Friday"."""
     words, text = tenses.words, tenses.text
     if words.names.search(text, max(0, start - 40), start):
         return True
     if words.is_name.match(text, end):
         return True
+    before = tokens[atom.start - 1].kind if atom.start else ""
+    alone = before not in tuple("ijJcbkuBEFALtS>o") and atom.end - atom.start == 1
+    if alone and atom.rule == "month":  # "January is a cold month"
+        return True
+    if alone and atom.rule == "weekday" and words.in_general.match(text, end):
+        return not tenses.arranged(start)
     if atom.rule in ("weekday", "feast", "season") and atom.end - atom.start == 1:
         if words.as_such.search(text, max(0, start - 40), start):
             return True
-        alone = atom.start == 0 or tokens[atom.start - 1].kind not in "jJtL>S"
         if alone and words.compound.match(text, end):
             return True
     if atom.rule != "feast" or not words.follows or atom.end - atom.start > 1:
         return False
-    before = tokens[atom.start - 1].kind if atom.start else ""
-    led = bool(before) and before in "ijJcbkuBFoTtLS>" and tokens[atom.start - 1].end + 2 > start
+    led = before in tuple("ijJcbkuBFotLS>") and tokens[atom.start - 1].end + 2 > start
     return not (led or words.may_follow.match(text, end))
 
 
-def _is_left(atom: _Atom, tokens: Sequence[Token]) -> bool:
+def _is_left(atom: Atom, tokens: Sequence[Token]) -> bool:
     """Return whether a day is the one that something is moved away from."""
     before = tokens[: atom.start]
     return bool(before) and before[-1].kind == "F"
@@ -242,13 +233,13 @@ def _has_none(text: str, heard: Iterable[str], words: TimeWords) -> bool:
 def _intervals(
     text: str,
     tokens: Sequence[Token],
-    found: Iterable[_Atom],
+    found: Iterable[Atom],
     now: datetime,
     local: datetime,
     zone: tzinfo,
 ) -> tuple[Interval, ...]:
     made = (_interval(text, tokens, atom, now, local, zone) for atom in found)
-    return tuple(interval for interval in made if interval is not None)[:MAX_TIMES]
+    return tuple(islice((interval for interval in made if interval is not None), MAX_TIMES))
 
 
 def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tuple[Interval, ...]:
@@ -272,170 +263,8 @@ def asked_about(text: str, intervals: Sequence[Interval], now: datetime) -> tupl
     )
 
 
-def _parse(tokens: Sequence[Token], anchor: Anchor, join: bool = True) -> list[_Atom]:
-    """Find every expression, then join those that are limits of a longer one."""
-    kinds = "".join(token.kind for token in tokens)
-    atoms: list[_Atom] = []
-    for match in EXPRESSION.finditer(kinds):
-        rule = match.lastgroup or ""
-        span = _span(rule, tokens[match.start() : match.end()], anchor)
-        if span is not None and not _is_modified(match, rule, tokens):
-            atoms.append(_Atom(match.start(), match.end(), rule, span))
-    atoms = _without_weekdays(atoms, kinds)
-    for atom in atoms:
-        _narrow(atom, tokens, kinds)
-    whole: list[_Atom] = []
-    for atom in _ranges(atoms, tokens, kinds, anchor) if join else atoms:
-        longer = _with_words_before(atom, tokens, kinds, anchor)
-        if longer is not None:
-            # The "Friday" of "the Friday before 15 July" was an expression of its own.
-            while whole and whole[-1].end > longer.start:
-                whole.pop()
-            whole.append(longer)
-    return whole
-
-
-def _is_modified(match: re.Match[str], rule: str, tokens: Sequence[Token]) -> bool:
-    """Return whether a neighbour changes the meaning in a way that no rule reads.
-
-    "every Tuesday", "a Sunday", "on the awful Friday", "the Friday before the trip".
-    """
-    kinds, start, end = match.string, match.start(), match.end()
-    before = kinds[:start][-3:]
-    if before[-1:] == "e" or re.search(r"e[O>]$", before):
-        return True
-    if rule != "weekday" or not match[0].startswith(("W", "d")):
-        return False
-    if before[-1:] in ("a", "w", "N") or (before[-1:] == "T" and re.match("[bk]", kinds[end:])):
-        return True
-    if before.endswith("jT."):
-        return True
-    return before.endswith("J.") and tokens[start - 1].end - tokens[start - 1].start > 4
-
-
-def _without_weekdays(atoms: Sequence[_Atom], kinds: str) -> list[_Atom]:
-    """Leave out the weekday of "Friday, 12 June" and "Friday the 13th"."""
-    return [
-        atom
-        for atom, other in zip_longest(atoms, atoms[1:])
-        if other is None
-        or atom.rule != "weekday"
-        or other.rule not in ("date", "day", "nth_day", "iso")
-        or kinds[atom.end : other.start].strip("TJj,")
-    ]
-
-
-def _span(rule: str, tokens: Sequence[Token], anchor: Anchor) -> Span | None:
-    piece = Piece("".join(token.kind for token in tokens), [token.value for token in tokens])
-    try:
-        span = TO_SPAN[rule](piece, anchor)
-    except (ValueError, OverflowError):  # beyond any calendar: "5000 years ago"
-        return None
-    return span if span is not None and span.start < span.end else None
-
-
-def _narrow(atom: _Atom, tokens: Sequence[Token], kinds: str) -> None:
-    """Narrow a span by a preceding "early" or "the end of"."""
-    place = atom.start
-    while place and kinds[place - 1] in "ifT":
-        place -= 1
-    if place and kinds[place - 1] == "E":
-        atom.span = calendar.third(atom.span, *tokens[place - 1].value)
-        atom.start = place - 1
-
-
-def _ranges(
-    atoms: list[_Atom], tokens: Sequence[Token], kinds: str, anchor: Anchor
-) -> Iterator[_Atom]:
-    """Join "between X and Y", "from X to Y", "X until Y"; "A", "B", "o", "u" are their kinds."""
-    done = -1
-    for place, (atom, other) in enumerate(pairwise([*atoms, None])):
-        if place <= done or atom is None:
-            continue
-        link = kinds[atom.end : other.start].replace("T", "") if other else ""
-        before = kinds[: atom.start].rstrip("T")[-1:]
-        if other and ((link == "A" and before == "B") or link in ("o", "u")):
-            joined = _range(atom, other, tokens, anchor)
-            if joined is not None:
-                yield joined
-                done = place + 1
-                continue
-        yield atom
-
-
-def _range(atom: _Atom, other: _Atom, tokens: Sequence[Token], anchor: Anchor) -> _Atom | None:
-    first, last = atom.span, other.span
-    if anchor.ahead and first.floating and last.floating and last.end <= first.start:
-        later = _span(other.rule, tokens[other.start : other.end], Anchor(first.start, ahead=True))
-        last = later or last
-    if first.floating:  # "between May and July 2023": both of 2023
-        near = Anchor(last.end - timedelta(microseconds=1), southern=anchor.southern)
-        moved = _span(atom.rule, tokens[atom.start : atom.end], near)
-        first = moved or first
-    if not first.start < last.end:
-        return None
-    return _Atom(atom.start, other.end, atom.rule, Span(first.start, last.end, exact=last.exact))
-
-
-def _with_words_before(
-    atom: _Atom, tokens: Sequence[Token], kinds: str, anchor: Anchor
-) -> _Atom | None:
-    """Extend a span by a preceding "since", "before", "two weeks after".
-
-    Kinds: c since, b before, k after, u until, V "ago" in front; U a unit, W a weekday.
-    """
-    place = atom.start
-    while place and kinds[place - 1] == "T":
-        place -= 1
-    link = kinds[place - 1] if place else ""
-    if link not in ("c", "b", "k", "u", "V") or atom.rule in ("ago", "last_few"):
-        return atom
-    place -= 1
-    span: Span | None
-    if link in "bk" and place and kinds[place - 1] in "UW":
-        place -= 1
-        unit = tokens[place]
-        counted = place and kinds[place - 1] in "Nwa"
-        span = _beside(atom.span, unit, tokens[place - 1] if counted else None, link)
-        place -= bool(counted)
-    else:
-        span = _open(atom.span, link, anchor)
-    return None if span is None else _Atom(place, atom.end, atom.rule, span)
-
-
-def _beside(span: Span, unit: Token, count: Token | None, link: str) -> Span | None:
-    """Resolve "the week before X", "two days after X", "the Friday before X"."""
-    edge = span.start if link == "b" else span.end - timedelta(days=1)
-    anchor = Anchor(edge, ahead=link == "k")
-    try:
-        if unit.kind == "W":
-            return calendar.weekday(anchor, unit.value)
-        if unit.value == "weekend":
-            return calendar.unit(anchor, "weekend", -1 if link == "b" else 1)
-        if count is None and unit.value != "day":
-            near = Anchor(span.start if link == "b" else span.end)
-            whole = calendar.rolling(near, unit.value, -1 if link == "b" else 1)
-            return Span(whole.start, whole.end)
-        low, high = (1, 1) if count is None else count.value
-        signed = (-high, -low) if link == "b" else (low, high)
-        return calendar.shifted(anchor, unit.value, *signed)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _open(span: Span, link: str, anchor: Anchor) -> Span | None:
-    beginning, end = BEGINNING.replace(tzinfo=None), END.replace(tzinfo=None)
-    if link == "c":
-        made = Span(span.start, anchor.now, exact=True)
-    elif link == "k":
-        made = Span(span.end, anchor.now if span.end < anchor.now else end)
-    else:
-        made = Span(beginning, span.end if link == "u" else span.start)
-    return made if made.start < made.end else None
-
-
 def _interval(
-    text: str, tokens: Sequence[Token], atom: _Atom, now: datetime, local: datetime, zone: tzinfo
+    text: str, tokens: Sequence[Token], atom: Atom, now: datetime, local: datetime, zone: tzinfo
 ) -> Interval | None:
     def moment(at: datetime) -> datetime:
         if at == local or atom.span.exact and at > local - timedelta(2):

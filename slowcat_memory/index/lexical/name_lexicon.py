@@ -11,15 +11,16 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.language.english.vocabulary import ROLES
-from slowcat_memory.core.text.phonetics import (
-    MIN_CLOSENESS,
-    MIN_CLOSENESS_OF_WORDS,
-    MisheardWord,
-    Sound,
-    closeness,
-    keys,
-    sound,
+from slowcat_memory.core.language.data import word_set
+from slowcat_memory.core.language.english.vocabulary import PRONOUNS, ROLES, STOP_WORDS
+from slowcat_memory.core.language.given_names import forms_of_one
+from slowcat_memory.core.text.phonetics import MisheardWord
+from slowcat_memory.core.text.pronunciations import (
+    heard_as,
+    pronunciations,
+    sound_code,
+    sound_keys,
+    sound_likeness,
 )
 from slowcat_memory.core.text.rare_words import MAX_LETTERS, is_common, rare_words
 from slowcat_memory.records import Hotword
@@ -29,7 +30,29 @@ MOST = 3000  # words that are kept, by salience; twice as many while they are co
 NAMED = 8  # how many plain occurrences one use as a name counts as
 WAITING = 1000  # documents that may wait to be counted
 QUERY_WORDS = 64  # words of a query that are checked: a spoken question is shorter
+MOST_WORDS = 3  # of a query that may be one misheard name
+# Likeness from which a name is taken for what was heard: one unusual word; several, of which one is
+# unusual; several everyday words.
+LIKE_WORD, LIKE_WORDS, LIKE_EVERYDAY = 0.8, 0.78, 0.86
+NEVER_NAMED = 0.08  # more for a word that was never seen as a name
+FEWEST_SOUNDS = 2  # consonants of a name that several words may make up
 FEWEST = 4  # letters of a word in lower case that may be a misheard name
+
+
+_FUNCTION_WORDS = (
+    STOP_WORDS - {"an", "be", "is"}
+    | PRONOUNS
+    | word_set(
+        "ich du er es wir ihr der die das den dem des ein eine was wer wo wann wie warum hat ist war mit "
+        "von für und oder nicht noch mal auch so zu im in am an auf aus bei nach nochmal denn mein meine"
+    )
+)
+
+_SUBJECTS = word_set("ich wir man du i we")
+_BEFORE_OTHERS = _SUBJECTS | word_set(
+    "a an some any every each very too they a ein eine einen einem einer eines kein keine keinen keinem "
+    "jeder jede jedes viele mehr weniger sehr zu ganz genug manche welche welcher"
+)
 
 
 class NameEntry(Struct, array_like=True):
@@ -51,7 +74,8 @@ class NameLexicon:
         """Start with the names of a sealed index's folder, read when needed, or with none."""
         self._file = sealed / FILE if sealed is not None else None
         self._entries: dict[str, NameEntry] = {}
-        self._by_sound: dict[str, dict[str, Sound]] | None = None  # words by phonetic key
+        # Words and their sounds by phonetic key.
+        self._by_sound: dict[str, dict[tuple[str, str], None]] | None = None
         self._waiting: list[tuple[str, str]] = []
 
     def add(self, text: str, speaker: str) -> None:
@@ -122,10 +146,10 @@ class NameLexicon:
                 self._index_sound(bare)
 
     def _index_sound(self, bare: str) -> None:
-        heard = sound(bare)
-        if heard is not None and self._by_sound is not None:
-            for key in keys(heard):
-                self._by_sound.setdefault(key, {})[bare] = heard
+        if self._by_sound is not None:
+            for code in dict.fromkeys(map(sound_code, pronunciations(bare))):
+                for key in sound_keys(code):
+                    self._by_sound.setdefault(key, {})[bare, code] = None
 
     def hotwords(self, n: int) -> list[Hotword]:
         """Return up to n names and frequent uncommon words, the most salient first."""
@@ -163,49 +187,70 @@ class NameLexicon:
         return list(self._matches(words, new))
 
     def _matches(self, words: list[str], new: list[bool]) -> Iterator[MisheardWord]:
-        joined = False  # this word was matched together with the previous one
-        for place, (word, is_new) in enumerate(zip(words, new, strict=True)):
-            if joined or not is_new and not any(new[place + 1 : place + 2]):
-                joined = False
-                continue
-            pair = words[place : place + 2]
-            if (
-                len(pair) == 2
-                and len(pair[1]) > 1
-                and (whole := self._closest("".join(pair), MIN_CLOSENESS_OF_WORDS))
-            ):
-                joined = True
-                yield MisheardWord(" ".join(pair), *whole)
-            elif is_new and not is_common(word.lower()):
-                yield from self._one(word)
+        """Yield a name for the longest run of words at each place that sounds like one."""
+        place = 0
+        while place < len(words):
+            for many in range(min(MOST_WORDS, len(words) - place), 0, -1):
+                run = words[place : place + many]
+                if many == 1 and _is_no_name(words, place):
+                    continue
+                if any(new[place : place + many]) and (found := self._of_run(run)):
+                    yield MisheardWord(" ".join(run), *found)
+                    place += many - 1
+                    break
+            place += 1
 
-    def _one(self, word: str) -> Iterator[MisheardWord]:
-        if len(word) < FEWEST and word.islower():
-            return
-        if found := self._closest(word, MIN_CLOSENESS):
-            yield MisheardWord(word, *found)
-            return
-        bare = word.lower()
+    def _of_run(self, run: list[str]) -> tuple[str, float] | None:
+        """Return the name that words may be, and the likeness; None for none."""
+        everyday = [is_common(_bare(word)) for word in run]
+        if len(run) == 1:
+            if everyday[0] or (len(run[0]) < FEWEST and run[0].islower()):
+                return None
+            return self._closest(_bare(run[0]), LIKE_WORD) or self._two_names(run[0].lower())
+        if not _bare(run[0]) or any(_bare(word) in _FUNCTION_WORDS for word in (run[0], run[-1])):
+            return None
+        least = LIKE_EVERYDAY if all(everyday) else LIKE_WORDS
+        joined = "".join(map(_bare, run))
+        return self._closest(joined, least, whole=True)
+
+    def _two_names(self, bare: str) -> tuple[str, float] | None:
         for cut in range(3, len(bare) - 2):  # two names written as one
             first, second = self._entries.get(bare[:cut]), self._entries.get(bare[cut:])
             if first and second and first.named and second.named:
-                yield MisheardWord(word, f"{first.form} {second.form}", 1.0)
-                return
+                return f"{first.form} {second.form}", 1.0
+        return None
 
-    def _closest(self, word: str, least: float) -> tuple[str, float] | None:
-        """Return the name that sounds most like a word, and the similarity, 0 to 1."""
-        spoken = sound(word) if len(word) <= MAX_LETTERS else None
-        if spoken is None or self._by_sound is None:
+    def _closest(
+        self, heard: str, least: float, *, whole: bool = False
+    ) -> tuple[str, float] | None:
+        """Return the name that sounds most like what was heard, and the likeness, 0 to 1."""
+        if len(heard) > MAX_LETTERS or self._by_sound is None:
             return None
-        near: dict[str, Sound] = {}
-        for key in keys(spoken):
-            near |= self._by_sound.get(key, {})
         best: tuple[float, int, str] | None = None
-        for bare, other in near.items():
-            entry = self._entries.get(bare)
-            if entry is None:
-                continue
-            alike = closeness(spoken, other)
-            if alike >= (least if entry.named else max(least, MIN_CLOSENESS_OF_WORDS)):
-                best = max(best or (0.0, 0, ""), (alike, entry.salience, entry.form))
+        for code in map(sound_code, heard_as(heard)):
+            near = dict[tuple[str, str], None]()
+            for key in sound_keys(code):
+                near |= self._by_sound.get(key, {})
+            for bare, other in near:
+                entry = self._entries.get(bare)
+                if entry is None or (whole and len(sound_keys(other)[0]) < FEWEST_SOUNDS):
+                    continue
+                if forms_of_one(heard, bare) is False:  # "Hanna" is no misheard "Anna"
+                    continue
+                alike = sound_likeness(code, other)
+                if alike >= (least if entry.named else least + NEVER_NAMED):
+                    best = max(best or (0.0, 0, ""), (alike, entry.salience, entry.form))
         return (best[2], round(best[0], 3)) if best else None
+
+
+def _is_no_name(words: Sequence[str], place: int) -> bool:
+    """Return whether a word cannot be a name where it stands: "an anchor", "wie kläre ich"."""
+    before = words[place - 1].lower() if place else ""
+    after = words[place + 1].lower() if place + 1 < len(words) else ""
+    return before in _BEFORE_OTHERS or after in _SUBJECTS
+
+
+def _bare(word: str) -> str:
+    """Return a word in lower case without a possessive ending."""
+    low = word.lower().replace("’", "'")
+    return low.removesuffix("'s").rstrip("'")

@@ -5,10 +5,7 @@ returns one sentence to be read aloud; what it confirms is already durable.
 """
 
 from collections.abc import Callable
-from datetime import datetime, tzinfo
-from typing import Annotated, Literal, Protocol
 
-from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.commands.corrections import replaced_value
@@ -29,101 +26,31 @@ from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.expressions import WhenOptions, times
-from slowcat_memory.records import CommandEntry, Disclosed, LedgerEntry, Memory, Turn
+from slowcat_memory.records import CommandEntry, Disclosed, Turn
 from slowcat_memory.runtime.commands import targets
-from slowcat_memory.runtime.commands.undo_log import UNDOABLE, UndoLog, last_exchange
-from slowcat_memory.store import Snapshot, Store
+from slowcat_memory.runtime.commands.outcomes import (
+    ASKED_S,
+    LATEST,
+    CommandContext,
+    CommandMemory,
+    CommandOptions,
+    KeepLocal,
+    LLMPlace,
+    Outcome,
+)
+from slowcat_memory.runtime.commands.undo_log import UNDOABLE, last_exchange
+from slowcat_memory.store import Snapshot
 
-ASKED_S = 120.0  # how long a confirmation question waits for its "yes"
-
-LLMPlace = Literal["local", "remote", "unknown"]
-
-
-class CommandOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Voice commands, spoken or typed.
-
-    Attributes:
-        enabled: Recognise them, in the language of ``index.language``.
-        undo_s: Seconds in which "forget that" can be undone; what it hid is erased when the next
-            session ends, or the store is opened, after that. 300 is five minutes: the pause after
-            which a session ends.
-        wait_s: Seconds that a command may take before the agent says that it is still busy. A
-            command takes two commits, 20 ms on a slow disk.
-        tell: How many memories are read out to "what do you know about me?"; five take half a
-            minute to listen to.
-    """
-
-    enabled: bool = True
-    undo_s: Annotated[float, Meta(ge=0, le=2_592_000)] = 300.0
-    wait_s: Annotated[float, Meta(gt=0, le=60)] = 1.0
-    tell: Annotated[int, Meta(ge=1, le=100)] = 5
-
-
-class CommandContext(Struct, frozen=True, kw_only=True):
-    """The speaker of a command, and where it was given.
-
-    Attributes:
-        turn: Log id of the command's turn, which is in the log already.
-        shared: The household namespace, "" for none.
-    """
-
-    scope: str
-    speaker: str
-    session: str
-    turn: int
-    shared: str = ""
-    llm: LLMPlace = "unknown"
-
-
-class Outcome(Struct, frozen=True, kw_only=True):
-    """The result of a voice command.
-
-    Attributes:
-        said: The answer, one sentence.
-        rest: Words beside the command, for the LLM to answer.
-        done: Whether anything was changed or answered; False if it was refused, or found nothing.
-        entry: Id of the command's row, 0 when it changed nothing.
-        turns: Log ids of turns that the LLM must no longer see: they are forgotten, or local-only.
-        memories: Ids of memories that it must no longer see.
-    """
-
-    kind: CommandKind
-    said: str
-    rest: str = ""
-    done: bool = True
-    entry: int = 0
-    turns: tuple[int, ...] = ()
-    memories: tuple[str, ...] = ()
-
-
-class CommandMemory(Protocol):
-    """The engine's functions that commands use."""
-
-    store: Store
-    undo_log: UndoLog
-    zone: tzinfo
-    clock: Callable[[], datetime]
-
-    def note(
-        self, text: str, scope: str, *, speaker: str = "", sources: tuple[int, ...] = ()
-    ) -> Memory:
-        """Make a note without storing it; ``sources`` are log ids of turns."""
-
-    def why(self, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] | None:
-        """Return the ledger row of a user turn, by its log id, and its memories."""
-
-    def reader(self, *scopes: str, local: bool = False) -> Reader:
-        """Return who is answered: see ``audience.reader_of``."""
-
-    def is_guests(self, scope: str) -> bool:
-        """Return whether a scope is that of guests, whose commands are refused."""
-
-
-KeepLocal = Callable[[str, str], object]
-"""Marks a memory, by scope and id, as one that never leaves this machine."""
-
-
-LATEST = 50  # commands among which the one to undo is searched
+__all__ = [
+    "ASKED_S",
+    "CommandContext",
+    "CommandExecutor",
+    "CommandMemory",
+    "CommandOptions",
+    "KeepLocal",
+    "LLMPlace",
+    "Outcome",
+]
 
 
 class CommandExecutor:
@@ -312,7 +239,7 @@ class CommandExecutor:
             )
         if not memories:
             return self._outcome(command, "nothing_about", done=False, about=quote(about))
-        return self._ask(command, context, (memories, turns), "ask_forget", about=quote(about))
+        return self._ask(command, context, (memories, turns), "ask_forget", quote(about))
 
     def _forget_span(self, command: Command, context: CommandContext) -> Outcome:
         now, words = self._engine.clock(), command.argument
@@ -323,7 +250,7 @@ class CommandExecutor:
             memories, turns = targets.said_during(snapshot, context.scope, asked, context.turn)
         if not memories:
             return self._outcome(command, "nothing_from", done=False, span=quote(words))
-        return self._ask(command, context, (memories, turns), "ask_forget_span", span=quote(words))
+        return self._ask(command, context, (memories, turns), "ask_forget_span", quote(words))
 
     def _ask(
         self,
@@ -331,12 +258,12 @@ class CommandExecutor:
         context: CommandContext,
         what: tuple[list[str], list[int]],
         reply: str,
-        **filled: str,
+        words: str,
     ) -> Outcome:
         """Ask whether memories and turns are to be forgotten; nothing is hidden before a yes."""
         entry = self._engine.undo_log.ask("forget_about", context.scope, *what, context.turn)
         many = count_things(self._language, len(what[0]))
-        return self._outcome(command, reply, entry=entry, things=many, **filled)
+        return self._outcome(command, reply, entry=entry, things=many, about=words)
 
     def _forget_everything(self, command: Command, context: CommandContext) -> Outcome:
         """Refuse: that much is not deleted by a sentence that may have been misheard."""

@@ -256,7 +256,7 @@ class Conversation:
         for scope, speaker, words in parts if self._exchange.kept else ():
             kept, cut = clean(words)
             unnamed = speaker == self._names.user
-            if unnamed and not aside:
+            if unnamed:
                 speaker = self._learn_name(kept)
             log, how = self._logs[scope], channel or ("voice" if heard else "text")
             if not kept:

@@ -6,6 +6,7 @@ are shown under the present one.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from itertools import islice
 
 from slowcat_memory.core.disclosure import Called
@@ -36,7 +37,9 @@ def learned_name(snapshot: Snapshot, scope: str, configured: str) -> str:
 class UserNames:
     """The names of scopes' users, read from the log once. Safe to use from several threads."""
 
-    def __init__(self, snapshot: Callable[[], Snapshot], configured: str) -> None:
+    def __init__(
+        self, snapshot: Callable[[], AbstractContextManager[Snapshot]], configured: str
+    ) -> None:
         self._snapshot, self._configured = snapshot, configured
         self._learned: dict[str, str] = {}
 

@@ -13,10 +13,12 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.predicates import canonical, is_functional
 from slowcat_memory.core.extraction.stated import stated_by
 from slowcat_memory.core.facts.fact import is_fact
-from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.memory import chunk_id, turn_of
+from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory, Turn
 
+MOST_STATED = 3  # chunks for a fact that is asked for
 MOST_LINKS = 20  # of a chain of facts, each superseded by the next
 
 
@@ -51,6 +53,8 @@ class Endings:
         self._ended: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts with an end
         # By speaker, subject and functional predicate: the chunk of the latest value, and the value.
         self._latest: dict[tuple[str, str, str], tuple[str, str]] = {}
+        # By predicate: chunk and text of each current fact about its speaker, by the fact's id.
+        self._about_speaker: dict[str, dict[str, tuple[str, str]]] = {}
         self._heard: dict[str, Ending] = {}  # by chunk, from turns that idle work has not read yet
         for fact in sorted(facts, key=lambda one: one.valid_from):
             self.put(fact)
@@ -65,7 +69,8 @@ class Endings:
         until = memory.valid_to or (memory.retired_at if by else None)
         stated = _Stated(chunks, memory.facets.get("quote", ""), until, by)
         self._facts[memory.id] = stated
-        if stated.until is None:
+        if stated.until is None and memory.retired_at is None:
+            self._know(memory.id, memory, chunks[0])
             self._hold(
                 memory.speaker,
                 memory.facets.get("subject", ""),
@@ -78,7 +83,23 @@ class Endings:
             self._ended[chunk] = (*self._ended.get(chunk, ()), memory.id)
             self._heard.pop(chunk, None)
 
+    def _know(self, id_: str, fact: Memory, chunk: str) -> None:
+        names = (fact.facets.get("subject", ""), fact.facets.get("predicate", ""))
+        if names[1] and fold(names[0]) == fold(fact.speaker):
+            known = self._about_speaker.setdefault(canonical(names[1]).replace(" ", "_"), {})
+            known[id_] = (chunk, fact.text)
+
+    def stating(self, asked: AskedFact) -> list[str]:
+        """Return the chunks that state a fact which a speaker asks for, the latest first."""
+        names = (name for name in asked.predicates if name in self._about_speaker)
+        found = [one for name in names for one in self._about_speaker[name].values()]
+        about = [one for one in found if asked.thing and asked.thing in fold(one[1])]
+        chunks = dict.fromkeys(chunk for chunk, _ in about or found)
+        return sorted(chunks, key=turn_of, reverse=True)[:MOST_STATED]
+
     def drop(self, memory_id: str) -> None:
+        for known_facts in self._about_speaker.values():
+            known_facts.pop(memory_id, None)
         known = self._facts.pop(memory_id, None)
         for chunk in known.chunks if known else ():
             left = tuple(id_ for id_ in self._ended.get(chunk, ()) if id_ != memory_id)

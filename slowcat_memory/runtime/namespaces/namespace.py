@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import local_only_ids
 from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id, turn_of
+from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.index import IndexOptions, Searcher
@@ -350,6 +351,10 @@ class Namespace:
     def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
         """Return what of a chunk no longer holds at a time."""
         return self._endings.of(memory_id, now)
+
+    def stating(self, asked: AskedFact) -> list[str]:
+        """Return the chunks that state a fact about the user that holds, the latest first."""
+        return self._endings.stating(asked)
 
     def fetch(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return the memories that exist, by id, from memory or from the store."""

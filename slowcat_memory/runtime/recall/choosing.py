@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import CHUNK, holds
-from slowcat_memory.core.query.revisions import revises
+from slowcat_memory.core.query.asked_facts import asked_fact
+from slowcat_memory.core.query.revisions import changes, revises
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
@@ -70,17 +71,39 @@ class Chooser:
         """
         for_turn = self._share(search.query) > 0
         trace = scored.ordered(for_turn=for_turn, weigh_talk=not search.parsed.about_talk)
-        if not self._answers(search, trace, evidence):
-            trace = trace.pinned_only()
-            return trace, self._choose(search, trace, fetch)[0]
-        hits, rejected = self._choose(search, trace, fetch)
-        hits = self._with_endings(search, hits, fetch)
-        left = self.evidence(search, scored, rejected) if evidence and rejected else evidence
-        if rejected and not self._answers(search, trace, left, rejected):
+        hits = list[Hit]()
+        if self._answers(search, trace, evidence):
+            hits, rejected = self._choose(search, trace, fetch)
+            left = self.evidence(search, scored, rejected) if evidence and rejected else evidence
+            answers = not rejected or self._answers(search, trace, left, rejected)
+        else:
+            answers = False
+        if not answers:
             reasons, trace = trace.reasons, trace.pinned_only()
             hits, _ = self._choose(search, trace, fetch)
             trace.reasons.update(reasons)
-        return trace, hits
+        hits = self._with_stated(search, hits, fetch) if for_turn else hits
+        return trace, self._with_endings(search, hits, fetch)
+
+    def stated(self, search: Search) -> list[str]:
+        """Return the chunks that state a fact which the turn asks for, by what facts know."""
+        need = search.query.need
+        asked = asked_fact(search.query.text, self._options.language) if need else None
+        return search.namespace.stating(asked) if asked else []
+
+    def _with_stated(self, search: Search, hits: list[Hit], fetch: Fetch) -> list[Hit]:
+        """Put the turns that state what is asked for before the hits."""
+        query = search.query
+        ids = [chunk for chunk in self.stated(search) if chunk not in query.exclude]
+        first = list[Hit]()
+        for memory in fetch(ids).values() if ids else ():
+            shown = disclose(memory, query.reader)
+            if shown is not None and not _rejection(memory, query, search.parsed):
+                best = hits[0].score if hits else 1.0
+                first.append(Hit(memory=shown, score=best, probability=1.0))
+        known = {hit.memory.id for hit in first}
+        rest = [hit for hit in hits if hit.memory.id not in known]
+        return [*first, *rest][: query.limit(self._options)]
 
     def _with_endings(self, search: Search, hits: Sequence[Hit], fetch: Fetch) -> list[Hit]:
         """Mark what is over in the hits, and put what holds instead before each."""
@@ -99,9 +122,11 @@ class Chooser:
 
     def _with_earlier(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
         """Mark the hits that a later one changes."""
+        language = self._options.language
+        newer = [hit.memory for hit in hits if changes(hit.memory.text, language)]
         return [
             replace(hit, memory=replace(hit.memory, facets={**hit.memory.facets, "earlier": "yes"}))
-            if any(self._revises(other.memory, hit.memory, query) for other in hits)
+            if any(self._revises(other, hit.memory, query) for other in newer)
             else hit
             for hit in hits
         ]
@@ -118,7 +143,7 @@ class Chooser:
         searcher, names = search.searcher, names_in(search.parsed.words, self._options.language)
         unseen = [name for name in names if not searcher.knows(name)]
         return AnswerEvidence(
-            coverage=float(np.delete(trace.coverage, list(rejected)).max(initial=0.0)),
+            coverage=trace.max_coverage(rejected),
             max_similarity=trace.max_similarity(rejected),
             unseen_names=len(unseen) / max(1, len(names)),
             memories=len(searcher),
@@ -142,7 +167,9 @@ class Chooser:
 
     def _changes_one(self, usable: Sequence[_Candidate], memory: Memory, query: Query) -> bool:
         """Return whether a weak candidate changes a stronger one, and must stand beside it."""
-        return any(self._revises(memory, one.memory, query) for one in usable)
+        return changes(memory.text, self._options.language) and any(
+            self._revises(memory, one.memory, query) for one in usable
+        )
 
     def _share(self, query: Query) -> float:
         return self._options.recall.keep_share if query.keep_share is None else query.keep_share

@@ -134,7 +134,8 @@ class Pipeline:
             timings=watch.laps,
             words=lexical.weights,
             trace=trace,
-            evidence=evidence if overview is None else None,  # a summary always answers
+            # A summary always answers, and so does a fact, whatever its words.
+            evidence=None if overview is not None or self._chooser.stated(search) else evidence,
             names_speaker=bool(parsed.named),
         )
 
@@ -169,6 +170,8 @@ class Pipeline:
             hits=at_hand, stage="tail", timings=watch.laps, words=lexical.weights
         )
         trace, hits = self._chooser.offer(search, scored, namespace.fetch, evidence)
+        # Words alone can deny neither an overview nor a fact.
+        may_deny = not asks_overview(query.text) and not self._chooser.stated(search)
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
         return Recollection(
             hits=hits if overview is None else overview,
@@ -176,7 +179,7 @@ class Pipeline:
             timings=watch.laps,
             words=lexical.weights,
             trace=trace,
-            evidence=None if asks_overview(query.text) else evidence,  # words alone cannot deny it
+            evidence=evidence if may_deny else None,
             names_speaker=bool(parsed.named),
         )
 

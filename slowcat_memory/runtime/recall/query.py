@@ -58,7 +58,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     settle_ms: Milliseconds = 5.0
     warn_ms: Milliseconds = 8.0
     floor: Probability = 0.10
-    keep_share: Probability = 0.77
+    keep_share: Probability = 0.80
     unknown_below: Probability = 0.15
 
 

@@ -98,9 +98,12 @@ class RankingTrace(Struct, frozen=True, eq=False):
         """
         if self.similarity is None:
             return math.nan
-        kept = np.delete(self.similarity, list(rejected))
-        compared = ~np.isnan(kept)
-        return float(kept[compared].max(initial=0.0)) if compared.any() else math.nan
+        kept = _without(self.similarity, rejected)
+        return float(np.fmax.reduce(kept)) if len(kept) else math.nan
+
+    def max_coverage(self, rejected: Collection[int] = ()) -> float:
+        """Return the highest coverage of a candidate, except rejected positions."""
+        return float(_without(self.coverage, rejected).max(initial=0.0))
 
     def hit(self, position: int, memory: Disclosed) -> Hit:
         cosines = self.candidates.cosine
@@ -144,6 +147,10 @@ class RankingTrace(Struct, frozen=True, eq=False):
 
     def _views_of(self, n: int) -> dict[str, float]:
         return {name: round(float(values[n]), 4) for name, values in self.views.items()}
+
+
+def _without(values: np.ndarray, rejected: Collection[int]) -> np.ndarray:
+    return np.delete(values, list(rejected)) if rejected else values
 
 
 class Scorer:

@@ -82,6 +82,18 @@ def test_rules_background_lines() -> None:
     assert not any("topics" in one.text for one in later)
 
 
+def test_rules_background_keeps_what_is_ahead_by_its_own_day() -> None:
+    party = fact("Anna has a party.", kind="fact/event", facets={"date": "2026-06-27"})
+    month = fact("Anna has a course.", kind="fact/event", facets={"date": "2026-06"})
+    past = fact("Anna had a race.", kind="fact/event", facets={"date": "2026-05-11"})
+    given: dict[str, Any] = {"topics_h": 24.0, "threads": 5}
+    lines = rules.background([party, month, past], [], NOW + timedelta(days=40), UTC, **given)
+    assert sorted(one.text for one in lines) == [
+        "- Anna has a course (2026-06)",
+        "- Anna has a party (2026-06-27)",
+    ], "40 days after they were told"
+
+
 def test_rules_lines_are_in_the_language_of_the_memory() -> None:
     german = language_of("german")
     sessions = [

@@ -47,7 +47,7 @@ name|Jonas|Ich heiße Jonas.
 lives_in|Köln|ich wohne jetzt in Köln
 works_at|Siemens|Ich arbeite bei Siemens.
 age|40|Ich bin 40 Jahre alt.
-has_frau|Petra|Meine Frau heißt Petra.
+has_wife|Petra|Meine Frau heißt Petra.
 has_pet|Rex|Mein Hund heißt Rex.
 likes|Tee|Ich mag Tee.
 allergic_to|Nüsse|Ich bin allergisch gegen Nüsse.
@@ -65,7 +65,6 @@ I live in the mountains.
 I like it a lot.
 I love you.
 I'm from here.
-My brother works at Acme.
 She has a dog called Rex.
 You live in Lisbon, don't you?
 I was 20 minutes late.
@@ -79,7 +78,6 @@ I work too much.
 I moved to the sofa.
 I decided.
 I would love a coffee.
-Ich mag keinen Kaffee.
 Wohne ich in Köln?
 Ich wohne vielleicht bald in Bonn.
 """

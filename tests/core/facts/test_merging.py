@@ -10,6 +10,7 @@ from slowcat_memory.core.facts.merging import (
     compare,
     decide_by_words,
     is_worth_asking,
+    merge,
 )
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Memory
@@ -63,7 +64,8 @@ def test_compare_functional_predicates_have_one_object_at_a_time() -> None:
 def test_decide_by_words_without_an_llm() -> None:
     one, other = claim("Anna drinks black tea daily."), claim("Anna drinks black tea.")
     assert compare(Pair(other, one), None, TOKENIZE) in ("ask", "same")
-    assert decide_by_words(Pair(other, one), TOKENIZE) == "same"
+    assert decide_by_words(Pair(one, other), TOKENIZE) == "same", "the fuller one stays"
+    assert decide_by_words(Pair(other, one), TOKENIZE) == "fuller", "what it adds is kept"
     assert (
         decide_by_words(Pair(other, claim("Anna no longer drinks black tea.")), TOKENIZE)
         == "update"
@@ -84,3 +86,35 @@ def test_is_worth_asking_is_guarded() -> None:
     assert not asks(new, claim("Anna eats cake."), 0.4, 10), "no word shared"
     event = claim("Anna ran a marathon.", "event")
     assert not asks(event, event, 0.9, 1), "not of this type"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Anna has a dog called Rex.", "Anna has a dog called Bello."),
+        ("Anna's son is called Paul.", "Anna's son is called Peter."),
+        ("Anna is allergic to nuts.", "Anna is allergic to fish."),
+        ("anna went hiking with tom.", "anna went hiking with marc."),
+        ("Anna bought 2 tickets for Porto.", "Anna bought 3 tickets for Lisbon."),
+    ],
+)
+@pytest.mark.parametrize("cosine", [None, 0.7, 0.97])
+def test_different_things_are_never_one_without_an_llm(
+    one: str, other: str, cosine: float | None
+) -> None:
+    pair = Pair(claim(one), claim(other))
+    assert compare(pair, cosine, TOKENIZE) not in ("same", "update")
+    assert decide_by_words(pair, TOKENIZE) is None
+
+
+def test_only_facts_of_one_type_are_merged() -> None:
+    task = claim("Anna gets her whole deposit back from the landlord.", "task_completed")
+    thread = claim("Anna has to ask the landlord about her deposit.", "open_thread")
+    assert compare(Pair(thread, task), 0.9, TOKENIZE) == "other"
+
+
+def test_what_a_newer_fact_adds_is_kept_and_nothing_is_over() -> None:
+    short, full = claim("Anna plays chess."), claim("Anna plays chess on Mondays.")
+    full = replace(full, id="fact/2", sources=(2,))
+    kept, gone = merge(Pair(short, full), "fuller", AT)
+    assert kept.text == full.text and gone.facets["why"] == "same" and gone.valid_to is None

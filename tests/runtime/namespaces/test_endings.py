@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.facts.fact import supersede
+from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.namespaces.endings import Endings
 
@@ -92,3 +93,29 @@ def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
     endings = Endings([LISBON])
     endings.hear(said(2, text, 30))
     assert endings.of("chunk/1", MAY + 31 * DAY) == ()
+
+
+def about(id_: str, predicate: str, value: str, turn: int, text: str) -> Memory:
+    facets = {"subject": "Anna", "predicate": predicate, "object": value}
+    return replace(fact(id_, value, turn), text=text, facets=facets)
+
+
+def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now() -> None:
+    endings = Endings([MOVED, PORTO])
+    home = AskedFact(frozenset({"lives_in"}))
+    assert endings.stating(home) == ["chunk/2"]
+    endings.drop(PORTO.id)
+    assert endings.stating(home) == []
+
+
+def test_of_several_facts_those_about_the_thing_that_is_asked_for_are_meant() -> None:
+    dog = about("d", "has_pet", "Bello", 3, "Anna has a dog called Bello.")
+    cat = about("c", "has_pet", "Mimi", 4, "Anna has a cat called Mimi.")
+    endings = Endings([dog, cat])
+    assert endings.stating(AskedFact(frozenset({"has_pet"}), "cat")) == ["chunk/4"]
+    assert endings.stating(AskedFact(frozenset({"has_pet"}), "parrot")) == ["chunk/4", "chunk/3"]
+
+
+def test_what_others_are_is_not_what_the_speaker_asks_for() -> None:
+    sister = replace(PORTO, facets=PORTO.facets | {"subject": "Clara"})
+    assert Endings([sister]).stating(AskedFact(frozenset({"lives_in"}))) == []

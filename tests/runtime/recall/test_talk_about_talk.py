@@ -99,3 +99,11 @@ def test_the_latest_memories_are_at_hand_after_a_restart(house: House, tmp_path:
             one.text for one in namespace.recent([f"chunk/{n}" for n in range(1, 40)]).values()
         }
     assert {"We bought the scooter in Perugia.", "Our cat is called Mimi."} <= found
+
+
+def test_a_question_about_oneself_finds_its_fact_in_other_words(house: House) -> None:
+    house.talk("My flat's in Graz, just off the ring road.", "In the film she lives in Cardiff.")
+    house.engine.think()
+    house.engine.drain()
+    lines = house.block("Where do I live?").splitlines()
+    assert "in Graz" in lines[-2]

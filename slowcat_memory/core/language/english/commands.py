@@ -151,6 +151,7 @@ COMMANDS = CommandWords(
             f"im|i am|he's|she's|they're|we're) \\S|(?:my|our|his|her|their|the|we|he|she|they) "
             f"(?:\\S+ ){{0,4}}(?:{_BE})\\b|(?!(?:on|and|but|isn't|is|for|to|because|if|when|of|"
             f"with|in|at|so|or|you)\\b)\\S+ (?:is|was|lives|works|likes|has)\\b",
+            never="(?:\\S+ ){1,4}should(?:'ve| have| never)\\b",
             may_ask=False,
         ),
         CommandRule(

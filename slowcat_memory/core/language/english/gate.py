@@ -5,6 +5,221 @@ import re
 from slowcat_memory.core.language.data import read_words
 from slowcat_memory.core.language.gate import any_of, gate_words
 
+_NUM = (
+    r"(?:\d+|a half|half|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
+    r"thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|"
+    r"seventy|eighty|ninety|hundred|thousand|million|dozen|point|minus|quarters?|thirds?|eighths?|"
+    r"fifths?|sevenths?|tenths?|a|an)(?: and)?)"
+)
+_NUMS = rf"(?:{_NUM}[ -]?)+"
+_UNIT = (
+    r"(?:(?:kilo|centi|milli|deci)?(?:met(?:er|re)s?|grams?|grammes?|lit(?:er|re)s?)|ounces?|oz|pounds?|"
+    r"lbs?|stones?|tons?|tonnes?|inch(?:es)?|feet|foot|ft|yards?|miles?|acres?|hectares?|gallons?|"
+    r"pints?|quarts?|cups?|(?:table|tea)?spoons?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|"
+    r"decades?|centur(?:y|ies)|celsius|fahrenheit|kelvin|degrees?|knots?|bytes?|(?:kilo|mega|giga|tera)"
+    r"bytes?|kilos?|kg|cm|mm|km|ml|mph|dollars?|euros?|pounds?|yen|francs?|cents?|sides?|zeros?|legs?|"
+    r"degrees (?:celsius|fahrenheit))"
+)
+_TONGUE = (
+    r"(?:french|german|spanish|italian|portuguese|dutch|russian|polish|turkish|japanese|chinese|"
+    r"mandarin|korean|arabic|hindi|greek|latin|swedish|danish|norwegian|finnish|welsh|irish|english|"
+    r"hebrew|czech|hungarian|ukrainian|vietnamese|thai|swahili)"
+)
+_PLACE = r"(?: (?:in|for|near|around|over in) [^ ]+(?: [^ ]+){0,2})?"
+_WHEN = (
+    r"(?: (?:outside|out there|out|today|tomorrow|tonight|now|right now|later|at the moment|this "
+    r"(?:morning|afternoon|evening|weekend|week)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|at all|"
+    r"going to be|like|get|be|again|at the weekend))*"
+)
+_COOKING = (
+    r"(?:make|cook|boil|hard boil|soft boil|bake|fry|poach|roast|steam|grill|clean|remove|tie|fold|spell|"
+    r"pronounce|calculate|convert|grow|plant|peel|cut|chop|wash|iron|descale|defrost|reheat|freeze|"
+    r"store|ripen|whisk|knead|proof|brew|sharpen|unblock|write|work out|count|build|knit|sew|draw|open)"
+)
+_ADJ = (
+    r"(?:good|great|lovely|nice|kind|sweet|perfect|brilliant|awesome|amazing|fantastic|wonderful|"
+    r"excellent|fine|cool|funny|hilarious|interesting|helpful|useful|sad|terrible|awful|strange|weird|"
+    r"odd|crazy|enough|right|true|correct|wrong|super|clever|smart|fair|impressive|neat|grand|better|"
+    r"much better|all right|alright|okay|ok|clear|annoying|cute|ridiculous|a shame|a pity|a relief|fun)"
+)
+_CHATTER = any_of(
+    r"^(?:oh |ok |okay |well |yes |no |great |right |ah |lovely |perfect |brilliant )*(?:thanks|thank you|"
+    r"cheers|ta)\b(?: (?:for|that|that's|this|the|help|helping|your|so|very|really|much|a|lot|letting|me|know|reminding|"
+    r"everything|again|anyway|indeed|million|bunch|telling|asking|you|you've|you're|been|great|lovely|kind|of|it|"
+    r"appreciate|i|today|tip|info|heads|up|mate|friend|all|nice|perfect|listening|patience|chat|time|advice|being|"
+    r"brilliant|fantastic|awesome|helpful|sweet|good|cool|trying|to|hear|is|was|and|bye|goodnight|good|night))*$",
+    rf"^(?:(?:oh|wow|ah|ha|well|yeah|yes|cheers|ok|okay|thanks|so|no|hm+|right) )*(?:(?:that|this|it)(?:'s| is| was|"
+    rf"'ll be| sounds| would be| will be)|sounds|looks|how|you're|you are|what an?|i'm) (?:(?:really|so|very|quite|"
+    rf"pretty|just|too|all|not|absolutely|totally|a|an|bit|been|such|most) )*{_ADJ}\b(?: (?:of you|to hear|to know|"
+    r"then|now|thanks|thank you|idea|one|news|question|point|too|again|really|indeed|job|answer|by me|for now|"
+    r"work))*$",
+    r"^(?:(?:yeah|yes|ok|okay|right|no|well|oh|sure|please|and|so|just) )*(?:go on|carry on|keep going|go ahead|"
+    r"never mind|forget it|no worries|not at all|fair enough|fair point|good point|if you say so|you bet|of "
+    r"course|no way|no kidding|you don't say|tell me about it|same here|me too|me neither|why not|good for you|"
+    r"well done|good job|nice try|nice work|let's go|bring it on|that will do|that'll do|that's it|that's all|"
+    r"i got it|i see|i get it|i know|i hear you|i'm listening|i'm here|i'm back|i'm off|i'm done|i'm ready|"
+    r"i'm fine|i'm good|i'm off to bed|i'm going to bed|i'm heading off|i have to go|i've got to go|gotta go|"
+    r"got to go|let me think|give me a (?:sec|second|minute|moment)|hang on(?: a \w+)?|one sec|two secs|bear with "
+    r"me|say (?:that|it) again|come again|pardon|what was that|huh|hm+|uh huh|mm hm+|er+|um+)"
+    r"(?: (?:then|please|now|thanks|mate|again|a bit|slowly))*$",
+    r"^(?:(?:hello|hi|hey|good|morning|afternoon|evening|night|day|goodbye|bye|goodnight|sleep|well|tight|see|ya|"
+    r"you|later|soon|then|take|care|tomorrow|have|a|an|nice|lovely|great|rest|of|the|weekend|time|sweet|dreams|"
+    r"catch|talk|there|all|everyone|cheerio|speak|until|next|to|so|long|for|now|ok|okay|well|again|back|welcome|"
+    r"mate|friend|old|computer|assistant|robot|slowcat) ?)+$",
+    r"^(?:(?:so|and|hey|hi|well|ok|oh) )*(?:who|what|how old|where|how) are you(?: (?:doing|called|made of|from|"
+    r"feeling|today|tonight|up to|then|anyway|really|this \w+|made|getting on|there))*$|^what(?:'s| is) your "
+    r"(?:\w+ )?(?:name|favou?rite \w+|job|purpose|age|birthday)$|^what (?:else )?can you (?:do|help with)|"
+    r"^are you (?:a|an|real|human|alive|there|ok|okay|awake|listening|still there|sure|serious|kidding|"
+    r"joking|ready|asleep|happy|sad|bored|tired|male|female|clever)\b(?: (?:today|now|there|yet|or something|person|robot|machine|human|computer|ai|thing|real person))?$|^(?:do|can) you "
+    r"(?:sleep|dream|sing|dance|laugh|feel|think|breathe|eat|hear me|speak \w+|like (?:music|humans|me|jokes|"
+    r"people))$|^(?:who|when were you|what) (?:made|built|created|programmed) you$|^how does your day",
+)
+_SUMS = any_of(
+    rf"\b{_NUMS} ?(?:(?:{_UNIT}) )?(?:plus|minus|times|divided by|multiplied by|percent|per cent|squared|"
+    rf"cubed|over|to the power of|modulo|take away|less|add(?:ed to)?) ?(?:of )?{_NUMS}",
+    rf"\b(?:add|subtract|take|multiply|divide|split|share) {_NUMS} ?(?:{_UNIT} )?(?:and|from|by|with|to|"
+    rf"between|among|into|equally)? ?{_NUMS}",
+    rf"\b(?:square|cube) root of {_NUMS}|\b{_NUMS} ?(?:squared|cubed)\b|\bhalf of {_NUMS}$",
+    rf"\bprime number|\b{_NUMS} ?(?:as|to) (?:a |an )?(?:decimal|fraction|percentage|percent|roman "
+    r"numeral|binary|hex)|\b(?:factorial|factors|square|cube) of \d",
+    r"\b(?:area|volume|circumference|perimeter|diameter|surface) of (?:a|an) (?:circle|square|triangle|"
+    r"sphere|cylinder|cube|rectangle|cone|room|pyramid|hexagon)\b",
+    rf"\bhow (?:many|much) {_UNIT} (?:are |is |do |does )?(?:there )?(?:are |is )?(?:in|to|make|go into|"
+    rf"equal|does) ?(?:there )?(?:in )?(?:{_NUMS} ?)?(?:{_UNIT}|\w+)$",
+    rf"\b{_NUMS} ?{_UNIT}(?: (?:and )?{_NUMS} ?{_UNIT}?)?(?: of \w+)? (?:in|to|into|is how many|equals?) "
+    rf"(?:how many )?{_UNIT}",
+    rf"\bconvert {_NUMS}|\bhow (?:many|much) {_UNIT} is {_NUMS}",
+    r"\bhow many days (?:are |is )?(?:there )?(?:are |is )?(?:between|from|in) (?:the )?(?:\w+ of |january|"
+    r"february|march|april|may|june|july|august|september|october|november|december)",
+    rf"^(?:what(?:'s| is)|how much is) {_NUMS}$",
+    rf"\b(?:double|triple|twice|half|a (?:third|quarter|fifth|tenth)|two thirds|three quarters|\w+ (?:eighths|fifths|"
+    rf"tenths)) (?:of )?{_NUMS}$|\bpercent (?:off|discount on|tip on|of|more than|less than) {_NUMS}",
+    rf"\b(?:average|sum|product|mean|median|total|difference) (?:of|between) {_NUMS}|\bcount (?:to|from|down from) {_NUMS}",
+    rf"\b(?:remainder|quotient)\b|\b{_NUMS}(?:{_UNIT} )?(?:divided|split|shared) (?:by|between|among|into|over)\b",
+    rf"\b(?:is|are) {_NUMS}(?: {_UNIT})? (?:more|less|bigger|smaller|longer|heavier|greater|divisible|odd|even)\b",
+    rf"\bhow (?:far|long|fast|much|many) .*\b(?:if|at|when|after) .*{_NUMS} ?(?:{_UNIT}|percent)\b",
+    rf"\b{_NUMS} ?(?:{_UNIT}) .*\b(?:in|to|into) (?:{_UNIT})$|\b{_NUMS}(?:{_UNIT} )?each\b",
+    rf"\bhow (?:many|much) {_UNIT} (?:are |is |do |does )?(?:there )?(?:are |is )?(?:in|to|make|go into|equal)\b",
+)
+_WORLD = any_of(
+    r"\b(?:flip|toss) a coin|\broll (?:a|the|two|some) (?:dice|die)|\brandom number|\bpick a number",
+    # the world
+    r"\b(?:what's|what is|what are|which is|tell me|name|give me) the (?:\w+ )?(?:capital|population|"
+    r"currency|official language|languages|flag|anthem|president|prime minister|chemical symbol|chemical "
+    r"formula|boiling point|freezing point|melting point|atomic number|speed|distance|diameter|"
+    r"circumference|longest|tallest|highest|largest|biggest|smallest|deepest|fastest|hottest|coldest|"
+    r"oldest|nearest star|national) .*\b(?:of|in|from|for|between|river|mountain|country|planet|ocean|"
+    r"animal|building|continent|city|lake|desert|bird|fish|dish)\b",
+    r"^(?:and )?(?:how|what) (?:tall|high|deep|long|big|far|heavy|fast|hot|old|wide|large) (?:is|are|was) (?:the|"
+    r"mount|lake) (?:eiffel|moon|sun|earth|universe|nile|amazon|everest|equator|great wall|empire|tower|"
+    r"statue|atlantic|pacific|milky|speed|mont|kilimanjaro|matterhorn|blue whale|colosseum|pyramids?|"
+    r"sphinx|rhine|danube|thames|mississippi|ocean|constance|superior|victoria|geneva|como|garda)",
+    r"^(?:and |so |er |um )?(?:who|which \w+) (?:invented|discovered|composed|painted|sculpted) ",
+    r"\bwhich planet\b|\bhow many (?:planets|continents|oceans|countries|states|bones|teeth|legs|"
+    r"players|strings|keys|letters|provinces|moons|time zones|chromosomes|hearts|sides)\b.*\b(?:there|in|"
+    r"have|has|does|on|are|make)\b",
+    r"\bin what year (?:was|did|were)|\bwhat year (?:was|did|were) (?:the|world)|\bwhen (?:was|did|were) the "
+    r"(?:first|second|great|french|american|russian|berlin|titanic|roman|cold|civil|industrial|moon|wall|"
+    r"battle|magna|renaissance|dinosaurs|eiffel|internet|printing|black death|vikings|romans|war)\b",
+    r"^(?:why|how) (?:is|are|was|do|does|did) (?:the |a |an )?(?:sky|sea|ocean|grass|sun|moon|earth|"
+    r"blood|snow|rain|rainbows?|thunder|lightning|wind|ice|stars?|planets?|volcano(?:es)?|clouds?|leaves|"
+    r"tides?|water|fire|fog|hail|northern lights|planes?|magnets?|batter(?:y|ies)|engines?|internet|"
+    r"wifi|vaccines?|caterpillars?|onions?|heart|brain|human|stock market|microwave|fridge magnet|"
+    r"compass|radar|laser|gravity|solar panels?|soap|yeast|bread rise|popcorn)\b",
+    r"^(?:why|how|where|when) do (?!you|we|they|i|the|these|those|his|her|their|this)(?:\w+s|fish|sheep|geese|"
+    r"mice|people) [a-z]+(?: \w+){0,4}$",
+    r"^(?:please |can you |could you |would you )*(?:explain|define|describe) (?!why|what|how|that|this|it|the|"
+    r"his|her|their)(?:an? )?\w+(?: \w+)?(?: (?:in (?:simple|plain|easy|a few) (?:terms|words|english)|simply|"
+    r"briefly|to a child|like i'm five))?$",
+    r"^(?:what's|what is|what are) an? (?!good|nice|better|great|suitable|fun|healthy|easy)\w+$",
+    r"^(?:what's|what is) the difference between (?!the|my|our|his|her)\w+ (?:\w+ )?and \w+(?: \w+)?$",
+    r"^(?:and |so |er |um )?who (?:wrote|directed|sang|sings|founded|built|played in|starred in|played|won) "
+    r"(?:the )?(?P<title>(?!my|our|that|this|it)[\w' ]+)$",
+    r"\bhow many (?:calories|carbs|grams of \w+) (?:are |is )?(?:there )?(?:are |is )?in (?:an? |one )?\w+(?: \w+)?$",
+    r"^who (?:was|is|were|are) the (?:\w+ )*(?:first|last|current|present|youngest|oldest|richest|fastest|greatest|"
+    r"\w+est) (?:\w+ )*(?:man|woman|person|people|president|king|queen|emperor|astronaut|pope|chancellor|human|"
+    r"minister|pharaoh|explorer|scientist|player|runner|pilot)\b|^who (?:is|was) the (?:president|prime minister|king|"
+    r"queen|pope|chancellor|emperor|god|goddess|ruler|mayor) of\b",
+    r"^(?:what|which) (?:country|countries|planet|city|river|ocean|sea|continent|animal|mammal|bird|metal|gas|element|"
+    r"vitamin|language|languages|currency|instrument|organ|bone|fruit|colou?rs?|shape|century|ingredients|"
+    r"scientist|composer|painter|author|emperor|mountain|desert|island|blood type|side of the road) (?:is|are|do|does|did|"
+    r"has|have|was|were|flows?|lives?|contains?|runs?|make|makes|go|can|belongs?|comes?|gave|wrote|spoke|in)\b",
+    r"\b(?:world war|moon landing|mona lisa|everest|eiffel tower|roman empire|berlin wall|revolution|titanic|"
+    r"shakespeare|mozart|einstein|beethoven|bach|napoleon|goethe|newton|darwin|picasso|van gogh|da vinci|caesar|"
+    r"cleopatra|dinosaurs?|planets?|solar system|universe|galaxy|milky way|ozone|photosynthesis|gravity|equator|"
+    r"north pole|south pole|antarctica|speed of (?:light|sound)|periodic table|black holes?|big bang|ice age|"
+    r"middle ages|renaissance|great wall|pyramids?|vikings|romans|speed limit|light year|human body|eclipse|full "
+    r"moon|solstice|equinox|leap year|sunset|sunrise|sun (?:rise|set|go down|come up)s?|mother's day|father's day|"
+    r"pancake day|olympics|world cup)\b",
+    r"^(?:when|what (?:day|date)) (?:is|does|do|are) (?:the )?(?:easter|christmas|new year\w*|pentecost|ramadan|eid|"
+    r"diwali|hanukkah|thanksgiving|halloween|clocks? (?:go|change)|bank holiday|summer time|next bank holiday)\b",
+    r"^how (?:many days|long|many weeks|many sleeps) (?:is it |are there |left )*(?:until|till|to) (?:easter|christmas|new "
+    r"year\w*|halloween|summer|spring|winter|autumn|the weekend)$",
+    r"^how (?:does|do) (?:an? )?(?!you|we|they|i|the|these|those|his|her|their|this|it)\w+(?: \w+){0,2} (?:work|fly|"
+    r"float|form|happen|taste|move|live|breathe|communicate|see|hear|sleep|grow|swim|reproduce|know|survive|"
+    r"made|get)\b",
+    r"^(?:explain|describe|tell) (?:how|why|what) (?:an? |the )?\w+(?: \w+)? (?:works?|is|are|means?|happens?|form|fly)"
+    r"(?: in \w+ \w+)?$",
+    r"^why (?:does|do|is|are|can't|don't|doesn't) (?:an? )?(?!you|we|they|i|the|these|those|his|her|their|this|it|"
+    r"that)\w+ \w+(?: \w+){0,4}$",
+    r"^what (?:happens|would happen|causes?|makes)(?: if| when)? (?:you|an?|water|people|ice|the sun|the moon|the earth|"
+    r"oil|salt|rain|wind|thunder|earthquakes|tides|bread|volcanoes|rainbows?|lightning|hiccups|static)\b",
+    r"^(?:is|are) (?:an? )?(?!you|it|he|she|they|we|the|this|that|there)\w+ (?:an? )?(?:\w+ )?(?:fruit|vegetable|mammal|bird|fish|animal|"
+    r"insect|planet|star|metal|country|city|berry|berries|nut|nuts|poisonous|toxic|a word|real word|continent|"
+    r"reptile|vegan|mammals|insects|dangerous|edible)\b",
+    r"^(?:do|can|does) (?:an? )?(?!you|we|they|i|the|he|she|it|these|those|this|that|your|people)\w+s? (?:have|eat|sleep|fly|swim|"
+    r"see|hear|lay|sting|bite|dream|float|sink|freeze|burn|talk|jump|smell|feel)\b",
+    r"\bwhat (?:colou?r|shape) (?:is|are|do|does) (?:you|an?|blue|red|yellow|green|the sky|the sea|the sun)\b|\bmix (?:red|blue|yellow|"
+    r"green|black|white)\b",
+    r"^(?:what's|what is|what are|define|explain) (?:the )?\w+(?:tion|sis|ism|ology|osity|ics|graphy|onomy|ometry|ability|"
+    r"coin|chain|ness|hood|ance|ence)$|^what (?:is|are) \w+ (?:energy|computing|intelligence|theory|learning|power|"
+    r"matter|pressure|rate|tax|law|warming|change|currency|mechanics|tension|waves?|cells?)$",
+    r"\b(?:chemical|latin|scientific|roman) (?:symbol|formula|name|numerals?)\b|\bsymbol for\b|\batomic\b",
+    r"\bhow many (?:\w+ )?(?:letters|syllables|vowels|ls|ss|ts|ps|cs|rs|ns|ms) (?:are |does |has |in |there )",
+    r"\b(?:number|letter|word) (?:between|after|before|that|beginning with|starting with)\b",
+    # words
+    r"\b(?:opposite|synonyms?|antonyms?|plural|definition|meaning|past tense|etymology|pronunciation|"
+    r"abbreviation|spelling) (?:of|for)\b|\b(?:another|different|other|fancy|better) words? for\b",
+    r"\b(?:rhymes? with|rhyming with)\b|^(?:please )?(?:how do you |how is |can you |could you )?spell(?:ed)? \w+",
+    rf"\btranslate .+ (?:in|into|to) {_TONGUE}\b|^translate\b|\bin {_TONGUE}$|\bhow (?:do you|would you|to) say "
+    rf".+ in {_TONGUE}\b",
+    r"\bwhat (?:does|do) (?!he|she|they|it|that|this|you|we|i|the)(?:the word )?[\w' ]+ (?:mean|stand for)$",
+    r"^(?:so )?is it (?:spelled |spelt |pronounced |written )?\w+ or \w+ (?:in|if|when|with|before)\b",
+    # weather, time, entertainment
+    rf"^(?:what's|what is|how's|how is) (?:the )?(?:weather|forecast|temperature){_WHEN}{_PLACE}{_WHEN}$",
+    rf"^how (?:cold|hot|warm|windy|humid|wet|sunny) (?:is it|will it be|is it going to be){_WHEN}{_PLACE}{_WHEN}$",
+    rf"^(?:is it|will it|is it going to|does it look like)(?: be)? (?:rain(?:ing|y)?|snow(?:ing|y)?|"
+    rf"sunny|cold|hot|warm|windy|freezing|stormy|hail|cloudy|dry|foggy|frosty){_WHEN}{_PLACE}{_WHEN}$",
+    rf"^(?:what's the time|what time is it|what is the time)(?: (?:now|right now|currently|at the moment))?{_PLACE}{_WHEN}$",
+    r"^(?:please |can you |could you |go on |come on )*(?:tell|give|read|sing|write|recite|make up|do)(?: me| us)? "
+    r"(?:a|an|another|one|some|something)(?: more| other| really| very| short| long| good| funny| silly| bad| "
+    r"dad| bedtime| scary| little| quick| knock knock| christmas| fun| random| interesting)* ?(?:joke|jokes|"
+    r"riddle|story|poem|song|limerick|fact|tongue twister|lullaby|fairy tale|haiku|silly|funny|impression|pun)\b"
+    r"(?: (?:about|with|for) (?:an? |the )?\w+(?: \w+)?)?$",
+    r"^(?:please )?sing (?:something|anything)\b",
+    # how things are done
+    rf"^how (?:long|much time) does it take to \w+|^(?:how (?:do|can|would|should) (?:you|i|we)|how to|how does "
+    rf"one|(?:what's|what is) the (?:best|easiest|quickest|right) way to) {_COOKING} ",
+    r"^(?:at )?what temperature (?:do you|does one|should you|does)\b|^how long (?:do you|should "
+    rf"you|does) (?:{_COOKING}|an?|the egg|pasta|rice)\b",
+)
+_PERSONAL = any_of(
+    r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|we're|we've|we'd|we'll|our|ours|us|me|myself|ourselves)\b",
+    r"\b(?:he|she|him|her|his|hers|they|them|their|he's|she's|they're)\b",
+    r"\b(?:mum|mom|dad|mummy|daddy|mama|papa|gran|granny|grandma|grandpa|grandad|nan|auntie|uncle|aunt|"
+    r"boss|landlord|wife|husband|kids|neighbou?rs?|family|household|doctor|dentist|vet)(?:'s)?\b",
+    r"\b(?:remember|remind|remembered|again|last time|usual|usually|favou?rite|still|already|yesterday|the "
+    r"other day|earlier|before|planned|decided|agreed|promised|mentioned|said|told|appointment|birthday|"
+    r"anniversary)\b",
+)
+_ASIDES = any_of(
+    r"\b(?:tell|give|show|read|teach|sing|explain to|play|spell|get|help|find) (?:me|us)(?: (?:with|again))?\b",
+    r"\bfor (?:me|us)\b|\bto (?:me|us)\b|\blet me (?:know|hear)\b|\blike i'm five\b",
+    r"\b(?:i'd like to know|i want to know|i wonder|i was wondering|i'm curious|do you know|can you tell)\b",
+    r"(?<=\bhow do )(?:i|we)\b|(?<=\bhow can )(?:i|we)\b|(?<=\bhow should )(?:i|we)\b",
+    r"\b(?:it again|that again|again please)$",
+)
+
 GATE = gate_words(
     read_words(__package__)["gate"],
     about_now=any_of(
@@ -65,4 +280,9 @@ GATE = gate_words(
         r"good for|reason for|help for|shared by|made by|written by|given by|organized by|chosen "
         r"by)\s+)(?=[^\W\d_a-z])(?!I\b)|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+ (?i:and) [^\W\d_a-z])"
     ),
+    asides=_ASIDES,
+    personal=_PERSONAL,
+    chatter=_CHATTER,
+    sums=_SUMS,
+    world=_WORLD,
 )

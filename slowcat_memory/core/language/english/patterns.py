@@ -107,9 +107,46 @@ PROACTIVE = ProactiveWords(
         r"vacation|wedding|birthday|party|concert|race|marathon|surgery|operation|dentist|doctor|"
         r"vet|move|moving|visit|date|audition|hearing|match"
     ),
-    has="have|have got|['’]ve got|is|are",
-    over="had|was|were|went|did|last|ago",
     own="i|i'm|i’m|i've|i’ve|i'll|i’ll|my|we|our",
+    reminds=r"remind (?:me|us)|reminder|be reminded|don['’]t let me forget",
+    off=(
+        r"cancell?ed|called off|calling off|fell through|fallen through|falls through|not happening|"
+        r"isn['’]t happening|is off|are off|['’]s off|came to nothing|scrapped|won['’]t happen|"
+        r"no longer going|(?:not|n['’]t)\b.{1,60}\b(?:any ?more|after all)|gave up on|dropped the (?:idea|plan)"
+    ),
+    moved=(
+        r"moved? (?:[\w'’]+ ){0,4}(?:to|back|forward|until|till)|(?:been|was|got|were|is|are|have|['’]s|"
+        r"['’]ve) (?:now )?(?:moved|rescheduled|postponed|pushed|put back|put off|delayed|brought "
+        r"forward|changed to)|(?:isn['’]t|not) .{1,40}[,;] (?:it['’]s|but)|reschedul(?:e|ed)|postponed|pushed back|had to move"
+    ),
+    done=(
+        r"sorted|settled|all done|is done|['’]s done|got done|fixed|finished|completed|sold|paid|"
+        r"resolved|repaired|dealt with|taken care of|handed in|over and done|ticked off|off my "
+        r"(?:list|plate|mind)|got (?:\w+ ){1,4}back|passed|signed|returned|picked up|dropped off|"
+        r"all good now|is over|working again|works again|out of the way|closed|wrapped up"
+    ),
+    did=(
+        r"(?:i|we)(?:['’]ve| have|['’]d)? (?:just |finally |already |now |both |actually |went and )*"
+        r"(?!was|were|had|have|been|thought|wanted|tried|forgot|forgotten|"
+        r"missed|hoped|planned|heard|wished|need|needed|agreed|promised|felt|"
+        r"knew|said|told you|saw|got to|used to|worried|decided)"
+        r"(?:[a-z]+ed|took|taken|went|gone|spoke|spoken|called|rang|rung|wrote|written|sent|bought|"
+        r"made|did|done|got|gave|given|met|found|told|put|brought|chose|chosen|read|drove|flew|"
+        r"saw|seen|cut|left|sold|paid|caught|built|hung|rebooked)"
+    ),
+    still_open=(
+        r"not|n['’]t|never|still|yet|nearly|almost|tried to|wish|if|might|should|must|need to|have to|"
+        r"going to|will|want to|forgot|didnt|havent|hasnt|wasnt|tomorrow|next"
+    ),
+    generic=(
+        "call called calling ask asked asking talk talked speak spoke spoken tell told deal take took "
+        "taken care book booked get got need needs remind reminded reminder sort sorted do did done "
+        "make made go went gone going buy bought fix fixed pay paid ring rang contact contacted "
+        "email write wrote sent send find found see saw seen still wants want wanted has have had "
+        "plans plan planned whether decide decided open thing matter finally now just already back "
+        "look looking bring brought give gave put new old about broken big small some up out off "
+        "down over into be been being say said let keep start started try check checked user"
+    ),
 )
 
 SUMMARY = SummaryWords(
@@ -120,11 +157,16 @@ SUMMARY = SummaryWords(
     own="i|i'm|i've|i'll|my|we|our",
     advice=(
         r"i(?:'d|’d| would)? (?:suggest|recommend|advise)|my (?:advice|suggestion)|"
-        r"you (?:could|might want to|should)|why don['’]t you|how about|"
+        r"(?<!so )(?<!then )(?<!if )(?<!that )you (?:could|might want to|should)(?! (?:finally|be proud|see|know|have (?:seen|told|said)))|why don['’]t you|how about|"
         r"it (?:may|might|could) help to|make sure (?:you|to)|consider \w+ing"
     ),
-    advice_begins="try|prepare|practise|practice|write|bring|start|keep|focus",
+    advice_begins=(
+        "try|prepare|practise|practice|write|bring|start|keep (?!me|it up|going)|focus|take (?!care|your time|it easy)|ask|call|check|"
+        "book|pack|drink|eat|put|set|talk to|tell (?!me)|read|avoid|remember to|do not|don't (?!worry|mention)|give (?!me)|wear|rest|send|"
+        "order|plan|make (?!yourself)|use|photograph|compare|measure|ring|schedule|apply|save|stretch|breathe"
+    ),
     denials=word_set(_WORDS["denials"]),
+    eased=word_set(_WORDS["eased"]),
 )
 
 NOTED = NotedWords(

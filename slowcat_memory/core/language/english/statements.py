@@ -117,8 +117,9 @@ STATEMENTS = StatementWords(
         r"feels? like|looks? like|sounds? like|seems?|not sure|no idea|whether"
     ),
     asks=(
-        r"(?:who|whom|whose|what|which|where|when|why|how|do|does|did|is|are|am|was|were|has|have|had|can|could|will|would|"
-        r"should|shall|may|who's|what's|where's|when's|how's|tell me|remind|isn't|don't you|didn't|haven't)\b(?! to\b)"
+        r"(?:who|whom|whose|what|which|where|when|why|how|who's|what's|where's|when's|how's|tell me|remind me)\b(?! to\b)|"
+        r"(?:do|does|did|is|are|am|was|were|has|have|had|can|could|will|would|should|shall|may|isn't|aren't|don't|didn't|haven't|can't|won't|wasn't)"
+        r" (?:i|you|he|she|it|we|they|this|that|there|the|my|your|our|his|her|their|a|an|anyone|anybody|someone|everyone)\b"
     ),
     own_tag=r"\b(?:do|don't|am|aren't|did|didn't|have|haven't|was|wasn't|is|isn't|does|doesn't)(?: not)? (?:i|we|he|she|it)(?: not)?$",
     request=r"^(?:\w+,? )?(?:(?:can|could|will|would) you )?(?:please )?(?P<o>(?:remind me (?:to|about|of)|call me) .+?)(?:,? please)?[?.!]*$",
@@ -184,7 +185,7 @@ STATEMENTS = StatementWords(
         rf"\b(?:(?-i:[A-Z])\w+|{_DAY}s?|{_MONTH}|tomorrow|tonight|next|week|weekend|month|year|summer|winter|spring|autumn|christmas|easter|"
         r"\d|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\w+teenth|twentieth|noon|o'clock|jobs|school|university|uni|college)\b"
     ),
-    dates=rf"\b(?:{_MONTH}|\d|christmas|new year|first|second|third|\w+th\b)",
+    dates=rf"\b(?:{_MONTH}|\d+|christmas|new year|first|second|third|\w+th\b)",
     not_in_object=(
         "I|me|mine|myself|we|us|you|your|yours|it|them|they|their|him|he|she|his|her|hers|this|that|these|those|somebody|someone|something|"
         "nothing|anything|everything|nobody|ourselves|himself|herself|there|here|what|how|one|ones|stuff|things?|bits?|"
@@ -237,6 +238,7 @@ STATEMENTS = StatementWords(
     has_pet="{s} has a {kin} called {o}.",
     had="{s} had a {kin} called {o}, who died{when}.",
     died="{s} died{when}.",
+    plain_kin={"lad": "son", "boy": "son", "little boy": "son", "baby boy": "son", "girl": "daughter", "little girl": "daughter", "baby girl": "daughter", "gran": "grandmother", "granny": "grandmother", "nan": "grandmother", "nana": "grandmother", "grandma": "grandmother", "grandad": "grandfather", "granddad": "grandfather", "grandpa": "grandfather", "hubby": "husband", "missus": "wife", "little one": "child", "toddler": "child", "kid": "child", "mummy": "mum", "daddy": "dad", "auntie": "aunt", "gp": "GP"},
     singular={"children": "child", "kids": "child", "sons": "son", "daughters": "daughter", "brothers": "brother", "sisters": "sister", "boys": "son", "girls": "daughter", "grandchildren": "grandchild", "grandsons": "grandson", "granddaughters": "granddaughter", "nieces": "niece", "nephews": "nephew", "cousins": "cousin", "twins": "child", "dogs": "dog", "cats": "cat", "rabbits": "rabbit", "hamsters": "hamster", "horses": "horse", "guinea pigs": "guinea pig", "kittens": "kitten", "puppies": "puppy", "parrots": "parrot"},
     same_kin={"mum": "mother", "mom": "mother", "mam": "mother", "mummy": "mother", "dad": "father", "daddy": "father", "gran": "grandmother", "granny": "grandmother", "nan": "grandmother", "nana": "grandmother", "grandma": "grandmother", "grandpa": "grandfather", "grandad": "grandfather", "granddad": "grandfather", "auntie": "aunt", "lad": "son", "little one": "child", "kid": "child", "hubby": "husband", "missus": "wife", "neighbor": "neighbour", "little boy": "son", "little girl": "daughter", "baby boy": "son", "baby girl": "daughter", "boy": "son", "girl": "daughter", "best friend": "friend", "best mate": "friend", "oldest friend": "friend", "mate": "friend", "buddy": "friend", "pal": "friend", "co-worker": "colleague", "coworker": "colleague", "workmate": "colleague", "physio": "physiotherapist", "doctor": "doctor", "gp": "doctor"},
     function=frozenset(_C["function"]),
@@ -255,9 +257,15 @@ FACTS = FactWords(
     ),
     passing=(
         r"right now|at the moment|currently (?:sitting|eating|driving|walking|waiting|cooking)|"
-        r"just (?:woke|got up|ate|had)|is (?:tired|hungry|sleepy|bored|busy|late|here|back|ready|"
+        r"just (?:woke|got up|ate|had)|is (?:tired|hungry|sleepy|bored|busy|late(?! in )|here(?! (?:since|for good))|back(?! (?:at|in|with) )|ready|"
         r"fine|ok)\b|feels? (?:tired|hungry|sleepy|bored|better)|today|tonight|this (?:morning|"
         r"afternoon|evening)"
+    ),
+    one_off=(
+        r"(?:turn|switch)(?:ed|s)? (?:the \w+ )?(?:on|off|up|down)\b|set(?:s)? (?:an? |the )?(?:timer|alarm|volume|thermostat)|"
+        r"(?:plays?|played|skipped|paused) (?:the )?(?:next )?(?:song|track|music|radio|playlist)|right now\b|"
+        r"is (?:eating|having|cooking|making) (?:breakfast|lunch|dinner|tea|coffee)\b|dimmed|opened the (?:door|window|blinds)|"
+        r"closed the (?:door|window|blinds)|checked the (?:weather|time)"
     ),
     denied=(
         r"\b(?:not|no|never|none|no longer|without|cannot|stopped|quit|dislikes|hates)\b|n't\b"
@@ -274,7 +282,10 @@ FACTS = FactWords(
         r"mother|father|mum|mom|dad|parents|boss|friend|colleague|cousin|aunt|uncle|neighbou?r|"
         r"roommate|grand\w+|dog|cat"
     ),
-    corrects=r"no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction",
+    corrects=(
+        r"no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|wait,? |scratch that|"
+        r"my mistake|i misspoke|i (?:said|told you|got) (?:it|that|this|his|her|the \w+) wrong"
+    ),
     before_date="since|in|on|at|from|back|ago|the|a|about",
     pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
     regimes=word_set(_WORDS["facts"]["regimes"]),

@@ -90,6 +90,51 @@ TALK = TalkWords(
         r"any ?more|moved|postponed|rescheduled|changed|switched|swapped|replaced|cancelled|canceled|"
         r"called off|pushed (?:back|to)|brought forward|delayed)\b"
     ),
+    asked=(
+        (
+            r"\bwhere (?:do (?:i|we) (?:currently |actually )?live|am i living|are we living|is (?:my|our) "
+            r"(?:home|flat|house|place))\b|\b(?:which|what) (?:city|town|country|place|street) do (?:i|we) "
+            r"live\b|\b(?:what is|what's) (?:my|our) (?:home ?town|address|city)\b|\bwhere(?:'s| is) home\b",
+            "lives_in address",
+        ),
+        (
+            r"\bwhere do i (?:currently |actually )?work\b|\bwho do i work for\b|\b(?:who|what)(?:'s| is) "
+            r"my (?:employer|company)\b|\b(?:which|what) company do i work\b",
+            "works_at works_for",
+        ),
+        (
+            r"\bwhat do i do (?:for (?:a living|work)|at work|professionally)\b|\bwhat(?:'s| is) my (?:job|"
+            r"profession|occupation)\b|\bwhat do i work as\b|\bwhat am i by (?:trade|profession)\b",
+            "works_as works_at",
+        ),
+        (
+            r"\bwhat (?:kind of food |sort of food |food )?(?:do|don't|can|can't) i eat\b|\bmy diet\b|\bam i "
+            r"(?:a )?(?:vegan|vegetarian)\b",
+            "diet allergic_to",
+        ),
+        (r"\b(?:am i allergic|my allerg|allergies do i|am i intolerant)", "allergic_to"),
+        (r"\bmy (?:\w+ )?(?:goal|ambition)\b", "goal"),
+        (r"\bmy favou?rite (\w+)", "favourite_{thing}"),
+        (
+            r"\b(?:what(?:'s| is)|who(?:'s| is)|do you know|tell me|remember) (?:what )?(?:the name of )?my "
+            r"([\w-]+)(?:'s name| is called| called|$)|\bname of my ([\w-]+)|\bmy ([\w-]+)'s name\b|"
+            r"\bwhat is my ([\w-]+) called\b",
+            "has_{thing}",
+        ),
+    ),
+    alike={
+        "has_pet": "dog cat puppy kitten pet horse pony rabbit hamster budgie parrot tortoise",
+        "has_partner": "wife husband girlfriend boyfriend spouse fiancé fiancée fiance fiancee partner",
+        "has_spouse": "wife husband spouse",
+        "married_to": "wife husband spouse",
+        "has_wife": "wife partner spouse",
+        "has_husband": "husband partner spouse",
+        "has_girlfriend": "girlfriend partner",
+        "has_boyfriend": "boyfriend partner",
+        "has_mother": "mum mom mam",
+        "has_father": "dad",
+        "has_child": "son daughter kid child",
+    },
     about_talk=re.compile(
         r"\b(?:ask(?:ed|ing)?|question|questions|wonder(?:ed|ing)?|want(?:ed)? to know)\b"
     ),

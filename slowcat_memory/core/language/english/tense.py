@@ -12,7 +12,7 @@ _PAST = alternatives(
     "burnt learnt spelt spoilt dreamt leapt quit hit hurt put got made led shut used passed gone "
     "been done taken given seen eaten written spoken driven flown broken chosen fallen forgotten "
     "known grown thrown worn stolen become bitten hidden ridden risen sung sunk swum woken born "
-    "died"
+    "died read beat cost cut split spread snuck"
 )
 _REGULAR = (
     r"(?!(?:need|feed|speed|indeed|hundred|breed|bleed|weed|greed|exceed|proceed|succeed|shed|sled|"
@@ -31,14 +31,21 @@ _ARRANGED = (
     "agreed|promised|entered|ordered|shifted|changed|confirmed|offered|due|set|pencilled in|"
     "penciled in|earmarked|called in|summoned|picked"
 )
+_SUBJECT_DAY = r"(?:is|are)\s+(?!the\b|my\b|our\b|when\b|good\b|fine\b|ok\b)"
 _BE = r"(?:am|is|are|isn['’]t|isnt|aren['’]t|arent|i['’]m|im|(?:you|we|they)['’]re|youre|theyre|(?:it|he|she|that|there|what|who|here)['’]s|hes|shes|its|thats|theres)"
 _HAVE = r"(?:have|has|haven['’]t|hasn['’]t|havent|hasnt|(?:i|you|we|they)['’]ve|ive|weve|youve|theyve|(?:it|he|she|that)['’]s)"
+_ON_A_DAY = alternatives(
+    "start begin open close run end finish arrive leave come return go fly move meet deliver land "
+    "depart expire lapse retire marry turn visit host travel sail drive collect renew resume get "
+    "take see happen fall need want bring throw celebrate join hope plan intend expect pick look "
+    "play sing do"
+)
 _SCHEDULED = (
-    r"starts?|begins?|opens?|closes?|runs?|ends?|finish(?:es)?|arrives?|leaves?|comes?|returns?|"
-    r"goes|go|fly|flies|moves?|meets?|delivers?|lands?|departs?|expires?|lapses?|"
-    r"retires?|marr(?:y|ies)|turns?|visits?|hosts?|travels?|sails?|drives?|collects?|"
-    r"renews?|resumes?|kicks? off|picks? up|gets?|takes?|sees?|happens?|falls?|needs?|wants?|"
-    r"brings?|throws?|celebrates?|joins?|hopes?|plans?|intends?|expects?|looks? forward"
+    r"(?:start|begin|open|close|run|end|arrive|leave|come|return|fall|move|meet|deliver|land|depart|"
+    r"expire|lapse|retire|turn|visit|host|travel|sail|drive|collect|renew|resume|get|take|see|happen|"
+    r"need|want|bring|throw|celebrate|join|hope|plan|intend|expect|look|pick|kick|play)s|"
+    r"goes|flies|marries|finishes|"
+    rf"(?:(?<=\bi )|(?<=\bwe )|(?<=\byou )|(?<=\bthey ))(?:{_ON_A_DAY})"
 )
 
 TENSE = TenseWords(
@@ -50,25 +57,30 @@ TENSE = TenseWords(
         r"(?:was|were|wasn['’]t|weren['’]t)\s+(?:\w+\s+)?(?:going|supposed|meant|due|planning|hoping|"
         r"scheduled|to)\s+(?:to|for)|"
         r"(?:would|could|should|might)(?:['’]ve|\s+(?:not\s+)?have|n['’]t\s+have)(?:\s+been)?(?:\s+\w+)?|"
-        r"used\s+to|(?:would|could)(?!\s+(?:you|like))"
+        r"used\s+to|(?:i|you|he|she|it|we|they)['’]d(?!\s+(?:like|better))|(?:would|could)(?!\s+(?:you|like))"
     ),
     ahead=(
         r"(?:^|(?<=and )|(?<=but )|(?<=so )|(?<=cos )|(?<=because ))were\s+(?:\w+ing|off)|"
         rf"{_HAVE}{_ADVERBS}\s+(?:been\s+)?(?:{_ARRANGED})|"
+        r"got\s+(?:an?|the|my)\s+(?:[\w'’-]+\s+){0,2}(?:appointment|interview|meeting|exam|dentist|doctor|vet|"
+        r"viewing|wedding|party|training|class|lesson|shift)|"
         rf"{_HAVE}{_ADVERBS}\s+got|{_HAVE}\s+to|"
         r"invited\s+(?:\w+\s+){1,3}to|signed\s+up|registered|enrolled|asked\s+\w+\s+to|"
-        r"(?:made|got|bought|fixed)\s+(?:[\w'’-]+\s+){0,4}(?:appointment|tickets?|reservation)|"
+        r"(?:made|bought|fixed)\s+(?:[\w'’-]+\s+){0,4}(?:appointment|tickets?|reservation)|"
         r"(?:agreed|promised|decided|arranged|offered|planned|volunteered|hoped|asked me)\s+to|"
         rf"{_BE}{_ADVERBS}\s+(?:being\s+)?(?!(?:gone|back|born|used)\b){_PARTICIPLE}|"
         r"(?:gets?|be)\s+[a-z]+(?:ed|en)|"
         r"will|won['’]t|wont|(?:i|you|he|she|it|we|they|that|there)['’]ll|shall|gonna|gotta|must|should|"
         r"ought|can|can['’]t|cannot|let['’]s|lets|off\s+to|due|wanna|"
-        r"(?<!\w)(?:i|we|you|they|he|she|it)\s+(?:may|might)(?!\s+(?:not\s+)?have)|(?:could|can|would|will)\s+you|would\s+like|(?:i|we)['’]d\s+like|"
+        r"(?<!\w)(?:i|we|you|they|he|she|it)\s+(?:may|might)(?!\s+(?:not\s+)?have)|(?:could|can|would|will)\s+you|would\s+like|(?:i|we|you|he|she|they)['’]d\s+(?:like|better)|"
         rf"{_BE}|do|does|don['’]t|doesn['’]t|dont|doesnt|{_HAVE}(?!{_ADVERBS}\s+{_PARTICIPLE})|"
         rf"(?<!\bthe )(?<!\ba )(?<!\ban )(?<!my )(?<!our )(?<!to )(?<!this )(?:{_SCHEDULED})"
     ),
-    back=rf"(?:would|could)n['’]?t|couldn?t?\s+(?:barely|hardly|only)|{_HAVE}{_ADVERBS}\s+{_PARTICIPLE}|(?<!to be )(?<!been )(?:{_PAST})|{_REGULAR}",
+    back=rf"(?:did|would|could)n['’]?t(?:\s+[a-z]+ly)?\s+\w+|did\s+not\s+\w+|"
+    rf"(?:made|helped|saw|let|heard|watched)\s+(?:(?:my|the|our|his|her)\s+)?\w+\s+(?:{_ON_A_DAY})|"
+    rf"(?:would|could)n['’]?t|couldn?t?\s+(?:barely|hardly|only)|{_HAVE}{_ADVERBS}\s+{_PARTICIPLE}|(?<!to be )(?<!been )(?:{_PAST})|{_REGULAR}",
     weak=(
+        rf"(?<!\bto )(?:{_ON_A_DAY})|"
         r"\w+['’]s|(?:coming|going|having|getting|leaving|starting|visiting|moving|flying|seeing|"
         r"meeting|doing|taking|driving)|i|we|they|remember|reminder|remind|don['’]t forget|wish|"
         r"tomorrow|upcoming|all set|ready|looking forward"
@@ -101,8 +113,10 @@ TENSE = TenseWords(
         "best school blues feeling job papers? league roasts? driver supplement service market "
         "prayers? matinee special club girls? people lunches dinners night[s] times? "
     ).strip("|"),
+    as_subject=_SUBJECT_DAY,
     named=r"called|named|name is|name's|names are|nicknamed|is called",
-    naming=r"(?:is|was|would be|sounds)\s+(?:like\s+)?(?:a|an|such a|my)?\s*(?:\w+\s+)?name",
+    naming=r"(?:is|was|would be|sounds)\s+(?:like\s+)?(?:a|an|such a|my)?\s*(?:\w+\s+)?name|(?:is|are|was)\s+(?:the|my|our)\s+(?:\w+\s+)?(?:best|worst|favou?rite|longest|"
+    r"shortest|busiest|quietest|only|first|last)",
     follows=alternatives(
         "i you he she we they it i['’]m im we['’]re is was are were will has had have did do does at in "
         "on with to from by for of and or but so because when while this last next if the my our "

@@ -78,6 +78,9 @@ TIME = time_words(
             "shrove tuesday/pancake day": ("easter", -47, 1),
             "ash wednesday": ("easter", -46, 1),
             "palm sunday": ("easter", -7, 1),
+            "mothering sunday": ("easter", -21, 1),
+            "may day": (5, 1, 1),
+            "hogmanay": (12, 31, 1),
             "maundy thursday": ("easter", -3, 1),
             "good friday": ("easter", -2, 1),
             "easter/the easter weekend/easter weekend/easter time/easter holidays": (

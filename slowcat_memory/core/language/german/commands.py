@@ -141,7 +141,7 @@ COMMANDS = CommandWords(
         ),
     ),
     composed=read_compose(__package__),
-    statement=f"(?:{_WHO}) \\S|(?:\\S+ ){{1,6}}(?:{_IS})\\b|(?:\\S+ ){{2,}}\\S+(?:t|en|te)$",
+    statement=f"(?:{_WHO}) \\S|(?:\\S+ ){{1,6}}(?:{_IS})\\b|(?:\\S+ ){{2,}}\\S+$",
     answers=(
         CommandRule(
             kind="yes",

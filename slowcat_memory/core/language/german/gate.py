@@ -5,6 +5,197 @@ import re
 from slowcat_memory.core.language.data import read_words
 from slowcat_memory.core.language.gate import any_of, gate_words
 
+_DIGIT = (
+    r"(?:null|ein(?:s|e|en|em|er)?|zwei|zwo|drei|vier|fünf|sechs?|sieb(?:en)?|acht|neun|zehn|elf|zwölf|"
+    r"zwanzig|dreissig|vierzig|fünfzig|sechzig|siebzig|achtzig|neunzig|hundert|tausend|million(?:en)?)"
+)
+_NUM = (
+    rf"(?:\d+|minus|komma|anderthalb|halbe?|{_DIGIT}(?:und|{_DIGIT})*(?:einhalb)?|(?:ein|zwei|drei|\w+)"
+    r"(?:viertel|drittel|achtel|fünftel|zehntel))"
+)
+_NUMS = rf"(?:{_NUM} ?)+"
+_UNIT = (
+    r"(?:(?:kilo|zenti|milli|quadrat|kubik)?(?:meter[ns]?|gramm|liter[ns]?)|unzen?|pfund|zentner|tonnen?|zoll|"
+    r"fuss|meilen?|hektar|tassen?|(?:ess|tee)löffel|sekunden?|minuten?|stunden?|tagen?|tag|wochen?|monaten?|"
+    r"monat|jahren?|jahr|jahrzehnten?|jahrhunderten?|grad|grad celsius|grad fahrenheit|celsius|fahrenheit|"
+    r"kelvin|knoten|bytes?|(?:kilo|mega|giga|tera)bytes?|kilos?|kg|cm|mm|km|ml|stundenkilometer|km h|"
+    r"euro|dollar|franken|pfund|yen|cent|prozent|leute[n]?|personen|teile)"
+)
+_TONGUE = (
+    r"(?:französisch|englisch|spanisch|italienisch|portugiesisch|niederländisch|holländisch|russisch|"
+    r"polnisch|türkisch|japanisch|chinesisch|koreanisch|arabisch|griechisch|latein|lateinisch|schwedisch|"
+    r"dänisch|norwegisch|finnisch|walisisch|irisch|deutsch|hebräisch|tschechisch|ungarisch|ukrainisch)"
+)
+_WHEN = (
+    r"(?: (?:draussen|heute|morgen|übermorgen|jetzt|gerade|gleich|später|nachher|am wochenende|diese woche|"
+    r"(?:heute |morgen )?(?:früh|vormittag|mittag|nachmittag|abend|nacht)|am (?:mon|diens|donners|frei|sams|"
+    r"sonn)tag|am mittwoch|eigentlich|denn|so|noch|da|grad))*"
+)
+_PLACE = r"(?: in [^ ]+(?: [^ ]+)?)?"
+_ADJ = (
+    r"(?:gut|toll|nett|lieb|schön|super|prima|klasse|perfekt|wunderbar|interessant|lustig|witzig|komisch|"
+    r"seltsam|schade|traurig|schlimm|fein|richtig|falsch|wahr|klar|cool|spannend|hilfreich|schlau|klug|"
+    r"genug|ärgerlich|verrückt|stark|süss|freundlich|herrlich|grossartig|fantastisch|besser|okay|ok|logisch)"
+)
+_CHATTER = any_of(
+    r"^(?:(?:oh|ok|okay|na|ja|nein|gut|super|prima|ach|ah|toll|perfekt|alles klar|also) )*(?:danke\w*|(?:vielen|"
+    r"lieben|herzlichen|besten|tausend|schönen)(?: \w+)? dank|ich danke)\b(?: (?:für|das|die|den|deine|ihre|hilfe|"
+    r"auskunft|info|tipp|alles|dir|ihnen|ist|war|sehr|nett|lieb|von|so|echt|wirklich|und|gute|nacht|auch|noch|mal|schön|"
+    r"perfekt|super|freundlich|dafür|erinnerung|geduld|zuhören|nein|ja|reicht|mir|schon|tschüss|bis|dann|später|morgen))*$",
+    rf"^(?:(?:oh|wow|ah|ach|na|ja|nein|hm+|okay|ok|gut|also|danke|haha) )*(?:(?:das|es)(?: ist| war| wäre| klingt| "
+    rf"hört sich)|klingt|hört sich|ist|wie|du bist|sie sind) (?:(?:ja|sehr|echt|wirklich|so|aber|richtig|ganz|auch|ziemlich|"
+    rf"nicht|gar|total|voll|doch|zu|mal|nur|eine?|jetzt|schon) )*{_ADJ}(?:e[rsnm]?)?\b(?: (?:von (?:dir|ihnen)|zu (?:hören|wissen)|"
+    r"an|idee|so|dann|danke|nachricht|frage|antwort|sache))*$",
+    r"^(?:(?:ja|nein|jo|jep|ok|okay|gut|na|so|ach|oh|also|hm+|und|nee|ah|äh+m*) )*(?:passt(?: schon| so)?|echt(?: jetzt)?|ehrlich|"
+    r"im ernst|wirklich|mach weiter|weiter|erzähl weiter|red weiter|nur zu|na dann|los geht's|los|von mir aus|"
+    r"meinetwegen|kein problem|keine sorge|keine ursache|gern geschehen|nichts zu danken|schon gut|schon okay|"
+    r"alles gut|alles klar|macht nichts|ist egal|egal|vergiss es|lass gut sein|lass mal|genau|eben|stimmt|ach so|"
+    r"ach was|aha|soso|na klar|na sowas|sag bloß|ich auch|ich auch nicht|warum nicht|gut gemacht|sehr gut|"
+    r"gute idee|guter punkt|ich verstehe|verstehe|verstanden|ich weiß|weiß ich|ich höre|ich bin da|bin wieder da|"
+    r"ich bin weg|ich geh ins bett|ich gehe ins bett|ich muss los|ich muss weg|muss los|moment(?: mal)?|warte(?: mal| kurz)?|"
+    r"sekunde|einen moment|augenblick|wie bitte|was|noch mal bitte|sag das noch mal|hä|hm+|mhm+|äh+|ähm+)"
+    r"(?: (?:dann|bitte|jetzt|danke|so|schon|mal|ja|doch))*$".replace("ß", "ss"),
+    r"^(?:(?:hallo|hi|hey|guten|gute|gut|morgen|tag|abend|nacht|mahlzeit|servus|moin|grüss|dich|gott|euch|tschüss|"
+    r"tschau|ciao|bis|dann|bald|später|morgen|nachher|schlaf|schlafen|träum|schön|was|schöne|schönes|schönen|wochenende|noch|"
+    r"auf|wiedersehen|wiederhören|mach's|machs|na|also|so|und|einen|ein|feierabend|alle|zusammen|mein|freund|"
+    r"computer|assistent|roboter|slowcat|wieder|da|willkommen|zurück|liebe|lieber|träume) ?)+$",
+    r"^(?:(?:und|hey|hallo|na|so|also) )*(?:wer|wie alt|woher|was) bist du(?: (?:eigentlich|denn|genau|so))*$|^wie (?:heisst du|ist dein name|"
+    r"geht(?:'s| es)? ?(?:dir|ihnen|so)?)(?: (?:heute|denn|eigentlich|so))*$|^was kannst du(?: (?:eigentlich|denn|alles|so))*$|^bist du (?:ein\w*|echt|da|noch|wach|"
+    r"müde|traurig|sicher|bereit|lebendig)\b(?: (?:mensch|roboter|computer|maschine|ki|denn|eigentlich|da|noch))*$|^(?:kannst|magst|schläfst|träumst|hörst) du (?:mich|"
+    r"musik|singen|tanzen|lachen|denken|menschen|witze|auch|eigentlich)?(?: (?:gut|noch|auch|eigentlich|denn))*$|^wer hat dich (?:gebaut|gemacht|programmiert|"
+    r"erfunden|entwickelt)$|^was ist (?:deine|dein) lieblings\w+$",
+)
+_SUMS = any_of(
+    rf"\b(?:das )?(?:doppelte|dreifache|hälfte|ein (?:drittel|viertel|fünftel|zehntel)|zwei drittel|drei viertel|durchschnitt|"
+    rf"mittelwert|summe|produkt|differenz) (?:von|aus|zwischen) {_NUMS}",
+    rf"\b{_NUMS} ?(?:\w+ )?(?:auf|durch|geteilt|aufgeteilt|verteilt) .*\b(?:leute|personen|köpfe|teile|freunde|gruppen)\b",
+    rf"\b(?:ist|sind) {_NUMS}(?: {_UNIT})? (?:mehr|weniger|grösser|kleiner|länger|schwerer|gerade|ungerade|teilbar|durch)\b",
+    rf"\bwie (?:weit|lange|schnell|viel|viele|teuer) .*\b(?:wenn|bei|nach|mit) .*\b{_NUMS} ?(?:{_UNIT}|prozent)\b",
+    rf"\b(?:zähl\w*) (?:mal )?(?:von|bis|auf) {_NUMS}|\bwas (?:kostet|zahlt|bleibt|macht)\b.*\b{_NUMS} ?(?:{_UNIT}|prozent)",
+    rf"\b(?:plus|minus|geteilt durch|multipliziert mit|hoch) {_NUMS}",
+    rf"\bwie viele? {_UNIT} (?:hat|haben|sind|ist|ergeben|ergibt|entsprechen|passen)\b",
+    rf"\b{_NUMS} ?(?:(?:{_UNIT}) )?(?:plus|minus|mal|geteilt durch|durch|prozent von|hoch|weniger|und|"
+    rf"multipliziert mit|dividiert durch|von) {_NUMS}(?: {_UNIT})?(?:$| sind| ist| macht| ergibt| abzieht| rechnet)",
+    rf"\b(?:was|wie viel|wieviel) (?:sind|ist|macht|ergibt|gibt) {_NUMS} ?(?:{_UNIT} )?(?:plus|minus|mal|"
+    rf"geteilt durch|prozent|durch|hoch|von|in)\b",
+    rf"\bprozent (?:rabatt |nachlass |aufschlag |zinsen |mehrwertsteuer )?(?:von|auf) {_NUMS}",
+    rf"\bwas kommt (?:da )?(?:raus|heraus)\b.*\b{_NUMS}|\bwenn (?:man|sich \w+ \w+) {_NUMS}.*\b(?:abzieht|teilt|"
+    r"addiert|multipliziert|nimmt|rechnet|teilen)\b",
+    rf"\bwenn sich {_NUMS} ?\w+ {_NUMS} ?\w* ?teilen\b",
+    r"\b(?:quadratwurzel|wurzel|primzahl|primzahlen|bruch|dezimalzahl|römische zahl)\b",
+    r"\b(?:durch welche zahlen|teiler von|vielfache von|quersumme)\b",
+    rf"\bfährt {_NUMS} ?(?:stundenkilometer|km|kilometer)\b.*\bwie (?:weit|lange)\b",
+    r"\b(?:fläche|volumen|umfang|durchmesser|rauminhalt|flächeninhalt) (?:von |eines |einer |des |der )?"
+    r"(?:nem |einem |einer |ner )?(?:kreis\w*|quadrat\w*|dreieck\w*|kugel|zylinder\w*|würfel\w*|kegel\w*|rechteck\w*|pyramide)",
+    rf"\bwie viele? {_UNIT} (?:hat|haben|sind|ist|ergeben|ergibt|entsprechen|passen in|macht) (?:es )?(?:denn )?"
+    rf"(?:in )?(?:{_NUMS} ?)?(?:{_UNIT}|ein\w* \w+)",
+    rf"\b{_NUMS} ?{_UNIT} (?:in|zu) {_UNIT}|\b(?:rechne|wandle) {_NUMS}",
+    r"\bwie viele (?:tage|wochen|monate) (?:liegen|sind|vergehen)(?: es)? (?:zwischen|vom|von)\b",
+    r"\b(?:wirf|würfle|würfel) (?:mal )?(?:eine münze|einen würfel|ne münze)|\bzufallszahl",
+)
+_WORLD = any_of(
+    r"\b(?:heisst|ist|sind|nenn\w*|sag\w*) (?:mir )?(?:denn )?(?:die|der|das) (?:\w+ )?(?:hauptstadt|einwohnerzahl|währung|"
+    r"amtssprache|nationalhymne|flagge|siedepunkt|schmelzpunkt|lichtgeschwindigkeit|ordnungszahl|formel) (?:von|"
+    r"in|der|des|für)\b|\bwie viele einwohner\b",
+    r"\b(?:der|die|das) (?:höchste|tiefste|längste|grösste|kleinste|schnellste|älteste|kälteste|heisseste)\w* "
+    r"(?:berg|fluss|see|land|stadt|tier|planet|gebäude|ort|vogel|fisch|wüste|kontinent|insel|ozean)\b",
+    r"^(?:und )?wie (?:hoch|tief|lang|gross|weit|alt|schwer|schnell) (?:ist|sind|war) (?:denn )?(?:eigentlich )?(?:der|die|das) "
+    r"(?:bodensee|zugspitze|mond|sonne|erde|rhein|donau|elbe|nil|eiffelturm|kölner dom|matterhorn|mount|everest|"
+    r"äquator|atlantik|pazifik|nordsee|ostsee|titanic|chinesische|freiheitsstatue|universum|licht|schall|"
+    r"blauwal|müritz|chiemsee|watzmann|brocken|berliner fernsehturm|fernsehturm|mariana\w*|mississippi)",
+    r"^(?:und )?wer (?:hat|war|ist) (?:denn )?(?:eigentlich )?(?:der|die|das|den)? ?\w+(?: \w+)? (?:erfunden|entdeckt|komponiert|"
+    r"gemalt)$",
+    r"\bin welchem jahr\b.*\b(?:war|wurde|fand|begann|endete|fiel)\b|\bwann (?:war|wurde|fand|begann|endete|fiel) (?:die|der|"
+    r"das) (?:erste|zweite|dreissigjährige|französische|russische|amerikanische|berliner|mauer\w*|titanic|"
+    r"mondlandung|kalte|reformation|renaissance|westfälische|deutsche|eiffelturm|internet)",
+    r"^(?:warum|wieso|weshalb|wie) (?:ist|sind|wird|werden|entsteht|entstehen|funktioniert|funktionieren|bildet sich|"
+    r"kommt es zu|leuchten|leuchtet|fällt|fliegen|fliegt|schwimmt|brennt|gefriert) (?:denn )?(?:eigentlich )?(?:ein |eine |der |die "
+    r"|das |den )?(?:himmel|meer|gras|sonne|mond|erde|blut|schnee|regen|regenbogen|donner|blitz|gewitter|wind|eis|"
+    r"sterne?|planeten?|vulkane?|wolken?|blätter|ebbe|gezeiten|wasser|feuer|nebel|hagel|nordlicht\w*|flugzeuge?|"
+    r"magnet\w*|batterien?|akkus?|motor\w*|internet|wlan|impfung\w*|zwiebeln?|herz|gehirn|mikrowelle|kompass|"
+    r"radar|laser|schwerkraft|solarzelle\w*|seife|hefe|popcorn|kühlschrank|erdbeben|tsunami|tau|sommer|winter|"
+    r"blutdruck|wärmepumpe|quantencomputer|blaue?|bananen?|flamingos?|inflation)\b(?: \w+){0,3}$",
+    r"^(?:bitte )?(?:erklär\w*|definier\w*) (?:bitte )?(?:mal )?(?:mir )?(?:bitte )?(?:ganz einfach |einfach |kurz )*(?:was )?(?:ein\w* |der |die |das )?"
+    r"\w+(?: ist| sind| bedeutet)?(?: (?:in einfachen worten|ganz einfach|kurz))?$",
+    r"^(?:was ist|was sind) (?:eigentlich )?ein\w* (?!gut|schön|nett)\w+$|^was ist der unterschied zwischen \w+ und \w+$",
+    r"^(?:und )?wer (?:hat|war|ist) (?:denn )?(?:eigentlich )?(?:der |die |das |den )?(?P<title>\w+(?: \w+)?) (?:geschrieben|"
+    r"gesungen|gedreht|gegründet|gebaut|gewonnen|inszeniert)$",
+    r"^wer (?:war|ist|waren) (?:denn )?(?:der|die|das) (?:\w+ )*(?:erste|letzte|jüngste|älteste|reichste|schnellste|"
+    r"grösste)\w* (?:\w+ )*(?:mensch|mann|frau|person|präsident\w*|kaiser\w*|könig\w*|papst|kanzler\w*|astronaut\w*|"
+    r"bundeskanzler\w*|bundespräsident\w*)\b|^wer (?:ist|war) (?:der|die) (?:\w+ )?(?:präsident\w*|könig\w*|papst|kanzler\w*|"
+    r"bundes\w+|kaiser\w*|premierminister\w*)",
+    r"^(?:welche[rsnm]?|was für ein\w*|wie viele) (?:land|länder|planet\w*|stadt|fluss|meer|kontinent\w*|tier\w*|"
+    r"säugetier\w*|vogel|vögel|metall\w*|gas|element\w*|vitamin\w*|sprachen?|währung|instrument\w*|organ\w*|knochen|obst|"
+    r"farben?|form|jahrhundert|zutaten|bundesländer|einwohner|beine|zähne|herzen|tasten|saiten|zeitzonen|"
+    r"buchstaben|silben|menschen|spieler|monde|augen|ecken|kanten|seiten|kalorien) (?:ist|sind|hat|haben|war|waren|fliesst|liegt|lebt|"
+    r"leben|enthält|gibt|spricht|kommt|gehört|entsteht|ergibt|ergeben|in|wohnen|stecken)\b",
+    r"\b(?:\w*weltkrieg\w*|mondlandung|mona lisa|everest|eiffelturm|römische\w* reich|berliner mauer|mauerfall|revolution|"
+    r"titanic|shakespeare|mozart|einstein|beethoven|bach|napoleon|goethe|schiller|newton|darwin|picasso|cäsar|"
+    r"kleopatra|dinosaurier\w*|planeten?|sonnensystem\w*|universum\w*|galaxie\w*|milchstrasse|photosynthese|fotosynthese|"
+    r"schwerkraft|äquator\w*|nordpol\w*|südpol\w*|antarktis|lichtgeschwindigkeit|schallgeschwindigkeit|periodensystem\w*|"
+    r"schwarze\w* loch\w*|urknall\w*|eiszeit\w*|mittelalter\w*|renaissance|chinesische\w* mauer|pyramiden?|wikinger\w*|"
+    r"römer\w*|lichtjahr\w*|sonnenfinsternis|mondfinsternis|vollmond|neumond|schaltjahr\w*|sonnenuntergang|"
+    r"sonnenaufgang|sonne (?:auf|unter)|muttertag|vatertag|olympi\w+|weltmeisterschaft|zeitumstellung|treibhauseffekt|"
+    r"klimawandel)\b",
+    r"^(?:wann|an welchem tag) (?:ist|sind|fällt|beginnt|wird|werden) (?:dieses jahr |heuer |eigentlich )?(?:die |der |das )?(?:ostern|"
+    r"weihnachten|pfingsten|fasching|karneval|silvester|advent|der erste advent|fastnacht|himmelfahrt|fronleichnam|"
+    r"uhr\w*|ramadan|nikolaus)\b",
+    r"^wie (?:viele (?:tage|wochen)|lange) (?:sind es |ist es |noch |es )*(?:noch )?bis (?:ostern|weihnachten|silvester|"
+    r"halloween|zum (?:wochenende|sommer|herbst|winter|frühling))$",
+    r"^wie (?:funktioniert|funktionieren|entsteht|entstehen|arbeitet|fliegt|fliegen|schwimmt|atmet|atmen|schlafen|"
+    r"schmeckt|bildet|macht|machen|pflanzen|vermehren|kommunizieren|hören|sehen) (?:denn )?(?:eigentlich )?(?:ein\w* |sich )?"
+    r"(?!du|ich|wir|sie|er|der|die|das|mein|unser)\w+(?: \w+){0,2}$",
+    r"^(?:warum|wieso|weshalb) (?:\w+) (?:denn )?(?:eigentlich )?(?:ein\w* )?(?!du|ich|wir|sie|er|es|der|die|das|den|dem|mein\w*|unser\w*|"
+    r"dein\w*)\w+(?: \w+){0,4}$",
+    r"^was (?:passiert|geschieht|verursacht|macht) (?:wenn|mit|einen?|das wasser|eis|man)\b",
+    r"^(?:ist|sind) (?:ein\w* )?(?!du|das|der|die|er|sie|es|wir|ihr)\w+ (?:ein\w* )?(?:\w+ )?(?:obst|gemüse|säugetiere?|vogel|vögel|fisch\w*|"
+    r"insekt\w*|tier|planet|stern|metall|land|beeren?|nüsse|giftig|essbar|vegan|gefährlich|frucht|reptil\w*)\b",
+    r"^(?:haben|können|schlafen|fressen|legen|hat|kann) (?:ein\w* )?(?!du|wir|sie|ich|er|es|der|die|das|man)\w+ (?:\w+ )?(?:fliegen|"
+    r"schwimmen|schlafen|sehen|hören|knochen|zähne|ohren|eier|träume|träumen|gefühle|gehirn|blut|sprechen|fressen)\b",
+    r"\b(?:was|welche farbe) (?:ergibt|ergeben|gibt|entsteht|kommt) .*\b(?:rot|blau|gelb|grün|weiss|schwarz)\b",
+    r"^(?:was ist|was sind|was versteht man unter) (?:denn |eigentlich )?(?:ein\w* |der |die |das )?\w+(?:ung|ion|ismus|ose|ese|ität|ologie|"
+    r"ik|graphie|ografie|nomie|metrie|heit|keit|schaft|enz|anz|logie|theorie|energie|steuer|bremse|effekt|"
+    r"währung|pumpe|intelligenz|kette|wandel|krieg|gesetz|prinzip)(?: \w+)?$",
+    r"\b(?:chemisch\w*|lateinisch\w*|römisch\w*) (?:zeichen|symbol|formel|name|zahl\w*)\b|\bordnungszahl\b",
+    r"\b(?:zahl|buchstabe|wort) (?:zwischen|nach|vor|das mit|mit)\b",
+    # Wörter
+    r"\b(?:gegenteil|synonym\w*|mehrzahl|plural|definition|bedeutung|einzahl|artikel|genitiv) (?:von|für|zu)\b|"
+    r"\b(?:anderes|anderen|schöneres|besseres) wort für\b|\bwas reimt sich\b|\breimt sich auf\b",
+    r"^(?:und )?was (?:bedeutet|heisst|heissen) (?!das\b|er|sie)(?:das wort |eigentlich )?\w+(?: \w+)?$",
+    rf"\b(?:was|wie) (?:heisst|sagt man|lautet)\b.*\bauf {_TONGUE}\b|\bübersetz\w*\b|\bauf {_TONGUE}$",
+    r"\bwie (?:schreibt|buchstabiert|spricht|nennt|sagt) man\b|\bbuchstabier\w* |\bwie nennen die\b",
+    r"\bheisst es (?:der|die|das) \w+ oder (?:der|die|das)\b|^(?:schreibt|sagt|heisst) (?:man|es) \w+ oder \w+",
+    # Wetter, Uhrzeit, Unterhaltung
+    rf"^(?:wie (?:ist|wird|bleibt)|was macht) (?:denn )?(?:eigentlich )?das wetter{_WHEN}{_PLACE}{_WHEN}$",
+    rf"^wie (?:kalt|warm|heiss|windig|nass) (?:ist|wird|soll) es{_WHEN}{_PLACE}{_WHEN}(?: werden)?$",
+    rf"^(?:regnet|schneit|stürmt|gewittert|hagelt|friert) es{_WHEN}{_PLACE}{_WHEN}$|^(?:wird|soll|bleibt|ist) es"
+    rf"{_WHEN}{_PLACE}{_WHEN} (?:regnen|schneien|kalt|warm|heiss|sonnig|trocken|windig|glatt|schön)(?: (?:bleiben|werden|sein))?$",
+    rf"^(?:wie spät|wie viel uhr|wieviel uhr) ist es(?: (?:jetzt|gerade))?{_WHEN}{_PLACE}{_WHEN}$",
+    r"\b(?:kennst du|hast du|erzähl\w*|sag\w*|mach\w*) (?:mir |uns )?(?:mal )?(?:bitte )?(?:noch )?(?:ein\w*|was|etwas) (?:guten? |schlechten? |kurz\w+ |"
+    r"lustig\w* |neuen? |schön\w* )*(?:\w*witz\w*|rätsel|zungenbrecher|märchen|gedicht|geschichte|scherzfrage|"
+    r"lustiges|reim|fakt)\b",
+    r"^(?:bitte )?(?:lies|les|erzähl\w*|sing\w*) (?:mir |uns )?(?:bitte )?(?:mal )?(?:noch )?(?:ein\w*|was|etwas|irgendwas)\b"
+    r"(?: (?:lied|märchen|geschichte|gutenachtgeschichte|gedicht|schlaflied|schönes|lustiges))?(?: (?:mit|von|über|für) "
+    r"(?:ein\w* )?\w+)?(?: vor)?$",
+    # wie man etwas macht
+    r"^(?:wie|womit|bei wie viel grad|bei wieviel grad|bei welcher temperatur|wann|warum|wozu)(?: \w+){0,3} man\b",
+    r"^wie lange? (?:braucht|muss|brauchen|kocht|dauert es)(?: \w+){0,3}(?: \w+)?$",
+)
+_PERSONAL = any_of(
+    r"\b(?:ich|wir|mir|mich|uns|mein\w*|unser\w*|unsre\w*)\b",
+    r"\b(?:er|ihm|ihn|ihnen|ihr|ihre\w*|seine\w*|ihrem)\b",
+    r"\b(?:mama|mami|mutti|mutter|papa|papi|vati|vater|oma|opa|tante|onkel|chef\w*|vermieter\w*|frau|mann|kinder|"
+    r"nachbar\w*|familie|kleinen?|arzt|ärztin|zahnarzt)(?:s)?\b",
+    r"\b(?:erinner\w*|nochmal|noch mal|letztes mal|neulich|immer|lieblings\w*|gestern|vorhin|vorher|geplant|"
+    r"entschieden|abgemacht|versprochen|erwähnt|gesagt|erzählt|termin\w*|geburtstag\w*|hochzeitstag|schon)\b",
+)
+_ASIDES = any_of(
+    r"\b(?:von|mit) (?:dir|ihnen)\b|\bkönntest du ausrechnen\b",
+    r"\b(?:erklär\w*|sag\w*|erzähl\w*|gib|zeig\w*|lies|les|sing\w*|nenn\w*|hilf|kannst du|könntest du|"
+    r"würdest du) (?:mir|uns)\b|\bwie (?:koche|backe|entferne|reinige|schäle|schneide|pflanze|falte|binde|brate|grille|"
+    r"röste|wasche|bügle|kriege|bekomme) ich\b(?! (?:mein|den|die|das))|\bfür (?:mich|uns)\b|\bich (?:möchte|will|würde gern) wissen\b|\bweisst du\b",
+)
+
 GATE = gate_words(
     read_words(__package__)["gate"],
     about_now=any_of(
@@ -56,4 +247,9 @@ GATE = gate_words(
         r"macht|kommt|geht|ging|kam|sagte|isst|trinkt|findet|"
         r"fand)\s+)(?=[^\W\d_a-zäöüß]\w*(?:['’]?s)?\b(?!\s+(?:von|in|der|des)\b))"
     ),
+    asides=_ASIDES,
+    personal=_PERSONAL,
+    chatter=_CHATTER,
+    sums=_SUMS,
+    world=_WORLD,
 )

@@ -80,17 +80,44 @@ PROACTIVE = ProactiveWords(
         r"prüfung|termin|arzt|zahnarzt|reise|urlaub|hochzeit|geburtstag|umzug|"
         r"vorstellungsgespräch|besuch"
     ),
-    has="habe|haben|ist",
-    over=r"hatte|war|letzte\w*",
     own=r"ich|mein\w*|wir|unser\w*",
+    reminds=r"erinner\w* (?:mich|uns)|(?:mich|uns)\b.{0,60}\berinnern|erinnert werden|nicht vergessen",
+    off=(
+        r"abgesagt|fällt aus|ausgefallen|fällt flach|geplatzt|ins wasser gefallen|gestrichen|storniert|"
+        r"absagen|cancel\w*|streichen|findet nicht statt|wird nichts|doch nicht|nicht mehr|gecancelt|aufgegeben"
+    ),
+    moved=r"\w*(?:verschoben|verlegt|verlegen|verschieben|vorgezogen|umgebucht)|(?:ist|war) nicht\b.{1,40}, sondern|"
+    r"findet erst\b.{1,60}\bstatt",
+    done=(
+        r"erledigt|geklärt|fertig|geschafft|abgegeben|bezahlt|verkauft|repariert|vom tisch|abgehakt|"
+        r"behoben|in ordnung gebracht|abgeschlossen|abgeholt|zurückbekommen|zurückgegeben|gelöst|"
+        r"bestanden|unterschrieben|vorbei|geht wieder|läuft wieder|hinter mir|durch"
+    ),
+    did=(
+        r"(?:ich|wir)?\s?(?:habe?|haben|hab|bin|sind)(?:\s+\S+){0,10}?\s+(?!gedacht|gehofft|vergessen|"
+        r"verpasst|versucht|gewollt|geplant|gehört|gewesen|gehabt)\w*ge\w{2,}(?:t|en)"
+    ),
+    still_open=(
+        r"nicht|nie|noch|kein\w*|fast|beinahe|wenn|sollte|müsste|muss|müssen|will|wollen|werde|vergessen|"
+        r"morgen|nächste\w*|versucht"
+    ),
+    generic=(
+        "anrufen angerufen ruf rufen fragen gefragt sprechen gesprochen reden geredet sagen gesagt "
+        "kümmern gekümmert machen gemacht tun getan gehen gegangen kaufen gekauft bezahlen holen "
+        "geholt erinnern erinnert muss müssen will soll noch endlich jetzt schon plant planen "
+        "vorhat vor haben finden gefunden bringen gebracht geben gegeben schreiben geschrieben "
+        "immer kaputte kaputt neue neuen neuer alte alten sich werden möchte mal"
+    ),
 )
 
 SUMMARY = SummaryWords(
     clause=word_set(_WORDS["clause"]),
     points_back="er|sie|es|das|dies",
     own="ich|mein|meine|wir|unser",
-    advice=r"ich (?:würde|empfehle|rate)|du (?:könntest|solltest)|versuch(?:e|s)?",
+    advice=r"ich (?:würde|empfehle|rate)|(?:du|sie) (?:könntest|solltest|könnten|sollten)|versuch(?:e|s)?|am besten (?:du|machst|nimmst|fragst)",
+    advice_begins="mach|nimm|frag|ruf|prüf|schreib|trink|iss|lies|achte|vermeide|denk daran|pack|buche?|plane?|gönn dir",
     denials=word_set(_WORDS["denials"]),
+    eased=word_set(_WORDS["eased"]),
 )
 
 NOTED = NotedWords(

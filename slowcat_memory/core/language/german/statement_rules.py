@@ -29,7 +29,7 @@ NUMBER = (
     rf"(?:\d{{1,3}}|(?:(?:{_ONES})und)?(?:{_TENS})|eins|{_ONES}|zehn|elf|zwölf|dreizehn|vierzehn|fünfzehn|sechzehn|"
     r"siebzehn|achtzehn|neunzehn|hundert)"
 )
-_BIN, _HAB, _ANY = r"(?:bin|sind|ist)", r"(?:habe|haben|hat)", r"(?:.*? )?"
+_BIN, _HAB, _ANY = r"(?:bin|sind|ist)", r"(?:habe|haben|hat)", r"(?:.*? )??"
 _A = r"(?:ein|eine|einen|einem|einer)"
 _MY = r"(?:mein|meine|meinen|meinem|meiner|unser|unsere|unseren|unserem|unserer)"
 _THE = r"(?:der|die|das|den|dem)"
@@ -48,6 +48,31 @@ _LIFE = (
 )
 
 RULES = (
+    Rule("person", "nickname", "{s} wird {o} genannt.", r"(?:alle|meine freunde|die leute) nennen mich (?P<o>.+)", "person", whose="me"),
+    Rule("person", "born_in", "{s} ist {o}.", rf"{_BIN} (?P<o>(?:gebürtige[rn]? \w+|(?:österreicher|schweizer|deutscher|deutsche|pole|polin|türke|türkin|italiener|franzose|französin|grieche|griechin|russe|russin|ukrainer|syrer|iraner|kroate|serbe|spanier|portugiese|berliner|hamburger|münchner|wiener|kölner)(?:in)?))(?=$|,| und)", "value"),
+    Rule("person", "has_sibling", "{s} ist {o}.", r"(?:bin|ist) (?P<o>einzelkind|ein zwilling|das (?:jüngste|älteste) von \w+)", "value"),
+    Rule("event", "event", "{s} bekommt {o}.", r"(?:erwarten|erwarte|bekommen|bekomme|kriegen|kriege|bekommt|kriegt|erwartet) (?P<o>(?:.* )?(?:zwillinge|drillinge|nachwuchs|ein baby|ein kind|ein mädchen|einen jungen|unser \w+ kind)\b.*)", "text"),
+    Rule("event", "event", "{s} wird {o}.", r"(?:werde|werden|wird) (?P<o>(?:.* )?(?:vater|mutter|oma|opa|eltern|großeltern|tante|onkel|papa|mama))(?=$|,| und| im)", "value"),
+    Rule("event", "event", "{s} hatte einen Unfall{o}.", rf"{_HAB} (?P<o>.*?) ?(?:einen unfall|einen schlaganfall|einen herzinfarkt) gehabt", "due"),
+    Rule("event", "event", "{s} hatte einen Unfall.", r"hatten? (?P<o>(?:.* )?(?:einen unfall|einen schlaganfall|einen herzinfarkt))", "value"),
+    Rule("person", "allergic_to", "{s} ist allergisch gegen {o}.", r"(?:kriege|bekomme|kriegt|bekommt) von (?P<o>.+?) (?:\w+ )?(?:ausschlag|pickel|atemnot|niesanfälle|quaddeln)\b", "things"),
+    Rule("person", "allergic_to", "{s} ist allergisch gegen {o}.", r"(?:reagiere|reagiert) auf (?P<o>.+?) allergisch", "things"),
+    Rule("health", "health", "{s} verträgt {o} nicht.", r"(?:vertrage|verträgt|vertragen) (?P<o>.+?) (?:überhaupt |gar |leider )?nicht(?: gut| so gut)?$", "things", denies=True),
+    Rule("person", "diet", "{s} isst {o} nicht.", r"(?:esse|essen|isst|trinke|trinken|trinkt) (?P<o>(?!das\b|es\b|viel\b|so\b).+?) (?:überhaupt |gar |grundsätzlich )?nicht$", "things", denies=True),
+    Rule("person", "diet", "{s} trinkt kein {o}.", r"(?:trinke|trinken|trinkt) (?:kein|keine|keinen) (?P<o>(?!.*\bmehr\b).+)", "things", denies=True),
+    Rule("preference", "likes", "{s} sammelt {o}.", r"(?:sammle|sammelt|sammeln) (?P<o>.+)", "things"),
+    Rule("preference", "likes", "{s} mag {o}.", r"(?:interessiere mich|interessiert sich|begeistere mich|begeistert sich) (?:sehr |total )?für (?P<o>.+)", "things"),
+    Rule("preference", "likes", "{s} mag {o}.", r"(?P<o>[\w -]{3,30}?) (?:ist|sind) (?:mein ein und alles|mein liebstes|meine leidenschaft|mein hobby|meine große leidenschaft)\b", "thing", whose="me"),
+    Rule("preference", "likes", "{s} hat als Hobby {o}.", r"'s (?:größtes |großes )?(?:hobby|leidenschaft) ist (?:das |die |der )?(?P<o>.+)", "thing"),
+    Rule("preference", "likes", "{s} mag {o}.", r"(?P<o>[\w -]{3,30}?) (?:ist|sind) mein(?:e)? lieblings\w+$", "thing", whose="me"),
+    Rule("habit", "member_of", "{s} ist Mitglied in {o}.", r"(?:bin|ist|sind) (?:mitglied )?(?:in|im|bei) (?P<o>(?:einem|einer|der|dem|unserem|unserer)? ?(?:\w+ )?\w*(?:chor|band|orchester|verein|feuerwehr|mannschaft|kegelclub|gesangverein|partei|gewerkschaft))\b", "value"),
+    Rule("habit", "smokes", "{s} raucht.", r"(?:rauche|raucht)(?P<o>)(?=$|,| seit| wieder| immer)", "nothing"),
+    Rule("plan", "plans", "{s} hat vor: {o}.", r"'s plan ist(?: es)?,? (?P<o>.+)", "plan"),
+    Rule("plan", "plans", "{s} hat {o} vor.", rf"{_HAB} (?:mir|uns) (?:fest )?vorgenommen,? (?P<o>.+)", "plan"),
+    Rule("plan", "plans", "{s} {o}.", r"(?P<o>(?:mache|machen|macht|beginne|beginnt|fange|fängt|starte|startet) (?:im|am|ab|nächste\w*|nächsten) .+ (?:kurs|ausbildung|studium|praktikum|urlaub|führerschein|meister|reha|kur|weltreise|umschulung)\b.*)", "action", inflect=True),
+    Rule("success", "achieved", "{s} hat {o} geschafft.", rf"{_HAB} (?:endlich |heute |gestern |jetzt )*(?P<o>(?:das|den|die|meine?n?|unsere?n?)\b.+?) geschafft", "text"),
+    Rule("success", "achieved", "{s} hat {o} bekommen.", rf"{_HAB} (?:endlich |heute |gestern |jetzt )*(?P<o>(?:die|den|das|eine?n?) (?:\w+ )?(?:beförderung|gehaltserhöhung|stipendium|preis|auszeichnung|medaille|zusage|studienplatz|zulassung|führerschein|staatsbürgerschaft)(?: \w+ \w+)?) (?:bekommen|gekriegt|gewonnen|erhalten)", "text"),
+    Rule("decision", "decided", "{s} nimmt {o}.", r"(?:nehmen|nehme) (?:jetzt |nun |doch )*(?P<o>(?:die|den|das) \w+ (?:wohnung|küche|fliesen|tapete|kleid|couch|sofa|farbe|stelle|schule|kita))\b", "value"),
     Rule("person", "born_in", "{s} kommt aus {o}.", rf"{_BIN} (?:eigentlich |ursprünglich )?aus (?P<o>\S+)$", "place"),
     Rule("person", "works_at", "{s} arbeitet {n} {o}.", rf"{_BIN} {_ANY}(?P<n>bei der|beim) (?P<o>post|bahn|polizei|feuerwehr|bundeswehr|stadt|sparkasse|telekom|caritas|diakonie|müllabfuhr|awo|rundfunk|finanzamt)\b", "value"),
     Rule("person", "has_{kin}", "", r"heißt (?P<o>.+)", "people", whose="unnamed", reverse=True),
@@ -148,7 +173,7 @@ RULES = (
     Rule("habit", "habit", "{s} {o}.", rf"(?P<o>(?!(?:bin|ist|sind|habe|haben|hat|war|will|muss|soll|kann|denke|glaube|würde)\b)\w+ (?:.*? )?{_OFTEN}.*)", "habit", inflect=True, present=True),
     Rule("habit", "member_of", "{s} singt oder spielt in {o}.", r"(?:singe|singt|spiele|spielt) (?:\w+ )?(?:in|im) (?P<o>(?:einem|einer|dem|der|meinem|unserem)? ?(?:\w+ )?\w*(?:chor|band|orchester|verein|mannschaft))\b", "value"),
     # What lies ahead
-    Rule("event", "appointment", "{s} hat {o}.", rf"{_HAB} (?P<o>(?=.*(?:{_APPOINTMENT})\b)(?!.*\b(?:gehabt|verpasst|abgesagt)\b).+)", "dated"),
+    Rule("event", "appointment", "{s} hat {o}.", rf"{_HAB} (?P<o>(?=.*\b(?:{_APPOINTMENT}|\w+termin|\w+prüfung|\w+gespräch)\b)(?!.*\b(?:ge\w+[nt]|ver\w+[nt]|be\w+[nt]|abge\w+[nt])$).+)", "dated"),
     Rule("event", "event", "{s} hat {o} {n}.", rf"'s (?P<n>{_APPOINTMENT}) ist (?P<o>(?:am|im|nächste\w*|morgen)\b.+)", "dated"),
     Rule("event", "event", "{s} heiratet{o}.", r"heirate[nt]?(?P<o>.*)", "due"),
     Rule("event", "event", "{s} hat geheiratet{o}.", rf"{_HAB} (?P<o>.*?) ?geheiratet", "due"),
@@ -157,7 +182,7 @@ RULES = (
     Rule("event", "event", "{s} ist {o} in Rente gegangen.", r"(?:bin|ist) (?P<o>.*?) ?in (?:rente|pension|den ruhestand) gegangen", "due"),
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_TRAVEL} .*\b(?:nach|in die|in den|ans|an die|auf die) .+)", "journey", inflect=True),
     Rule("plan", "plans", "{s} hat vor, {o}.", rf"{_HAB} vor,? (?P<o>.+)", "plan"),
-    Rule("plan", "plans", "{s} will {o}.", rf"(?:will|wollen|möchte|möchten|werde|werden|wird) (?P<o>.+ {_LIFE}\b.*)", "plan"),
+    Rule("plan", "plans", "{s} will {o}.", rf"(?:will|wollen|möchte|möchten|werde|werden|wird) (?P<o>(?!.*\bgenannt\b).+ {_LIFE}\b.*)", "plan"),
     Rule("plan", "plans", "{s} plant {o}.", r"(?:plane|planen|plant) (?P<o>.+)", "thing"),
     Rule("plan", "plans", "{s} hat sich für {o} angemeldet.", rf"{_HAB} (?:mich|uns|sich) (?:für|zum|zu|beim) (?P<o>.+?) (?:angemeldet|eingeschrieben|beworben)", "text"),
     Rule("plan", "plans", "{s} hat {o} gebucht.", rf"{_HAB} (?:uns |mir |schon )*(?P<o>.+?) (?:gebucht|reserviert)", "text"),
@@ -174,9 +199,9 @@ RULES = (
     Rule("possession", "bought", "{s} hat {o} gekauft.", r".*\b(?P<o>(?:das|den|die|einen|eine|ein) \w+) (?:hab|habe|haben) (?:ich|wir) (?:heute |gestern |jetzt |endlich )*(?:bestellt|gekauft)", "bought", whose="me"),
     Rule("possession", "owns", "{s} besitzt {o}.", r"(?:besitze|besitzt|besitzen) (?P<o>.+)", "text"),
     Rule("possession", "owns", "{s} hat {o}.", rf"{_HAB} (?P<o>(?:{_A}|zwei|drei) (?:\w+ ){{0,2}}\w*{_THING}\b(?: (?:am|in|an|auf|im) .+)?)$", "text"),
-    Rule("success", "achieved", "{s} hat {o} bestanden.", rf"{_HAB} {_ANY}?(?P<o>(?:(?:die|das|den|meine|meinen|mein|alle) )?(?:\w+ )?\w*{any_of(_C['exams'])}) (?:.* )?bestanden", "value"),
-    Rule("success", "achieved", "{s} hat {o} gewonnen.", rf"{_HAB} {_ANY}?(?P<o>(?:beim|das|den|die|ein\w*|im) .+?) gewonnen", "text"),
-    Rule("success", "achieved", "{s} ist {o} geworden.", rf"{_BIN} (?P<o>.*\b(?:erster|erste|zweiter|zweite|dritter|dritte|meister|meisterin|befördert)) (?:geworden|worden)", "text"),
+    Rule("success", "achieved", "{s} hat {o} bestanden.", rf"{_HAB} {_ANY}(?P<o>(?:(?:die|das|den|meine|meinen|mein|alle) )?(?:\w+ )?\w*{any_of(_C['exams'])}) (?:.* )?bestanden", "value"),
+    Rule("success", "achieved", "{s} hat {o} gewonnen.", rf"{_HAB} {_ANY}(?P<o>(?:beim|das|den|die|ein\w*|im) .+?) gewonnen", "text"),
+    Rule("success", "achieved", "{s} wurde {o}.", rf"{_BIN} (?P<o>.*\b(?:erster|erste|zweiter|zweite|dritter|dritte|meister|meisterin|befördert)) (?:geworden|worden)", "text"),
     Rule("success", "achieved", "{s} hat {o} gemacht.", rf"{_HAB} (?P<o>.*\b(?:ersten|zweiten|dritten) platz(?: .*?)?) (?:gemacht|belegt|geholt|erreicht)", "text"),
     Rule("success", "achieved", "{s} hat mit {o} Erfolg gehabt.", r"'s (?P<o>\w+ hat (?:eine?n? )?(?:eins|zwei|preis|auszeichnung|1,\d)) bekommen", "text"),
     Rule("task_completed", "finished", "{s} hat {o} abgeschlossen.", rf"{_HAB} (?:endlich |jetzt |heute |gestern )*(?P<o>(?:das|den|die|meine?n?|unsere?n?)\b.+?) (?:abgeschlossen|fertig(?: gemacht| geschrieben)?|abgegeben|eingereicht|fertiggestellt|erledigt)", "text"),
@@ -196,6 +221,12 @@ _AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_
 _UP = r"(?:aufgegeben|abgebrochen|hingeschmissen|geschmissen|abgesetzt|beendet|eingestellt|an den nagel gehängt|sein lassen|sausen lassen)"
 
 ENDINGS = (
+    Rule("habit", "gave_up", "{s} hat mit {o} aufgehört.", r"mit (?:dem |der )?(?P<o>.+?) (?:ist (?:jetzt )?schluss|habe? ich (?:jetzt )?schluss gemacht)", "thing", over=True, ends=("*",), whose="me"),
+    Rule("person", "left", "{s} hat {o} verlassen.", rf"{_HAB} (?P<o>(?:den|die|das) .+?) verlassen", "text", over=True, ends=("*",)),
+    Rule("person", "has_partner", "{s} wurde von {o} verlassen.", r"(?P<o>\S+) hat mich (?:\w+ )?verlassen", "given", over=True, ends=_LOVE, whose="me"),
+    Rule("habit", "gave_up", "{s} ist bei {o} ausgetreten.", rf"{_BIN} (?:\w+ )?aus (?P<o>.+?) ausgetreten", "thing", over=True, ends=("*",)),
+    Rule("habit", "gave_up", "{s} hat {o} aufgegeben.", r"(?:schmeiße|schmeißt|gebe|gibt) (?P<o>.+?) (?:hin|auf)$", "text", over=True, ends=("*",)),
+    Rule("person", "has_partner", "{s} ist geschieden.", rf"{_BIN} (?:jetzt |seit \w+ \w+ |frisch )*geschieden(?P<o>)", "nothing", over=True, ends=_LOVE),
     Rule("event", "called_off", "{o} ist abgesagt.", rf"(?P<o>(?:die|der|das|{_MY}) .+?) (?:ist|wurde|wird|fällt) (?:\w+ )?(?:abgesagt|aus|gestrichen|ins wasser(?: gefallen)?|geplatzt)\b", "text", over=True, ends=_AHEAD, whose="me"),
     Rule("habit", "gave_up", "{s} verzichtet auf {o}.", r"(?:verzichte|verzichtet|verzichten) (?:\w+ )?auf (?P<o>.+)", "thing", over=True, ends=("*",)),
     Rule("person", "died", "{s} ist gestorben.", r"(?:musste|mussten) (?P<o>.*?) ?eingeschläfert werden", "due", over=True, ends=("",), whose="other"),

@@ -42,7 +42,7 @@ _VERB = (
     r"trinkt|trinken|ziehe|zieht|ziehen|heirate|heiratet|heiraten|kann|können|muss|müssen|besitze|besitzt|spare|spart|sparen|verträgt|vertrage|"
     r"wurde|telefoniere|telefoniert|treffe|trifft|treffen|singe|singt|schwimme|schwimmt|laufe|läuft|jogge|joggt|leite|leitet|leide|leidet|"
     r"reise|reist|reisen|wandere|wandern|wandert|mache|macht|machen|plane|plant|planen|braucht|brauche|koche|kocht|kochen|rauche|raucht|"
-    r"fange|fängt|fangen|schlafe|schläft|kündige|trainiere|trainiert|steht|stehe|bekomme|bekommt|bekommen|erwarte|erwartet|erwarten|führt|führe|mussten|starb|zog|zogen"
+    r"fange|fängt|fangen|schlafe|schläft|kündige|trainiere|trainiert|steht|stehe|bekomme|bekommt|bekommen|erwarte|erwartet|erwarten|führt|führe|mussten|starb|zog|zogen|sammle|sammelt|interessiere|rauchen|schmeiße|gebe|kriege|kriegt|kriegen|beginne|reagiere|reagiert|nennen|verzichte|verzichtet|lese|liest|höre|hört|tanze|tanzt|backe|versuche|versucht|warte|wartet|verstehe|bleibe|jobben|begeistere|verlasse"
 )
 _STEMS = "|".join(one[:-1] for one in _VERB.split("|") if one.endswith("e"))
 _SUBJECT = rf"(?:ich|wir|er|sie|es|das|der|die|dann|du)\b|(?:{_MINE}) (?:{KIN}|{PET})\b"
@@ -99,9 +99,11 @@ STATEMENTS = StatementWords(
         r"\bob\b|als ob|scheint|keine ahnung|nicht sicher|wie ein\w? "
     ),
     asks=(
-        r"(?:wer|wen|wem|wessen|was|welche\w?|wo|wohin|woher|wann|warum|wieso|weshalb|wie|womit|wofür|wovon|hast du|hab ich|habe ich|haben wir|bin ich|"
-        r"sind wir|ist (?!bei)|war|kannst|könntest|weißt du|kennst|soll|darf|muss ich|wohne ich|arbeite ich|heiße ich|mag ich|gibt es|erzähl|"
-        r"sag mir|gib|kommt)\b"
+        r"(?:wer|wen|wem|wessen|was|welche\w?|wo|wohin|woher|wann|warum|wieso|weshalb|wie|womit|wofür|wovon|gibt es|erzähle?|sag mir|gib)\b|"
+        r"(?:hast|habe|haben|hat|bin|bist|sind|ist|war|warst|kann|kannst|könntest|können|weißt|kennst|soll|sollen|darf|dürfen|muss|müssen|magst|mag|willst|will|"
+        r"wohne|wohnt|arbeite|arbeitet|heiße|heißt|lebt|kommt)"
+        r" (?:ich|du|er|sie|es|wir|ihr|das|der|die|man|mein\w*|dein\w*|unser\w*|jemand|ein\w*)\b(?=.*\?|.*\b(?:eigentlich|laut dir|denn)\b)|kommt ein mann|"
+        r"(?:hast|bist|kannst|könntest|weißt|kennst|magst|willst|warst) du\b|(?:hab|habe|bin|wohne|arbeite|heiße) ich (?:laut|dir|eigentlich|schon mal|jemals|mal)\b"
     ),
     own_tag=r"\b(?:oder nicht|oder)$",
     request=r"^(?:\w+,? )?(?:(?:kannst|könntest|könnten|können|würdest) (?:du|sie) )?(?:bitte )?(?P<o>(?:erinnere? mich|erinnern sie mich|nenn(?:e)? mich|nennen sie mich) .+?)(?:,? bitte)?[?.!]*$",
@@ -116,6 +118,8 @@ STATEMENTS = StatementWords(
     ),
     for_whom=r"(?:für|mit|über|an|und|heißt|namens)",
     capital_nouns=True,
+    oblique=r"(?:mein|unser)e[mr]\b",
+    no_name=r"\w+(?:t|en|te|st|nd|rn|ln)",
     first=r"ich|wir",
     possessive=rf"{_MINE}|(?:der|die|das)(?= {PET} (?:heißt|ist)\b)",
     others=("er|sie|der|die", "sein|seine|ihr|ihre"),
@@ -198,10 +202,15 @@ STATEMENTS = StatementWords(
     had="{s} hatte eine {kin} namens {o}, gestorben{when}.",
     died="{s} ist{when} gestorben.",
     gender=(
+        (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) (wohn|leb|komm)t\b", r"\1 von \2 \3en"),
+        (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) ist\b", r"\1 von \2 sind"),
+        (r"^Nicht mehr: (.*?) (ein(?:e|en|em|er)?) (.*)\.$", r"\1 k\2 \3 mehr."),
+        (r"^Nicht mehr: (.*)\.$", r"\1 nicht mehr."),
         (r"\bbei eine\b", "bei einer"), (r"\bbei die\b", "bei der"), (r"\bbei (?:ein|einen)\b", "bei einem"), (r"\bbei (?:das|den)\b", "bei dem"),
         (rf"\beine ({any_of(_C['men'], _C['pets_m'])}) namens\b", r"einen \1 namens"),
         (rf"\beine ({any_of(_C['children'], _C['pets_n'])}) namens\b", r"ein \1 namens"),
     ),
+    plain_kin={"kleiner": "sohn", "großer": "sohn", "jüngster": "sohn", "ältester": "sohn", "junge": "sohn", "kleine": "tochter", "große": "tochter", "jüngste": "tochter", "älteste": "tochter", "mädchen": "tochter"},
     singular=_PLURALS,
     same_kin=_KIN,
     verb_second=_VERB,
@@ -212,6 +221,10 @@ STATEMENTS = StatementWords(
 FACTS = FactWords(
     reported="fragte|bedankte|begrüßte|der assistent",
     passing="gerade|im moment|heute",
+    one_off=(
+        r"(?:licht|lampe|heizung|fernseher|musik|radio) \w*(?:ein|aus|an)(?:geschaltet|gemacht)?|timer (?:gestellt|gesetzt)|wecker gestellt|"
+        r"isst gerade|kocht gerade|(?:macht|hat) (?:das|die) (?:licht|heizung|tür|fenster) \w*"
+    ),
     denied=r"\b(?:nicht|kein\w*|nie)\b",
     negated=r"\b(?:nicht|nie|kein\w*)\b",
     supposed="wenn|falls|würde|könnte|vielleicht",
@@ -220,7 +233,10 @@ FACTS = FactWords(
     relatives=(
         "frau|mann|freundin|freund|sohn|tochter|bruder|schwester|mutter|vater|chef|hund|katze"
     ),
-    corrects="nein,|ich meinte",
+    corrects=(
+        r"nein,|ich meinte|moment,|korrektur|quatsch|halt,|entschuldigung,|"
+        r"ich hab\w* (?:mich |es |das )?(?:falsch|versprochen|vertan)|das war falsch"
+    ),
     before_date="seit|im|am",
     pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
     regimes=word_set(_WORDS["facts"]["regimes"]),

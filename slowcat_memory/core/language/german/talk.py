@@ -85,5 +85,50 @@ TALK = TalkWords(
         r"geändert|gewechselt|abgesagt|nicht mehr|kein\w* mehr|"
         r"getauscht|ersetzt|erst (?:am|im|um)|anders)\b"
     ),
+    asked=(
+        (
+            r"\bwo (?:wohne|lebe|wohnen|leben) (?:ich|wir)\b|\bwo (?:bin|sind) (?:ich|wir) (?:zu hause|"
+            r"zuhause|daheim)\b|\bin welche[rm] (?:stadt|ort|land|dorf|strasse) (?:wohne|lebe|wohnen|leben)"
+            r"|\bwie (?:ist|lautet) meine (?:adresse|anschrift)\b|\bwo ist mein(?:e)? (?:zuhause|wohnung)\b",
+            "lives_in address",
+        ),
+        (
+            r"\b(?:wo|bei wem|für wen|bei welcher firma|in welcher firma) arbeite ich\b|\bwer ist mein "
+            r"arbeitgeber\b|\bwie heisst meine firma\b",
+            "works_at works_for",
+        ),
+        (
+            r"\bwas arbeite ich\b|\bwas mache ich (?:beruflich|von beruf)\b|\bwas bin ich von beruf\b|\bmein "
+            r"(?:beruf|job)\b|\bals was arbeite ich\b|\bwelchen beruf habe ich\b",
+            "works_as works_at",
+        ),
+        (
+            r"\bwas (?:esse|darf|kann) ich(?: nicht)?(?: essen)?\b|\bmeine ernährung\b|\bwie ernähre ich "
+            r"mich\b",
+            "diet allergic_to",
+        ),
+        (r"\b(?:wogegen|gegen was) bin ich allergisch\b|\bmeine allergie", "allergic_to"),
+        (r"\bmein(?:e)? (?:\w+ )?ziel\b", "goal"),
+        (r"\bmein(?:e)? lieblings(\w+)", "favourite_{thing} likes"),
+        (
+            r"\bwie heisst meine? ([\w-]+)|\bwie meine? ([\w-]+) heisst\b|\bwer ist meine? ([\w-]+)|"
+            r"\bname(?:n)? (?:von )?meine[rsm] ([\w-]+)|\bwie heissen meine ([\w-]+)",
+            "has_{thing}",
+        ),
+    ),
+    alike={
+        "has_pet": "hund katze kater hündin welpe kätzchen haustier pferd pony hase hamster kaninchen",
+        "has_partner": "freund freundin frau mann partner partnerin verlobte verlobter",
+        "has_husband": "mann",
+        "has_wife": "frau",
+        "has_boyfriend": "freund",
+        "has_girlfriend": "freundin",
+        "has_father": "vater papa",
+        "has_mother": "mutter mama",
+        "has_sister": "schwester",
+        "has_brother": "bruder",
+        "has_child": "sohn tochter kind",
+        "has_boss": "chef chefin",
+    },
     about_talk=re.compile(r"\b(?:frag\w*|gefragt|frage|fragen|wissen wollte)\b"),
 )

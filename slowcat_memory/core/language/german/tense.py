@@ -4,7 +4,9 @@ from slowcat_memory.core.language.tense import TenseWords, alternatives
 
 _PARTICIPLE = (
     r"(?!(?:gericht|geschäft|gesicht|gedicht|gebiet|gehalt|gewicht|gebot|gerät|geschlecht|gespenst|"
-    r"gesellschaft|gewerkschaft|gelegenheit|gesundheit|gegend|gelten|geraden|geraten|geschwister\w*)"
+    r"gesellschaft|gewerkschaft|gelegenheit|gesundheit|gegend|gelten|geraden|geraten|geschwister\w*|"
+    r"ersten|besten|unterricht|bericht|verlust|verdacht|verwandten|bekannten|gedanken|getränken|"
+    r"erwachsenen|vereinen|verstand|unterkunft|gegen|genossen|\w*(?:ungen|heiten|keiten|schaften|stunden))"
     r"\b)(?:\w{0,10}ge\w{2,}(?:t|en)|\w{2,}iert|getan|angetan|weggetan|"
     r"(?:\w{2,4})?(?:be|ver|er|ent|zer|emp|miss|über|unter|wider)\w{2,}(?:t|en))"
 )
@@ -24,7 +26,7 @@ _ARRANGED = (
     r"zugesagt|abgemacht|vorgezogen|umgebucht|versprochen|beantragt|festgesetzt|eingetragen"
 )
 _WORD = r"(?:\s+(?:\d+\.|[^\s,.;!?]+))"
-_HAVE = r"(?:habe|hab|hast|hat|haben|habt)"
+_HAVE = r"(?:habe|hab|hast|hat|haben|habt)(?:['’]?s\b)?(?!['’])"
 _BE = r"(?:bin|bist|ist|is|sind|seid|isses)"
 _PAST = alternatives(
     "war waren warst wart hatte hatten hattest hattet gab ging gingen kam kamen fuhr fuhren flog flogen "
@@ -44,7 +46,7 @@ _PRESENT = alternatives(
     "fliege fliegen fliegt flieg ziehe ziehen zieht zieh beginnt beginnen fängt fange startet "
     "starte starten eröffnet öffnet schließt läuft laufe laufen endet findet finden treffe treffen "
     "trifft treff feiert feiern feiere besuche besuchen besucht mache machen macht mach gibt gibts "
-    "gibt's heiratet heiraten heirate bekomme bekommt bekommen krieg kriege kriegt kriegen holt "
+    "gibt's heiratet heiraten heirate bekomme bekommt bekommen krieg kriege kriegen kriegt gelten gilt kriegen holt "
     "hole holen brauche brauchen braucht steht stehen bleibt bleibe bleiben arbeite arbeiten "
     "reist reise reisen liefern liefert wechsle wechselt wechseln tritt trete bringt "
     "bringe bringen spielt spiele spielen singt singe singen fällt fallen plane plant planen "
@@ -68,8 +70,11 @@ TENSE = TenseWords(
     back=(
         rf"{_HAVE}\b{_WORD}{{0,14}}?\s+{_PARTICIPLE}|"
         rf"{_BE}\b{_WORD}{{0,14}}?\s+{_MOVED}|"
-        rf"{_PARTICIPLE}\s+(?:{_HAVE}|hatte|hatten)|{_MOVED}\s+(?:{_BE}|war|waren)|{_PAST}"
+        rf"{_PARTICIPLE}\s+(?:{_HAVE}|hatte|hatten)|{_MOVED}\s+(?:{_BE}|war|waren)|{_PAST}|"
+        r"(?<=\bich )(?!möchte|sollte|könnte|hätte|wollte|müsste|dürfte)\w{2,}te|"
+        r"(?<=\bwir )(?!möchten|sollten|könnten|hätten|wollten|müssten)\w{2,}ten"
     ),
+    subject=r"(?:der|die|das|mein\w*|unser\w*|sein\w*|ihr\w*|dein\w*)\s+\w+\s+\w+",
     weak="ich|wir|er|sie|es|man|denk dran|vergiss nicht|erinner mich|nicht vergessen",
     arranged=r"für|für den|auf|auf den|bis|bis zum",
     moved=r"\w*(?:verschoben|verlegt|verschiebt|verlegen|verschieben|vorgezogen|geändert|umgebucht|getauscht)",
@@ -88,8 +93,9 @@ TENSE = TenseWords(
         r"haben\s+die\s+(?:läden|geschäfte|supermärkte)|nie"
     ),
     spoken_of=r"liebe|liebt|mag|hasse|hasst|mögen|lieben|hassen|als|wie|lied|film|buch|über",
+    as_subject=r"(?:ist|is|sind)\s+(?!der\b|die\b|das\b|mein|unser|wieder\b|dann\b)",
     named=r"heißt|heisst|heißen|hieß|namens|genannt|nennt|nennen|name ist|tauft\w*",
-    naming=r"(?:ist|wäre|klingt)\s+(?:(?:ein|als|wie|so|doch|mein)\w*\s+)*(?:\w+\s+)?(?:vor)?name",
+    naming=r"(?:ist|wäre|klingt)\s+(?:(?:ein|als|wie|so|doch|mein)\w*\s+)*(?:\w+\s+)?(?:vor)?name|(?:ist|war)\s+(?:der|die|das|mein\w*)\s+(?:best|schlimmst|liebst|lieblings|schönst|einzig|kürzest|längst)\w*",
     marks=frozenset(
         "der die das den dem ich wir ist und nicht mit ein eine einen mein meine unser habe haben hab hat "
         "am im zum zur für auf von zu war sind muss kommt wird werden dann auch noch bei nach es "

@@ -10,6 +10,8 @@ from slowcat_memory.core.language.time import (
     valueless,
 )
 
+_WEEKDAYS = "montag dienstag mittwoch donnerstag freitag samstag sonntag".split()
+_PARTS = "morgen früh vormittag mittag nachmittag abend nacht".split()
 _ONES = "ein zwei drei vier fünf sechs sieben acht neun".split()
 _TEENS = "zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn".split()
 _TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig".split()
@@ -58,6 +60,7 @@ TIME = time_words(
         "W": {
             **places("montag dienstag mittwoch donnerstag freitag samstag sonntag", 0),
             "sonnabend": 5,
+            **{f"{day}{part}": number for number, day in enumerate(_WEEKDAYS) for part in _PARTS},
         },
         "P": {
             "vormittag/früh/in der früh": MORNING,
@@ -99,6 +102,10 @@ TIME = time_words(
             "karfreitag": ("easter", -2, 1),
             "karsamstag": ("easter", -1, 1),
             "ostern/osterwochenende/ostertage/ostertagen": ("easter", -2, 4),
+            "weiberfastnacht": ("easter", -52, 1),
+            "mariä himmelfahrt": (8, 15, 1),
+            "tag der einheit": (10, 3, 1),
+            "halloween": (10, 31, 1),
             "ostersonntag": ("easter", 0, 1),
             "ostermontag": ("easter", 1, 1),
             "himmelfahrt/christi himmelfahrt/vatertag": ("easter", 39, 1),
@@ -112,6 +119,10 @@ TIME = time_words(
             "dritter advent/dritten advent": ("advent", 14, 1),
             "vierter advent/vierten advent": ("advent", 21, 1),
             "totensonntag": ("advent", -7, 1),
+        },
+        "I": {
+            "advent": ("advent", 0, 7),
+            "weihnachtstag/weihnachtsfeiertag": (12, 25, 1),
         },
         "U": {
             "minute/minuten": "minute",
@@ -145,6 +156,8 @@ TIME = time_words(
         "Q": valueless("übernächste übernächsten übernächster übernächstes übernächstem"),
         "e": valueless("jede jeden jeder jedes jedem jeweils alle manche manchen"),
         "E": {"anfang": (0, 1), "mitte": (1, 2), "ende": (2, 3)},
+        "g": valueless("her"),
+        "r": valueless("zurück"),
         "V": valueless(
             "vor vor_etwa vor_ungefähr vor_rund vor_knapp vor_gut vor_circa vor_ca vor_fast vor_über "
             "vor_mehr_als vor_so vor_genau"

@@ -67,7 +67,8 @@ class Merge:
                     doubts += found.doubts
                     break
                 state.merge(*found.match)
-        for pair, outcome in await self._decide(doubts[:MAX_PAIRS], context):
+        once = {frozenset((one.older.id, one.newer.id)): one for one in doubts}
+        for pair, outcome in await self._decide(list(once.values())[:MAX_PAIRS], context):
             state.merge(pair, outcome)
         return await state.batch()
 
@@ -101,7 +102,7 @@ class Merge:
             return None
         verdicts = {one.pair: one.same_fact for one in answer.pairs}
         same = [pair for n, pair in enumerate(doubts, start=1) if verdicts.get(n)]
-        return [(pair, merging.outcome_of_same(pair, self._tokenize)) for pair in same]
+        return [(pair, merging.outcome_of_verdict(pair, self._tokenize)) for pair in same]
 
 
 class CurrentFacts:

@@ -5,26 +5,30 @@ the user dismissed, is not queued again. One that was displaced by another is, u
 """
 
 from collections.abc import Sequence
-from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.rules import SessionView
+from slowcat_memory.core.blocks.rules import EVENT, THREAD, SessionView
 from slowcat_memory.core.blocks.statements import ground_of, record
+from slowcat_memory.core.facts.fact import key_id
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.memory import ICEBREAKER
+from slowcat_memory.core.memory import ICEBREAKER, family
+from slowcat_memory.core.proactive.closing import Later, later_of
 from slowcat_memory.core.proactive.open_threads import (
+    PLAN,
     SYSTEM,
     VERSION,
     BringUpOptions,
     OpenThread,
     Phrased,
+    closed,
     icebreaker,
     kept,
     of_facts,
     of_turns,
     phrase,
+    repeats,
 )
 from slowcat_memory.core.proactive.policy import PASSED, outcome_of, waiting
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
@@ -38,6 +42,7 @@ NAME = "bring_up"
 RANK = 88  # after its input facts
 SESSIONS = 6  # searched for open threads without a fact
 ANSWER_TOKENS = 120
+_BROUGHT_UP = (THREAD, EVENT, PLAN)
 
 
 class BringUp:
@@ -65,43 +70,77 @@ class BringUp:
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
             sessions = recent_sessions(snapshot, task.scope, memories, SESSIONS)
-        matters = found(memories, sessions, context)
-        stale = _stale(memories, {matter.source for matter in matters}, context)
-        mine = [m for m in waiting(memories, context.now) if m.made and m not in stale]
-        room = max(0, options.most - len(mine))
+        later = later_of((turn for one in sessions for turn in one.turns), memories)
+        matters = found(memories, sessions, later, context)
         known = {memory.id: memory for memory in memories}
-        fresh = (m for m in matters if _new(known.get(m.id(task.scope))))
+        usable = _usable(matters, task.scope, memories)
+        wanted = {matter.id(task.scope): matter for matter in usable[: options.most]}
+        mine = [m for m in waiting(memories, context.now) if m.made and m.facets.get("source")]
+        still = {matter.source for matter in matters}
+        stale = [m for m in mine if m.facets["source"] not in still]
         made = [
             await _phrased(matter, task.scope, _speaker(sessions), context)
-            for matter in islice(fresh, room)
+            for id_, matter in wanted.items()
+            if not _waits(known.get(id_), matter)
         ]
         gone = tuple(replace(memory, retired_at=context.now) for memory in stale)
-        return WriteBatch(memories=(*gone, *made))
+        over = _closed(memories, later, context)
+        return WriteBatch(
+            memories=(*gone, *made, *over),
+            drop=tuple((m.scope, m.id) for m in mine if m not in stale and m.id not in wanted),
+            drop_keys=tuple((fact.scope, key_id(fact)) for fact in over),
+        )
 
 
 def found(
-    memories: Sequence[Memory], sessions: Sequence[SessionView], context: JobContext
+    memories: Sequence[Memory],
+    sessions: Sequence[SessionView],
+    later: Sequence[Later],
+    context: JobContext,
 ) -> list[OpenThread]:
-    """Return open threads: of facts, then of turns without facts."""
+    """Return open threads: of facts, then of turns without facts; those that are due come first."""
     given = (context.now, context.zone, context.options)
-    drawn = {turn for m in memories if m.kind.startswith("fact/") for turn in m.sources}
+    drawn = {turn for m in memories if m.kind.startswith(_BROUGHT_UP) for turn in m.sources}
     bare = [turn for one in sessions for turn in one.turns if turn.id not in drawn]
-    return of_facts(memories, *given) + of_turns(bare, *given, context.language)
+    every = of_facts(memories, *given, later) + of_turns(bare, *given, context.language, later)
+    return sorted(every, key=lambda one: one.due > context.now)
 
 
-def _new(before: Memory | None) -> bool:
-    """Return whether a source was never brought up, or only displaced."""
-    return before is None or (before.retired_at is not None and outcome_of(before) == PASSED)
+def _usable(
+    matters: Sequence[OpenThread], scope: str, memories: Sequence[Memory]
+) -> list[OpenThread]:
+    """Return the matters that were never brought up, nor dismissed, each once."""
+    every = [m for m in memories if family(m.kind) == ICEBREAKER]
+    gone = [m for m in every if m.retired_at is not None and outcome_of(m) != PASSED]
+    past, usable = [(m.text, m.valid_from) for m in gone], list[OpenThread]()
+    ids = {m.id for m in gone}
+    for matter in matters:
+        if matter.id(scope) in ids or any(repeats(matter, *one) for one in past):
+            continue
+        usable.append(matter)
+        past.append((matter.said.text, matter.due))
+    return usable
 
 
-def _stale(memories: Sequence[Memory], still: set[str], context: JobContext) -> list[Memory]:
-    return [
-        memory
-        for memory in waiting(memories, context.now)
-        if memory.made is not None
-        and memory.facets.get("source", "").startswith("fact/")
-        and memory.facets["source"] not in still
-    ]
+def _waits(before: Memory | None, matter: OpenThread) -> bool:
+    """Return whether a matter waits already, for the same day."""
+    return before is not None and before.retired_at is None and before.valid_from == matter.due
+
+
+def _closed(
+    memories: Sequence[Memory], later: Sequence[Later], context: JobContext
+) -> list[Memory]:
+    """Return the open tasks, and the events that do not take place, as over since it was said."""
+    over = list[Memory]()
+    for fact in memories:
+        kept = fact.kind in _BROUGHT_UP and not (fact.retired_at or fact.pinned)
+        found = closed(fact, later) if kept else None
+        if found and (fact.kind == THREAD or found[0] in ("off", "moved")):
+            outcome, by = found
+            facets = fact.facets | {"why": outcome, "closed_by": str(by.turn)}
+            until = max(by.at, fact.valid_from)
+            over.append(replace(fact, valid_to=until, retired_at=context.now, facets=facets))
+    return over
 
 
 async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobContext) -> Memory:

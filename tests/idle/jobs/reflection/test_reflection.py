@@ -14,7 +14,7 @@ from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
 from slowcat_memory.idle.jobs.reflection.open_threads import BringUp
 from slowcat_memory.idle.jobs.reflection.profile import Profile
-from slowcat_memory.records import Forget, Memory, SessionEdge, Turn
+from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, WriteBatch
 from slowcat_memory.testing import FixedClock, ScriptedLLM, check_job, memory_config
 from tests.support.job_seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
 
@@ -181,6 +181,56 @@ def test_reflection_an_icebreaker_comes_once_for_each_source(
     clock.advance(400)
     engine.think(OURS)
     assert "fact/1" not in [m.facets["source"] for m in engine.wiring.icebreakers.waiting(SCOPE)]
+
+
+def converse(engine: MemoryEngine, clock: FixedClock, *said: str) -> None:
+    """Say something in a session of its own, a day later, and let the jobs work."""
+    clock.advance(86_400)
+    edge: dict[str, Any] = {"session": f"s{clock.now:%d%H}", "scope": SCOPE}
+    engine.append(SessionEdge(**edge, kind="start", at=clock.now))
+    for text in said:
+        clock.advance(30)
+        engine.append(Turn(**edge, speaker="Maya", role="user", text=text, at=clock.now))
+    engine.append(SessionEdge(**edge, kind="end", at=clock.now))
+    engine.store.flush(None)
+    clock.advance(3600)
+    engine.think(OURS)
+
+
+def put(engine: MemoryEngine, clock: FixedClock, id_: str, kind: str, text: str, **facets: str):
+    known = Memory(id=f"fact/{id_}", kind=f"fact/{kind}", scope=SCOPE, speaker="Maya", text=text,
+                   valid_from=clock.now, recorded_at=clock.now, facets=facets)  # fmt: skip
+    engine.store.apply("test", WriteBatch(memories=(known,))).wait(None)
+
+
+def test_reflection_a_task_that_was_done_is_over_and_not_asked_about(
+    opened: Any, clock: FixedClock
+) -> None:
+    engine = opened(icebreakers={"quiet_hours": "", "min_absence_h": 0.0})
+    put(engine, clock, "1", "open_thread", "Maya has to ask the plumber about the leak.")
+    put(engine, clock, "2", "event", "Maya has a viewing.", date=f"{clock.now + timedelta(9):%F}")
+    converse(engine, clock, "Hello there.")
+    asked = {m.facets["source"] for m in engine.wiring.icebreakers.waiting(SCOPE)}
+    assert asked == {"fact/1", "fact/2"}
+    converse(engine, clock, "I've spoken to the plumber.", "The viewing has been cancelled.")
+    assert engine.wiring.icebreakers.waiting(SCOPE) == []
+    with engine.store.snapshot() as snapshot:
+        task, viewing = (snapshot.memory(SCOPE, f"fact/{n}") for n in (1, 2))
+    assert task.valid_to and task.retired_at and task.facets["why"] == "done"
+    assert viewing.retired_at and viewing.facets["why"] == "off"
+
+
+def test_reflection_a_far_day_does_not_keep_near_ones_waiting(
+    opened: Any, clock: FixedClock
+) -> None:
+    engine = opened(bring_up={"most": 1})
+    far, near = (f"{clock.now + timedelta(days):%F}" for days in (90, 5))
+    put(engine, clock, "1", "event", "Maya has a wedding.", date=far)
+    converse(engine, clock, "Hello there.")
+    put(engine, clock, "2", "plan", "Maya plans a hike.", date=near)
+    converse(engine, clock, "Hello again.")
+    (waiting,) = engine.wiring.icebreakers.waiting(SCOPE)
+    assert waiting.facets["source"] == "fact/2"
 
 
 def test_reflection_a_day_has_its_share_of_episodes(opened: Any, clock: FixedClock) -> None:

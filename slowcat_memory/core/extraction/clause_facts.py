@@ -1,0 +1,298 @@
+"""What the rules of a language make of one reading of a clause: facts in the third person."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from msgspec import Struct
+
+from slowcat_memory.core.extraction.bounded_names import can_be_name
+from slowcat_memory.core.extraction.clause_subjects import Reading, Subject
+from slowcat_memory.core.extraction.clauses import Clause, compiled, rewritten
+from slowcat_memory.core.extraction.complements import SPEAKER, Words, complements, is_ordinary
+from slowcat_memory.core.extraction.predicates import Ending, Triple, object_type
+from slowcat_memory.core.language import Language, language_of
+from slowcat_memory.core.language.facts import StatementRule
+
+_ACTS = frozenset(
+    "event plan goal decision possession success task_completed habit open_thread".split()
+)
+_SPACES = re.compile(r"\s+")
+
+
+class StatedFact(Triple, frozen=True, kw_only=True):
+    """A third-person statement of a person about themselves or their relatives.
+
+    Attributes:
+        type: Of the fact.
+        content: Its sentence, in the language of the turn.
+        over: Whether it says only that something is over ("I no longer work at Acme").
+        ends: What it ends.
+        named: Whether its subject has a name; else it is a relative of the speaker.
+    """
+
+    type: str
+    content: str
+    over: bool = False
+    ends: tuple[Ending, ...] = ()
+    named: bool = True
+
+
+class _Rule(Struct, frozen=True):
+    rule: StatementRule
+    pattern: re.Pattern[str]
+    front: re.Pattern[str] | None
+
+
+class Grammar(Struct, frozen=True):
+    """A language's compiled rules."""
+
+    rules: tuple[_Rule, ...]
+    endings: tuple[_Rule, ...]
+    over: tuple[_Rule, ...]
+    adverbs: re.Pattern[str]
+    announcing: re.Pattern[str]
+    negation: re.Pattern[str]
+    no_longer: re.Pattern[str]
+    positive: tuple[tuple[re.Pattern[str], str], ...]
+    used_to: re.Pattern[str]
+    gave_up: re.Pattern[str]
+    past: re.Pattern[str]
+    pets: re.Pattern[str]
+    third: tuple[tuple[re.Pattern[str], str], ...]
+    denied: tuple[tuple[re.Pattern[str], str], ...]
+    gender: tuple[tuple[re.Pattern[str], str], ...]
+
+
+def by_rules(
+    rules: Iterable[_Rule],
+    reading: Reading,
+    clause: Clause,
+    speaker: str,
+    language: Language,
+    *,
+    request: bool = False,
+    denied: bool = False,
+) -> list[StatedFact]:
+    made = list[StatedFact]()
+    taken = set[str]()
+    negated = bool(grammar_of(language).negation.search(reading.words))
+    for one in rules:
+        if negated and not one.rule.denies and not one.rule.over and not one.rule.ends:
+            continue
+        if (one.rule.whose == "request") != request or not _is_about(one.rule, reading.subject):
+            continue
+        if reading.whole != (one.rule.whose == "me"):
+            continue
+        if one.front is not None and not one.front.search(reading.front):
+            continue
+        group = "act" if one.rule.type in _ACTS else one.rule.predicate
+        if group in taken and "{kin}" not in group:
+            continue
+        if match := one.pattern.match(reading.words):
+            known = len(made)
+            made += _made(one.rule, match, reading, clause, speaker, language, denied)
+            if len(made) > known:
+                taken.add(group)
+    return made
+
+
+def _is_about(rule: StatementRule, subject: Subject) -> bool:
+    if rule.whose in ("speaker", "first"):
+        return subject.speaker
+    if rule.whose == "unnamed":
+        return not subject.speaker and not subject.named and bool(subject.kin)
+    return not subject.speaker if rule.whose == "other" else True
+
+
+def _made(
+    rule: StatementRule,
+    match: re.Match[str],
+    reading: Reading,
+    clause: Clause,
+    speaker: str,
+    language: Language,
+    denied: bool,
+) -> Iterator[StatedFact]:
+    groups = {name: value or "" for name, value in match.groupdict().items()}
+    kin = groups.get("kin", "").lower()
+    subject = Subject(speaker, speaker=True) if rule.whose == "me" else reading.subject
+    raw = groups.get("o", "").strip()
+    start = match.start("o") if "o" in groups else 0
+    announced = bool(grammar_of(language).announcing.search(match.string[:start]))
+    if rule.front:
+        raw = f"{raw} {reading.front}"
+    if rule.present and grammar_of(language).past.match(raw):
+        return
+    if rule.predicate == "died":
+        for when in complements("due", Words(raw, clause.cased, language))[:1]:
+            yield from _dead(subject, when, clause, speaker, language)
+        return
+    if rule.reverse and rule.whose == "unnamed":
+        for name in complements(rule.complement, Words(raw, clause.cased, language, announced)):
+            yield called(Subject(name, kin=subject.kin), clause, speaker, language)
+        return
+    if rule.reverse:
+        if subject.named and not subject.speaker:
+            yield called(Subject(subject.name, kin=kin), clause, speaker, language)
+        return
+    for object_ in complements(rule.complement, Words(raw, clause.cased, language, announced)):
+        object_ = _uncapitalised(object_.replace(SPEAKER, speaker), clause, language)
+        if rule.inflect and (subject.speaker or denied):
+            object_ = _third_person(object_, language)
+        if kin and not rule.over and rule.predicate in ("has_pet", "has_{kin}"):
+            yield called(Subject(object_, kin=kin), clause, subject.name, language)
+            continue
+        content = _denied(rule.content, language) if denied else rule.content
+        fact = StatedFact(
+            type=rule.type,
+            subject=subject.name,
+            predicate=rule.predicate.format(kin=kin),
+            object=object_.strip(),
+            content=_sentence(
+                content, language, s=subject.name, o=object_, kin=kin, n=groups.get("n", "")
+            ),
+            quote=clause.quote,
+            over=rule.over,
+            ends=_ends(rule, subject, object_.strip()),
+            named=subject.named,
+        )
+        if _are_names(fact):
+            yield fact
+
+
+def _uncapitalised(text: str, clause: Clause, language: Language) -> str:
+    """Return an object that stood first in its clause without the capital letter of a sentence."""
+    first, space, rest = text.partition(" ")
+    if not clause.text.startswith(text) or not is_ordinary(first.lower()):
+        return text
+    noun = language.statements.capital_nouns and first.lower() not in language.statements.function
+    return text if noun else f"{first.lower()}{space}{rest}"
+
+
+def _third_person(words: str, language: Language) -> str:
+    """Return words whose verb comes first with the verb in the third person."""
+    for pattern, by in grammar_of(language).third:
+        if pattern.match(words):
+            return pattern.sub(by, words, count=1)
+    return words
+
+
+def _sentence(content: str, language: Language, **parts: str) -> str:
+    """Return a fact's sentence with its parts, in the right articles."""
+    if language.statements.capital_nouns:
+        *before, noun = parts.get("kin", "").split(" ")
+        parts["kin"] = " ".join((*before, noun.capitalize()))
+    text = _SPACES.sub(" ", content.format(**parts)).strip()
+    return rewritten(text[:1].upper() + text[1:], grammar_of(language).gender)
+
+
+def _ends(rule: StatementRule, subject: Subject, object_: str) -> tuple[Ending, ...]:
+    if not rule.ends:
+        return ()
+    predicates = () if rule.ends == ("*",) else rule.ends
+    return (Ending(subject.name, predicates, object_),)
+
+
+def _denied(content: str, language: Language) -> str:
+    for pattern, by in grammar_of(language).denied:
+        text, count = pattern.subn(by, content, count=1)
+        if count:
+            return text
+    return content
+
+
+def called(relative: Subject, clause: Clause, owner: str, language: Language) -> StatedFact:
+    """Return the fact that a relative or animal has a name."""
+    words, grammar = language.statements, grammar_of(language)
+    pet = bool(grammar.pets.fullmatch(words.singular.get(relative.kin, relative.kin)))
+    sentence = words.has_pet if pet else words.called
+    kin = words.singular.get(relative.kin, relative.kin)
+    kin = words.same_kin.get(kin, kin)
+    shown = words.singular.get(relative.kin, relative.kin)
+    shown = words.plain_kin.get(shown, shown)
+    content = _sentence(sentence, language, s=owner, kin=shown, o=relative.name)
+    return StatedFact(
+        type="person",
+        subject=owner,
+        predicate="has_pet" if pet else f"has_{kin}",
+        object=relative.name,
+        content=content,
+        quote=clause.quote,
+    )
+
+
+def _dead(
+    subject: Subject, when: str, clause: Clause, speaker: str, language: Language
+) -> Iterator[StatedFact]:
+    """Yield the fact that a relative or animal died: it was had, and nothing of it holds."""
+    if not subject.kin and not subject.named:
+        return
+    words, grammar = language.statements, grammar_of(language)
+    kin = words.same_kin.get(subject.kin, subject.kin)
+    pet = bool(grammar.pets.fullmatch(subject.kin))
+    predicate = "has_pet" if pet else f"has_{kin}" if kin else "died"
+    had = subject.named and bool(subject.kin)
+    content = _sentence(
+        words.had if had else words.died, language, s=speaker if had else subject.name, kin=subject.kin,
+        o=subject.name, when=when,
+    )  # fmt: skip
+    ends = (Ending(subject.name),)
+    if kin:
+        ends = (Ending(speaker, (predicate,), subject.name if subject.named else ""), *ends)
+    yield StatedFact(
+        type="person",
+        subject=speaker if had else subject.name,
+        predicate=predicate if had else "died",
+        object=subject.name if had else "",
+        content=content,
+        quote=clause.quote,
+        over=True,
+        ends=ends,
+        named=subject.named,
+    )
+
+
+def _are_names(fact: StatedFact) -> bool:
+    """Return whether what must be a name can be one: a sentence is none."""
+    person = fact.predicate == "name" or object_type(fact.predicate) in ("person", "pet")
+    named = person or object_type(fact.predicate) in ("place", "organisation")
+    return can_be_name(fact.subject) and (
+        not named or not fact.object or can_be_name(fact.object, person=person)
+    )
+
+
+def grammar_of(language: Language) -> Grammar:
+    return _compiled(language.name)
+
+
+@cache
+def _compiled(name: str) -> Grammar:
+    words = language_of(name).statements
+
+    def signs(pattern: str) -> re.Pattern[str]:
+        return re.compile(pattern, re.IGNORECASE)
+
+    def rules(table: Iterable[StatementRule]) -> tuple[_Rule, ...]:
+        return tuple(
+            _Rule(one, signs(rf"(?:{one.pattern})"), signs(one.front) if one.front else None)
+            for one in table
+        )
+
+    return Grammar(
+        rules=rules(words.rules),
+        endings=rules(words.endings),
+        over=rules(words.over),
+        announcing=signs(words.announcing),
+        adverbs=signs(rf"(?:{words.adverbs})"),
+        negation=signs(words.negation),
+        no_longer=signs(words.no_longer),
+        positive=compiled(words.positive),
+        used_to=signs(words.used_to),
+        gave_up=signs(words.gave_up),
+        past=signs(rf"(?:{words.past})\b"),
+        pets=signs(words.pets),
+        third=compiled(words.third),
+        denied=compiled(words.denied),
+        gender=compiled(words.gender),
+    )

@@ -1,0 +1,74 @@
+"""Heads, blocks and the profile show what holds now, surely, and once."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from slowcat_memory.core.blocks.profile import by_rule, line
+from slowcat_memory.core.blocks.rules import human
+from slowcat_memory.records import Memory
+
+NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def stated(text: str, predicate: str = "", object_: str = "", **more: Any) -> Memory:
+    facets = {
+        "subject": "Anna",
+        "predicate": predicate,
+        "object": object_,
+        **more.pop("facets", {}),
+    }
+    given = {"kind": "fact/person", "valid_from": NOW - DAY, "sources": (1,), **more}
+    return Memory(
+        id=f"fact/{text}", scope="anna", speaker="Anna", text=text, facets=facets, **given
+    )
+
+
+def shown(*memories: Memory) -> list[str]:
+    return [one.text for one in human(memories, NOW)]
+
+
+def test_an_uncertain_fact_describes_nobody() -> None:
+    joke = stated("Anna is a millionaire.", facets={"confidence": "low"})
+    assert shown(joke) == [] and by_rule([joke], "Anna", NOW) == {}
+
+
+def test_who_left_has_no_employer_in_the_profile() -> None:
+    left = stated("Anna no longer works at Siemens.", "works_at", "Siemens", facets={"over": "yes"})
+    stored_before = stated("Anna no longer works at Siemens.", "works_at", "Siemens")
+    for one in (left, stored_before):
+        assert line(by_rule([one], "Anna", NOW)) == ""
+
+
+def test_a_new_employer_counts_from_its_day_on() -> None:
+    first_day = NOW + 20 * DAY
+    old = stated("Anna works at Leeds.", "works_at", "Leeds", valid_to=first_day)
+    new = stated("Anna works at Southmead.", "works_at", "Southmead", valid_from=first_day)
+    assert line(by_rule([old, new], "Anna", NOW)) == "works at Leeds"
+    assert line(by_rule([old, new], "Anna", first_day)) == "works at Southmead"
+    assert shown(old, new) == ["Anna works at Leeds."]
+
+
+def test_a_relation_that_a_fact_states_is_not_shown_again() -> None:
+    fact = stated("Anna is allergic to hazelnuts.", "allergic_to", "hazelnuts")
+    person = Memory(
+        id="entity/anna", kind="entity/person", scope="anna", speaker="Anna", text="Anna (person)",
+        valid_from=NOW - DAY, facets={"name": "Anna"},
+    )  # fmt: skip
+    ids = {"subject": "entity/anna"}
+    same = stated("Anna allergic to hazelnuts.", "allergic_to", "hazelnuts",
+                  kind="relation/allergic_to", facets=ids)  # fmt: skip
+    other = stated("Anna plays chess.", "plays", "chess", kind="relation/plays", facets=ids)
+    assert shown(person, fact, same, other) == [fact.text, other.text]
+
+
+def test_what_ended_long_ago_is_left_out() -> None:
+    left = stated("Anna left Siemens.", "works_at", "Siemens", facets={"over": "yes"})
+    long_ago = stated("Anna left Bosch.", "works_at", "Bosch", facets={"over": "yes"},
+                      valid_from=NOW - 400 * DAY)  # fmt: skip
+    assert shown(left, long_ago) == ["Anna left Siemens."]
+
+
+def test_the_profile_names_the_partner() -> None:
+    tom = stated("Anna's boyfriend is called Tom.", "has_boyfriend", "Tom")
+    assert line(by_rule([tom], "Anna", NOW)) == "partner: Tom"

@@ -1,0 +1,79 @@
+"""When a statement is true: by its words, and by what an extractor wrote. Said on 2 November 2026."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from slowcat_memory.core.extraction.evidence import Dated, dated
+from slowcat_memory.core.extraction.grounding import ground, strays
+from slowcat_memory.core.facts.prompt import facts_by_rule
+from slowcat_memory.core.graph.rules import read_by_rule
+from slowcat_memory.records import Turn
+
+AT = datetime(2026, 11, 2, 18, tzinfo=UTC)  # a Monday
+
+
+def turn(text: str) -> Turn:
+    return Turn(session="s", scope="lena", speaker="Lena", role="user", text=text, at=AT, id=3)
+
+
+def day(text: str, written: str = "", quote: str = "") -> Dated:
+    said = turn(text)
+    return dated(quote or text, said, written, ground([said], UTC), UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "expected"),
+    [
+        ("I have a dentist appointment on Friday.", "", "2026-11-06"),
+        ("I have a job interview on 10 November.", "", "2026-11-10"),
+        ("I have a job interview on 10 November.", "2026-11-10", "2026-11-10"),
+        ("The wedding is on 12 June.", "2027-06-12", "2027-06-12"),
+        ("I went to the doctor on Friday.", "2026-10-30", "2026-10-30"),
+        ("I went to the doctor on Friday.", "2026-11-04", "2026-10-30"),
+        ("Three weeks ago we planted tomatoes.", "2026-10-14", "2026-10-14"),
+        ("We graduated on 12 June 2024.", "2027-06-12", "2024-06-12"),
+        ("Am 14. Februar heiraten wir.", "2027-02-14", "2027-02-14"),
+        ("I'm on holiday until Friday.", "", "2026-11-06"),
+        ("I've been ill since Friday.", "", "2026-10-30"),
+    ],
+)
+def test_dated_an_extractors_date_counts_if_the_words_can_mean_it(text, written, expected) -> None:
+    assert day(text, written).day == expected
+
+
+def test_dated_reads_the_clause_of_a_quote_and_no_other() -> None:
+    text = "I live in Graz and on Friday I have a job interview at Bosch."
+    assert day(text, quote="I live in Graz").day == ""
+    assert day(text, quote="I have a job interview at Bosch").day == "2026-11-06"
+    assert day(text, quote="I HAVE a job interview").day == "2026-11-06"
+
+
+def test_dated_a_span_has_its_last_day() -> None:
+    assert day("We're painting the kitchen at the weekend.").last == "2026-11-08"
+    assert day("We moved on Friday.").last == ""
+
+
+def test_dated_what_begins_ahead_begins_on_its_day() -> None:
+    starts = day("I start at Southmead on 1 December.")
+    assert (starts.since, starts.begins.date().isoformat()) == (AT, "2026-12-01")
+
+
+def test_strays_a_date_without_a_year_may_be_of_the_next() -> None:
+    firm = ground([turn("The wedding is on 12 June.")], UTC)
+    assert strays("Lena marries on 12 June 2027.", firm) == []
+    assert strays("Lena marries on 12 June 2031.", firm) == ["12 June 2031"]
+    firm = ground([turn("Wir fahren am 16. März zum Klassentreffen.")], UTC)
+    assert strays("Lena plant das Klassentreffen am 16. März 2027.", firm) == []
+
+
+def test_a_spoken_appointment_becomes_a_fact_of_the_day_that_was_meant() -> None:
+    (fact,) = facts_by_rule(turn("I have a dentist appointment on Friday."), UTC)
+    assert (fact.date, fact.since) == ("2026-11-06", AT)
+
+
+def test_a_relation_begins_on_the_day_that_was_meant() -> None:
+    read = read_by_rule(turn("I moved to Porto on Friday."), UTC)
+    assert read
+    days = {(one.since or one.until or AT).date().isoformat() for one in read.statements}
+    assert days == {"2026-10-30"}

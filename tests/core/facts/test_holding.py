@@ -1,0 +1,210 @@
+"""What holds now: of exclusive statements one at a time, with an end for each that is over."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from slowcat_memory.core.extraction.predicates import Ending
+from slowcat_memory.core.extraction.slots import exclude
+from slowcat_memory.core.facts.fact import fact_id, supersede
+from slowcat_memory.core.facts.fact_index import FactIndex
+from slowcat_memory.core.facts.holding import claim_of, loser
+from slowcat_memory.core.facts.merging import in_order
+from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.records import Memory
+
+AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def said(predicate: str, object_: str, turn: int, *, over: bool = False, **facets: str) -> Memory:
+    """Return a fact of Anna's ``turn``, a day after the one before it."""
+    text = f"Anna {predicate} {object_} {'no longer ' if over else ''}({turn})."
+    own = {"subject": "Anna", "predicate": predicate, "object": object_, **facets}
+    return Memory(
+        id=fact_id("anna", text, turn), kind="fact/person", scope="anna", speaker="Anna", text=text,
+        valid_from=AT + turn * DAY, sources=(turn,), facets=own | ({"over": "yes"} if over else {}),
+    )  # fmt: skip
+
+
+def sentence(text: str, turn: int, **facets: str) -> Memory:
+    """Return a fact as an LLM writes it: a sentence alone."""
+    return Memory(
+        id=fact_id("anna", text, turn), kind="fact/person", scope="anna", speaker="Anna", text=text,
+        valid_from=AT + turn * DAY, sources=(turn,), facets={"subject": "Anna", **facets},
+    )  # fmt: skip
+
+
+def take_up(
+    facts: list[Memory], now: datetime = AT + 400 * DAY, *, rules: bool = True
+) -> list[Memory]:
+    """Settle facts one after the other, as the merge job does; return all of them."""
+    index, every = FactIndex(Tokenizer("english")), dict[str, Memory]()
+    for fact in facts:
+        every[fact.id] = fact
+        index.put(fact, None)
+        for rival in index.rivals(fact) if rules else ():
+            one, other = every[fact.id], every[rival.id]
+            if one.retired_at or other.retired_at or one.valid_to or other.valid_to:
+                continue
+            pair = in_order(one, other)
+            lost = loser(pair.newer, pair.older)
+            if lost is not None:
+                by = pair.older if lost is pair.newer else pair.newer
+                every[lost.id] = supersede(lost, by, now)
+                index.put(every[lost.id], None)
+    return list(every.values())
+
+
+def holding(facts: list[Memory]) -> list[Memory]:
+    return [one for one in facts if one.retired_at is None and one.valid_to is None]
+
+
+STATEMENTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("lives_in"), st.sampled_from(["Rome", "Oslo", "Lima"])),
+        st.tuples(st.just("works_at"), st.sampled_from(["Acme", "Bosch"])),
+        st.tuples(
+            st.sampled_from(["likes", "dislikes", "prefers"]), st.sampled_from(["tea", "jazz"])
+        ),
+        st.tuples(
+            st.sampled_from(["has_boyfriend", "has_partner", "engaged_to", "has_husband"]),
+            st.sampled_from(["Tom", "Leon"]),
+        ),
+        st.tuples(st.just("diet"), st.sampled_from(["vegan", "vegetarian"])),
+    ),
+    max_size=12,
+)
+
+
+def contradictions(facts: list[Memory]) -> list[tuple[str, str]]:
+    claims = [(one.text, claim_of(one)) for one in holding(facts)]
+    return [
+        (one, other)
+        for (one, mine), (other, theirs) in combinations(claims, 2)
+        if not (mine.over or theirs.over) and exclude(mine, theirs)
+    ]
+
+
+@given(STATEMENTS)
+def test_no_two_facts_that_exclude_each_other_hold(statements: list[tuple[str, str]]) -> None:
+    facts = take_up([said(*one, turn) for turn, one in enumerate(statements, start=1)])
+    assert contradictions(facts) == []
+    for one in facts:
+        if one.retired_at is not None:
+            assert one.valid_to is not None, "what is over has an end"
+            assert any(other.id == one.facets["superseded_by"] for other in facts)
+    if statements:
+        assert facts[-1] in holding(facts), "the later statement wins"
+
+
+@given(STATEMENTS, st.randoms(use_true_random=False))
+def test_what_holds_does_not_depend_on_the_order_of_extraction(
+    statements: list[tuple[str, str]], random: object
+) -> None:
+    facts = [said(*one, turn) for turn, one in enumerate(statements, start=1)]
+    shuffled = list(facts)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]  # Hypothesis' Random
+    assert contradictions(take_up(shuffled)) == []
+    assert {one.id for one in holding(take_up(facts))} <= {one.id for one in facts}
+
+
+def test_without_the_rules_opposites_are_found() -> None:
+    """The negative control of the laws above."""
+    facts = [said("likes", "coffee", 1), said("dislikes", "coffee", 2)]
+    assert len(contradictions(take_up(facts, rules=False))) == 1
+    assert contradictions(take_up(facts)) == []
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Anna likes coffee.", "Anna hates coffee."),
+        ("Anna loves coffee.", "Anna doesn't like coffee any more."),
+        ("Anna drinks coffee.", "Anna stopped drinking coffee."),
+        ("Anna works at Siemens.", "Anna no longer works at Siemens."),
+        ("Anna works at Siemens.", "Anna quit her job at Siemens."),
+        ("Anna lives in Leeds.", "Anna moved to Bristol."),
+        ("Anna's address is 123 Main Street.", "Anna moved to Bristol."),
+        ("Anna is vegetarian.", "Anna is vegan now."),
+        ("Anna's boyfriend is called Tom.", "Anna broke up with Tom."),
+        ("Tom is the partner of Anna.", "Anna and Tom are no longer a couple."),
+        ("Anna's boyfriend is called Tom.", "Anna's husband is called Leon."),
+        ("Anna is engaged to Tom.", "Anna is single."),
+        ("Anna has a dog called Rex.", "The dog Rex of Anna died."),
+        ("Anna has bronchitis.", "Anna has recovered from bronchitis."),
+        ("Anna plans the trip to Norway.", "Anna called off the trip to Norway."),
+        ("Anna wohnt in Wien.", "Anna ist nach Graz gezogen."),
+        ("Anna mag Kaffee.", "Anna mag keinen Kaffee mehr."),
+        ("Anna arbeitet bei Bosch.", "Anna arbeitet nicht mehr bei Bosch."),
+        ("Anna arbeitet bei Bosch.", "Anna hat bei Bosch gekündigt."),
+        ("Anna ist mit Tom zusammen.", "Anna ist nicht mehr mit Tom zusammen."),
+        ("Anna hat einen Hund namens Rex.", "Rex, der Hund von Anna, ist gestorben."),
+    ],
+)
+def test_a_sentence_ends_what_it_says_to_be_over(earlier: str, later: str) -> None:
+    older, newer = sentence(earlier, 1), sentence(later, 2)
+    assert loser(newer, older) is older
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Anna likes coffee.", "Anna hates instant coffee."),
+        ("Anna likes coffee.", "Anna likes tea."),
+        ("Anna has a dog called Rex.", "Anna has a dog called Bello."),
+        ("Anna works at Siemens.", "Anna no longer works at Bosch."),
+        ("Anna lives in Leeds.", "Anna lived in Rome."),
+        ("Anna lives in Leeds.", "Anna likes Rome."),
+        ("Anna plans a trip to Rome.", "Anna has never been to Rome."),
+        ("Anna is vegan.", "Anna is allergic to nuts."),
+        ("Anna's sister is called Ann.", "Anna's sister is called Beth."),
+        ("Anna works as a nurse.", "Anna works as a senior nurse."),
+        ("Anna lives in Leeds.", "Anna will move to Rome."),
+        ("Anna mag Kaffee.", "Anna mag Tee nicht."),
+    ],
+)
+def test_a_sentence_ends_nothing_else(earlier: str, later: str) -> None:
+    assert loser(sentence(later, 2), sentence(earlier, 1)) is None
+
+
+def test_a_joke_ends_no_certain_fact() -> None:
+    joke = said("lives_in", "Atlantis", 2, confidence="low")
+    assert loser(joke, said("lives_in", "Rome", 1)) is None
+
+
+def test_a_story_of_long_ago_does_not_undo_the_present() -> None:
+    now, story = said("lives_in", "Oslo", 1), said("lives_in", "Rome", 2)
+    story = replace(story, valid_from=AT - 900 * DAY)
+    assert loser(story, now) is story
+    assert loser(replace(story, valid_from=AT - 5 * DAY), now) is now, "last week is news"
+
+
+def test_an_ending_of_a_statement_reaches_other_subjects() -> None:
+    ends = (Ending("Anna", ("has_pet",), "Rusty"), Ending("Rusty"))
+    died = said("has_pet", "Rusty", 9, over=True, ends=msgspec.json.encode(ends).decode())
+    pet, age = said("has_pet", "Rusty", 1), said("age", "three", 2)
+    age = replace(age, facets=age.facets | {"subject": "Rusty"})
+    other = said("has_pet", "Bello", 3)
+    facts = take_up([pet, age, other, died])
+    assert holding(facts) == [other, died]
+
+
+def test_the_old_employer_holds_until_the_new_one_begins() -> None:
+    first = said("works_at", "Leeds General", 1)
+    ahead = replace(said("works_at", "Southmead", 2, date="2026-08-01"), valid_from=AT + 80 * DAY)
+    old, new = take_up([first, ahead], now=AT + 3 * DAY)
+    assert old.retired_at is None and old.valid_to == AT + 80 * DAY
+    assert new.valid_to is None and new.valid_from == AT + 80 * DAY
+
+
+def test_a_correction_replaces_what_was_said_shortly_before() -> None:
+    wrong = said("has_sister", "Ann", 1)
+    right = replace(said("has_sister", "Anna", 1, corrects="yes"), id="fact/2", sources=(2,))
+    assert loser(right, wrong) is wrong
+    assert loser(right, replace(wrong, valid_from=AT - 30 * DAY)) is None

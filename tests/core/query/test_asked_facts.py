@@ -1,0 +1,43 @@
+import pytest
+
+from slowcat_memory.core.query.asked_facts import asked_fact
+
+
+@pytest.mark.parametrize(
+    ("query", "language", "predicate", "thing"),
+    [
+        ("Where do I live?", "english", "lives_in", ""),
+        ("which town do we live in", "english", "lives_in", ""),
+        ("What do I do for a living?", "english", "works_as", ""),
+        ("who do I work for", "english", "works_at", ""),
+        ("What is my dog called?", "english", "has_pet", "dog"),
+        ("what’s my dog’s name", "english", "has_pet", "dog"),
+        ("Do you know what my boss is called?", "english", "has_boss", "boss"),
+        ("what kind of food do i eat", "english", "diet", ""),
+        ("What is my favourite colour?", "english", "favourite_colour", "colour"),
+        ("Wo wohne ich?", "german", "lives_in", ""),
+        ("was bin ich von beruf", "german", "works_as", ""),
+        ("Was arbeite ich?", "german", "works_as", ""),
+        ("Wie heißt mein Hund?", "german", "has_pet", "hund"),
+        ("weißt du wie mein vater heißt", "german", "has_father", "vater"),
+    ],
+)
+def test_asked_fact_a_question_about_oneself_asks_for_predicates(
+    query: str, language: str, predicate: str, thing: str
+) -> None:
+    asked = asked_fact(query, language)
+    assert asked and predicate in asked.predicates and asked.thing == thing
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Where does Tom live?",
+        "What is the capital of France?",
+        "I live in Graz.",
+        "my dog barks",
+        "",
+    ],
+)
+def test_asked_fact_other_questions_and_statements_ask_for_none(query: str) -> None:
+    assert asked_fact(query, "english") is None

@@ -1,0 +1,63 @@
+"""Names as a recogniser writes them that does not know their language."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.text.pronunciations import (
+    heard_as,
+    pronunciations,
+    sound_code,
+    sound_likeness,
+)
+
+
+def likeness(name: str, heard: str) -> float:
+    return max(
+        sound_likeness(sound_code(one), sound_code(other))
+        for one in pronunciations(name)
+        for other in heard_as(heard)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "heard"),
+    [
+        ("Sinéad", "Shinaid"),  # Irish
+        ("Szymon", "Shimon"),  # Polish
+        ("Schneider", "Shnyder"),  # German
+        ("Thibaut", "Teebo"),  # French
+        ("Guillermo", "Giyermo"),  # Spanish
+        ("Giacomo", "Jackomo"),  # Italian
+        ("Çağlar", "Chalar"),  # Turkish
+        ("Bjørk", "Byerk"),  # Scandinavian
+        ("Csaba", "Chaba"),  # Hungarian
+        ("Khaled", "Halid"),  # Arabic
+        ("Xiaofeng", "Showfeng"),  # Chinese
+    ],
+)
+def test_a_name_of_another_language_sounds_like_its_english_spelling(name: str, heard: str) -> None:
+    assert likeness(name, heard) >= 0.8
+
+
+@pytest.mark.parametrize(("name", "heard"), [("Thomas", "Pedro"), ("Nadia", "Rufus")])
+def test_other_names_sound_different(name: str, heard: str) -> None:
+    assert likeness(name, heard) < 0.6
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_likeness_is_a_share_for_any_text(one: str, other: str) -> None:
+    assert 0.0 <= sound_likeness(sound_code(one.lower()), sound_code(other.lower())) <= 1.0
+
+
+@pytest.mark.parametrize(
+    "word", ["core", "decline", "fried", "kneel", "alle", "kläre", "hochzeitstag", "eingeschlafen"]
+)
+def test_everyday_words_of_both_languages_are_ordinary(word: str) -> None:
+    assert is_ordinary(word)
+
+
+@pytest.mark.parametrize("word", ["isaura", "saoirse", "kowalczyk", "emma", "wojciech"])
+def test_names_are_not_ordinary(word: str) -> None:
+    assert not is_ordinary(word)

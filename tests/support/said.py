@@ -1,0 +1,17 @@
+"""Turns of Anna, who speaks in tests of facts by rule."""
+
+from datetime import UTC, datetime
+
+from slowcat_memory.records import Turn
+
+
+def said_by_anna(text: str, role: str = "user") -> Turn:
+    return Turn(
+        id=1,
+        session="s",
+        scope="anna",
+        speaker="Anna",
+        role="user" if role == "user" else "assistant",
+        text=text,
+        at=datetime(2026, 11, 2, 10, tzinfo=UTC),
+    )
