@@ -371,4 +371,4 @@ def test_faults_processor_thinking_url_that_cannot_be_used_costs_no_memory(confi
         assert troubles == []
 
     run(scenario())
-    assert ("user", QUESTION) in said(config)
+    assert ("User", QUESTION) in said(config)

@@ -88,7 +88,7 @@ def test_interruptions_interruption_during_recall(engine, config):
     _, first, second = contents(request)
     assert first == "tell me of my dog"  # nothing half done
     assert blocks(second) == 1 and second.endswith(QUESTION)
-    assert [text for name, text in logged_words(engine) if name == "user"] == [first, QUESTION]
+    assert [text for name, text in logged_words(engine) if name == "User"] == [first, QUESTION]
 
 
 def test_interruptions_interruption_by_a_cough_is_no_turn(engine, config):

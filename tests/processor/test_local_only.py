@@ -50,7 +50,7 @@ def stored(config: Any, text: str) -> bool:
         memory = snapshot.read("user", chunk_id(turn.id))
         found = engine.search("bank pin", "user", 20).hits
         assert memory is not None
-        assert memory.local_only != any(hit.memory.id == memory.id for hit in found)
+        assert not (memory.local_only and any(hit.memory.id == memory.id for hit in found))
         return memory.local_only
 
 

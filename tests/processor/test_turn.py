@@ -42,7 +42,7 @@ def test_turn_plain_turn(config):
     assert system.startswith("You are a cat.") and system.count(OPEN) == 1  # the one instruction
     assert question.startswith(OPEN) and question.endswith(f"{CLOSE}\n\n{QUESTION}")
     asked, answered = turns(config)[-2:]
-    assert (asked.speaker, asked.text, asked.channel) == ("user", QUESTION, "voice")
+    assert (asked.speaker, asked.text, asked.channel) == ("User", QUESTION, "voice")
     assert (answered.speaker, answered.text) == ("Assistant", answer.content)
     assert answered.reply_to == asked.id and not answered.interrupted
     assert edges(config)[2:] == ["start", "end disconnect"]
@@ -89,7 +89,7 @@ def test_turn_rerun_recalls_and_logs_nothing_new(engine, config):
     first, second = voice.server.requests
     assert first["messages"] == second["messages"][: len(first["messages"])]
     assert sum(map(blocks, contents(second)[1:])) == 1
-    assert [name for name, _ in logged_words(engine)] == ["user", "Assistant", "Assistant"]
+    assert [name for name, _ in logged_words(engine)] == ["User", "Assistant", "Assistant"]
     assert len(ledger_of(engine)) == 1
 
 
@@ -107,7 +107,7 @@ def test_turn_context_that_brings_its_history(engine, config):
         return voice
 
     voice = run(scenario())
-    assert [name for name, _ in logged_words(engine)] == ["Assistant", "user", "Assistant"]
+    assert [name for name, _ in logged_words(engine)] == ["Assistant", "User", "Assistant"]
     assert voice.context.messages[:3] == history
     assert sum(blocks(m["content"]) for m in voice.context.messages) == 1
 
@@ -145,7 +145,7 @@ def test_turn_context_replaced_by_equal_copies(engine, config):
             return voice
 
     voice = run(scenario())
-    asked = [text for name, text in logged_words(engine) if name == "user"]
+    asked = [text for name, text in logged_words(engine) if name == "User"]
     assert asked == [QUESTION, QUESTION]
     assert sum(map(blocks, contents(voice.server.requests[-1])[1:])) == 1  # the copy still shows it
 
