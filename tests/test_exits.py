@@ -83,6 +83,9 @@ def _graph(engine: MemoryEngine, scope: str, local: bool) -> str:
 ENGINE_EXITS: dict[str, Exit] = {
     "recall": _block,
     "search": lambda engine, scope, local: engine.search(QUESTION, scope, 20, local=local).hits,
+    "search_summaries": lambda engine, scope, local: engine.search_summaries(
+        QUESTION, scope, limit=50, local=local
+    ),
     "session_context": lambda engine, scope, local: engine.session_context(scope, local=local),
     "graph": _graph,
     "hotwords": lambda engine, scope, local: engine.hotwords(scope, 500, local=local),
@@ -124,6 +127,7 @@ NO_EXIT = {
 }
 NO_ANSWER = {
     *("remember", "forget_that", "forget_about", "yes", "no", "undo", "who_sees", "local"),
+    *("forget_span", "forget_everything"),  # count, and repeat the words of the command
     "correct",  # quotes what was offered to this LLM: see test_exits_a_correction_…
 }
 
@@ -366,10 +370,12 @@ NOT_SHOWN = {
     "engine/search.py": {
         "why": "for the owner, and for `_why`, which discloses",
         "_without_hidden_turns": "reads whether turns are retired",
+        "_search_kinds": "candidates for `DerivedSearch.rank`, which discloses",
     },
     "runtime/commands/targets.py": {
         "made_from": "ids",
         "mentioning": "ids",
+        "said_during": "ids",
         "others": "ids, to hide",
         "_read_aloud": "candidates for `corrected`, its only caller, which discloses",
     },

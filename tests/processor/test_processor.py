@@ -359,7 +359,7 @@ def test_processor_overrides_each_documented_field(config):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"user_id": "../anna"}, {"user_id": "Anna"}, {"memory_token_budget": -1}]
+    "wrong", [{"user_id": "../anna"}, {"user_id": "An na"}, {"memory_token_budget": -1}]
 )
 def test_processor_wrong_argument_is_refused_at_once(config, wrong):
     with pytest.raises(ConfigError):

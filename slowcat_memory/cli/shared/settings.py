@@ -70,7 +70,9 @@ class Settings:
     def scope(self, given: str | None) -> str:
         from slowcat_memory.runtime.namespaces.registry import scope_of_user
 
-        return scope_of_user(given or self.config.memory.user_id)
+        if given:
+            return scope_of_user(given, "--scope")
+        return scope_of_user(self.config.memory.user_id)
 
     @contextmanager
     def engine(

@@ -218,8 +218,11 @@ def index_root(store: Path, scope: str) -> Path:
     return index_folder(store, scope)
 
 
-def scope_of_user(user_id: str) -> str:
+def scope_of_user(user_id: str, what: str = "user_id") -> str:
     """Return the scope of a user: the id in lower case, so that "Anna" and "anna" are one person.
+
+    Args:
+        what: Name of the argument, for the error.
 
     Raises:
         ConfigError: The id has characters that no scope may have.
@@ -227,7 +230,7 @@ def scope_of_user(user_id: str) -> str:
     scope = user_id.strip().casefold()
     if not SCOPE.fullmatch(scope):
         raise ConfigError(
-            f"user_id {user_id!r} cannot name a memory",
+            f"{what} {user_id!r} cannot name a memory",
             hint="Use 1 to 64 letters a-z (of any case), digits, '_' and '-', such as 'anna'",
         )
     return scope

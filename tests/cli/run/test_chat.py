@@ -215,4 +215,4 @@ def test_chat_another_machine_is_refused(run):
 def test_chat_a_bad_user_is_refused(run):
     with serving() as server:
         result = run("hello", url=server.url, options=("--user", "two words"))
-    assert result.exit_code == 1 and "cannot name a scope" in result.output
+    assert result.exit_code == 1 and "cannot name a memory" in result.output

@@ -35,7 +35,7 @@ def test_config_check_says_what_is_changed_and_by_what(sm, monkeypatch: pytest.M
         ("[recall", "is not TOML"),
         ("preset = 'huge'", "preset: unknown value 'huge'"),
         ("[memory]\ntime_zone = 'Nix/Da'", "memory.time_zone: there is no 'Nix/Da'"),
-        ("[memory]\nuser_id = 'No Good'", "'No Good' cannot name a scope"),
+        ("[memory]\nuser_id = 'No Good'", "'No Good' cannot name a memory"),
         ("[memory]\nlanguage = 'klingon'", "memory.language: there is no 'klingon'"),
         ("[expert.index]\nstemmer = 'klingon'", "index.stemmer: no stemmer for 'klingon'"),
         ("[embedding]\nkind = 'endpoint'", "endpoint_model is empty"),
