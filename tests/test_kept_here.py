@@ -119,7 +119,8 @@ def prompts_of(mind: Mind, llm: ScriptedLLM) -> dict[str, str]:
     ledger(mind)
     mind.think(None, days=0.1)
     mind.think(llm, days=0.1)
-    mind.talk("later", ["My dog Max likes the beach in Lisbon a lot.", *ELSE, *ELSE])
+    open_matter = "I have an appointment at the bank on 13 May."
+    mind.talk("later", ["My dog Max likes the beach in Lisbon a lot.", open_matter, *ELSE, *ELSE])
     ledger(mind)
     mind.think(llm)
     found = dict[str, str]()

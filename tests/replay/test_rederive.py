@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ from slowcat_memory.engine.notes import edit_block
 from slowcat_memory.errors import EndpointError, StoreError
 from slowcat_memory.providers import Prompt
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
-from slowcat_memory.records import Memory, WriteBatch
+from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
 from slowcat_memory.replay.rederive import REPLAY, rederive
 from slowcat_memory.runtime.recall.time_travel import StoreThen
 from slowcat_memory.testing import FixedClock, HashEmbedder, ScriptedLLM, memory_config
-from tests.support.job_seeker import OURS, SCOPE, SESSIONS, begin, block_of, note, say
+from tests.support.job_seeker import OURS, SCOPE, SESSIONS, USER, begin, block_of, note, say
 
 
 def answer(prompt: Prompt) -> dict[str, Any]:
@@ -123,7 +124,8 @@ def test_rederive_what_is_a_persons_stays(house: House) -> None:
 
 def test_rederive_an_icebreaker_that_was_used_is_not_used_again(house: House) -> None:
     engine = house.live()
-    house.clock.advance(86400)
+    _open_a_matter(engine, house.clock)
+    house.clock.advance(3 * 86400)
     head = engine.session_context(SCOPE)
     assert "Bring this up once" in head
     waiting = {one.id for one in engine.wiring.icebreakers.waiting(SCOPE)}
@@ -132,6 +134,18 @@ def test_rederive_an_icebreaker_that_was_used_is_not_used_again(house: House) ->
     assert len(used) == 1 and used[0].retired_at
     assert used[0].id not in {one.id for one in engine.wiring.icebreakers.waiting(SCOPE)}
     assert used[0].id not in waiting
+
+
+def _open_a_matter(engine: MemoryEngine, clock: FixedClock) -> None:
+    """Log a session with an appointment two days ahead, and do idle work."""
+    said = {"session": "later", "scope": SCOPE}
+    day = clock.now + timedelta(days=2)
+    text = f"I have a dentist appointment on {day.day} {day:%B}."
+    engine.append(SessionEdge(**said, kind="start", at=clock.now))
+    engine.append(Turn(**said, speaker=USER, role="user", text=text, at=clock.now))
+    engine.append(SessionEdge(**said, kind="end", at=clock.now, reason="disconnect"))
+    engine.drain()
+    assert engine.think(OURS) == 0
 
 
 def test_rederive_with_recorded_answers_and_without_them(house: House, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     persona_chars: Chars = 250
     human_chars: Chars = 500
-    self_perception_chars: Chars = 300
+    self_perception_chars: Chars = 450
     relationship_chars: Chars = 350
     background_chars: Chars = 500
     persona_days: Annotated[float, Meta(ge=0, le=3650)] = 7.0

@@ -22,6 +22,7 @@ def test_blocks_write_show_and_take_away(sm) -> None:
 def test_blocks_replay_makes_again_what_was_derived(sm) -> None:
     sm.ok("remember", "My dog is called Max.")
     sm.ok("blocks", "persona", "--edit", "You are Ida.")
+    sm.ok("idle", "--until-done")
     told = sm.ok("replay", "--dry-run")
     assert "0 new or different, 0 gone" in told
     assert sm.json("blocks")[0]["text"] == "You are Ida."
