@@ -37,7 +37,8 @@ class EventLog:
         self._close_gate()
         judge = self._wiring.clock_judge
         if isinstance(event, Turn):
-            self._wiring.users.note(event)
+            if event.unnamed:
+                self._wiring.users.learn(event.scope, event.speaker)
             if judge.doubts_now():
                 event = replace(event, doubted=True)
         ack = self._wiring.store.append(event, quiet=True)

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager
 from itertools import islice
 
 from slowcat_memory.core.disclosure import Called
-from slowcat_memory.records import Turn
 from slowcat_memory.store.snapshot import Snapshot
 
 ANONYMOUS = "User"  # the name where none is configured
@@ -49,10 +48,9 @@ class UserNames:
             with self._snapshot() as snapshot:
                 self._learned.setdefault(scope, learned_name(snapshot, scope, self._configured))
 
-    def note(self, turn: Turn) -> None:
-        """Learn from a turn that was logged."""
-        if turn.unnamed:
-            self._learned[turn.scope] = turn.speaker
+    def learn(self, scope: str, name: str) -> None:
+        """Set a scope's name: that of a logged turn in which the recogniser named nobody."""
+        self._learned[scope] = name
 
     def of(self, scope: str) -> str:
         return self._learned.get(scope) or default_name(scope, self._configured)

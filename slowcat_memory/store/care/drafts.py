@@ -107,9 +107,15 @@ def remove_drafts(folder: Path, *, running: bool) -> list[Path]:
 
 
 def _remove(note: Path, running: bool) -> Path | None:
+    """Remove the file of a note, and the note of a dead writer.
+
+    A living writer keeps its note: it may be about to create the file, which the next forget, or
+    the next opening after a kill, must find.
+    """
     try:
         with note.open("rb") as file:
-            if not running and not _is_free(file.fileno()):
+            alive = not _is_free(file.fileno())
+            if alive and not running:
                 return None
             draft = Path(os.fsdecode(file.read()))
     except OSError:
@@ -119,7 +125,8 @@ def _remove(note: Path, running: bool) -> Path | None:
             draft.unlink(missing_ok=True)
     except OSError:
         return draft
-    note.unlink(missing_ok=True)
+    if not alive:
+        note.unlink(missing_ok=True)
     return None
 
 
