@@ -215,7 +215,8 @@ class Chooser:
             if len(kept) == limit or scores[positions[-1]] < least:
                 break
         weak = trace.order[scores[trace.order] < least][:WEAK].tolist()
-        for n in weak:
+        strong = {one.position for one in usable}
+        for n in set(weak) - strong:
             reasons.setdefault(ids[n], LeftOutReason.BELOW_SHARE)
         compared = len(usable) if len(kept) < limit else max(kept, default=0)
         for place in set(range(compared)).difference(kept):
