@@ -63,7 +63,8 @@ TALK = TalkWords(
         r"keep in mind)\b|\bremind me to\b"
     ),
     about_people=re.compile(
-        r"\b(?:i|my|mine|me|we|our|us|you (?:told|said|say|mention\w*|recommend\w*|suggest\w*))\b"
+        r"\b(?:i|my|mine|(?<!tell )(?<!give )(?<!show )me|we|our|(?<!tell )(?<!give )(?<!show )us|"
+        r"you (?:told|said|say|mention\w*|recommend\w*|suggest\w*))\b"
     ),
     ignorance=re.compile(
         r"\b(?:i|we) (?:really |still |just |also |actually |honestly |currently )*(?:(?:don't|do not|"
