@@ -62,6 +62,7 @@ TALK = TalkWords(
         r"\bkannst du (?:dir vorstellen|glauben|mich (?:bitte )?(?:\w+ )*(?:daran )?erinnern|dir "
         r"(?:bitte )?merken|notieren|aufschreiben)\b|\berinner\w* mich (?:bitte )?(?:daran|an)\b"
     ),
+    asks_name=re.compile(r"\b(?:heisst|heissen|hiess|namens?|wer)\b"),
     about_people=re.compile(
         r"\b(?:ich|mein\w*|(?<!sag )(?<!sage )(?<!erzähl )(?<!erzähle )(?<!zeig )(?<!gib )(?:mir|uns)|"
         r"mich|wir|unser\w*|hast du|hattest du)\b"
