@@ -60,7 +60,13 @@ def test_calibration_questions_are_asked_where_they_belong_and_where_they_do_not
 
 def hit(name: str, score: float, probability: float, *, pinned: bool = False, **more) -> Hit:
     memory = Memory(
-        id=name, kind="chunk", scope="s", speaker="A", text=name, valid_from=NOW, pinned=pinned
+        id=name,
+        kind="chunk",
+        scope="s",
+        speaker="A",
+        text=f"we saw {name}",
+        valid_from=NOW,
+        pinned=pinned,
     )
     return Hit(memory=memory, score=score, probability=probability, **more)
 
@@ -75,7 +81,8 @@ HITS = [hit("a", 1.0, 0.2), hit("b", 0.8, 0.6), hit("c", 0.5, 0.1), hit("d", 0.2
         (Bar(floor=0.6), [0, 1, 2, 3]),
         (Bar(floor=0.61), []),
         (Bar(floor=0.2, who="each"), [0, 1, 3]),
-        (Bar(share=0.5), [0, 1, 2]),
+        (Bar(share=0.4), [0, 1, 2]),
+        (Bar(share=0.5), [0, 1]),  # the third would need 0.55
         (Bar(share=0.5, of="probability"), [1, 3]),
         (Bar(floor=0.25, who="each", share=0.9), [1]),
     ],
