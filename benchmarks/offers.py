@@ -13,11 +13,14 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from benchmarks.related import Asked
+from slowcat_memory.core.query.substance import substance
 from slowcat_memory.core.ranking.calibration import best_of_top
+from slowcat_memory.core.ranking.selection import any_answers, least_share, offer_scores
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.records import Hit
 from slowcat_memory.runtime.recall.query import Recollection
 
+LANGUAGE = "english"  # of the data sets that are judged
 FLOORS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 SHARES = (0.0, 0.2, 0.4, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
 Who = Literal["best", "each"]
@@ -31,7 +34,7 @@ class Bar(Struct, frozen=True, kw_only=True):
     Attributes:
         floor: Least probability of …
         who: … the likeliest of the best hits, below which none is offered, or of each.
-        share: Least share of the best one's …
+        share: Least share of the best one's …, some more for each better one (of the score).
         of: … score, or probability.
     """
 
@@ -96,26 +99,52 @@ class Offers:
 
 
 def offered(hits: Sequence[Hit], bar: Bar) -> list[int]:
-    """Keep the hits that are good enough, as recall does.
+    """Keep the hits that are good enough, as recall does for a turn that is decided by the floor.
 
     Args:
         hits: Best first.
         bar: What they must reach.
 
     Returns:
-        Their places.
+        Their places, in the order in which a turn is offered them.
     """
-    values = [hit.probability for hit in hits]
-    sure = bar.who == "best" and best_of_top(np.array(values)) >= bar.floor
-    kept = [
+    likely = np.array([hit.probability for hit in hits])
+    scores = _scores(hits) if bar.share else np.array([hit.score for hit in hits])
+    order = np.argsort(-scores, kind="stable")
+    sure = bar.who == "best" and any_answers(
+        None,
+        best_of_top(likely[order]),
+        asks=False,
+        asks_for_memory=False,
+        floor=bar.floor,
+        unknown_below=0.0,
+    )
+    able = [
         n
-        for n, hit in enumerate(hits)
-        if sure or hit.memory.pinned or (bar.who == "each" and values[n] >= bar.floor)
+        for n in order.tolist()
+        if sure or hits[n].memory.pinned or (bar.who == "each" and likely[n] >= bar.floor)
     ]
-    if bar.of == "score":
-        values = [hit.score for hit in hits]
-    best = max((values[n] for n in kept), default=0.0)
-    return [n for n in kept if values[n] >= bar.share * best]
+    if bar.of == "probability":
+        best = max((likely[n] for n in able), default=0.0)
+        return [n for n in able if likely[n] >= bar.share * best]
+    kept = list[int]()
+    for n in able:
+        if not kept or scores[n] >= least_share(bar.share, len(kept)) * scores[able[0]]:
+            kept.append(n)
+    return kept
+
+
+def _scores(hits: Sequence[Hit]) -> np.ndarray:
+    """Return the scores by which a turn's memories are chosen."""
+    views = {
+        name: np.array([hit.views.get(name, 0.0) for hit in hits]) for name in ("tokens", "session")
+    }
+    return offer_scores(
+        np.array([hit.score for hit in hits]),
+        views,
+        np.array([substance(hit.memory, LANGUAGE).share for hit in hits]),
+        np.array([hit.memory.role == "assistant" for hit in hits], float),
+    )
 
 
 def _gold(one: Asked, block: Packed) -> frozenset[str]:

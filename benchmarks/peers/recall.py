@@ -106,7 +106,9 @@ def _steps(
 
 
 def known_items(turns: Sequence[Turn], count: int, embedder: DocumentEmbedder) -> list[list[Step]]:
-    """Ask for made-up turns by two of five of their own words.
+    """Ask for what the user states in made-up turns, by two of five of their own words.
+
+    Questions, and the agent's words, which repeat them, are no memories of a turn's.
 
     Args:
         turns: From ``made_up``.
@@ -118,7 +120,8 @@ def known_items(turns: Sequence[Turn], count: int, embedder: DocumentEmbedder) -
     """
     chance = random.Random(common.SEED)
     questions = []
-    for turn in chance.sample(list(turns), min(count, len(turns))):
+    stated = [turn for turn in turns if turn.role == "user" and not turn.text.endswith("?")]
+    for turn in chance.sample(stated, min(count, len(stated))):
         words = [word for word in turn.text.split() if chance.random() < 0.4] or turn.text.split()
         text, evidence = " ".join(words), frozenset((turn.origin,))
         questions.append(

@@ -14,6 +14,7 @@ from slowcat_memory.core.graph.relations import Relation, as_of, believed
 from slowcat_memory.core.graph.unsourced_facts import graph_of
 from slowcat_memory.core.memory import ENTITY, FACT, RELATION, chunk, chunk_id, family, indexed_text
 from slowcat_memory.core.memory import believed as held_at
+from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.engine.clock_judge import describe
@@ -119,6 +120,8 @@ class SearchArguments(TypedDict, total=False):
     Attributes:
         also: Other namespaces to read as well; not combined with the last four.
         local: Whether the hits stay on this machine; otherwise local-only ones are excluded.
+        talk: Whether turns that say nothing, such as questions and fillers, may be hits. By default
+            unless the text is a question, whose own copies would come before its answer.
         now: The time of the question; None for now.
         floor: Least probability of the likeliest of the best hits; below it, only pinned ones.
         exclude: Ids of memories not to return.
@@ -134,6 +137,7 @@ class SearchArguments(TypedDict, total=False):
 
     also: Sequence[str]
     local: bool
+    talk: bool
     now: datetime | None
     floor: float
     exclude: frozenset[str]
@@ -177,6 +181,7 @@ class Search:
             dialogue=tuple(how.get("dialogue", ())),
             also=tuple(how.get("also", ())),
             local=how.get("local", False),
+            talk=how.get("talk", not judge(text, wiring.config.memory.language).asks_at_all),
         )
         found = wiring.retrieval.search(query)
         if only.is_empty:

@@ -187,7 +187,7 @@ class ToolCalls:
         if kind := asked.kind.strip().lower():
             return self._found(call, self._summaries(call, query, kind, MOST, when))
         found = call.engine.search(
-            query, call.scope, MOST, speaker=asked.speaker, exclude=call.hidden, **when
+            query, call.scope, MOST, speaker=asked.speaker, exclude=call.hidden, talk=False, **when
         )
         told = self._found(call, found.hits)
         return told if asked.speaker else told | self._overview(call, query, when)
@@ -228,6 +228,7 @@ class ToolCalls:
             floor=call.engine.config.recall.floor,
             exclude=call.hidden,
             local=call.local,
+            talk=True,
         )
         best = [hit for hit in found.hits if hit.coverage >= found.hits[0].coverage / 2]
         if not best:

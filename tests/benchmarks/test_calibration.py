@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from benchmarks import calibration, common, datasets, logistic, offers, recall_plots, related
 from benchmarks import recall_tables as tables
@@ -60,7 +61,13 @@ def test_calibration_questions_are_asked_where_they_belong_and_where_they_do_not
 
 def hit(name: str, score: float, probability: float, *, pinned: bool = False, **more) -> Hit:
     memory = Memory(
-        id=name, kind="chunk", scope="s", speaker="A", text=name, valid_from=NOW, pinned=pinned
+        id=name,
+        kind="chunk",
+        scope="s",
+        speaker="A",
+        text=f"we saw {name}",
+        valid_from=NOW,
+        pinned=pinned,
     )
     return Hit(memory=memory, score=score, probability=probability, **more)
 
@@ -75,13 +82,25 @@ HITS = [hit("a", 1.0, 0.2), hit("b", 0.8, 0.6), hit("c", 0.5, 0.1), hit("d", 0.2
         (Bar(floor=0.6), [0, 1, 2, 3]),
         (Bar(floor=0.61), []),
         (Bar(floor=0.2, who="each"), [0, 1, 3]),
-        (Bar(share=0.5), [0, 1, 2]),
+        (Bar(share=0.4), [0, 1, 2]),
+        (Bar(share=0.5), [0, 1]),  # the third would need 0.55
         (Bar(share=0.5, of="probability"), [1, 3]),
         (Bar(floor=0.25, who="each", share=0.9), [1]),
     ],
 )
 def test_calibration_a_bar_keeps_what_reaches_it(bar, kept):
     assert offered(HITS, bar) == kept
+
+
+def test_calibration_a_bar_weighs_questions_and_the_agents_words_as_recall_does():
+    said = [hit("tea", 0.90, 0.5), hit("dog", 0.89, 0.5)]
+    agent = replace(said[0], memory=replace(said[0].memory, role="assistant"))
+    asking = replace(said[0], memory=replace(said[0].memory, text="what did we see"))
+    for weak in (agent, asking):
+        assert offered([weak, said[1]], Bar(share=0.5)) == [1, 0]
+        assert offered([weak, said[1]], Bar()) == [0, 1]  # a search is not weighed
+        assert offered([weak, said[1]], Bar(share=0.95)) == [1]
+    assert offered(said, Bar(share=0.95)) == [0, 1]
 
 
 def test_calibration_a_bar_is_the_one_of_recall(two, tmp_path):

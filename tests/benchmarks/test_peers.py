@@ -96,6 +96,16 @@ def test_peers_known_items_are_found_by_some_of_their_words(tmp_path):
     assert count == 20 and share > 0.9
 
 
+def test_peers_known_items_are_the_users_statements():
+    turns = recall.made_up(200)
+    [[(items, questions)]] = recall.known_items(turns, 20, HashEmbedder())
+    said = {turn.origin: turn for turn in turns}
+    assert len(items) == len(turns)  # the others are there, to be told apart
+    for question in questions:
+        [origin] = question.evidence
+        assert said[origin].role == "user" and not said[origin].text.endswith("?")
+
+
 def test_peers_lists_are_fused_by_reciprocal_rank():
     assert base.fused((["a", "b", "c"], ["b", "d"]), 3) == ["b", "a", "d"]
     assert base.fused(([], []), 3) == []

@@ -51,6 +51,24 @@ def test_turns_append_append_events_in_one_transaction(home: Home) -> None:
         assert snapshot.turn(3).reply_to == 2  # type: ignore[union-attr]
 
 
+def test_turns_append_what_says_nothing_is_found_by_a_search_and_not_offered(home: Home) -> None:
+    engine = home.open()
+    for text, role in (
+        ("My dog is called Max", "user"),
+        ("Nice name", "assistant"),
+        ("What did the vet say about my dog?", "user"),
+        ("okay thanks", "user"),
+    ):
+        engine.append(home.turn(text, role=role))
+    for words in ("nice name", "okay thanks", "vet"):
+        assert words in first(engine, words).lower()
+        offered = texts(asyncio.run(engine.recall(f"{words} dog", "anna")))
+        assert not any(words in text.lower() for text in offered)
+    question = "What did the vet say about my dog?"
+    assert question not in texts(engine.search(question, "anna")), "it is no answer to itself"
+    assert question in texts(engine.search(question, "anna", talk=True))
+
+
 def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home: Home) -> None:
     engine = home.open()
     with stalled(engine):

@@ -24,6 +24,7 @@ from pipecat.frames.frames import (
 from pipecat.utils.context.llm_context_summarization import LLMContextSummaryConfig
 from pipecat.utils.time import time_now_iso8601
 
+from slowcat_memory.runtime.conversation.user_names import ANONYMOUS, default_name
 from tests.harness.turn_laws import Laws, Said
 from tests.harness.turn_script import Script, Step, Utterance
 from tests.harness.turn_stage import Stage
@@ -59,6 +60,7 @@ class Player:
     def __init__(self, script: Script, stage: Stage, door: Held) -> None:
         self.script, self.stage, self.door, self.laws = script, stage, door, Laws()
         self.people: list[Said] = []
+        self.user = default_name(f"s{script.seed}", ANONYMOUS)  # says what is typed
 
     async def play(self) -> None:
         for number, step in enumerate(self.script.steps):
@@ -242,7 +244,7 @@ class Player:
 
     async def _type(self, step: Step) -> None:
         text, before = step.first.text, len(self.stage.asked)
-        self.people.append(("User", text, "text"))
+        self.people.append((self.user, text, "text"))
         if step.way == "interrupting":
             interruptions = self.stage.seen[InterruptionFrame]
             await self._queue(InterruptionFrame())
@@ -254,7 +256,7 @@ class Player:
 
     async def _type_quietly(self, step: Step) -> None:
         """Add text without an answer, and then a turn."""
-        self.people.append(("User", step.first.text, "text"))
+        self.people.append((self.user, step.first.text, "text"))
         await self._append("user", step.first.text, run_llm=False)
         await self._say(Step("say", first=step.then))
 

@@ -17,6 +17,7 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         tells_first: Words that begin a statement, though it may end in "okay?".
         telling: Matches a folded question that says something or asks for a task ("did I tell you
             that …", "can you remind me to …").
+        asks_name: Matches a folded question for what somebody or something is called.
         about_people: Matches a folded question about the user or people around them.
         ignorance: Matches the part of the agent's sentence that says that it does not know.
         no_answer: Matches a whole sentence of the user's that only says so.
@@ -33,6 +34,7 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     question: re.Pattern[str]
     tells_first: frozenset[str]
     telling: re.Pattern[str]
+    asks_name: re.Pattern[str]
     about_people: re.Pattern[str]
     ignorance: re.Pattern[str]
     no_answer: re.Pattern[str]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import CHUNK, holds
 from slowcat_memory.core.query.asked_facts import asked_fact
+from slowcat_memory.core.query.asked_names import named_thing
 from slowcat_memory.core.query.revisions import changes, revises
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
@@ -141,6 +142,7 @@ class Chooser:
     ) -> AnswerEvidence:
         """Return whether any candidate answers, except those at rejected positions."""
         searcher, names = search.searcher, names_in(search.parsed.words, self._options.language)
+        names += self._unseen_thing(search)
         unseen = [name for name in names if not searcher.knows(name)]
         return AnswerEvidence(
             coverage=trace.max_coverage(rejected),
@@ -148,6 +150,14 @@ class Chooser:
             unseen_names=len(unseen) / max(1, len(names)),
             memories=len(searcher),
         )
+
+    def _unseen_thing(self, search: Search) -> list[str]:
+        """Return what a turn asks the name of, if that was never mentioned: it counts as a name.
+
+        Whatever else has a name is near to "what is my landlord called?".
+        """
+        words = named_thing(search.query.text, self._options.language)
+        return [] if any(map(search.searcher.knows, words)) else words[:1]
 
     def _answers(
         self,
@@ -215,7 +225,8 @@ class Chooser:
             if len(kept) == limit or scores[positions[-1]] < least:
                 break
         weak = trace.order[scores[trace.order] < least][:WEAK].tolist()
-        for n in weak:
+        strong = {one.position for one in usable}
+        for n in set(weak) - strong:
             reasons.setdefault(ids[n], LeftOutReason.BELOW_SHARE)
         compared = len(usable) if len(kept) < limit else max(kept, default=0)
         for place in set(range(compared)).difference(kept):

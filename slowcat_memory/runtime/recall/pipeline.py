@@ -265,8 +265,9 @@ class Pipeline:
 def _propose(search: Search, exclude: frozenset[str]) -> Candidates:
     own = search.encoded.vector if search.encoded else None
     cosines_with = None if search.turned is own else own
+    talk = search.query.talk or search.parsed.about_talk
     return search.searcher.candidates(
-        search.lexical, search.turned, exclude, cosines_with, talk=search.parsed.about_talk
+        search.lexical, search.turned, exclude, cosines_with, talk=talk
     )
 
 

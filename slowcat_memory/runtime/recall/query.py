@@ -119,6 +119,7 @@ class Query(Struct, frozen=True, kw_only=True):
         dialogue: The turns before, oldest first.
         also: Other namespaces that are read beside it.
         local: The hits stay on this machine: local-only memories are included.
+        talk: Turns that say nothing, such as questions and fillers, are candidates whatever it asks.
         need: The gate's result for the turn; None for a search, which passes no gate.
         called: Earlier names of the scopes' users, as in ``Reader``.
     """
@@ -135,6 +136,7 @@ class Query(Struct, frozen=True, kw_only=True):
     dialogue: tuple[DialogueTurn, ...] = ()
     also: tuple[str, ...] = ()
     local: bool = False
+    talk: bool = False
     need: Need | None = None
     called: tuple[Called, ...] = ()
 

@@ -95,7 +95,11 @@ def test_command_demo_no_vectors_searches_by_words(tmp_path):
     assert "words alone" in whole.embedding
     assert {turn["stage"] for turn in turns(whole)} == {"lexical", "skipped"}  # "good night!"
     assert whole.result["essential"] == whole.result["essential_found"] == 3
-    assert whole.result["paraphrased_found"] == 0  # why there are vectors
+    missed = [turn["line"]["text"] for turn in turns(whole) if turn["found"] is False]
+    assert len(missed) == 3 and all(
+        "don't know" in turn["reply"] for turn in turns(whole) if turn["line"]["text"] in missed
+    )  # why there are vectors
+    assert whole.result["unknown_admitted"] == whole.result["unknown"] == 2
 
 
 def test_command_demo_without_a_model_searches_by_words(tmp_path, monkeypatch):

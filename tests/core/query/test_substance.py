@@ -71,6 +71,25 @@ def test_a_question_beside_a_statement_takes_only_its_share() -> None:
     assert not of_words("okay thanks", False, "english").asks
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "about"),
+    [
+        ("Tell me about Max", "english", False),
+        ("tell us about the old lighthouse", "english", False),
+        ("Tell me about my sister", "english", True),
+        ("What did you tell me about Max?", "english", True),
+        ("Who gave me the lamp?", "english", True),
+        ("Erzähl mir von der Zugspitze", "german", False),
+        ("Erzähl mir von meiner Schwester", "german", True),
+        ("Wer hat mir die Lampe geschenkt?", "german", True),
+    ],
+)
+def test_who_asks_to_be_told_does_not_ask_about_themselves_for_that(
+    text: str, language: str, about: bool
+) -> None:
+    assert of_words(text, False, language).asks == about
+
+
 def test_only_the_words_of_turns_are_weighed() -> None:
     assert substance(memory("chunk/1", "okay thanks"), "english").share == 0
     assert substance(memory("note/1", "okay thanks", kind="note"), "english").share == 1

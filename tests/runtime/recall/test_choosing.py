@@ -73,3 +73,18 @@ def test_a_question_that_has_an_answer_is_not_silenced_by_the_floor() -> None:
     mind = Mind(recalling=RecallOptions(floor=1.0, keep_share=0.0))
     assert mind.run(query(text)).hits == []
     assert mind.run(query(text, need=judge(text))).hits[0].memory.id == "dog"
+
+
+def test_the_name_of_what_was_never_mentioned_is_not_that_of_something_else() -> None:
+    answers = {
+        text: mind_evidence(text)
+        for text in ("What is my landlord called?", "What is my puppy called?")
+    }
+    assert answers == {"What is my landlord called?": 1.0, "What is my puppy called?": 0.0}
+
+
+def mind_evidence(text: str) -> float:
+    """Return the share of names never said that a recall counts in a question; Max is a dog."""
+    found = Mind().run(query(text, need=judge(text)))
+    assert found.evidence is not None
+    return found.evidence.unseen_names

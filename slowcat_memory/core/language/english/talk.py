@@ -62,8 +62,10 @@ TALK = TalkWords(
         r"\b(?:can|could|would|will) you (?:please )?(?:remind me to|note|write down|remember that|"
         r"keep in mind)\b|\bremind me to\b"
     ),
+    asks_name=re.compile(r"\b(?:called|named?|names|who|who's)\b"),
     about_people=re.compile(
-        r"\b(?:i|my|mine|me|we|our|us|you (?:told|said|say|mention\w*|recommend\w*|suggest\w*))\b"
+        r"\b(?:i|my|mine|(?<!tell )(?<!give )(?<!show )me|we|our|(?<!tell )(?<!give )(?<!show )us|"
+        r"you (?:told|said|say|mention\w*|recommend\w*|suggest\w*))\b"
     ),
     ignorance=re.compile(
         r"\b(?:i|we) (?:really |still |just |also |actually |honestly |currently )*(?:(?:don't|do not|"

@@ -62,7 +62,11 @@ TALK = TalkWords(
         r"\bkannst du (?:dir vorstellen|glauben|mich (?:bitte )?(?:\w+ )*(?:daran )?erinnern|dir "
         r"(?:bitte )?merken|notieren|aufschreiben)\b|\berinner\w* mich (?:bitte )?(?:daran|an)\b"
     ),
-    about_people=re.compile(r"\b(?:ich|mein\w*|mir|mich|wir|unser\w*|uns|hast du|hattest du)\b"),
+    asks_name=re.compile(r"\b(?:heisst|heissen|hiess|namens?|wer)\b"),
+    about_people=re.compile(
+        r"\b(?:ich|mein\w*|(?<!sag )(?<!sage )(?<!erzähl )(?<!erzähle )(?<!zeig )(?<!gib )(?:mir|uns)|"
+        r"mich|wir|unser\w*|hast du|hattest du)\b"
+    ),
     ignorance=re.compile(
         r"\b(?:das )?weiss ich (?:leider |noch |gerade |auch )*nicht\b|\bich weiss (?:es |das )?(?:leider "
         r"|noch |auch )*nicht\b|\bich (?:habe|hab|kann|finde|kenne|erinnere) (?:\w+ ){0,4}?(?:nicht|keine"
