@@ -106,12 +106,17 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
         return None
     if kind is None:
         return _near_miss(slots, codes, tokens, table)
-    if kind not in _OWN_WORDS and slots("foreign") and not slots("memory", "said", "known"):
+    if kind not in _OWN_WORDS and slots("foreign", "third") and not _is_held(slots, kind):
         return None
     span = _argument(kind, slots, codes, tokens, table)
     if kind in _NEEDS_ARGUMENT and span is None:
         return None
     return Composed(kind, span, kind == "remember" and slots("for_all"))
+
+
+def _is_held(slots: _Slots, kind: CommandKind) -> bool:
+    """Return whether the memory or what was said is meant, not a thing of the same name."""
+    return slots("memory", "said", "known") or (kind == "forget_about" and slots("total"))
 
 
 def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
@@ -151,7 +156,8 @@ def _kind(slots: _Slots) -> CommandKind | None:
 _FIXED: tuple[tuple[CommandKind, tuple[tuple[str, ...], ...]], ...] = (
     ("forget_everything", (("resets",),)),
     ("on_record", (("resumes",),)),
-    ("undo", (("restores",), ("gives_back", "undoes"))),
+    ("forget_that", (("unsays",),)),
+    ("undo", (("undone",), ("restores",), ("gives_back", "undoes"))),
     ("off_record", (("stops",),)),
     ("local", (("stays",),)),
     ("correct", (("corrects",),)),
@@ -173,11 +179,13 @@ def _forgotten(slots: _Slots) -> CommandKind | None:
         return "forget_span"
     if slots("whole") and (held or slots("forgets")):
         return "forget_everything"
-    return "forget_that" if slots("pointed") and held else None
+    return "forget_that" if slots("pointed") and (held or slots("forgets")) else None
 
 
 def _unstored(slots: _Slots) -> CommandKind | None:
     """Return what must not be stored: what was said, what is about to be said, or a topic."""
+    if slots("just") and not slots("coming"):
+        return "forget_that"
     if slots("future"):
         return "off_record"
     if slots("span") and slots("said"):
