@@ -108,6 +108,8 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
         return _near_miss(slots, codes, tokens, table)
     if kind not in _OWN_WORDS and slots("foreign", "third") and not _is_held(slots, kind):
         return None
+    if kind not in _UNADDRESSED and not slots("addressed"):
+        return None
     span = _argument(kind, slots, codes, tokens, table)
     if kind in _NEEDS_ARGUMENT and span is None:
         return None
@@ -116,7 +118,7 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
 
 def _is_held(slots: _Slots, kind: CommandKind) -> bool:
     """Return whether the memory or what was said is meant, not a thing of the same name."""
-    return slots("memory", "said", "known") or (kind == "forget_about" and slots("total"))
+    return slots("memory", "said", "known") or (kind in _OF_TOPICS and slots("total"))
 
 
 def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
@@ -136,7 +138,9 @@ def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -
     return Composed(kind, span, sure=False)
 
 
+_OF_TOPICS = ("forget_about", "local")
 _OWN_WORDS = ("remember", "correct")  # may be about anything
+_UNADDRESSED = ("correct", "what_known")  # their slots have a "you" where it is needed
 _NEEDS_ARGUMENT = ("remember", "correct", "forget_about", "forget_span")
 
 
@@ -179,7 +183,7 @@ def _forgotten(slots: _Slots) -> CommandKind | None:
         return "forget_span"
     if slots("whole") and (held or slots("forgets")):
         return "forget_everything"
-    return "forget_that" if slots("pointed") and (held or slots("forgets")) else None
+    return "forget_that" if slots("pointed") and (held or slots("wants_forgotten")) else None
 
 
 def _unstored(slots: _Slots) -> CommandKind | None:
