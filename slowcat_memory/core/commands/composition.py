@@ -78,21 +78,35 @@ def addresses_another(text: str, table: ComposeWords, names: tuple[str, ...] = (
     return _calls_another(_with_agent(codes, tokens, table, names), tokens, table)
 
 
+def is_order(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> bool:
+    """Return whether a memory verb is addressed to the agent, whatever it is about."""
+    codes, tokens = _read(text, table, names)
+    if not codes or _calls_another(codes, tokens, table):
+        return False
+    slots = _Slots(codes, table)
+    return slots("orders") and not slots("foreign", "question")
+
+
 def compose(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> Composed | None:
     """Return the command in an utterance with plain apostrophes, or None for conversation."""
-    tokens = list(_TOKEN.finditer(text))
-    if not 1 < len(tokens) <= MAX_TOKENS:
-        return None
-    codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
-    if table.needed.isdisjoint(codes):
-        return None
-    codes = _with_agent(codes, tokens, table, names)
-    if _calls_another(codes, tokens, table):
+    codes, tokens = _read(text, table, names)
+    if not codes or _calls_another(codes, tokens, table):
         return None
     return _decide(codes, tokens, table)
 
 
 Tokens = Sequence[re.Match[str]]
+
+
+def _read(text: str, table: ComposeWords, names: tuple[str, ...]) -> tuple[str, Tokens]:
+    """Return the codes and the tokens; no codes for what cannot be a command."""
+    tokens = list(_TOKEN.finditer(text))
+    if not 1 < len(tokens) <= MAX_TOKENS:
+        return "", tokens
+    codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
+    if table.needed.isdisjoint(codes):
+        return "", tokens
+    return _with_agent(codes, tokens, table, names), tokens
 
 
 def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:

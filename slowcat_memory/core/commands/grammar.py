@@ -11,7 +11,12 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.commands.composition import addresses_another, compose, is_reported
+from slowcat_memory.core.commands.composition import (
+    addresses_another,
+    compose,
+    is_order,
+    is_reported,
+)
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.table import CommandRule, CommandWords
 
@@ -79,6 +84,14 @@ def recognise(
             other = addresses_another(words.text, language_of(language).commands.composed, names)
             return None if other else _of_everything(command, language)
     return _composed(words.text, language, names)
+
+
+def asks_change(text: str, language: str = "english", *, names: tuple[str, ...] = ()) -> bool:
+    """Return whether an utterance that is no command asks the agent to change its memory."""
+    words = _words(text)
+    if not words.line or words.line.count(" ") >= MAX_WORDS or is_reported(text):
+        return False
+    return is_order(words.text, language_of(language).commands.composed, names)
 
 
 def _of_everything(command: Command, language: str) -> Command:
