@@ -120,7 +120,7 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
         return None
     if kind is None:
         return _near_miss(slots, codes, tokens, table)
-    if kind not in _OWN_WORDS and slots("foreign", "third") and not _is_held(slots, kind):
+    if kind not in _OWN_WORDS and _is_of_others(slots, kind):
         return None
     if kind not in _UNADDRESSED and not slots("addressed"):
         return None
@@ -130,9 +130,14 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     return Composed(kind, span, kind == "remember" and slots("for_all"))
 
 
-def _is_held(slots: _Slots, kind: CommandKind) -> bool:
-    """Return whether the memory or what was said is meant, not a thing of the same name."""
-    return slots("memory", "said", "known") or (kind in _OF_TOPICS and slots("total"))
+def _is_of_others(slots: _Slots, kind: CommandKind) -> bool:
+    """Return whether a thing is meant, or somebody else, and not the memory or what was said."""
+    if slots("memory", "said", "known") or (kind in _OF_TOPICS and slots("total")):
+        return False
+    if slots("foreign"):
+        return True
+    proof = {"local": "digital", "undo": "undoes"}.get(kind)
+    return slots("third") and not (proof and slots(proof))
 
 
 def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
