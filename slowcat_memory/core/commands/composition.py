@@ -71,11 +71,18 @@ def is_reported(text: str) -> bool:
     return _QUOTED.search(text) is not None
 
 
-def addresses_another(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> bool:
-    """Return whether somebody else than the agent is addressed: "Remember, kids, …"."""
+def addresses_another(
+    text: str, table: ComposeWords, names: tuple[str, ...] = (), *, reports: bool = False
+) -> bool:
+    """Return whether somebody else than the agent is addressed: "Remember, kids, …".
+
+    Args:
+        reports: Whether also what somebody said or did counts: "…, he said".
+    """
     tokens = list(_TOKEN.finditer(text))
     codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
-    return _calls_another(_with_agent(codes, tokens, table, names), tokens, table)
+    codes = _with_agent(codes, tokens, table, names)
+    return _calls_another(codes, tokens, table) or (reports and _Slots(codes, table)("veto"))
 
 
 def is_order(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> bool:

@@ -24,6 +24,7 @@ MAX_WORDS = 120  # of an utterance; a longer one is conversation
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 MAX_VALUE = 3  # words of a right value alone
 _STATEMENTS = ("remember", "correct")
+_CHANGES = ("remember", "correct", "forget_that", "forget_about", "undo", "local", "off_record")
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 
@@ -81,8 +82,11 @@ def recognise(
     answers = _rules(language, names, True) if asked else ()
     for one in (*answers, *_rules(language, names, False)):
         if command := _match(one, words, question):
-            other = addresses_another(words.text, language_of(language).commands.composed, names)
-            return None if other else _of_everything(command, language)
+            table = language_of(language).commands.composed
+            changes = command.kind in _CHANGES
+            if addresses_another(words.text, table, names, reports=changes):
+                return None
+            return _of_everything(command, language)
     return _composed(words.text, language, names)
 
 
