@@ -120,6 +120,8 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     slots = _Slots(codes, table)
     asks = slots("asks") and not slots("erases", "corrects")
     kind: CommandKind | None = "what_known" if asks else None
+    if not asks and not slots("addressed", "corrects"):
+        return None
     kind = kind or _kind(slots)
     if kind is None and not slots("near"):
         return None
@@ -128,8 +130,6 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     if kind is None:
         return _near_miss(slots, codes, tokens, table)
     if kind not in _OWN_WORDS and _is_of_others(slots, kind):
-        return None
-    if kind not in _UNADDRESSED and not slots("addressed"):
         return None
     span = _argument(kind, slots, codes, tokens, table)
     if kind in _NEEDS_ARGUMENT and span is None:
@@ -166,7 +166,6 @@ def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -
 
 _OF_TOPICS = ("forget_about", "local")
 _OWN_WORDS = ("remember", "correct")  # may be about anything
-_UNADDRESSED = ("correct", "what_known")  # their slots have a "you" where it is needed
 _NEEDS_ARGUMENT = ("remember", "correct", "forget_about", "forget_span")
 
 

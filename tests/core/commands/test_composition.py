@@ -250,7 +250,7 @@ def test_composition_without_what_speaks_against_it_takes_look_alikes(name, monk
     plain = composition._Slots.__call__
     against = ("veto", "question", "foreign", "third")
     blind = lambda slots, *names: (  # noqa: E731
-        names == ("addressed",) or plain(slots, *(one for one in names if one not in against))
+        "addressed" in names or plain(slots, *(one for one in names if one not in against))
     )
     monkeypatch.setattr(composition._Slots, "__call__", blind)
     assert any(recognise(one, name) for one in LOOK_ALIKES[name])
