@@ -88,7 +88,12 @@ def pack(
     words = language_of(language)
     used = estimate_tokens(OPEN) + estimate_tokens(CLOSE)
     notes: list[str] = []
-    if options.now == "always" and (hits or unknown or unchanged) or options.now == "asked" and asks_time:
+    if (
+        options.now == "always"
+        and (hits or unknown or unchanged)
+        or options.now == "asked"
+        and asks_time
+    ):
         notes.append(f"- {spoken_now(now, zone, words)}")
     if unknown:
         notes.append(f"- {words.memory_block.unknown}")
