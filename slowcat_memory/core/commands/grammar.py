@@ -24,7 +24,7 @@ MAX_WORDS = 120  # of an utterance; a longer one is conversation
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 MAX_VALUE = 3  # words of a right value alone
 _STATEMENTS = ("remember", "correct")
-_CHANGES = ("remember", "correct", "forget_that", "forget_about", "undo", "local", "off_record")
+_CHANGES = ("forget_that", "forget_about", "undo", "local", "off_record")  # not of free words
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 
