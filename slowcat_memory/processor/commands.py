@@ -17,7 +17,7 @@ from pipecat.frames.frames import (
     LLMTextFrame,
 )
 
-from slowcat_memory.core.commands.grammar import Command, recognise
+from slowcat_memory.core.commands.grammar import Command, asks_change, recognise
 from slowcat_memory.core.commands.replies import quote, say
 from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import Memory
@@ -88,6 +88,15 @@ class VoiceCommands:
         command = self._latest[2]
         one = len(scopes) == 1 or self.refuses(scopes)
         return command if one or (command and command.kind == "off_record") else None
+
+    def is_unserved(self, text: str) -> bool:
+        """Return whether a turn that is no command asks for a change of the memory.
+
+        The LLM that answers it could promise the change.
+        """
+        if not self.enabled or self._latest[0] != text or self._latest[2] is not None:
+            return False
+        return asks_change(text, self._language, names=self._names)
 
     def _is_asked(self, scopes: tuple[str, ...]) -> bool:
         """Return whether a question of the memory waits for the answer of this speaker."""

@@ -166,6 +166,9 @@ class Turns:
             return False
         scopes = self._deps.audience.readable(speakers)
         found, packed = await self._recall.recall(text, context, turn, scopes)
+        if scopes and self._commands.is_unserved(text):
+            found = replace(found, unchanged=True, packed=None)
+            packed = self._deps.engine.pack(found)
         # No await from here to the push: an interruption finds all of it done, or none.
         if not speculation:
             self._place(message, found, packed, turn)

@@ -398,3 +398,22 @@ def test_commands_what_is_stored_about_a_topic_is_read_out(config):
         config, "remember that Lisa moved to Rome", "what have you stored about Lisa"
     )
     assert answers[1] == "About Lisa I know 1 fact: “Lisa moved to Rome”."
+
+
+UNSERVED = "please remember the thing with the green fence"
+UNCHANGED = "nothing was stored, changed, deleted"
+
+
+def test_commands_a_memory_verb_that_is_no_command_lets_the_llm_promise_nothing(config):
+    _, requests, told, _ = converse(config, UNSERVED, "the fence is green and new")
+    assert told == [] and len(requests) == 2
+    first, second = (request["messages"][-1]["content"] for request in requests)
+    assert UNCHANGED in first, "also when nothing is recalled"
+    assert UNCHANGED not in second, "a statement asks for no change"
+
+
+def test_commands_a_memory_verb_that_is_no_command_is_noted_beside_what_is_recalled(config):
+    remember(config, "Anna: the green fence fell over in the storm")
+    _, requests, told, _ = converse(config, UNSERVED)
+    content = requests[-1]["messages"][-1]["content"]
+    assert UNCHANGED in content and "fell over in the storm" in content and told == []

@@ -71,23 +71,33 @@ def is_reported(text: str) -> bool:
     return _QUOTED.search(text) is not None
 
 
-def addresses_another(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> bool:
-    """Return whether somebody else than the agent is addressed: "Remember, kids, …"."""
+def addresses_another(
+    text: str, table: ComposeWords, names: tuple[str, ...] = (), *, reports: bool = False
+) -> bool:
+    """Return whether somebody else than the agent is addressed: "Remember, kids, …".
+
+    Args:
+        reports: Whether also what somebody said or did counts: "…, he said".
+    """
     tokens = list(_TOKEN.finditer(text))
     codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
-    return _calls_another(_with_agent(codes, tokens, table, names), tokens, table)
+    codes = _with_agent(codes, tokens, table, names)
+    return _calls_another(codes, tokens, table) or (reports and _Slots(codes, table)("veto"))
+
+
+def is_order(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> bool:
+    """Return whether a memory verb is addressed to the agent, whatever it is about."""
+    codes, tokens = _read(text, table, names)
+    if not codes or _calls_another(codes, tokens, table):
+        return False
+    slots = _Slots(codes, table)
+    return slots("orders") and not slots("foreign", "question")
 
 
 def compose(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> Composed | None:
     """Return the command in an utterance with plain apostrophes, or None for conversation."""
-    tokens = list(_TOKEN.finditer(text))
-    if not 1 < len(tokens) <= MAX_TOKENS:
-        return None
-    codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
-    if table.needed.isdisjoint(codes):
-        return None
-    codes = _with_agent(codes, tokens, table, names)
-    if _calls_another(codes, tokens, table):
+    codes, tokens = _read(text, table, names)
+    if not codes or _calls_another(codes, tokens, table):
         return None
     return _decide(codes, tokens, table)
 
@@ -95,10 +105,23 @@ def compose(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> Comp
 Tokens = Sequence[re.Match[str]]
 
 
+def _read(text: str, table: ComposeWords, names: tuple[str, ...]) -> tuple[str, Tokens]:
+    """Return the codes and the tokens; no codes for what cannot be a command."""
+    tokens = list(_TOKEN.finditer(text))
+    if not 1 < len(tokens) <= MAX_TOKENS:
+        return "", tokens
+    codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
+    if table.needed.isdisjoint(codes):
+        return "", tokens
+    return _with_agent(codes, tokens, table, names), tokens
+
+
 def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     slots = _Slots(codes, table)
     asks = slots("asks") and not slots("erases", "corrects")
     kind: CommandKind | None = "what_known" if asks else None
+    if not asks and not slots("addressed", "corrects"):
+        return None
     kind = kind or _kind(slots)
     if kind is None and not slots("near"):
         return None
@@ -106,12 +129,22 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
         return None
     if kind is None:
         return _near_miss(slots, codes, tokens, table)
-    if kind not in _OWN_WORDS and slots("foreign") and not slots("memory", "said", "known"):
+    if kind not in _OWN_WORDS and _is_of_others(slots, kind):
         return None
     span = _argument(kind, slots, codes, tokens, table)
     if kind in _NEEDS_ARGUMENT and span is None:
         return None
     return Composed(kind, span, kind == "remember" and slots("for_all"))
+
+
+def _is_of_others(slots: _Slots, kind: CommandKind) -> bool:
+    """Return whether a thing is meant, or somebody else, and not the memory or what was said."""
+    if slots("memory", "said", "known") or (kind in _OF_TOPICS and slots("total")):
+        return False
+    if slots("foreign"):
+        return True
+    proof = {"local": "digital", "undo": "undoes"}.get(kind)
+    return slots("third") and not (proof and slots(proof))
 
 
 def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
@@ -131,6 +164,7 @@ def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -
     return Composed(kind, span, sure=False)
 
 
+_OF_TOPICS = ("forget_about", "local")
 _OWN_WORDS = ("remember", "correct")  # may be about anything
 _NEEDS_ARGUMENT = ("remember", "correct", "forget_about", "forget_span")
 
@@ -151,7 +185,8 @@ def _kind(slots: _Slots) -> CommandKind | None:
 _FIXED: tuple[tuple[CommandKind, tuple[tuple[str, ...], ...]], ...] = (
     ("forget_everything", (("resets",),)),
     ("on_record", (("resumes",),)),
-    ("undo", (("restores",), ("gives_back", "undoes"))),
+    ("forget_that", (("unsays",),)),
+    ("undo", (("undone",), ("restores",), ("gives_back", "undoes"))),
     ("off_record", (("stops",),)),
     ("local", (("stays",),)),
     ("correct", (("corrects",),)),
@@ -173,11 +208,13 @@ def _forgotten(slots: _Slots) -> CommandKind | None:
         return "forget_span"
     if slots("whole") and (held or slots("forgets")):
         return "forget_everything"
-    return "forget_that" if slots("pointed") and held else None
+    return "forget_that" if slots("pointed") and (held or slots("wants_forgotten")) else None
 
 
 def _unstored(slots: _Slots) -> CommandKind | None:
     """Return what must not be stored: what was said, what is about to be said, or a topic."""
+    if slots("just") and not slots("coming"):
+        return "forget_that"
     if slots("future"):
         return "off_record"
     if slots("span") and slots("said"):

@@ -11,7 +11,12 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from slowcat_memory.core.commands.composition import addresses_another, compose, is_reported
+from slowcat_memory.core.commands.composition import (
+    addresses_another,
+    compose,
+    is_order,
+    is_reported,
+)
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.table import CommandRule, CommandWords
 
@@ -19,6 +24,7 @@ MAX_WORDS = 120  # of an utterance; a longer one is conversation
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 MAX_VALUE = 3  # words of a right value alone
 _STATEMENTS = ("remember", "correct")
+_CHANGES = ("forget_that", "forget_about", "undo", "local", "off_record")  # not of free words
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 
@@ -76,9 +82,20 @@ def recognise(
     answers = _rules(language, names, True) if asked else ()
     for one in (*answers, *_rules(language, names, False)):
         if command := _match(one, words, question):
-            other = addresses_another(words.text, language_of(language).commands.composed, names)
-            return None if other else _of_everything(command, language)
+            table = language_of(language).commands.composed
+            changes = command.kind in _CHANGES
+            if addresses_another(words.text, table, names, reports=changes):
+                return None
+            return _of_everything(command, language)
     return _composed(words.text, language, names)
+
+
+def asks_change(text: str, language: str = "english", *, names: tuple[str, ...] = ()) -> bool:
+    """Return whether an utterance that is no command asks the agent to change its memory."""
+    words = _words(text)
+    if not words.line or words.line.count(" ") >= MAX_WORDS or is_reported(text):
+        return False
+    return is_order(words.text, language_of(language).commands.composed, names)
 
 
 def _of_everything(command: Command, language: str) -> Command:

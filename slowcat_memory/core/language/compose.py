@@ -40,6 +40,7 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
         tail: Classes of words at the end of an argument that are not part of it.
         head: Classes of words before an argument that are not part of it.
         tail_pair: Two classes that are no part of it together ("will you").
+        compounds: Last parts of compound words that have the class of the part ("Flurlicht").
         enclitics: Endings of words that are words of their own, the longest first.
     """
 
@@ -47,6 +48,7 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     content: str
     tail: str
     head: str
+    compounds: str = ""
     enclitics: str = ""
     tail_pair: str = ""
 
@@ -56,7 +58,14 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
         if code != OTHER:
             return code
         ending = next((one for one in self.enclitics.split() if word.endswith(one)), "")
-        return self.codes[word[: -len(ending)]] if ending else code
+        code = self.codes[word[: -len(ending)]] if ending else code
+        if code == OTHER and word.endswith(self._last_parts):
+            return self.codes[next(one for one in self._last_parts if word.endswith(one))]
+        return code
+
+    @cached_property
+    def _last_parts(self) -> tuple[str, ...]:
+        return tuple(sorted(self.compounds.split(), key=len, reverse=True))
 
     @cached_property
     def compiled(self) -> Mapping[str, Slot]:

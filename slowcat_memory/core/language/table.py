@@ -153,12 +153,14 @@ class MemoryBlockSentences(Struct, frozen=True, kw_only=True):
         agent: The agent as the speaker of a memory.
         line: A memory: ``{when}``, ``{who}``, ``{text}``.
         earlier: When a memory was said that a later one changes: ``{}``.
+        unchanged: For a turn that asks for a change of the memory and is no command.
     """
 
     instruction: str
     search: str
     now: str
     unknown: str
+    unchanged: str
     agent: str
     line: str
     earlier: str

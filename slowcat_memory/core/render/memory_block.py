@@ -73,6 +73,7 @@ def pack(
     *,
     language: str = "english",
     unknown: bool = False,
+    unchanged: bool = False,
     asks_time: bool = False,
 ) -> Packed:
     """Fill the budget with the best hits; one that does not fit is skipped for shorter ones.
@@ -82,14 +83,22 @@ def pack(
         cut: Cuts a memory's text; None keeps its beginning.
         language: Of the words around the memories, as in ``language_of``.
         unknown: Whether to state that no memory answers the question.
+        unchanged: Whether to state that the turn changed nothing in the memory.
     """
     words = language_of(language)
     used = estimate_tokens(OPEN) + estimate_tokens(CLOSE)
     notes: list[str] = []
-    if options.now == "always" and (hits or unknown) or options.now == "asked" and asks_time:
+    if (
+        options.now == "always"
+        and (hits or unknown or unchanged)
+        or options.now == "asked"
+        and asks_time
+    ):
         notes.append(f"- {spoken_now(now, zone, words)}")
     if unknown:
         notes.append(f"- {words.memory_block.unknown}")
+    if unchanged:
+        notes.append(f"- {words.memory_block.unchanged}")
     used += sum(estimate_tokens(line) + 1 for line in notes)
     if notes and used > options.memory_token_budget:
         return Packed("", (), 0)

@@ -167,6 +167,7 @@ class Recollection(Struct, frozen=True, kw_only=True):
             when recall did not come far enough to know.
         names_speaker: The query names a speaker of the namespace.
         unknown: It asks for a memory, and there is none: the block says so.
+        unchanged: It asks for a change of the memory and is no command: the block says so.
         asks_time: It asks for the time, or for what depends on it.
         packed: The block of just these hits, if it was written ahead.
     """
@@ -179,6 +180,7 @@ class Recollection(Struct, frozen=True, kw_only=True):
     evidence: AnswerEvidence | None = None
     names_speaker: bool = False
     unknown: bool = False
+    unchanged: bool = False
     asks_time: bool = False
     packed: Packed | None = None
 

@@ -154,6 +154,7 @@ class Retrieval:
             ),
             language=self._options.language,
             unknown=found.unknown,
+            unchanged=found.unchanged,
             asks_time=found.asks_time,
         )
 
