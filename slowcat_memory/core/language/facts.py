@@ -228,6 +228,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
         single: Words for somebody without a partner.
         moved: Forms of "to move" of a home.
         consuming: Words for eating and drinking, which add nothing to what is liked.
+        joining: Words that join the parts of a sentence and state nothing.
     """
 
     reported: str
@@ -246,6 +247,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
     single: frozenset[str]
     moved: frozenset[str]
     consuming: frozenset[str]
+    joining: frozenset[str]
 
 
 class NameWords(Struct, frozen=True, kw_only=True):
