@@ -293,6 +293,7 @@ FACTS = FactWords(
     moved=word_set(_WORDS["facts"]["moved"]),
     consuming=word_set(_WORDS["facts"]["consuming"]),
     joining=word_set(_WORDS["facts"]["joining"]),
+    weighty=word_set(_WORDS["facts"]["weighty"]),
 )
 
 NAMES = name_words(_WORDS["names"], _WORDS["abbreviations"])

@@ -306,6 +306,33 @@ def test_facts_in_doubt_an_llm_is_asked_once(house: House, same: bool, left: int
     assert len(house.facts()) == left
 
 
+@pytest.mark.parametrize(
+    ("least", "kept"),
+    [
+        (0.0, {"Anna likes tea.", "Anna lives in Lisbon.", "Anna is allergic to hazelnuts."}),
+        (0.4, {"Anna lives in Lisbon.", "Anna is allergic to hazelnuts."}),
+        (0.6, {"Anna is allergic to hazelnuts."}),
+    ],
+)
+def test_facts_below_the_least_importance_are_not_kept(
+    house: House, least: float, kept: set[str]
+) -> None:
+    turn, *_ = house.say("I like tea. I live in Lisbon. I'm allergic to hazelnuts.")
+    house.think(least_importance=least)
+    assert house.facts() == kept
+    told = written(turn, "Anna likes green tea.", "I like tea", type="preference")
+    house.think(ScriptedLLM(says(told)), least_importance=least)
+    assert ("Anna likes green tea." in house.facts()) == (least == 0.0)
+
+
+def test_facts_what_ends_another_is_kept_however_small(house: House) -> None:
+    house.say("I like coffee.")
+    house.think()
+    house.say("I no longer like coffee.")
+    house.think(least_importance=0.9)
+    assert "Anna likes coffee." not in house.facts()
+
+
 BAKERY = "Anna works at Lindner as a baker."
 SINCE_MAY = "Anna works at Lindner since May."
 
