@@ -16,8 +16,17 @@ PAGE_MB = mmap.PAGESIZE / 2**20
 
 def mapped_mb() -> float:
     """Return the resident megabytes of mapped files (code, store, indexes); 0 where unknown."""
+    return _statm(2)
+
+
+def resident_mb() -> float:
+    """Return the resident megabytes of this process; 0 where unknown."""
+    return _statm(1)
+
+
+def _statm(field: int) -> float:
     try:
-        return int(Path("/proc/self/statm").read_bytes().split()[2]) * PAGE_MB
+        return int(Path("/proc/self/statm").read_bytes().split()[field]) * PAGE_MB
     except OSError:
         return 0.0
 

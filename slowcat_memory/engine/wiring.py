@@ -74,6 +74,7 @@ class EngineWiring:
             config.memory.mapped_after_s,
             (release_pages, self.store.release),
             self.indexer.later,
+            warn_mb=config.memory.warn_mb,
         )
         self.retrieval = self.retrieval_of(retrieval_options(config))
         self.derived_search = DerivedSearch(self.embedding, self.tokenizer)

@@ -65,21 +65,30 @@ def find_jobs(
 
 
 def check_jobs(jobs: Mapping[str, JobOptions]) -> None:
-    """Reject settings of jobs that do not exist.
+    """Reject settings of jobs that do not exist, and schedules that a job cannot follow.
 
     Args:
         jobs: ``[jobs.NAME]`` by name.
 
     Raises:
-        ConfigError: There is no job of a name; the hint lists the names.
+        ConfigError: There is no job of a name (the hint lists the names), or another job makes its
+            tasks, so that it has no schedule.
     """
-    known = sorted(job.name for job in find_jobs().jobs)
+    found = {job.name: job for job in find_jobs().jobs}
+    known = sorted(found)
     if unknown := sorted(set(jobs) - set(known)):
         near = difflib.get_close_matches(unknown[0], known, n=1)
         meant = f"Did you mean {near[0]}? " if near else ""
         raise ConfigError(
             f"jobs.{unknown[0]}: there is no such job", hint=f"{meant}Jobs: {', '.join(known)}"
         )
+    for name, options in jobs.items():
+        scheduled = options.every_s is not None or options.at_hour is not None
+        if scheduled and found[name].trigger == Trigger():
+            raise ConfigError(
+                f"jobs.{name} has no schedule: it runs when another job has made work for it",
+                hint="Leave out every_s and at_hour; set them for that job (facts, before merge).",
+            )
 
 
 def problem_of(job: Any) -> str:

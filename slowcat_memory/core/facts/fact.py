@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.grounding import harmless
 from slowcat_memory.core.extraction.predicates import Ending, Triple
+from slowcat_memory.core.facts.fact_importance import fact_importance
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.memory import FACT, QUARANTINED, chunk_id, family
 from slowcat_memory.core.text.normalize import fold
@@ -27,7 +28,6 @@ TYPES = (
 # Types that may be time-bound: these have a date.
 DATED = frozenset({"event", "open_thread", "task_completed", "decision", "plan"})
 MIN_WORDS, MAX_WORDS = 3, 60  # of a fact
-IMPORTANCE: dict[str, float] = {"high": 0.5, "medium": 0.45, "low": 0.2}
 
 
 _META = re.compile(rf"\b(?:{of_any(lambda one: one.facts.reported)})\b", re.IGNORECASE)
@@ -103,7 +103,7 @@ def fact_memory(
         valid_from=drawn.since,
         recorded_at=now,
         sources=drawn.sources,
-        importance=IMPORTANCE[drawn.confidence],
+        importance=fact_importance(drawn.type, drawn, drawn.content),
         local_only=local_only,
         facets={name: value for name, value in facets.items() if value},
         made=made,

@@ -38,6 +38,7 @@ from slowcat_memory.records import Memory
 
 SEPARATOR = "; "
 ATTRIBUTE = "attr."
+CONFIDENCE = ("high", "medium", "low")
 Group = tuple[str, ...]  # a subject and the slot of its relations
 # A start this long before a conflicting statement belongs to the past: "I moved to Rome in 2019".
 # One that is nearer is news: the later statement holds from when it was said.
@@ -78,7 +79,7 @@ def touches(statement: ReadStatement, group: Group) -> bool:
 def entities(readings: Iterable[TurnReading], only: set[str] | None = None) -> dict[str, Memory]:
     """Return the entities that readings mention, as memories, by id.
 
-    The newest value of each attribute counts; all names are kept.
+    The newest value of each attribute counts; all names are kept, and the highest confidence.
 
     Args:
         readings: All of a namespace, in any order.
@@ -110,6 +111,8 @@ def _entity(id: str, mentions: Sequence[tuple[Mention, TurnReading]]) -> Memory:
     others = [alias for key, alias in aliases.items() if key != fold(name)]
     facets = {"name": name, "type": first.type}
     facets |= {"also": SEPARATOR.join(others)} if others else {}
+    sure = {mention.confidence for mention, _ in mentions} - {""}
+    facets |= {"confidence": min(sure, key=CONFIDENCE.index)} if sure else {}
     facets |= {f"{ATTRIBUTE}{key}": value for key, value in sorted(attributes.items())}
     return Memory(
         id=id,

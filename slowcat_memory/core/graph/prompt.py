@@ -293,7 +293,9 @@ def _read(
                 for key, value in one.attributes.items()
                 if _sayable(value, turn.text, record)
             }
-            mentions[fold(one.name)] = Mention(one.name, one.type, attributes)
+            mentions[fold(one.name)] = Mention(
+                one.name, one.type, attributes, confidence=one.confidence
+            )
     for statement in (one for one in statements if not one.is_ending):
         for name in (statement.subject, statement.object):
             kind = kinds.get(fold(name), "")

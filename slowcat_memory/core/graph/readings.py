@@ -30,6 +30,7 @@ class Mention(Struct, frozen=True, omit_defaults=True):
     type: str
     attributes: dict[str, str] = {}
     entity: str = ""
+    confidence: str = ""
 
 
 class ReadStatement(Triple, frozen=True, kw_only=True, omit_defaults=True):

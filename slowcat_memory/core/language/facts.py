@@ -228,6 +228,8 @@ class FactWords(Struct, frozen=True, kw_only=True):
         single: Words for somebody without a partner.
         moved: Forms of "to move" of a home.
         consuming: Words for eating and drinking, which add nothing to what is liked.
+        joining: Words that join the parts of a sentence and state nothing.
+        weighty: Words of health, birth and death, which make a fact important.
     """
 
     reported: str
@@ -246,6 +248,8 @@ class FactWords(Struct, frozen=True, kw_only=True):
     single: frozenset[str]
     moved: frozenset[str]
     consuming: frozenset[str]
+    joining: frozenset[str]
+    weighty: frozenset[str]
 
 
 class NameWords(Struct, frozen=True, kw_only=True):

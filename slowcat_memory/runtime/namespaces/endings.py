@@ -10,7 +10,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.predicates import canonical, is_functional
+from slowcat_memory.core.extraction.predicates import Triple, canonical
+from slowcat_memory.core.extraction.slots import Slot, exclude, slot_of
 from slowcat_memory.core.extraction.stated import stated_by
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.core.memory import chunk_id, turn_of
@@ -51,8 +52,8 @@ class Endings:
     def __init__(self, facts: Iterable[Memory] = ()) -> None:
         self._facts: dict[str, _Stated] = {}
         self._ended: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts with an end
-        # By speaker, subject and functional predicate: the chunk of the latest value, and the value.
-        self._latest: dict[tuple[str, str, str], tuple[str, str]] = {}
+        # By speaker, subject and slot: the chunk of the latest statement, and the statement.
+        self._latest: dict[tuple[str, str, Slot], tuple[str, Triple]] = {}
         # By predicate: chunk and text of each current fact about its speaker, by the fact's id.
         self._about_speaker: dict[str, dict[str, tuple[str, str]]] = {}
         self._heard: dict[str, Ending] = {}  # by chunk, from turns that idle work has not read yet
@@ -119,22 +120,23 @@ class Endings:
         if turn.id <= self._read_to:
             return
         for one in stated_by(turn):
-            predicate, chunk = canonical(one.predicate), chunk_id(turn.id)
-            if one.over or not is_functional(predicate):
+            if one.over:
                 continue
-            before = self._hold(turn.speaker, one.subject, predicate, one.object, chunk)
+            chunk = chunk_id(turn.id)
+            before = self._hold(turn.speaker, one.subject, one.predicate, one.object, chunk)
             if before and before not in self._ended:
                 self._heard[before] = Ending(turn.at, newer=chunk)
 
     def _hold(self, speaker: str, subject: str, predicate: str, value: str, chunk: str) -> str:
-        """Keep the latest value; return the chunk of another one that it replaces, or ""."""
+        """Keep the latest statement of a slot; return the chunk of one that it excludes, or ""."""
         predicate = canonical(predicate)
-        if not predicate or not is_functional(predicate):
+        if not predicate:
             return ""
-        key = (speaker, fold(subject), predicate)
-        before, old = self._latest.get(key, ("", ""))
-        self._latest[key] = (chunk, fold(value))
-        return before if before not in ("", chunk) and old != fold(value) else ""
+        new = Triple(subject=subject, predicate=predicate, object=value)
+        key = (speaker, fold(subject), slot_of(new))
+        before, old = self._latest.get(key, ("", new))
+        self._latest[key] = (chunk, new)
+        return before if before not in ("", chunk) and exclude(new, old) else ""
 
     def of(self, chunk: str, now: datetime) -> tuple[Ending, ...]:
         """Return what of a chunk is over at a time; nothing for most. Takes a microsecond."""

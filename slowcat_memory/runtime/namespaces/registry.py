@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
+from loguru import logger
+
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import ConfigError, StoreError
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.pages import mapped_mb
+from slowcat_memory.pages import mapped_mb, resident_mb
 from slowcat_memory.runtime.namespaces.documents import Space
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.store import Store
@@ -80,6 +82,8 @@ class PageCache:
         releases: Sequence[Callable[[], None]],
         later: Later,
         measure: Callable[[], float] = mapped_mb,
+        warn_mb: float = 0,
+        resident: Callable[[], float] = resident_mb,
     ) -> None:
         """Connect the parts.
 
@@ -88,7 +92,10 @@ class PageCache:
             after_s: Seconds without a recall until then; 0 for after every recall.
             releases: Functions that release what they can, in some milliseconds.
             later: Runs a function on a worker that no turn waits for.
+            warn_mb: Megabytes of the whole process above which a warning is logged once; 0 for
+                never.
         """
+        self._warn, self._resident, self._warned = warn_mb, resident, False
         self._most, self._releases, self._later = most_mb, releases, later
         self._measure = measure
         self._running: Future[None] | None = None
@@ -108,6 +115,12 @@ class PageCache:
         if self._measure() > self._most:
             for release in self._releases:
                 release()
+        if not self._warned and 0 < self._warn < (used := self._resident()):
+            self._warned = True
+            logger.warning(
+                f"This process uses {used:,.0f} MB, more than memory.warn_mb ({self._warn:,.0f}). "
+                'preset = "small" makes the memory smaller.'
+            )
 
     def _trim_later(self) -> None:
         if self._running is None or self._running.done():

@@ -118,3 +118,15 @@ def test_what_a_newer_fact_adds_is_kept_and_nothing_is_over() -> None:
     full = replace(full, id="fact/2", sources=(2,))
     kept, gone = merge(Pair(short, full), "fuller", AT)
     assert kept.text == full.text and gone.facets["why"] == "same" and gone.valid_to is None
+
+
+def test_what_two_facts_add_to_one_thing_is_kept_without_an_llm() -> None:
+    """ "Same" would drop what the older one adds, and keep the newer alone."""
+    named = {"subject": "Anna", "predicate": "works_at", "object": "Lindner"}
+    baker = claim("Anna works at Lindner as a baker.", **named)
+    since = claim("Anna works at Lindner since May.", **named)
+    pair = Pair(baker, since)
+    assert compare(pair, 0.95, TOKENIZE) == "ask"
+    assert decide_by_words(pair, TOKENIZE) is None
+    plain = claim("Anna works at Lindner.", **named)
+    assert compare(Pair(baker, plain), 0.95, TOKENIZE) == "same"

@@ -8,12 +8,12 @@ import pytest
 
 from slowcat_memory.config import build, check_names
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.idle.job import JobOptions, Trigger
+from slowcat_memory.idle.job import Job, JobOptions, Trigger
 from slowcat_memory.idle.registry import BUILT_IN, check_jobs
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.triggers import overridden
+from slowcat_memory.idle.scheduler.triggers import LastAsked, Triggers, overridden, row
 from slowcat_memory.providers import Answer, Prompt
-from slowcat_memory.records import Cursor
+from slowcat_memory.records import Cursor, SessionEdge, WriteBatch
 from tests.support.idle_doubles import NOW, Fake
 
 
@@ -119,9 +119,6 @@ def test_job_options_at_hour_replaces_the_trigger(rig) -> None:
 
 def write_asked_today(one):
     """The turn of the day before NOW was taken, so that the next one is tomorrow's."""
-    from slowcat_memory.idle.scheduler.triggers import LastAsked, row
-    from slowcat_memory.records import WriteBatch
-
     cursor: Cursor = row("fake", LastAsked(at=NOW, days=(NOW.date().isoformat(),)))
     return WriteBatch(cursor=cursor)
 
@@ -194,3 +191,58 @@ def test_idle_options_out_of_range_are_refused(wrong) -> None:
 def test_check_names_refuses_settings_of_a_job_that_does_not_exist() -> None:
     with pytest.raises(ConfigError, match="jobs.fact: there is no such job"):
         check_names(build({"jobs": {"fact": {"enabled": False}}}))
+
+
+EVERY_JOB = pytest.mark.parametrize("job", BUILT_IN, ids=[job.name for job in BUILT_IN])
+
+
+@EVERY_JOB
+def test_every_built_in_job_can_be_switched_off(rig, job: Job) -> None:
+    standing = Fake(job.name, needs=job.needs, trigger=job.trigger)
+    one = rig(standing, options=set_for(job.name, enabled=False))
+    one.say("a")
+    assert one.done() == 0 and standing.plans == 0 and not standing.steps
+
+
+def is_due(one, job: Job, after: timedelta, **given) -> bool:
+    triggers = Triggers({job.name: JobOptions(**given)})
+    with one.store.snapshot() as snapshot:
+        return triggers.due(snapshot, job, NOW + after, UTC)
+
+
+@EVERY_JOB
+def test_every_built_in_job_follows_the_schedule_that_is_set(rig, job: Job) -> None:
+    """No trigger of its own makes it due before the interval or the hour that is set."""
+    if job.trigger == Trigger():
+        return  # another job makes its tasks: see the test below
+    one = rig(Fake("x"))
+    one.say("a")
+    one.store.append(SessionEdge(session="s", scope="anna", kind="end", at=NOW)).wait()
+    asked = LastAsked(at=NOW, days=(str(NOW.date() - timedelta(days=1)),))
+    one.store.apply("t", WriteBatch(cursor=row(job.name, asked))).wait()
+    hour, three = NOW.hour + 3, timedelta(hours=3)
+    assert not is_due(one, job, three - timedelta(minutes=1), every_s=3 * 3600)
+    assert is_due(one, job, three + timedelta(days=7), every_s=3 * 3600)
+    assert not is_due(one, job, three - timedelta(minutes=1), at_hour=hour)
+    assert is_due(one, job, three + timedelta(days=7), at_hour=hour)
+
+
+@EVERY_JOB
+def test_a_schedule_that_a_job_cannot_follow_is_refused(job: Job) -> None:
+    own = job.trigger != Trigger()
+    for given in ({"every_s": 60}, {"at_hour": 3}):
+        settings = {job.name: JobOptions(**given)}
+        if own:
+            check_jobs(settings)
+            continue
+        with pytest.raises(ConfigError, match=f"jobs.{job.name}"):
+            check_jobs(settings)
+
+
+@EVERY_JOB
+def test_every_built_in_job_has_the_timeout_that_is_set(rig, job: Job) -> None:
+    slow = Fake(job.name, lambda task, context: asyncio.sleep(60))
+    one = rig(slow, options=set_for(job.name, timeout_s=0.01))
+    one.say("a")
+    assert one.done() == 0
+    assert [task.error for task in one.tasks("dead")] == ["TimeoutError"]

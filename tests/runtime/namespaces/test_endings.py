@@ -95,6 +95,31 @@ def test_the_same_value_or_another_matter_ends_nothing(text: str) -> None:
     assert endings.of("chunk/1", MAY + 31 * DAY) == ()
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I love coffee.", "I hate coffee."),
+        ("Ich mag Kaffee.", "Ich hasse Kaffee."),
+        ("My girlfriend is called Mia.", "My girlfriend is called Nora."),
+        ("I'm vegetarian.", "I'm vegan now."),
+    ],
+)
+def test_opposites_and_partners_end_each_other_before_idle_work(before: str, after: str) -> None:
+    endings = Endings()
+    for turn in (said(1, before), said(2, after, 30)):
+        endings.hear(turn)
+    assert [one.newer for one in endings.of("chunk/1", MAY + 31 * DAY)] == ["chunk/2"]
+
+
+def test_a_turn_ends_the_opposite_that_a_fact_states() -> None:
+    likes = about("c", "likes", "coffee", 1, "Anna likes coffee.")
+    endings = Endings([likes])
+    endings.hear(said(2, "I like tea.", 10))
+    assert endings.of("chunk/1", MAY + 31 * DAY) == ()
+    endings.hear(said(3, "I can't stand coffee.", 30))
+    assert [one.newer for one in endings.of("chunk/1", MAY + 31 * DAY)] == ["chunk/3"]
+
+
 def about(id_: str, predicate: str, value: str, turn: int, text: str) -> Memory:
     facets = {"subject": "Anna", "predicate": predicate, "object": value}
     return replace(fact(id_, value, turn), text=text, facets=facets)

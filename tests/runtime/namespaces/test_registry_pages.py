@@ -1,8 +1,11 @@
 import threading
 from concurrent.futures import Future
+from pathlib import Path
 
 import pytest
+from loguru import logger
 
+from slowcat_memory.pages import mapped_mb, resident_mb
 from slowcat_memory.runtime.namespaces.registry import IdleTimer, PageCache
 
 
@@ -32,6 +35,24 @@ def test_page_cache_pages_are_given_back_when_they_are_too_many(mapped, released
     assert not done, "a recall must not wait for it"
     worker.run()
     assert len(done) == released
+
+
+@pytest.mark.parametrize(("limit", "warned"), [(0, 0), (900, 1), (1000, 0)])
+def test_page_cache_warns_once_of_a_process_above_the_limit(limit, warned):
+    lines, worker = [], Worker()
+    cache = PageCache(100, 0, [], worker.later, lambda: 1.0, warn_mb=limit, resident=lambda: 1000.0)
+    sink = logger.add(lambda line: lines.append(str(line)), level="WARNING")
+    try:
+        for _ in range(3):
+            cache.recalled()
+            worker.run()
+    finally:
+        logger.remove(sink)
+    assert len([line for line in lines if "memory.warn_mb" in line]) == warned
+
+
+def test_the_memory_of_this_process_is_known():
+    assert resident_mb() > mapped_mb() > 0 or not Path("/proc/self/statm").exists()
 
 
 def test_page_cache_recalls_in_a_row_ask_once():

@@ -292,6 +292,8 @@ FACTS = FactWords(
     single=word_set(_WORDS["facts"]["single"]),
     moved=word_set(_WORDS["facts"]["moved"]),
     consuming=word_set(_WORDS["facts"]["consuming"]),
+    joining=word_set(_WORDS["facts"]["joining"]),
+    weighty=word_set(_WORDS["facts"]["weighty"]),
 )
 
 NAMES = name_words(_WORDS["names"], _WORDS["abbreviations"])

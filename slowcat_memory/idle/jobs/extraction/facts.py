@@ -54,12 +54,16 @@ class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         known: Nearest known facts shown to the LLM, to avoid duplicates; about 15 tokens each.
         turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
         record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
+        least_importance: Importance below which a fact is not kept: 0 keeps all, 0.4 leaves out
+            small likes and habits, 0.6 keeps health and family alone. What ends or corrects another
+            fact is kept.
     """
 
     turns: Annotated[int, Meta(ge=1, le=40)] = 8
     known: Annotated[int, Meta(ge=0, le=100)] = 12
     turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
     record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    least_importance: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
 
 
 class FactsCursor(Struct, frozen=True, omit_defaults=True):
@@ -168,6 +172,9 @@ def _memories(found: Iterable[ExtractedFact], made: Made, context: JobContext) -
             chunks = (snapshot.memory(fact.turn.scope, chunk_id(id)) for id in fact.sources)
             local = any(one is not None and one.local_only for one in chunks)
             memory = fact_memory(fact, context.now, made, local_only=local)
+            changes = fact.over or fact.ends or fact.corrects
+            if memory.importance < context.options.least_importance and not changes:
+                continue
             known = snapshot.memory(memory.scope, memory.id)
             if known is None:
                 new[memory.id] = memory

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.facts import merging
+from slowcat_memory.core.facts import joined_text, merging
 from slowcat_memory.core.facts.fact import fact_key, key_id, revive, supersede
 from slowcat_memory.core.facts.fact_index import FactIndex, Near
 from slowcat_memory.core.facts.holding import loser
@@ -29,10 +29,19 @@ from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.facts import MERGE, with_key_vectors
 from slowcat_memory.idle.jobs.session_log import may_see
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Memory, Task, WriteBatch
+from slowcat_memory.records import Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
-ANSWER_TOKENS = 30  # per pair
+ANSWER_TOKENS = 60  # per pair
+
+
+class _Decision(Struct, frozen=True):
+    """What two facts become; None: both stay. ``text``, an LLM's, joins them if it may."""
+
+    pair: Pair
+    outcome: Outcome | None
+    text: str = ""
+    model: str = ""
 
 
 class Merge:
@@ -68,25 +77,23 @@ class Merge:
                     break
                 state.merge(*found.match)
         once = {frozenset((one.older.id, one.newer.id)): one for one in doubts}
-        for pair, outcome in await self._decide(list(once.values())[:MAX_PAIRS], context):
-            state.merge(pair, outcome)
+        for decided in await self._decide(list(once.values())[:MAX_PAIRS], context):
+            if not state.join(decided, self._tokenize) and decided.outcome is not None:
+                state.merge(decided.pair, decided.outcome)
         return await state.batch()
 
-    async def _decide(
-        self, doubts: Sequence[Pair], context: JobContext
-    ) -> list[tuple[Pair, Outcome]]:
+    async def _decide(self, doubts: Sequence[Pair], context: JobContext) -> list[_Decision]:
         """Let the LLM decide about the pairs that it may see, and shared words about the others."""
         shown = [pair for pair in doubts if len(may_see((pair.older, pair.newer), context)) == 2]
         answered = await self._ask(shown, context) if shown and context.llm is not None else None
         rest = doubts if answered is None else [pair for pair in doubts if pair not in shown]
         found = (
-            (pair, merging.decide_by_words(pair, self._tokenize, context.options)) for pair in rest
+            _Decision(pair, merging.decide_by_words(pair, self._tokenize, context.options))
+            for pair in rest
         )
-        return [*(answered or ()), *((pair, outcome) for pair, outcome in found if outcome)]
+        return [*(answered or ()), *found]
 
-    async def _ask(
-        self, doubts: Sequence[Pair], context: JobContext
-    ) -> list[tuple[Pair, Outcome]] | None:
+    async def _ask(self, doubts: Sequence[Pair], context: JobContext) -> list[_Decision] | None:
         assert context.llm is not None
         prompt = Prompt(
             job=MERGE,
@@ -97,12 +104,20 @@ class Merge:
             max_tokens=ANSWER_TOKENS * (len(doubts) + 1),
         )
         try:
-            answer = (await context.llm.complete(prompt, PairsReply)).value
+            answer = await context.llm.complete(prompt, PairsReply)
         except (EndpointError, EndpointRefusedError):
             return None
-        verdicts = {one.pair: one.same_fact for one in answer.pairs}
-        same = [pair for n, pair in enumerate(doubts, start=1) if verdicts.get(n)]
-        return [(pair, merging.outcome_of_verdict(pair, self._tokenize)) for pair in same]
+        verdicts = {one.pair: one for one in answer.value.pairs if one.same_fact}
+        return [
+            _Decision(
+                pair,
+                merging.outcome_of_verdict(pair, verdicts[number].text or "", self._tokenize),
+                verdicts[number].text or "",
+                answer.model,
+            )
+            for number, pair in enumerate(doubts, start=1)
+            if number in verdicts
+        ]
 
 
 class CurrentFacts:
@@ -158,11 +173,28 @@ class _MergeState:
         return [(one, near) for one, near in present if _is_open(one)]
 
     def merge(self, pair: Pair, outcome: Outcome) -> None:
+        if (both := self._both_open(pair)) is not None:
+            for one in merging.merge(both, outcome, self._context.now):
+                self._changed[one.id] = one
+
+    def join(self, decided: _Decision, tokenize: Tokenizer) -> bool:
+        """Replace two facts by one with the text that an LLM wrote; return whether it may be."""
+        both = self._both_open(decided.pair) if decided.text else None
+        if both is None:
+            return False
+        made = Made(job=MERGE, version=VERSION, model=decided.model)
+        changed = joined_text.join(
+            both.older, both.newer, decided.text, self._context.now, made, tokenize
+        )
+        self._changed |= {one.id: one for one in changed}
+        return bool(changed)
+
+    def _both_open(self, pair: Pair) -> Pair | None:
+        """Return two facts as they are now; None if one of them has already been merged."""
         older, newer = self.get(pair.older.id), self.get(pair.newer.id)
         if older is None or newer is None or not (_is_open(older) and _is_open(newer)):
-            return  # one of them has already been merged
-        for one in merging.merge(Pair(older, newer), outcome, self._context.now):
-            self._changed[one.id] = one
+            return None
+        return Pair(older, newer)
 
     async def batch(self) -> WriteBatch:
         """Return the changes; the key of a fact with more sources depends on all of them."""

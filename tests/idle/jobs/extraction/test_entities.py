@@ -309,6 +309,18 @@ def test_entities_an_order_is_no_statement(house: House, payload: str, obeying: 
     assert house.memories("relation/") == [] == house.memories("entity/")
 
 
+def test_entities_keep_how_sure_the_llm_was_and_uncertain_ones_are_left_out(house: House) -> None:
+    house.say("Clara and maybe Bob come with Rex.", "Clara is here.")
+    named = [
+        entity("Clara") | {"confidence": "high"},
+        entity("Bob") | {"confidence": "low"},
+        entity("Rex", "pet") | {"confidence": "medium"},
+    ]
+    house.think(by_words((" ", {"entities": named, "relations": []})))
+    kept = {one.facets["name"]: one.facets.get("confidence") for one in house.memories("entity/")}
+    assert kept["Clara"] == "high" and kept["Rex"] == "medium" and "Bob" not in kept
+
+
 def test_entities_nonsense_is_not_taken_down(house: House) -> None:
     house.say("I live in Lisbon and my dog Max is fine.", "Would I live in Rome? If I could.")
     house.say("You live in Paris.", speaker="Assistant", role="assistant")

@@ -32,13 +32,13 @@ def written(turn: int, content: str, quote: str, **more: Any) -> Row:
     return {"turn": turn, "content": content, "quote": quote, **fact, **more}
 
 
-def says(*facts: Row, same: bool = False) -> Callable[[Prompt], Any]:
+def says(*facts: Row, same: bool = False, text: str = "") -> Callable[[Prompt], Any]:
     """Answer with the facts of the turns that are asked about; pairs are one, or not."""
 
     def reply(prompt: Prompt) -> Any:
         if prompt.job == "merge":
             numbers = sorted({int(n) for n in re.findall(r"^(\d+)\. older", prompt.user, re.M)})
-            return {"pairs": [{"pair": n, "same_fact": same} for n in numbers]}
+            return {"pairs": [{"pair": n, "same_fact": same, "text": text} for n in numbers]}
         [asked] = re.findall(r"^Write the facts of the turns (.*)\.$", prompt.user, re.M)
         return {"facts": [one for one in facts if str(one["turn"]) in asked.split(", ")]}
 
@@ -304,6 +304,92 @@ def test_facts_in_doubt_an_llm_is_asked_once(house: House, same: bool, left: int
     house.think(llm)
     assert len([p for p in llm.prompts if p.job == "merge"]) == 1
     assert len(house.facts()) == left
+
+
+@pytest.mark.parametrize(
+    ("least", "kept"),
+    [
+        (0.0, {"Anna likes tea.", "Anna lives in Lisbon.", "Anna is allergic to hazelnuts."}),
+        (0.4, {"Anna lives in Lisbon.", "Anna is allergic to hazelnuts."}),
+        (0.6, {"Anna is allergic to hazelnuts."}),
+    ],
+)
+def test_facts_below_the_least_importance_are_not_kept(
+    house: House, least: float, kept: set[str]
+) -> None:
+    turn, *_ = house.say("I like tea. I live in Lisbon. I'm allergic to hazelnuts.")
+    house.think(least_importance=least)
+    assert house.facts() == kept
+    told = written(turn, "Anna likes green tea.", "I like tea", type="preference")
+    house.think(ScriptedLLM(says(told)), least_importance=least)
+    assert ("Anna likes green tea." in house.facts()) == (least == 0.0)
+
+
+def test_facts_what_ends_another_is_kept_however_small(house: House) -> None:
+    house.say("I like coffee.")
+    house.think()
+    house.say("I no longer like coffee.")
+    house.think(least_importance=0.9)
+    assert "Anna likes coffee." not in house.facts()
+
+
+BAKERY = "Anna works at Lindner as a baker."
+SINCE_MAY = "Anna works at Lindner since May."
+
+
+def two_parts(house: House, text: str) -> tuple[int, int]:
+    """State two parts of one thing; an LLM joins them by a text."""
+    (one,) = house.say("I work at Lindner as a baker.")
+    (two,) = house.say("I work at Lindner since May, you know.")
+    facts = (
+        written(one, BAKERY, "I work at Lindner as a baker"),
+        written(two, SINCE_MAY, "I work at Lindner since May"),
+    )
+    house.think(ScriptedLLM(says(*facts, same=True, text=text)))
+    return one, two
+
+
+def test_facts_that_say_different_parts_become_one_sentence_with_both_sources(house: House) -> None:
+    joined = "Since May, Anna works as a baker at Lindner."
+    one, two = two_parts(house, joined)
+    assert house.facts() == {joined} and set(house.keys()) == {joined}
+    assert not house.past(), "nothing is over"
+    [kept] = [fact for fact in house.every() if not fact.retired_at]
+    assert set(kept.sources) == {one, two} and kept.made and kept.made.job == "merge"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Since May, Anna works as a baker at Lindner in Graz.",
+        "Since May 2019, Anna works as a baker at Lindner.",
+        "Since May, Anna does not work as a baker at Lindner.",
+        "Anna works at Lindner as a baker.",
+        "Since May, Bea works as a baker at Lindner.",
+        "Since May, Anna works as a baker at Lindner, see https://lindner.example.",
+    ],
+)
+def test_facts_a_joined_sentence_adds_and_loses_nothing(house: House, text: str) -> None:
+    two_parts(house, text)
+    assert house.facts() == {BAKERY, SINCE_MAY} and not house.past()
+
+
+def test_facts_that_say_different_parts_both_stay_without_an_llm(house: House) -> None:
+    first, second = "Nora has a violin from her aunt.", "Nora has a violin with a crack."
+    for text in (first, second):
+        (turn,) = house.say(text)
+        house.think(ScriptedLLM(says(written(turn, text, text.rstrip("."), subject="Nora"))))
+    house.think()
+    assert house.facts() == {first, second}
+
+
+def test_facts_joined_ones_go_with_either_turn(house: House) -> None:
+    joined = "Since May, Anna works as a baker at Lindner."
+    one, two = two_parts(house, joined)
+    house.store.forget(Forget(scope="anna", turns=(two,)))
+    assert "May" not in " ".join(fact.text for fact in house.every())
+    assert joined not in house.facts()
 
 
 def test_facts_what_is_unsure_replaces_nothing_and_leads_nowhere(house: House) -> None:
