@@ -61,7 +61,7 @@ STATEMENTS = StatementWords(
         (r"\b(he|she|it|that|who|home|place|name)'s\b", r"\1 is"),
         (r"\b(mother|father|sister|brother|son|daughter) in law\b", r"\1-in-law"),
         (rf"\b(\w+)'s (?=(?:just |really |also |now |quite |very |so |completely |severely |allergic|not\b|a\b|an\b|the\b|my\b|our\b|called|"
-         rf"named|in\b|from\b|at\b|{NUMBER}\b|pregnant|engaged|married|divorced|single|mad about|into\b|keen|crazy|obsessed|"
+         rf"named|in\b|on\b|next\b|tomorrow\b|having\b|selling\b|buying\b|going\b|coming\b|starting\b|leaving\b|taking\b|seeing\b|dating\b|from\b|at\b|{NUMBER}\b|pregnant|engaged|married|divorced|single|mad about|into\b|keen|crazy|obsessed|"
          rf"terrified|scared|afraid|due\b|retired|training|learning|studying|expecting|moving|getting|working|living|based|off\b|"
          rf"dead\b|{CONDITION}\b|{DIET}\b))", r"\1 is "),
         (r"\bgonna\b", "going to"), (r"\bwanna\b", "want to"), (r"\bgotta\b", "got to"),
@@ -169,14 +169,14 @@ STATEMENTS = StatementWords(
     stops=(
         r"\s*[.;!?:()]| me\b|,? (?:but|so|because|cause|cos|since|although|though|where|who|whom|which|when|while|if|unless|that|"
         r"aber|weil|und ich|these days|right now|now|at the moment|for ages|for years|as well|either|instead|anyway|"
-        r"in case|keep|whenever|you know|i mean|if you|yeah|actually|honestly|please|always|ever since|just|really|too|especially|particularly|mainly|even|like|such as|"
+        r"in case|before (?=i\b|we\b|he\b|she\b)|keep|whenever|you know|i mean|if you|yeah|actually|honestly|please|always|ever since|just|really|too|especially|particularly|mainly|even|like|such as|"
         r"then|no|again|thanks|for (?:a|about|over|almost|nearly|two|three|four|five|six|seven|eight|nine|ten|some|the last|\d+) ?(?:\w+ )?(?:years?|months?|weeks?|while))\b"
         r"|,? and (?=(?:on|in|at|then|after|also|just|how|why|what|felt|went|took|said|had|did|was|were|came|ran|saw|put|met|gave|bought|sold|became|been|going|see|hope|[a-z]+ed (?:my|our|the|an?|his|her|it|to|in|at|with|for|up|out|off|from))\b)"
         r"|,? and (?=(?:i|we|he|she|it|they|you|my|our|that|there|then|so|keep|still|have|has|am|is|are|want|feel)\b)|, "
     ),
     joins=r"\s*,\s*(?:and |or )?|\s+(?:and|or|&|plus)\s+",
     times=(
-        rf" (?:(?:on|in|at|by|for|this|last|next|every|from|since|until|during|before|after) (?:the )?(?:{_DAY}|{_MONTH}|morning|afternoon|evening|week\w*|month|"
+        rf" (?:(?:(?:a|a few|two|three|four|five|six|seven|eight|nine|ten|\d+) (?:\w+ )?(?:days?|weeks?|months?|years?) ago\b)|(?:on|in|at|by|for|this|last|next|every|from|since|until|during|before|after) (?:the )?(?:{_DAY}|{_MONTH}|morning|afternoon|evening|week\w*|month|"
         rf"year|summer|winter|spring|autumn|weekend|moment|end|first|second|time|\d)|yesterday|today|tomorrow|tonight|ago|last|next|this)\b"
     ),
     due=(
@@ -190,7 +190,7 @@ STATEMENTS = StatementWords(
     dates=rf"\b(?:{_MONTH}|\d+|christmas|new year|first|second|third|\w+th\b)",
     not_in_object=(
         "I|me|mine|we|us|you|your|yours|it|them|they|their|him|he|she|his|her|hers|this|that|these|those|somebody|someone|something|"
-        "nothing|anything|everything|nobody|ourselves|himself|herself|there|here|what|how(?! to\b)|one(?! day\b| of\b)|ones|stuff|things?|bits?|"
+        "nothing|anything|everything|nobody|ourselves|himself|herself|there|here|what|how(?! to\b)|one(?! day\b| of\b)|ones|stuff|things?|bits?(?! of)|"
     ).rstrip("|"),
     cut_short=(
         "to|for|of|with|about|in|on|at|from|by|as|the|an?|some|more|being|too|so|very|and|or|me|now|my|our|off|up"
@@ -231,6 +231,7 @@ STATEMENTS = StatementWords(
         (r"^\{o\} is\b", "{o} is no longer"),
     ),
     gender=(
+        (r"^(\S+(?:'s \S+)?) been (?=\w+ed\b|elected|chosen)", r"\1 was "), (r"\b((?:got|is getting) (?:married|engaged).*) with (?=\S+\.$)", r"\1 to "),
         (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) is\b", r"\1 are"),
         (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) has\b", r"\1 have"),
         (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) (live|work|like|love|dislike|own|play|move|come)s\b", r"\1 \2"),
