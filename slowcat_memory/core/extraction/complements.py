@@ -367,7 +367,7 @@ def _compiled(name: str) -> Objects:
         unfit=signs(rf"\b(?:{words.not_in_object})\b"),
         trailing=signs(rf",? (?:{'|'.join(words.trailing)})$"),
         cut_short=signs(rf"\b(?:{words.cut_short})$"),
-        begun=signs(rf"(?:^| )(?:{words.articles})[\w-]+$"),
+        begun=signs(words.unfinished or "(?!)"),
         trifles=signs(rf"\b(?:{words.trifles})\b"),
         articles=signs(words.articles),
         titles=signs(rf"\b(?:{words.titles})(?:$|(?= ))"),

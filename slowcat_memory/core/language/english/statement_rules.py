@@ -28,7 +28,7 @@ _PAST = r"(?:(?:have|has) )?"
 _LOVES = (
     r"(?:love|like|enjoy|adore|fancy|am mad about|am into|am keen on|am crazy about|am nuts about|"
     r"am obsessed with|am fond of|am (?:a )?(?:big |huge |massive )?fan of|am partial to|"
-    r"(?:have|has) always loved|can't get enough of|could eat|have a (?:soft spot|weakness|thing) for|"
+    r"(?:have|has) always loved|can't get enough of|could eat|(?:have|has) an? (?:\w+ )?(?:soft spot|weakness|thing) for|"
     r"swear by)"
 )
 LOVES = _LOVES.replace("am ", rf"{_BE} ").replace(
@@ -192,6 +192,15 @@ RULES = (
     Rule("person", "address", "{s} lives at {o}.", r"(?:lives?|am living|are living|(?:have )?moved) (?:at|to|on) (?P<o>\d+ .+)", "address"),
     Rule("person", "email", "{s}'s e-mail address is {o}.", r"'s e-?mail(?: address)? is (?P<o>\S+@\S+\.\w+)", "value"),
     # Work
+    Rule("person", "lives_in", "{s} lives in {o}.", r"(?:(?:have|has) )?(?:ended up|wound up|settled down) in (?P<o>.+)", "place"),
+    Rule("person", "lives_in", "{s} lives in {o}.", r"(?:am|is|are) (?:up |down |over |out |back )?in (?P<o>.+?) (?:these days|for good)\b", "place"),
+    Rule("person", "lives_in", "{s} lives in {o}.", rf"'s (?:flat|house|apartment|place|home) is {_NEAR} {_FLAT}{_NEAR} (?P<o>.+)", "place", whose="speaker"),
+    Rule("person", "works_at", "{s} works at {o}.", r"(?:am|is|are) on the (?:tills?|checkouts?|phones|wards?|counter|fish counter|door) (?:at|in|for) (?P<o>.+)", "organisation"),
+    Rule("person", "works_at", "{s} works at {o}.", r"(?:do|does|works?) (?:the |an? )?(?:night|day|early|late|evening|weekend) shifts? (?:at|in|for) (?P<o>.+)", "organisation"),
+    Rule("person", "married_to", "{s} is married to {o}.", r"(?:am|is|are) married to an? (?:lovely |wonderful )?[\w-]+ (?:called|named) (?P<o>.+)", "people"),
+    Rule("person", "has_partner", "{s}'s partner is called {o}.", r"(?:(?:have|has) been|are) (?:together|a couple|an item)\b(?!.*any ?(?:more|longer)).*? with (?P<o>\S+)$", "people"),
+    Rule("person", "age", "{s} is turning {o}.", rf"will be (?P<o>{NUMBER})(?= (?:on|in|next|this|tomorrow)\b)(?! in (?:a|an|the) \w*(?:hour|minute))", "value", whose="person"),
+    Rule("plan", "plans", "{s} starts {o}.", r"(?:starts?|am starting|is starting) (?P<o>(?:at )?(?:university|uni|school|college|nursery|kindergarten|primary school|secondary school|high school|an? apprenticeship|a new job|my new job|an? (?:\w+ )?course|work) (?:in|on|next|this|at the)\b.+)", "dated"),
     Rule("person", "speaks", "{s}'s mother tongue is {o}.", r"'s (?:native language|native tongue|mother tongue|first language) is (?P<o>\w+)", "value"),
     Rule("health", "health", "{s} does not tolerate {o}.", r"(?P<o>[\w' -]{3,30}?) (?:does not|doesn't|do not|don't) agree with me\b", "thing", whose="me", denies=True),
     Rule("preference", "likes", "{s} supports {o}.", r"supports? (?P<o>.+)", "name"),
@@ -246,8 +255,8 @@ RULES = (
     Rule("person", "has_{kin}", "{s}'s {kin} is called {o}.", rf"'s (?:{_ADJ})??(?P<kin>{KIN})s? (?:is|are) (?:called |named )?(?P<o>(?:Dr|Mr|Mrs|Ms|Miss)?\.? ?[\w'-]+)(?=$|,| and\b| or\b)", "people"),
     Rule("person", "has_{kin}", "{s}'s {kin} is {o}.", rf"'s (?:[\w-]+ )?(?P<kin>{CONTACT}) is (?:called )?(?P<o>(?:an? |the )?(?:Doctor|Dr|Mr|Mrs|Ms|Miss|Professor|Prof|Father|Sister|Frau|Herr)\b\.? .+)", "title"),
     Rule("person", "has_{kin}", "{s}'s {kin} is called {o}.", rf"'s (?:[\w-]+ )?(?P<kin>{CONTACT}) is (?:called |named )?(?P<o>.+)", "person"),
-    Rule("person", "has_{kin}", "{s}'s {kin} is called {o}.", rf"is (?:my|our) (?:[\w-]+ )??(?P<kin>{KIN}|{CONTACT})\b(?P<o>)", reverse=True),
-    Rule("person", "has_{kin}", "{s}'s {kin} is called {o}.", rf"{_HAVE} (?P<n>two|three|four|five|six) (?:\w+ )?(?P<kin>kid|child|son|daughter|brother|sister|grandchild)(?:s|ren)?,? (?:called |named )?(?P<o>.+)", "people"),
+    Rule("person", "has_{kin}", "{s}'s {kin} is called {o}.", rf"(?:is|has been) (?:my|our) (?:[\w-]+ )??(?P<kin>{KIN}|{CONTACT})\b(?!'s)(?P<o>)", reverse=True),
+    Rule("person", "has_{kin}", "{s}'s {kin} is called {o}.", rf"{_HAVE} (?P<n>two|three|four|five|six) (?:\w+ )?(?P<kin>kid|child|son|daughter|girl|boy|brother|sister|grandchild)(?:s|ren)?,? (?:called |named )?(?P<o>.+)", "people"),
     Rule("person", "has_{kin}", "{s}'s {kin} is called {o}.", rf"{_HAVE} an? (?:\w+ )?(?P<kin>{KIN}|{CONTACT}) (?:called|named|whose name is) (?P<o>.+)", "people"),
     Rule("person", "has_child", "{s} has {o}.", rf"{_HAVE} (?P<o>(?:two|three|four|five|six|one|\d|a) (?:\w+ )?(?:kids|children|sons|daughters|boys|girls|son|daughter))\b(?! (?:called|named))", "value"),
     Rule("person", "has_sibling", "{s} has {o}.", rf"{_HAVE} (?P<o>(?:two|three|four|five|six|one|\d|an?) (?:\w+ )?(?:brother|sister)s?(?: and (?:two|three|four|five|one|an?) (?:\w+ )?(?:brother|sister)s?)?)\b(?! (?:called|named|who|in)\b|-|'s)", "value"),
@@ -381,6 +390,7 @@ ENDINGS = (
         r"(?:(?:have|has|just) )?(?:broke up|broken up|split up|separated|got divorced|gotten divorced|parted ways)\b(?P<o>)", "nothing", over=True, ends=_LOVE),
     Rule("person", "relationship_status", "{s} is getting divorced.", r"(?:am|is|are) (?:getting (?:divorced|a divorce)|going through a divorce)\b(?P<o>)", "nothing", ends=_LOVE, whose="person"),
     Rule("person", "has_partner", "{s} and the partner separated.", r"(?:have |has )?(?:left|dumped) (?:him|her|my (?:husband|wife|boyfriend|girlfriend|partner))(?=$|,| last| on| in\b| because)(?P<o>)", "nothing", over=True, ends=_LOVE, whose="speaker"),
+    Rule("possession", "sold", "{s} no longer has {o}.", r"(?:(?:have|has) )?(?:gave|given) (?P<o>(?:my|our|the|all my|all our) [\w -]+?) away\b", "value", over=True, ends=_THINGS),
     Rule("person", "died", "{s} died{o}.", rf"{_PAST}(?:died|passed away|passed on|been put down|was put down|had to be put down|was put to sleep|been put to sleep)\b(?P<o>.*)", "due", over=True, ends=("",), whose="other"),
     Rule("possession", "sold", "{s} no longer has {o}.", rf"{_PAST}(?:sold|given away|gave away|got rid of|gotten rid of|scrapped|rehomed|parted with|written off|wrote off|traded in) (?P<o>(?:my|our|the|his|her|all)\b.+|(?-i:[A-Z]).+)", "thing", over=True, ends=_THINGS),
     Rule("plan", "called_off", "{s} cancelled {o}.", rf"{_PAST}(?:called off|cancelled|canceled|shelved|abandoned|dropped|given up on|gave up on|pulled out of|backed out of) (?P<o>(?:my|our|the|that|his|her)\b.+)", "thing", over=True, ends=_AHEAD),

@@ -158,7 +158,7 @@ STATEMENTS = StatementWords(
     elided=(
         r"(?:got|had|bought|sold|broke|moved|quit|stopped|gave up|passed|finished|won|started|can't (?:stand|bear|abide|eat|have)|"
         r"born|allergic|coeliac|celiac|vegan|vegetarian|diabetic|booked|signed up|decided|working|living|just|finally|been|still (?:need|have)|called off|"
-        r"handed in|retired|lost|ordered|adopted|live|work)\b"
+        r"handed in|retired|treated (?:myself|ourselves)|cancelled|canceled|planning|landed|joined|given up|picked up|married to|engaged to|paid off|applied|lost|ordered|adopted|live|work)\b"
     ),
     and_me=(r"(?:me and (?P<n>\S+))(?= )", r"(?P<n>\S+) and (?:i|me)\b", r"we (?=.*, (?P<n>\S+) and me\b)"),
     with_="with",
@@ -168,11 +168,15 @@ STATEMENTS = StatementWords(
     ),
     stops=(
         r"\s*[.;!?:()]| me\b|,? (?:but|so|because|cause|cos|since|although|though|where|who|whom|which|when|while|if|unless|that|"
-        r"aber|weil|und ich|these days|right now|now|at the moment|for ages|for years|as well|either|instead|anyway|"
+        r"aber|weil|und ich|have not|has not|do not|does not|these days|right now|now|at the moment|for ages|for years|as well|either|instead|anyway|"
         r"in case|before (?=i\b|we\b|he\b|she\b)|keep|whenever|you know|i mean|if you|yeah|actually|honestly|please|always|ever since|just|really|too|especially|particularly|mainly|even|like|such as|"
         r"then|no|again|thanks|for (?:a|about|over|almost|nearly|two|three|four|five|six|seven|eight|nine|ten|some|the last|\d+) ?(?:\w+ )?(?:years?|months?|weeks?|while))\b"
         r"|,? and (?=(?:on|in|at|then|after|also|just|how|why|what|felt|went|took|said|had|did|was|were|came|ran|saw|put|met|gave|bought|sold|became|been|going|see|hope|[a-z]+ed (?:my|our|the|an?|his|her|it|to|in|at|with|for|up|out|off|from))\b)"
         r"|,? and (?=(?:i|we|he|she|it|they|you|my|our|that|there|then|so|keep|still|have|has|am|is|are|want|feel)\b)|, "
+    ),
+    unfinished=(
+        r"\b(?:an?|the|my|our) (?:red|blue|green|yellow|black|white|brown|pink|big|small|little|tiny|new|old|nice|lovely|safe|warm|quiet|cosy|cozy|long|short|"
+        r"huge|great|good|bad|young|soft|hard|bright|dark|sweet|simple|strong|\w+(?:ful|ous|ive|able|ible|less|ish))$"
     ),
     joins=r"\s*,\s*(?:and |or )?|\s+(?:and|or|&|plus)\s+",
     times=(
