@@ -202,7 +202,8 @@ def _things(words: Words, signs: Objects) -> list[str]:
     parts = signs.joins.split(text)
     if any(len(part.split()) > MOST_ITEM_WORDS for part in parts[:-1]):
         return _thing(words, signs)
-    if len(parts) == 2 and len(parts[0].split()) == 1 and len(parts[1].split()) > 1:
+    lone = len(parts[0].split()) == 1 and not parts[0].endswith("ing")
+    if len(parts) == 2 and lone and len(parts[1].split()) > 1:
         return _thing(Words(text, words.cased, words.language), signs)  # "sci-fi and fantasy books"
     made = list[str]()
     for part in parts:

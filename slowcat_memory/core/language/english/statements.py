@@ -61,9 +61,10 @@ STATEMENTS = StatementWords(
         (r"\b(he|she|it|that|who|home|place|name)'s\b", r"\1 is"),
         (r"\b(mother|father|sister|brother|son|daughter) in law\b", r"\1-in-law"),
         (rf"\b(\w+)'s (?=(?:just |really |also |now |quite |very |so |completely |severely |allergic|not\b|a\b|an\b|the\b|my\b|our\b|called|"
-         rf"named|in\b|on\b|next\b|tomorrow\b|having\b|selling\b|buying\b|going\b|coming\b|starting\b|leaving\b|taking\b|seeing\b|dating\b|from\b|at\b|{NUMBER}\b|pregnant|engaged|married|divorced|single|mad about|into\b|keen|crazy|obsessed|"
+         rf"named|in\b|having\b|selling\b|buying\b|going\b|coming\b|starting\b|leaving\b|taking\b|seeing\b|dating\b|from\b|at\b|{NUMBER}\b|pregnant|engaged|married|divorced|single|mad about|into\b|keen|crazy|obsessed|"
          rf"terrified|scared|afraid|due\b|retired|training|learning|studying|expecting|moving|getting|working|living|based|off\b|"
          rf"dead\b|{CONDITION}\b|{DIET}\b))", r"\1 is "),
+        (r"\b(exam|birthday|wedding|party|interview|test|appointment|operation|surgery|graduation|anniversary|flight|funeral|christening|meeting|course|scan|name)'s (?=on|in|at|next|tomorrow|the|\w+day)\b", r"\1 is "),
         (r"\bgonna\b", "going to"), (r"\bwanna\b", "want to"), (r"\bgotta\b", "got to"),
     ),
     fillers=(

@@ -108,6 +108,7 @@ RULES = (
     Rule("person", "born_in", "{s} ist in {o} geboren.", rf"(?:bin|ist|wurde) (?:geboren )?{_ANY}in (?P<o>.+)(?: geboren| zur welt gekommen|(?<=geboren))", "place"),
     Rule("person", "born_in", "{s} ist in {o} geboren.", r"(?:bin|ist|wurde) geboren in (?P<o>.+)", "place"),
     Rule("person", "born_in", "{s} ist in {o} aufgewachsen.", rf"(?:bin|ist) {_ANY}in (?P<o>.+?) (?:aufgewachsen|groß geworden)", "place"),
+    Rule("person", "born_in", "{s} ist in {o} aufgewachsen.", rf"(?:bin|ist) (?:aufgewachsen|groß geworden) {_ANY}in (?P<o>.+)", "place"),
     # Home
     Rule("person", "lives_in", "{s} wohnt in {o}.", rf"(?:wohne?n?|wohnt|lebe?n?|lebt|(?:bin|sind|ist) zuhause|(?:bin|sind|ist) zu hause) {_ANY}(?:{_HOUSE}{_IN} |(?:{_IN} |im |auf |an der )(?:{_HOUSE}{_IN} )?)(?P<o>.+)", "place"),
     Rule("person", "lives_in", "{s} ist nach {o} gezogen.", rf"{_BIN} {_ANY}nach (?P<o>.+?) (?:gezogen|umgezogen|ausgewandert|übergesiedelt)", "place"),
@@ -220,6 +221,7 @@ RULES = (
     Rule("plan", "plans", "{s} plant {o}.", r"(?:plane|planen|plant) (?P<o>.+)", "thing"),
     Rule("plan", "plans", "{s} hat sich für {o} angemeldet.", rf"{_HAB} (?:mich|uns|sich) (?:für|zum|zu|beim) (?P<o>.+?) (?:angemeldet|eingeschrieben|beworben)", "text"),
     Rule("plan", "plans", "{s} hat {o} gebucht.", rf"{_HAB} (?:uns |mir |schon )*(?P<o>.+?) (?:gebucht|reserviert)", "text"),
+    Rule("goal", "goal", "{s} hat als Ziel, {o}.", r"'s (?:\w+ )?(?:ziel|traum|vorsatz|wunsch) ist(?: es)?,? (?P<o>.*\b(?:zu \w+|\w+zu\w+n))$", "plan"),
     Rule("goal", "goal", "{s} hat als Ziel: {o}.", r"'s (?:\w+ )?(?:ziel|traum|vorsatz|wunsch) ist(?: es)?,? (?P<o>.+)", "plan"),
     Rule("goal", "goal", "{s} spart auf {o}.", rf"(?:spare|sparen|spart) {_ANY}(?:auf|für) (?P<o>.+)", "thing"),
     Rule("goal", "goal", "{s} trainiert für {o}.", rf"(?:trainiere|trainiert|trainieren) {_ANY}für (?P<o>.+)", "thing"),
