@@ -63,6 +63,7 @@ class Subjects(Struct, frozen=True):
     front: re.Pattern[str]
     mention: re.Pattern[str]
     theirs: re.Pattern[str]
+    far: re.Pattern[str]
     one_of: re.Pattern[str]
     oblique: re.Pattern[str] | None
     no_name: re.Pattern[str] | None
@@ -198,7 +199,7 @@ def _turned(text: str, signs: Subjects, verb: re.Pattern[str]) -> Iterator[tuple
 def _first(text: str, front: str, me: Subject, signs: Subjects) -> Iterator[Reading]:
     if found := signs.first.match(text):
         yield Reading(me, text[found.end() :].strip(), front)
-    elif found := signs.own.match(text):
+    elif (found := signs.own.match(text)) and not signs.far.match(text[found.end() :].strip()):
         yield Reading(me, f"'s {text[found.end() :].strip()}", front)
 
 
@@ -323,6 +324,7 @@ def _compiled(name: str) -> Subjects:
             rf"(?P<front>{words.front}),? (?=(?:{words.first})\b|(?:{words.possessive}) {words.kin}\b)"
         ),
         mention=signs(rf"\b{own}(?P<kin>{words.kin})(?!'s),? (?!(?:{words.first})\b)"),
+        far=signs(rf"{words.before_kin}(?:{words.kin})'s {words.before_kin}(?:{words.kin})\b"),
         theirs=signs(rf"{words.before_kin}(?P<kin>{words.kin})(?= )")
         if words.oblique == ""
         else signs(r"(?!)"),
