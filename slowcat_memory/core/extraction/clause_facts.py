@@ -58,6 +58,7 @@ class Grammar(Struct, frozen=True):
     used_to: re.Pattern[str]
     gave_up: re.Pattern[str]
     past: re.Pattern[str]
+    misplaced: re.Pattern[str]
     pets: re.Pattern[str]
     third: tuple[tuple[re.Pattern[str], str], ...]
     denied: tuple[tuple[re.Pattern[str], str], ...]
@@ -137,6 +138,8 @@ def _made(
             yield called(Subject(subject.name, kin=kin), clause, speaker, language)
         return
     for object_ in complements(rule.complement, Words(raw, clause.cased, language, announced)):
+        if rule.type == "preference" and grammar_of(language).misplaced.match(object_):
+            continue
         object_ = _uncapitalised(object_.replace(SPEAKER, speaker), clause, language)
         if rule.inflect and (subject.speaker or denied):
             object_ = _third_person(object_, language)
@@ -180,7 +183,7 @@ def _third_person(words: str, language: Language) -> str:
 
 def _sentence(content: str, language: Language, **parts: str) -> str:
     """Return a fact's sentence with its parts, in the right articles."""
-    if language.statements.capital_nouns:
+    if language.statements.capital_nouns and " {kin}" in f" {content}":
         *before, noun = parts.get("kin", "").split(" ")
         parts["kin"] = " ".join((*before, noun.capitalize()))
     text = _SPACES.sub(" ", content.format(**parts)).strip()
@@ -291,6 +294,9 @@ def _compiled(name: str) -> Grammar:
         used_to=signs(words.used_to),
         gave_up=signs(words.gave_up),
         past=signs(rf"(?:{words.past})\b"),
+        misplaced=signs(
+            r"(?:in|on|at|with|for|from|by|im|am|mit|bei|auf|beim|vor|seit|für|aus|an) "
+        ),
         pets=signs(words.pets),
         third=compiled(words.third),
         denied=compiled(words.denied),

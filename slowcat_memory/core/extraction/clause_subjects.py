@@ -62,6 +62,8 @@ class Subjects(Struct, frozen=True):
     and_me: tuple[re.Pattern[str], ...]
     front: re.Pattern[str]
     mention: re.Pattern[str]
+    theirs: re.Pattern[str]
+    far: re.Pattern[str]
     one_of: re.Pattern[str]
     oblique: re.Pattern[str] | None
     no_name: re.Pattern[str] | None
@@ -197,7 +199,7 @@ def _turned(text: str, signs: Subjects, verb: re.Pattern[str]) -> Iterator[tuple
 def _first(text: str, front: str, me: Subject, signs: Subjects) -> Iterator[Reading]:
     if found := signs.first.match(text):
         yield Reading(me, text[found.end() :].strip(), front)
-    elif found := signs.own.match(text):
+    elif (found := signs.own.match(text)) and not signs.far.match(text[found.end() :].strip()):
         yield Reading(me, f"'s {text[found.end() :].strip()}", front)
 
 
@@ -211,7 +213,7 @@ def _relatives(
             name := name_of(Words(text[title.end() :].strip(), clause.cased, language))
         ):
             subject = Subject(name, kin=title["kin"].lower())
-            yield from _behind(subject, text[title.end() :].strip()[len(name) :], front)
+            yield from _behind(subject, text[title.end() :].strip()[len(name) :], front, signs)
         return
     said, rest = found["kin"].lower(), text[found.end() :]
     kin = words.plain_kin.get(said, said)
@@ -220,16 +222,21 @@ def _relatives(
     if name and (clause.cased or _is_certain(name, near, signs)):
         behind = near[len(name) :]
         if near.lower().startswith(name.lower()):
-            yield from _behind(Subject(name, kin=kin), behind, front)
+            yield from _behind(Subject(name, kin=kin), behind, front, signs)
             return
     shown = kin.capitalize() if words.capital_nouns else kin
     unnamed = words.relative.format(s=me.name, kin=shown)
-    yield from _behind(Subject(unnamed, kin=kin, named=False), rest, front)
+    yield from _behind(Subject(unnamed, kin=kin, named=False), rest, front, signs)
 
 
-def _behind(subject: Subject, rest: str, front: str) -> Iterator[Reading]:
+def _behind(subject: Subject, rest: str, front: str, signs: Subjects) -> Iterator[Reading]:
     if rest.startswith("'s"):
-        yield Reading(subject, f"'s {rest[2:].strip()}", front)
+        words = rest[2:].strip()
+        if chain := signs.theirs.match(words):
+            # "My sister's husband works": a person of their own.
+            far = Subject(f"{subject.name}'s {chain['kin'].lower()}", named=False)
+            yield from _behind(far, words[chain.end() :], front, signs)
+        yield Reading(subject, f"'s {words}", front)
     else:
         yield Reading(subject, rest.strip(" ,"), front)
 
@@ -240,8 +247,10 @@ def _named(text: str, front: str, clause: Clause, language: Language) -> Iterato
     if first.endswith("'s"):
         name = name_of(Words(first[:-2], clause.cased, language), strong=False)
         if name and not is_ordinary(name.lower()):
-            yield Reading(Subject(name), f"'s {rest}", front)
+            yield from _behind(Subject(name), f"'s {rest}", front, signs)
         return
+    if signs.alone.fullmatch(first):
+        return  # "Nan" is read as a relative
     name = name_of(Words(text, clause.cased, language), strong=False)
     behind = text[len(name) :].strip(" ,") if name else ""
     first = name.partition(" ")[0].lower()
@@ -259,7 +268,10 @@ def _pronouns(text: str, front: str, other: Subject | None, signs: Subjects) -> 
     if (found := signs.other.match(text)) and _agrees(found[0], other, signs):
         yield Reading(other, text[found.end() :].strip(), front)
     elif (found := signs.others.match(text)) and _agrees(found[0], other, signs):
-        yield Reading(other, f"'s {text[found.end() :].strip()}", front)
+        if signs.theirs.match(text[found.end() :].strip()):
+            yield from _behind(other, f"'s {text[found.end() :].strip()}", front, signs)
+        else:
+            yield Reading(other, f"'s {text[found.end() :].strip()}", front)
 
 
 def _agrees(pronoun: str, other: Subject, signs: Subjects) -> bool:
@@ -312,6 +324,10 @@ def _compiled(name: str) -> Subjects:
             rf"(?P<front>{words.front}),? (?=(?:{words.first})\b|(?:{words.possessive}) {words.kin}\b)"
         ),
         mention=signs(rf"\b{own}(?P<kin>{words.kin})(?!'s),? (?!(?:{words.first})\b)"),
+        far=signs(rf"{words.before_kin}(?:{words.kin})'s {words.before_kin}(?:{words.kin})\b"),
+        theirs=signs(rf"{words.before_kin}(?P<kin>{words.kin})(?= )")
+        if words.oblique == ""
+        else signs(r"(?!)"),
         titled_name=signs(rf"\b(?P<kin>{words.titled}) "),
         oblique=signs(words.oblique) if words.oblique else None,
         no_name=signs(words.no_name) if words.no_name else None,

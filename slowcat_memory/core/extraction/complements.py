@@ -17,6 +17,9 @@ SPEAKER = "§"  # stands for the speaker in an object: "§'s mother"
 MOST_WORDS = 12  # of an object
 MOST_ITEM_WORDS = 2  # of an item of a list, but the last after commas
 _EDGE = " ,.;:!?…-–—'"
+_DETERMINERS = frozenset(
+    "a an the my our his her their some der die das den ein eine einen".split()
+)
 _MARKED = re.compile(r"[*#_()\[\]{}<>\"\\]")
 _FULL_STOP = re.compile(r"[,;!?]$|(?<!\b[Dd]r)(?<!\b[Mm]r)(?<!\b[Mm]rs)(?<!\b[A-Z])\.$")
 
@@ -30,9 +33,11 @@ class Objects(Struct, frozen=True):
     due: re.Pattern[str]
     ahead: re.Pattern[str]
     dates: re.Pattern[str]
+    somewhere: re.Pattern[str]
     unfit: re.Pattern[str]
     trailing: re.Pattern[str]
     cut_short: re.Pattern[str]
+    begun: re.Pattern[str]
     trifles: re.Pattern[str]
     articles: re.Pattern[str]
     titles: re.Pattern[str]
@@ -146,6 +151,18 @@ def fits(text: str, signs: Objects) -> bool:
     )
 
 
+def _is_cut_off(text: str, whole: str, signs: Objects) -> bool:
+    """Return whether a text ends within a noun phrase: "a red" of "a red, shiny kite"."""
+    behind = whole[whole.find(text) + len(text) :]
+    after = behind.lstrip(" ,").split(" ")[0].lower()
+    return (
+        behind.startswith(",")
+        and bool(signs.begun.search(text))
+        and bool(after)
+        and after not in _function_words()
+    )
+
+
 def _own(text: str, signs: Objects) -> str:
     return rewritten(text, signs.own)
 
@@ -156,15 +173,25 @@ def _value(words: Words, signs: Objects) -> list[str]:
 
 
 def _text(words: Words, signs: Objects) -> list[str]:
+    kept = cut(words.text, signs)
+    text = _own(kept, signs)
+    return [text] if fits(text, signs) and not _is_cut_off(kept, words.text, signs) else []
+
+
+def _deed(words: Words, signs: Objects) -> list[str]:
+    """Return a verb with what belongs to it; a German one may end with its prefix."""
     text = _own(cut(words.text, signs), signs)
-    return [text] if fits(text, signs) else []
+    whole = text if words.language.statements.verb_second == "" else f"{text} ."
+    return [text] if fits(whole, signs) else []
 
 
 def _thing(words: Words, signs: Objects) -> list[str]:
-    text = cut(words.text, signs)
-    if when := signs.times.search(text):
-        text = text[: when.start()]
-    text = _own(cut(text, signs), signs)
+    kept = cut(words.text, signs)
+    if _is_cut_off(kept, words.text, signs):
+        return []
+    if when := signs.times.search(kept):
+        kept = kept[: when.start()]
+    text = _own(cut(kept, signs), signs)
     return [text] if fits(text, signs) else []
 
 
@@ -175,8 +202,13 @@ def _things(words: Words, signs: Objects) -> list[str]:
     parts = signs.joins.split(text)
     if any(len(part.split()) > MOST_ITEM_WORDS for part in parts[:-1]):
         return _thing(words, signs)
+    lone = len(parts[0].split()) == 1 and not parts[0].endswith("ing")
+    if len(parts) == 2 and lone and len(parts[1].split()) > 1:
+        return _thing(Words(text, words.cased, words.language), signs)  # "sci-fi and fantasy books"
     made = list[str]()
     for part in parts:
+        if made and part.split(" ")[0].lower() in _function_words() - _DETERMINERS:
+            break
         item = _thing(Words(part, words.cased, words.language), signs)
         if not item or (made and len(item[0].split()) > MOST_ITEM_WORDS + 1):
             break
@@ -271,6 +303,12 @@ def _dated(words: Words, signs: Objects) -> list[str]:
     return [one for one in _text(words, signs) if signs.ahead.search(one)]
 
 
+def _somebody(words: Words, signs: Objects) -> list[str]:
+    """Return a person, without where."""
+    text = signs.somewhere.split(words.text, maxsplit=1)[0]
+    return _thing(Words(text, words.cased, words.language), signs)
+
+
 def _bought(words: Words, signs: Objects) -> list[str]:
     return [one for one in _thing(words, signs) if not signs.trifles.search(one)]
 
@@ -299,10 +337,10 @@ _KINDS: Mapping[Complement, Callable[[Words, Objects], list[str]]] = {
     "dated": _dated,
     "journey": _dated,
     "plan": _text,
-    "action": _text,
-    "habit": _text,
+    "action": _deed,
+    "habit": _deed,
     "bought": _bought,
-    "somebody": _thing,
+    "somebody": _somebody,
     "given": _given,
 }
 
@@ -326,9 +364,11 @@ def _compiled(name: str) -> Objects:
         due=signs(words.due),
         ahead=signs(words.ahead),
         dates=signs(words.dates),
+        somewhere=signs(r" (?:in|near|at|on|until|bei|im|am) "),
         unfit=signs(rf"\b(?:{words.not_in_object})\b"),
         trailing=signs(rf",? (?:{'|'.join(words.trailing)})$"),
         cut_short=signs(rf"\b(?:{words.cut_short})$"),
+        begun=signs(words.unfinished or "(?!)"),
         trifles=signs(rf"\b(?:{words.trifles})\b"),
         articles=signs(words.articles),
         titles=signs(rf"\b(?:{words.titles})(?:$|(?= ))"),

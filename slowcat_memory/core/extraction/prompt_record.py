@@ -10,6 +10,7 @@ from datetime import date, tzinfo
 
 from slowcat_memory.core.language import words_of_any
 from slowcat_memory.core.language.english.vocabulary import EMPTY
+from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.records import Turn
@@ -37,7 +38,7 @@ def small_talk(text: str) -> bool:
         return False
     if any(word.partition("'")[0] not in _PLEASANTRIES for word in words):
         return False
-    return not any(word.named for word in rare_words(text))
+    return not any(word.named and is_given_name(word.form.lower()) for word in rare_words(text))
 
 
 def windows(sizes: Sequence[int], room: int, shared: int) -> Iterator[range]:

@@ -44,6 +44,7 @@ from slowcat_memory.records import Turn
 __all__ = ["StatedFact", "stated", "stated_by"]
 
 MOST_CHARS = 4000  # of a turn
+_WITHIN = ("only", "still", "both", "even")  # are no adverbs of the verb behind an article
 _SPACES = re.compile(r"\s+")
 
 # What a predicate may be misread for, by the one that says it better: a street, a best friend.
@@ -179,7 +180,7 @@ def _chosen(made: Sequence[StatedFact]) -> Iterator[StatedFact]:
     """Yield the facts of a clause: of one kind of statement the first."""
     general, taken = ("habit", "plan"), set[tuple[str, str]]()
     special = any(one.type not in (*general, "person") or one.over for one in made)
-    seen = set[tuple[str, str, str]]()
+    seen, said = set[tuple[str, str, str]](), set[str]()
     animals = any(one.predicate == "has_pet" for one in made)
     for one in made:
         if animals and one.predicate in ("bought", "owns"):
@@ -189,9 +190,10 @@ def _chosen(made: Sequence[StatedFact]) -> Iterator[StatedFact]:
                 continue
         alone = (one.type, one.subject)
         same = (one.subject, one.predicate, one.object.casefold())
-        if same in seen or (one.type in general and alone in taken):
+        if same in seen or one.content in said or (one.type in general and alone in taken):
             continue
         seen.add(same)
+        said.add(one.content)
         taken.add(alone)
         yield one
 
@@ -231,5 +233,10 @@ def related(predicate: str) -> tuple[str, ...]:
 def without_adverbs(words: str, grammar: Grammar) -> str:
     """Remove light adverbs from the first words behind a subject."""
     tokens = words.split(" ")
-    head = [one for one in tokens[:5] if not grammar.adverbs.fullmatch(one)]
+    head = [
+        one
+        for place, one in enumerate(tokens[:5])
+        if not grammar.adverbs.fullmatch(one)
+        or (one in _WITHIN and tokens[place - 1].lower() in ("a", "an", "and", "or"))
+    ]
     return " ".join((*head, *tokens[5:]))

@@ -123,6 +123,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         plural: Relatives or animals with their names as a list; groups ``kin``, ``o``.
         for_whom: Words before a person's name.
         oblique: Possessives behind which a noun may be another object; "" for none.
+        unfinished: End of an object that a noun is to follow ("a red"); "" for none.
         no_name: Endings of words that are no names, in a text without capitals; "" for none.
         plain_kin: Relatives as facts call them, by a familiar word.
         singular: Relatives and animals by their plurals.
@@ -197,6 +198,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     gender: Rewrites = ()
     capital_nouns: bool = False
     oblique: str = ""
+    unfinished: str = ""
     no_name: str = ""
     plural: str
     for_whom: str

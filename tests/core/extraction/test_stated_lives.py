@@ -87,3 +87,25 @@ def test_stated_an_agent_states_nothing() -> None:
 def test_stated_the_work_of_a_turn_grows_with_its_length_alone() -> None:
     long = "i live in leeds and i work at tesco and my dog is called rex " * 60
     assert len(stated_by(said_by_anna(long))) <= 10
+
+
+def test_stated_of_a_relatives_relative_nothing_is_said_of_the_speaker() -> None:
+    found = stated_by(said_by_anna("my brother's girlfriend is called amy and she's a vet"))
+    assert [(one.subject, one.predicate, one.object) for one in found] == [
+        ("Anna's brother", "has_girlfriend", "Amy"),
+        ("Amy", "works_as", "a vet"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "objects"),
+    [
+        ("I'm allergic to nuts and fish.", ["nuts", "fish"]),
+        ("I love sci-fi and fantasy books.", ["sci-fi and fantasy books"]),
+        ("I don't like bowling itself, to be honest", ["bowling itself"]),
+        ("I bought a red, eagle-shaped kite at the market.", []),
+        ("I bought some new shelves and refurbished my desk.", ["some new shelves"]),
+    ],
+)
+def test_stated_objects_end_where_they_end(said: str, objects: list[str]) -> None:
+    assert [one.object for one in stated_by(said_by_anna(said))] == objects

@@ -73,16 +73,24 @@ def _sentences(one: Language) -> Iterator[tuple[str, str]]:
 def test_missing_names_each_field_that_is_left_empty(field: str) -> None:
     value = getattr(GERMAN, field)
     if isinstance(value, msgspec.Struct):  # each of its own fields
-        for inner in msgspec.structs.fields(type(value)):
-            if inner.required:
-                held = getattr(value, inner.name)
-                empty = re.compile("") if isinstance(held, re.Pattern) else type(held)()
-                lame = replace(value, **{inner.name: empty})
-                found = list(missing(replace(GERMAN, **{field: lame}), ENGLISH))
-                assert found == [f"{field}.{inner.name}"]
+        for path, lame in _lacking(value, field):
+            assert list(missing(replace(GERMAN, **{field: lame}), ENGLISH)) == [path]
     else:
         empty = replace(GERMAN, **{field: type(value)()})
         assert list(missing(empty, ENGLISH)) == [field]
+
+
+def _lacking(table: msgspec.Struct, path: str) -> Iterator[tuple[str, msgspec.Struct]]:
+    """Yield a table without one of its required fields, for each of them, and what it lacks."""
+    for inner in msgspec.structs.fields(type(table)):
+        held = getattr(table, inner.name)
+        name = f"{path}.{inner.name}"
+        if isinstance(held, msgspec.Struct):
+            for lacks, lame in _lacking(held, name):
+                yield lacks, replace(table, **{inner.name: lame})
+        elif inner.required:
+            empty = re.compile("") if isinstance(held, re.Pattern) else type(held)()
+            yield name, replace(table, **{inner.name: empty})
 
 
 def test_missing_names_a_sentence_that_is_not_there() -> None:

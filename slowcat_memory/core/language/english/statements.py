@@ -58,11 +58,13 @@ STATEMENTS = StatementWords(
         (r"\bthere's\b", "there is"), (r"\b(\w+) and me both\b", r"\1"),
         (r"\b(\w+)'s (?=(?:just |already |recently |finally |now )?(?:been|got|had|left|moved|started|gone|passed|bought|sold|"
          r"quit|turned|won|finished|given|stopped|decided|become|retired|qualified|joined|died|lost|broken|taken)\b)", r"\1 has "),
-        (r"\b(he|she|it|that|who|home|place)'s\b", r"\1 is"),
+        (r"\b(he|she|it|that|who|home|place|name)'s\b", r"\1 is"),
+        (r"\b(mother|father|sister|brother|son|daughter) in law\b", r"\1-in-law"),
         (rf"\b(\w+)'s (?=(?:just |really |also |now |quite |very |so |completely |severely |allergic|not\b|a\b|an\b|the\b|my\b|our\b|called|"
-         rf"named|in\b|from\b|at\b|{NUMBER}\b|pregnant|engaged|married|divorced|single|mad about|into\b|keen|crazy|obsessed|"
+         rf"named|in\b|having\b|selling\b|buying\b|going\b|coming\b|starting\b|leaving\b|taking\b|seeing\b|dating\b|from\b|at\b|{NUMBER}\b|pregnant|engaged|married|divorced|single|mad about|into\b|keen|crazy|obsessed|"
          rf"terrified|scared|afraid|due\b|retired|training|learning|studying|expecting|moving|getting|working|living|based|off\b|"
          rf"dead\b|{CONDITION}\b|{DIET}\b))", r"\1 is "),
+        (r"\b(exam|birthday|wedding|party|interview|test|appointment|operation|surgery|graduation|anniversary|flight|funeral|christening|meeting|course|scan|name)'s (?=on|in|at|next|tomorrow|the|\w+day)\b", r"\1 is "),
         (r"\bgonna\b", "going to"), (r"\bwanna\b", "want to"), (r"\bgotta\b", "got to"),
     ),
     fillers=(
@@ -90,7 +92,7 @@ STATEMENTS = StatementWords(
         r"|(?<!\bthat)(?<!\bif)(?<!\bwhen)(?<!\bwhere)(?<!\bwhat)(?<!\bbecause)(?<!\bthink)(?<!\bknow)(?<!\bsay)(?<!\bsaid)"
         r"(?<!\band)(?<!\bas)(?<!\bthan)(?<!\bhow)(?<!\bwho)(?<!\bsure)(?<!\bguess)(?<!\bbefore)(?<!\bafter)(?<!\bsince)"
         r"(?<!\btell)(?<!\btold)(?<!\bpretend)(?<!\bimagine)(?<!\bwish)"
-        rf"\s+(?=(?:i'm|i've|we're|we've|he's|she's|they're|it's|there's)\s|(?:i|we) (?:have|live|work|like|love|hate|play|moved|"
+        rf"\s+(?=(?:i'm|i've|we're|we've|he's|she's|they're|it's|there's)\s|(?:i|we) (?:have|must|live|work|like|love|hate|play|moved|"
         rf"bought|sold|got|don't|can't|am|are|went|was|keep|want|need|just|really|quit|stopped|gave|passed|finished|broke|won|lost|started|take|wear|eat|drink|speak|know|used|still|never|own|run|drive|teach|study|go|swim|volunteer|suffer|prefer|adore|enjoy|can|will|think|decided|signed|booked|sing|do|get|had)\b|(?:my|our) (?:{KIN}|{PET}) (?:\w+ )?(?:is|has|was|lives|works|likes|loves|hates|got|passed|died|turned|moved|plays)\b)"
         r"|,?\s+(?=you know what\b|i mean\b|don't i\b|can you\b|could you\b|what do you\b|what should\b|is that\b|do you\b)"
     ),
@@ -108,7 +110,7 @@ STATEMENTS = StatementWords(
         r"my character|(?:story|tale|poem|sentence|song) (?:where|about|with|in which)|so the joke|for the form|as an example|"
         r"for example|for instance|just an example|(?:on|over) the radio|on (?:tv|television|the news)|chant|would say|as they say|as the saying|"
         r"(?:how do|how would|what's the) (?:you|word|french|german)|in his dreams|in my dreams|almost|nearly (?!(?:every|all|done|finished|\d|two|three|four|five|six))|"
-        r"tell anyone|i ever\b|crossword|what would you"
+        r"tell anyone|(?<!thing )(?<!decision )(?<!move )i ever\b|crossword|what would you"
     ),
     false_clause=(
         r"\b(?:i|we|he|she|they|you|it)'d\b(?! (?:gone|been|got))|\bwould(?:n't)?\b(?! (?:usually |always )?prefer)|\bcould(?:n't)?\b(?! eat)|\bshould\b|\bmight\b|\bmay be\b|maybe|perhaps|possibly|probably|"
@@ -137,7 +139,7 @@ STATEMENTS = StatementWords(
     ),
     for_whom=r"(?:for|with|about|to|and|called|is|as)",
     first=r"i|we",
-    possessive=rf"my|our|the(?= {PET}\b)",
+    possessive=rf"my|our|the(?= (?:{PET}|kids|boys|girls|twins|grandkids|grandchildren|in-laws|missus|wife|husband|baby)\b)",
     others=("he|she|they", "his|her|their"),
     men="he|his",
     women="she|her",
@@ -157,7 +159,7 @@ STATEMENTS = StatementWords(
     elided=(
         r"(?:got|had|bought|sold|broke|moved|quit|stopped|gave up|passed|finished|won|started|can't (?:stand|bear|abide|eat|have)|"
         r"born|allergic|coeliac|celiac|vegan|vegetarian|diabetic|booked|signed up|decided|working|living|just|finally|been|still (?:need|have)|called off|"
-        r"handed in|retired|lost|ordered|adopted|live|work)\b"
+        r"handed in|retired|treated (?:myself|ourselves)|cancelled|canceled|planning|landed|joined|given up|picked up|married to|engaged to|paid off|applied|lost|ordered|adopted|live|work)\b"
     ),
     and_me=(r"(?:me and (?P<n>\S+))(?= )", r"(?P<n>\S+) and (?:i|me)\b", r"we (?=.*, (?P<n>\S+) and me\b)"),
     with_="with",
@@ -166,15 +168,20 @@ STATEMENTS = StatementWords(
         r"about|two|three|during|come|with|at the)\b|\w+day\b|tomorrow|today|tonight|yesterday|lately|recently)[^,]{0,60}?"
     ),
     stops=(
-        r"\s*[.;!?:()]| (?:me|myself)\b|,? (?:but|so|because|cause|cos|since|although|though|where|who|whom|which|when|while|if|unless|that|"
-        r"aber|weil|und ich|these days|right now|now|at the moment|for ages|for years|as well|either|instead|anyway|"
-        r"in case|keep|you know|i mean|if you|yeah|actually|honestly|please|always|ever since|just|really|too|especially|particularly|mainly|even|like|such as|"
+        r"\s*[.;!?:()]| me\b|,? (?:but|so|because|cause|cos|since|although|though|where|who|whom|which|when|while|if|unless|that|"
+        r"aber|weil|und ich|have not|has not|do not|does not|these days|right now|now|at the moment|for ages|for years|as well|either|instead|anyway|"
+        r"in case|before (?=i\b|we\b|he\b|she\b)|keep|whenever|you know|i mean|if you|yeah|actually|honestly|please|always|ever since|just|really|too|especially|particularly|mainly|even|like|such as|"
         r"then|no|again|thanks|for (?:a|about|over|almost|nearly|two|three|four|five|six|seven|eight|nine|ten|some|the last|\d+) ?(?:\w+ )?(?:years?|months?|weeks?|while))\b"
+        r"|,? and (?=(?:on|in|at|then|after|also|just|how|why|what|felt|went|took|said|had|did|was|were|came|ran|saw|put|met|gave|bought|sold|became|been|going|see|hope|[a-z]+ed (?:my|our|the|an?|his|her|it|to|in|at|with|for|up|out|off|from))\b)"
         r"|,? and (?=(?:i|we|he|she|it|they|you|my|our|that|there|then|so|keep|still|have|has|am|is|are|want|feel)\b)|, "
+    ),
+    unfinished=(
+        r"\b(?:an?|the|my|our) (?:red|blue|green|yellow|black|white|brown|pink|big|small|little|tiny|new|old|nice|lovely|safe|warm|quiet|cosy|cozy|long|short|"
+        r"huge|great|good|bad|young|soft|hard|bright|dark|sweet|simple|strong|\w+(?:ful|ous|ive|able|ible|less|ish))$"
     ),
     joins=r"\s*,\s*(?:and |or )?|\s+(?:and|or|&|plus)\s+",
     times=(
-        rf" (?:(?:on|in|at|by|for|this|last|next|every|from|since|until|during|before|after) (?:the )?(?:{_DAY}|{_MONTH}|morning|afternoon|evening|week\w*|month|"
+        rf" (?:(?:(?:a|a few|two|three|four|five|six|seven|eight|nine|ten|\d+) (?:\w+ )?(?:days?|weeks?|months?|years?) ago\b)|(?:on|in|at|by|for|this|last|next|every|from|since|until|during|before|after) (?:the )?(?:{_DAY}|{_MONTH}|morning|afternoon|evening|week\w*|month|"
         rf"year|summer|winter|spring|autumn|weekend|moment|end|first|second|time|\d)|yesterday|today|tomorrow|tonight|ago|last|next|this)\b"
     ),
     due=(
@@ -187,8 +194,8 @@ STATEMENTS = StatementWords(
     ),
     dates=rf"\b(?:{_MONTH}|\d+|christmas|new year|first|second|third|\w+th\b)",
     not_in_object=(
-        "I|me|mine|myself|we|us|you|your|yours|it|them|they|their|him|he|she|his|her|hers|this|that|these|those|somebody|someone|something|"
-        "nothing|anything|everything|nobody|ourselves|himself|herself|there|here|what|how|one|ones|stuff|things?|bits?|"
+        "I|me|mine|we|us|you|your|yours|it|them|they|their|him|he|she|his|her|hers|this|that|these|those|somebody|someone|something|"
+        "nothing|anything|everything|nobody|ourselves|himself|herself|there|here|what|how(?! to\b)|one(?! day\b| of\b)|ones|stuff|things?|bits?(?! of)|"
     ).rstrip("|"),
     cut_short=(
         "to|for|of|with|about|in|on|at|from|by|as|the|an?|some|more|being|too|so|very|and|or|me|now|my|our|off|up"
@@ -213,8 +220,8 @@ STATEMENTS = StatementWords(
         r"used|have|has|will|can|could|would|should|must|may|might|not"
     ),
     own=(
-        (rf"\b(?:my|our) (?={KIN}|{CONTACT})", "§'s "),
-        (r"\b(?:my|our)(?: own)? ", "the "), (r"\b(?:his|her|their) ", "the "), (r" (?:myself|ourselves|himself|herself)\b", ""), (r"\b(?:for|to|with) (?:me|us)\b", ""),
+        (rf"\b(?:my|our) (?={KIN}|{CONTACT}|{any_of(_C['several'])}|boss)", "§'s "),
+        (r"\b(?:my|our)(?: own)? ", "the "), (r"\b(?:his|her|their) ", "the "), (r" (?:for|by) (?:myself|ourselves|himself|herself)\b", ""), (r"\b(?:myself|ourselves|himself|herself)\b", "oneself"), (r"\b(?:for|to|with) (?:me|us)\b", ""),
     ),
     third=(
         (r"^am\b", "is"), (r"^are\b", "is"), (r"^have\b", "has"), (r"^do\b", "does"), (r"^go\b", "goes"),
@@ -229,6 +236,7 @@ STATEMENTS = StatementWords(
         (r"^\{o\} is\b", "{o} is no longer"),
     ),
     gender=(
+        (r"^(\S+(?:'s \S+)?) been (?=\w+ed\b|elected|chosen)", r"\1 was "), (r"\b((?:got|is getting) (?:married|engaged).*) with (?=\S+\.$)", r"\1 to "),
         (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) is\b", r"\1 are"),
         (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) has\b", r"\1 have"),
         (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) (live|work|like|love|dislike|own|play|move|come)s\b", r"\1 \2"),

@@ -59,6 +59,7 @@ STATEMENTS = StatementWords(
         (r"\bnix\b", "nichts"), (r"\bunsre(\w?)\b", r"unsere\1"), (r"\bnehm\b", "nehme"), (r"\bhass\b", "hasse"),
         (rf"\b((?:{_MINE}) (?:\w+ )??{KIN}),? (?:der|die|das) (?=[\w-]+(?:,| |$))", r"\1 "),
         (rf"\b((?:{_MINE}) (?:\w+ )??(?:{KIN}|{PET})) namens ", r"\1 "),
+        (rf"\b({KIN}|{PET}),? (?:der|die|das) (\S+) heißt\b", r"\1 namens \2"), (rf"\b({KIN}|{PET}),? (?:der|die|das) heißt (\S+)", r"\1 namens \2"),
         (rf"^(?:der|die) (\w+) von (mein|unser)(?:em|er) ({KIN}) heißt", r"\2 \3's \1 heißt"),
         (rf"\b(ich|wir) ({_STEMS})\b", r"\1 \2e"), (rf"\b({_STEMS}) (ich|wir)\b", r"\1e \2"),
     ),
@@ -77,8 +78,8 @@ STATEMENTS = StatementWords(
         rf"|,?\s+(?:und dann|und|aber|denn|oder|deshalb|darum|deswegen|sondern)\s+(?={_SUBJECT})"
         rf"|,?\s+und (?=(?:{_VERB}|is|hab|fahr|geh|wohn|arbeit|spiel|mach)\b(?! ich| wir))"
         r"|(?<!\bist),\s+(?=(?:ich|wir|er|sie|es|da|dann|deshalb|darum|weil|seit|am|im|aber|wegen|nur|bis|denn|damit)\b|(?:die|der|das) (?:könnte|kann|mag|hat|ist|kommt|neue)\w*\b)"
-        r"|(?<!\bdass)(?<!\bob)(?<!\bwenn)(?<!\bweil)(?<!\bwie)(?<!\bwas)(?<!\bwo)(?<!\balso)(?<!\bund)(?<!\bdie)(?<!\bden)(?<!\bdas)(?<!\baber)(?<!\bdann)(?<!\bals)(?<!\bentschieden)(?<!\bbeschlossen)"
-        rf"\s+(?=(?:ich|wir) (?:bin|habe?|wohne|arbeite|mag|liebe|hasse|mache?|fahre?|gehe?|will|sind|haben|wohnen|fahren|sag)\b)"
+        r"|(?<!\bdass)(?<!\bob)(?<!\bwenn)(?<!\bweil)(?<!\bwie)(?<!\bwas)(?<!\bwo)(?<!\balso)(?<!\bund)(?<!\bdie)(?<!\bden)(?<!\bdas)(?<!\baber)(?<!\bdann)(?<!\bals)(?<!\bentschieden)(?<!\bbeschlossen)(?<!\bglaube)(?<!\bob)"
+        rf"\s+(?=(?:er|sie) (?:ist|hat|heißt|wohnt|arbeitet|lebt|kommt|spielt|studiert)\b|(?:ich|wir) (?:bin|habe?|wohne|arbeite|mag|liebe|hasse|mache?|fahre?|gehe?|will|sind|haben|wohnen|fahren|sag)\b)"
         r"|\s+(?=(?:der mag|die mag|der hat|die hat|weißt du|wissen sie|was meinst du|kannst du|könntest du|hast du)\b)"
         r"|\s+(?=(?:darum|deshalb|deswegen|da (?:schwillt|wird|muss|kann))\b)"
     ),
@@ -88,7 +89,7 @@ STATEMENTS = StatementWords(
     ),
     false_sentence=(
         r"\bwenn\b|\bfalls\b|angenommen|stell dir vor|stellen sie sich vor|^\W*(?:ach,? |ich |er |sie )?(?:hätt|wär|könnt|würd)\w*|\bsei\b|vielleicht|möglicherweise|eventuell|"
-        r"\bsagte?\b|sagt,|\bsagt\b|\bgesagt\b|\bmeinte\b|\berzählt\b|\berzählen\b|behaupte\w*|angeblich|heißt es|\bgelesen\b|geträumt|träum\w*|wünscht\w*|beinahe|"
+        r"\bsagte?\b|sagt,|\bsagt\b|(?<!ehrlich )(?<!gut )(?<!kurz )\bgesagt\b|\bmeinte\b|\berzählt\b|\berzählen\b|behaupte\w*|angeblich|heißt es|\bgelesen\b|geträumt|träum\w*|wünscht\w*|beinahe|"
         r"(?:im|aus dem|in der|in dem|in einem) (?:film|buch|roman|lied|spiel|serie|radio|fernsehen|witz|traum|märchen|prospekt|werbung|geschichte|hörbuch|podcast)|"
         r"meine figur|mein charakter|geschichte (?:wo|über|in der)|zum beispiel|beispielsweise|wie sagt man|auf englisch|übersetz|kommt ein mann|"
         r"alle denken|\bleute\b|stimmt (?:aber )?nicht|das stimmt nich\w*|\bfast\b|mein name ist hase|im scherz|wie ein pferd|laut dir|so ein werbespruch|"
@@ -146,7 +147,7 @@ STATEMENTS = StatementWords(
     front=r"(?!x)x(?:never)",
     stops=(
         r"\s*[.;!?:()]|,? (?:aber|weil|denn|obwohl|damit|dass|wo|wenn|falls|da|sondern|and|but|because|jetzt|gerade|übrigens|wirklich|echt|halt|eben|"
-        r"ja|wissen|weißt|seit|schon|deshalb|darum|wegen|is|ist|geht|nicht|mehr|so)\b|,? und (?=(?:ich|wir|er|sie|es|das|dann|habe|bin|ist|hat|will|muss)\b)|, "
+        r"ja|wissen|weißt|vor allem|besonders|und zwar|und (?=(?:am|im|in|an|dann|auch|danach|abends|morgens)\b)|seit|schon|deshalb|darum|wegen|is|ist|geht|nicht|mehr|so)\b|,? und (?=(?:ich|wir|er|sie|es|das|dann|habe|bin|ist|hat|will|muss)\b)|, "
     ),
     joins=r"\s*,\s*(?:und |oder )?(?:dann kommen )?|\s+(?:und|oder|&|sowie)\s+",
     times=(
@@ -193,7 +194,7 @@ STATEMENTS = StatementWords(
         (r"^(\w*[szßx])(?:e|en)\b", r"\1t"), (r"^(\w+?)(?:e|en)\b", r"\1t"),
     ),
     denied=(
-        (r"^\{s\} hat \{o\}\.", "{s} hat {o} nicht mehr."), (r"^(\{s\} (?:ist|hat)) ", r"\1 nicht mehr "), (r"^(\{s\} \w+) ", r"\1 nicht mehr "),
+        (r"^\{s\} hat \{o\}\.", "{s} hat {o} nicht mehr."), (r"^(\{s\} (?:ist|hat)) ", r"\1 nicht mehr "), (r"^(\{s\} \w+)\.$", r"\1 nicht mehr."), (r"^(\{s\} \w+) ", r"\1 nicht mehr "),
         (r"^\{s\} \{o\}\.", "Nicht mehr: {s} {o}."), (r"\.$", " (nicht mehr)."),
     ),
     relative="{kin} von {s}",
@@ -204,16 +205,19 @@ STATEMENTS = StatementWords(
     gender=(
         (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) (wohn|leb|komm)t\b", r"\1 von \2 \3en"),
         (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) ist\b", r"\1 von \2 sind"),
+        (r"^Nicht mehr: (.*?) (\w+) ((?:in|im|am|an|auf|bei|beim|mit|nach|zu|zum|zur|ins|ans) .*)\.$", r"\1 \2 nicht mehr \3."),
         (r"^Nicht mehr: (.*?) (ein(?:e|en|em|er)?) (.*)\.$", r"\1 k\2 \3 mehr."),
         (r"^Nicht mehr: (.*)\.$", r"\1 nicht mehr."),
-        (r"\bbei eine\b", "bei einer"), (r"\bbei die\b", "bei der"), (r"\bbei (?:ein|einen)\b", "bei einem"), (r"\bbei (?:das|den)\b", "bei dem"),
+        (r"\bbei eine\b", "bei einer"), (r"\bbei die\b", "bei der"), (r"\bbei (?:ein|einen)\b", "bei einem"), (r"\bbei (?:das|den)\b(?! \w+(?:en|ern)\b)", "bei dem"),
         (rf"\beine ({any_of(_C['men'], _C['pets_m'])}) namens\b", r"einen \1 namens"),
+        (r"\beinen bester Freund\b", "einen besten Freund"), (r"\beinen ((?:\w+ )?(?:Lebensgefährte|Kollege|Neffe|Junge|Hase)) namens", r"einen \1n namens"), (r"\beinen ((?:\w+ )?Nachbar) namens", r"einen \1n namens"),
+        (r"\beinen ((?:\w+ )?(?:Verlobt|Bekannt))er namens", r"einen \1en namens"),
         (rf"\beine ({any_of(_C['children'], _C['pets_n'])}) namens\b", r"ein \1 namens"),
     ),
     plain_kin={"kleiner": "sohn", "großer": "sohn", "jüngster": "sohn", "ältester": "sohn", "junge": "sohn", "kleine": "tochter", "große": "tochter", "jüngste": "tochter", "älteste": "tochter", "mädchen": "tochter"},
     singular=_PLURALS,
     same_kin=_KIN,
-    verb_second=_VERB,
+    verb_second=rf"{_VERB}|(?!heute|gerne|meine|deine|wie)\w+e(?= ich\b)",
     function=frozenset(_C["function"]),
     ordinary=frozenset(word for words in _C.values() for word in words),
 )  # fmt: skip
