@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from slowcat_memory.core.language.data import phrase_list, word_set
+from slowcat_memory.core.language.english.vocabulary import NUMBERS
 
 PhraseTable = Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -26,6 +27,19 @@ class GateWords(Struct, frozen=True, kw_only=True):
         verbs: Other device commands consist of one of these, one of ``devices``, and ``other``.
         devices: See ``verbs``.
         other: See ``verbs``.
+        spoken: First words of ``commands`` and ``time``.
+        small: Words of reactions ("that is really good to know"); a remark of these alone has no
+            content.
+        generic: First words of questions that may be about the world alone.
+        specific: Words of a question about the people here, what happens to them, or a choice.
+        things: What the world is made of: nature, the body, animals, inventions, subjects.
+        articles: Definite articles, which need one of ``things`` in a question about the world.
+        anything: Words before something unspecified: "a" spider, what "people" do.
+        numeric: Words without which there is no arithmetic.
+        requests: First words of what may be asked for: questions, and "explain", "play".
+        noun_case: How nouns are written: "lower", or "title" as in German, where a capital is no sign of a
+            name.
+        leads: Matches what may stand before a request: "can you tell me", "do you happen to know".
         time: Whole utterances that ask for the time or the date.
         about_now: Matches a folded question that needs today's date.
         asking: First words of a question or of a request for information.
@@ -51,6 +65,17 @@ class GateWords(Struct, frozen=True, kw_only=True):
     verbs: frozenset[str]
     devices: frozenset[str]
     other: frozenset[str]
+    spoken: frozenset[str]
+    small: frozenset[str]
+    generic: frozenset[str]
+    specific: frozenset[str]
+    things: frozenset[str]
+    articles: frozenset[str]
+    anything: frozenset[str]
+    numeric: frozenset[str]
+    requests: frozenset[str]
+    leads: re.Pattern[str]
+    noun_case: str
     time: frozenset[str]
     about_now: re.Pattern[str]
     asking: frozenset[str]
@@ -73,6 +98,20 @@ def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWor
         courtesy=_by_first_word(plain["courtesy"]),
         commands=frozenset(phrase_list(plain["commands"])),
         time=frozenset(phrase_list(plain["time"])),
+        spoken=frozenset(
+            phrase.partition(" ")[0]
+            for key in ("commands", "time")
+            for phrase in phrase_list(plain[key])
+        ),
+        numeric=word_set(plain["numeric"]) | NUMBERS.keys(),
+        requests=word_set(plain["asking"]) | word_set(plain["requests"]),
+        noun_case=plain["noun_case"].strip(),
+        small=word_set(plain["small"]),
+        generic=word_set(plain["generic"]),
+        specific=word_set(plain["specific"]),
+        things=word_set(plain["things"]),
+        articles=word_set(plain["articles"]),
+        anything=word_set(plain["anything"]),
         please=word_set(plain["please"]),
         verbs=word_set(plain["verbs"]),
         devices=word_set(plain["devices"]),

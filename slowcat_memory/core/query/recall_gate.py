@@ -19,9 +19,11 @@ from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
 from slowcat_memory.core.language.gate import GateWords, PhraseTable
 from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.query.generic_questions import is_generic
 
 MOST_WORDS = 16  # longest utterance of only fillers or a command
 MOST_COURTESY = 6  # words after a command
+MOST_REACTION = 9  # words of a remark without content
 MOST_CHARS = 300  # of a question, that are examined
 MOST_READ = 3000  # of an utterance, from its end, that are examined: questions come last
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -79,11 +81,14 @@ def judge(text: str, language: str = "english") -> Need:
     found = list(_WORD.finditer(text[:MOST_CHARS]))
     words = [_folded(match[0]) for match in found]
     if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
-        readings = _readings(words, table)
-        if not table.time.isdisjoint(readings):
-            return Need(query="", asks_time=True)
-        if _after(words, table.fillers) == len(words) or _is_command(readings, table):
+        if _after(words, table.fillers) == len(words):
             return Need(query="")
+        if _may_be_command(words, table):
+            readings = _readings(words, table)
+            if not table.time.isdisjoint(readings):
+                return Need(query="", asks_time=True)
+            if _is_command(readings, table):
+                return Need(query="")
         if _all_without_memory(text, table):
             return Need(query="", asks_time=bool(table.about_now.search(" ".join(words))))
     start = _after(words, table.greetings, laughter=False)
@@ -104,20 +109,42 @@ def _needs_none(sentence: str, table: GateWords) -> bool:
             sentence = sentence.replace(sign, word)
     found = _WORD.findall(sentence)
     words = [_folded(word) for word in found]
-    if _after(words, table.fillers) == len(words):
+    first = _after(words, table.fillers)
+    if first == len(words):
         return True
     if _names_somebody(found, words):
         return False
     line = " ".join(words)
-    if table.chatter.search(line) or _begins_with_command(sentence, table):
+    if table.chatter.match(line) or _is_reaction(sentence, words, table):
         return True
-    line = " ".join(words[_lead(words, table) :])
+    if _may_be_command(words, table) and _begins_with_command(sentence, table):
+        return True
+    lead = table.leads.match(" ".join(words[first:]))
+    first += len(lead[0].split()) if lead else 0
+    if first == len(words) or not (lead or _requests(words[first:], table)):
+        return False
+    numbers = not table.numeric.isdisjoint(words) or any(word.isdecimal() for word in words)
+    line = " ".join(words[first:])
     personal = bool(table.personal.search(table.asides.sub(" ", line)))
-    if personal and not any(word.isdecimal() or word in NUMBERS for word in words):
+    if personal and not numbers:
         return False
-    if table.memory.search(line):
-        return False
-    return bool(table.sums.search(line)) or (not personal and _is_about_world(line, table))
+    if (numbers and table.sums.search(line)) or (not personal and _is_about_world(line, table)):
+        return not table.memory.search(line)
+    return is_generic(found[first:], words[first:], table)
+
+
+def _is_reaction(sentence: str, words: Sequence[str], table: GateWords) -> bool:
+    """Return whether a remark has no word of content: "that is really good to know"."""
+    return len(words) <= MOST_REACTION and table.small.issuperset(words) and "?" not in sentence
+
+
+def _requests(words: Sequence[str], table: GateWords) -> bool:
+    """Return whether a sentence begins like a question or a request."""
+    start = _after(words, table.courtesy, laughter=False)
+    return any(
+        word in table.requests or word in NUMBERS or word.isdecimal()
+        for word in (*words[:1], *words[start : start + 1])
+    )
 
 
 def _is_about_world(line: str, table: GateWords) -> bool:
@@ -211,6 +238,12 @@ def _readings(words: list[str], table: GateWords) -> set[str]:
         if _after(words[end:], table.courtesy) == size - end
     ]
     return {" ".join(words[start:end]) for start in starts for end in ends if start < end}
+
+
+def _may_be_command(words: Sequence[str], table: GateWords) -> bool:
+    """Return whether any word occurs in a command: whether it is worth to look further."""
+    of_device = not (table.devices.isdisjoint(words) or table.verbs.isdisjoint(words))
+    return of_device or not table.spoken.isdisjoint(words)
 
 
 def _is_command(readings: set[str], table: GateWords) -> bool:

@@ -280,6 +280,13 @@ GATE = gate_words(
         r"good for|reason for|help for|shared by|made by|written by|given by|organized by|chosen "
         r"by)\s+)(?=[^\W\d_a-z])(?!I\b)|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+ (?i:and) [^\W\d_a-z])"
     ),
+    leads=re.compile(
+        r"(?:(?:(?:can|could|would|will) you (?:please |just |quickly |maybe )*(?:tell|explain|remind|show|give|"
+        r"read|teach)(?: to)? (?:me|us)|(?:please )?(?:tell|explain to|show|teach) (?:me|us)|do you (?:happen to )?"
+        r"know|any idea|i wonder|i was (?:just )?wondering|i'm (?:just )?curious|out of curiosity|quick question|"
+        r"i'd (?:like|love) to know|i want to know|just curious|random question|while we're at it|by the way|"
+        r"tell me|hey slowcat|let me ask you something)(?: please| quickly| something| about)* )+"
+    ),
     asides=_ASIDES,
     personal=_PERSONAL,
     chatter=_CHATTER,

@@ -247,6 +247,14 @@ GATE = gate_words(
         r"macht|kommt|geht|ging|kam|sagte|isst|trinkt|findet|"
         r"fand)\s+)(?=[^\W\d_a-zäöüß]\w*(?:['’]?s)?\b(?!\s+(?:von|in|der|des)\b))"
     ),
+    leads=re.compile(
+        r"(?:(?:(?:kannst|könntest|würdest|magst) du (?:mir |uns )?(?:bitte |mal |kurz |schnell |vielleicht |eben )*"
+        r"(?:sagen|erklären|verraten|erzählen|zeigen|ausrechnen)|(?:sag|erklär|erkläre|verrat|zeig|erzähl)(?: mir| uns)?"
+        r"(?: bitte| mal| doch| kurz| eben| schnell)*|weisst du(?: eigentlich| zufällig| vielleicht)*|"
+        r"hast du eine ahnung|ich (?:wüsste|würde|möchte)(?: gern| gerne)* ?(?:wissen)?|ich frage? mich|ich frage mich gerade|mich "
+        r"(?:würde|interessiert)(?: mal)?(?: interessieren)?|kurze frage|eine frage|nur so aus neugier|keine ahnung|übrigens|mal ne frage|"
+        r"sag mal) )+"
+    ),
     asides=_ASIDES,
     personal=_PERSONAL,
     chatter=_CHATTER,
