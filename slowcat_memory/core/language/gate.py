@@ -36,7 +36,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
         articles: Definite articles, which need one of ``things`` in a question about the world.
         anything: Words before something unspecified: "a" spider, what "people" do.
         numeric: Words without which there is no arithmetic.
-        requests: First words of what may be asked for: questions, and "explain", "play".
+        requests: First words of requests, which are no names there: "explain", "lies".
         noun_case: How nouns are written: "lower", or "title" as in German, where a capital is no sign of a
             name.
         leads: Matches what may stand before a request: "can you tell me", "do you happen to know".
@@ -104,7 +104,7 @@ def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWor
             for phrase in phrase_list(plain[key])
         ),
         numeric=word_set(plain["numeric"]) | NUMBERS.keys(),
-        requests=word_set(plain["asking"]) | word_set(plain["requests"]),
+        requests=word_set(plain["requests"]),
         noun_case=plain["noun_case"].strip(),
         small=word_set(plain["small"]),
         generic=word_set(plain["generic"]),

@@ -11,7 +11,10 @@ from slowcat_memory.core.language.ordinary import is_ordinary
 
 MOST = 12  # words of a question
 _SUPERLATIVE = ("est", "ste", "sten", "ster", "stes")
-_ADJECTIVE = ("e", "en", "er", "es", "man", "lar", "ic", "al", "ack", "orth", "outh")  # "solar"
+_ADJECTIVE = {
+    "lower": ("man", "lar", "ic", "al", "ack", "rth", "uth"),
+    "title": ("e", "en", "er", "es"),
+}
 _NEAR = 3  # words of the shortest question
 
 
@@ -25,6 +28,7 @@ def is_generic(found: Sequence[str], words: Sequence[str], table: GateWords) -> 
     return (
         1 < len(words) <= MOST
         and words[0] in table.generic
+        and words[1] not in ("you", "du")
         and table.specific.isdisjoint(words)
         and not (table.things.isdisjoint(words) and not _begins_with_anything(words, table))
         and all(_is_world(place, words, table) for place, word in enumerate(words)
@@ -33,13 +37,13 @@ def is_generic(found: Sequence[str], words: Sequence[str], table: GateWords) -> 
     )  # fmt: skip
 
 
+def is_superlative(word: str) -> bool:
+    return word.endswith(_SUPERLATIVE)
+
+
 def _begins_with_anything(words: Sequence[str], table: GateWords) -> bool:
-    """Return whether the first nouns are unspecified ones: "does a shop", "what do people"."""
-    return (
-        not table.anything.isdisjoint(words[1:4])
-        and len(words) > _NEAR
-        and not (words[1] == "you" and words[0] in ("can", "do", "are"))
-    )
+    """Return whether the first noun is an unspecified one: "does a shop", "what do people"."""
+    return len(words) > _NEAR and not table.anything.isdisjoint(words[1:4])
 
 
 def _is_world(place: int, words: Sequence[str], table: GateWords) -> bool:
@@ -47,9 +51,9 @@ def _is_world(place: int, words: Sequence[str], table: GateWords) -> bool:
     near = words[place + 1 : place + 3]
     if not near:
         return False
-    if near[0] in table.things or near[0].endswith(_SUPERLATIVE):
+    if near[0] in table.things or is_superlative(near[0]):
         return True
-    return near[-1] in table.things and near[0].endswith(_ADJECTIVE)
+    return near[-1] in table.things and near[0].endswith(_ADJECTIVE[table.noun_case])
 
 
 def _is_common(place: int, found: Sequence[str], words: Sequence[str], table: GateWords) -> bool:

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
+from slowcat_memory.core.language.english.vocabulary import CALENDAR
 from slowcat_memory.core.language.gate import GateWords, PhraseTable
 from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary
-from slowcat_memory.core.query.generic_questions import is_generic
+from slowcat_memory.core.query.generic_questions import is_generic, is_superlative
 
 MOST_WORDS = 16  # longest utterance of only fillers or a command
 MOST_COURTESY = 6  # words after a command
@@ -112,39 +112,48 @@ def _needs_none(sentence: str, table: GateWords) -> bool:
     first = _after(words, table.fillers)
     if first == len(words):
         return True
-    if _names_somebody(found, words):
+    if _names_somebody(found, words, table):
         return False
     line = " ".join(words)
     if table.chatter.match(line) or _is_reaction(sentence, words, table):
         return True
     if _may_be_command(words, table) and _begins_with_command(sentence, table):
         return True
-    lead = table.leads.match(" ".join(words[first:]))
-    first += len(lead[0].split()) if lead else 0
-    if first == len(words) or not (lead or _requests(words[first:], table)):
+    found, words = found[first:], words[first:]
+    if _states(sentence, words, table):
         return False
+    line = " ".join(words)
+    lead = table.leads.match(line + " ")
+    if lead and lead.end() < len(line):
+        skip = len(lead[0].split())
+        return _is_of_world(found, words, table) or _is_of_world(found[skip:], words[skip:], table)
+    return _is_of_world(found, words, table)
+
+
+def _is_of_world(found: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
+    """Return whether a request can be fulfilled without knowing the people here."""
+    line = " ".join(words)
     numbers = not table.numeric.isdisjoint(words) or any(word.isdecimal() for word in words)
-    line = " ".join(words[first:])
     personal = bool(table.personal.search(table.asides.sub(" ", line)))
     if personal and not numbers:
         return False
     if (numbers and table.sums.search(line)) or (not personal and _is_about_world(line, table)):
         return not table.memory.search(line)
-    return is_generic(found[first:], words[first:], table)
+    return is_generic(found, words, table)
+
+
+def _states(sentence: str, words: Sequence[str], table: GateWords) -> bool:
+    """Return whether a sentence begins like a statement: "the meeting was", "we went"."""
+    if "?" in sentence:
+        return False
+    if words[0] in table.articles:
+        return words[-1] not in table.things and not any(map(is_superlative, words[1:2]))
+    return words[0] in table.specific and words[0] not in table.asking
 
 
 def _is_reaction(sentence: str, words: Sequence[str], table: GateWords) -> bool:
     """Return whether a remark has no word of content: "that is really good to know"."""
     return len(words) <= MOST_REACTION and table.small.issuperset(words) and "?" not in sentence
-
-
-def _requests(words: Sequence[str], table: GateWords) -> bool:
-    """Return whether a sentence begins like a question or a request."""
-    start = _after(words, table.courtesy, laughter=False)
-    return any(
-        word in table.requests or word in NUMBERS or word.isdecimal()
-        for word in (*words[:1], *words[start : start + 1])
-    )
 
 
 def _is_about_world(line: str, table: GateWords) -> bool:
@@ -173,11 +182,14 @@ def _lead(words: Sequence[str], table: GateWords) -> int:
     return first if first < len(words) else 0
 
 
-def _names_somebody(found: Sequence[str], words: Sequence[str]) -> bool:
+def _names_somebody(found: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
     """Return whether a given name occurs: in small letters only if it is no ordinary word too."""
+    plain = table.requests
     for place, (said, word) in enumerate(zip(found, words, strict=True)):
         bare = word.partition("'")[0]
         if bare in CALENDAR or not (is_given_name(bare) or is_given_name(bare.removesuffix("s"))):
+            continue
+        if bare in plain or (place and words[place - 1] in table.anything):
             continue
         if not is_ordinary(bare) or (place and said[0].isupper() and not said.isupper()):
             return True
