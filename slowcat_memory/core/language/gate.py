@@ -40,6 +40,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
         noun_case: How nouns are written: "lower", or "title" as in German, where a capital is no sign of a
             name.
         leads: Matches what may stand before a request: "can you tell me", "do you happen to know".
+        famous: Pairs of words that name somebody or something known to all: "mona lisa".
         time: Whole utterances that ask for the time or the date.
         about_now: Matches a folded question that needs today's date.
         asking: First words of a question or of a request for information.
@@ -74,6 +75,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
     anything: frozenset[str]
     numeric: frozenset[str]
     requests: frozenset[str]
+    famous: frozenset[str]
     leads: re.Pattern[str]
     noun_case: str
     time: frozenset[str]
@@ -106,7 +108,8 @@ def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWor
         numeric=word_set(plain["numeric"]) | NUMBERS.keys(),
         requests=word_set(plain["requests"]),
         noun_case=plain["noun_case"].strip(),
-        small=word_set(plain["small"]),
+        famous=frozenset(phrase_list(plain["famous"])),
+        small=_inflected(word_set(plain["small"]), plain["noun_case"]),
         generic=word_set(plain["generic"]),
         specific=word_set(plain["specific"]),
         things=word_set(plain["things"]),
@@ -119,6 +122,12 @@ def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWor
         asking=word_set(plain["asking"]),
         **patterns,
     )
+
+
+def _inflected(words: frozenset[str], noun_case: str) -> frozenset[str]:
+    """Return words with the endings of adjectives, in a language that has them."""
+    endings = ("", "e", "er", "es", "en", "em") if noun_case.strip() == "title" else ("",)
+    return frozenset(word + ending for word in words for ending in endings)
 
 
 def _by_first_word(*texts: str) -> PhraseTable:

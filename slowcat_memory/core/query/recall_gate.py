@@ -138,7 +138,7 @@ def _is_of_world(found: Sequence[str], words: Sequence[str], table: GateWords) -
     if personal and not numbers:
         return False
     if (numbers and table.sums.search(line)) or (not personal and _is_about_world(line, table)):
-        return not table.memory.search(line)
+        return not table.memory.search(table.asides.sub(" ", line))
     return is_generic(found, words, table)
 
 
@@ -153,7 +153,12 @@ def _states(sentence: str, words: Sequence[str], table: GateWords) -> bool:
 
 def _is_reaction(sentence: str, words: Sequence[str], table: GateWords) -> bool:
     """Return whether a remark has no word of content: "that is really good to know"."""
-    return len(words) <= MOST_REACTION and table.small.issuperset(words) and "?" not in sentence
+    return (
+        len(words) <= MOST_REACTION
+        and "?" not in sentence
+        and words[0] not in ("and", "und")
+        and all(word in table.small or _LAUGHTER.fullmatch(word) for word in words)
+    )
 
 
 def _is_about_world(line: str, table: GateWords) -> bool:
@@ -189,7 +194,10 @@ def _names_somebody(found: Sequence[str], words: Sequence[str], table: GateWords
         bare = word.partition("'")[0]
         if bare in CALENDAR or not (is_given_name(bare) or is_given_name(bare.removesuffix("s"))):
             continue
-        if bare in plain or (place and words[place - 1] in table.anything):
+        pairs = {" ".join(words[place - 1 : place + 1]), " ".join(words[place : place + 2])}
+        if bare in plain or not table.famous.isdisjoint(pairs):
+            continue
+        if place and words[place - 1] in table.anything:
             continue
         if not is_ordinary(bare) or (place and said[0].isupper() and not said.isupper()):
             return True

@@ -158,7 +158,15 @@ _WORLD = any_of(
     r"währung|pumpe|intelligenz|kette|wandel|krieg|gesetz|prinzip)(?: \w+)?$",
     r"\b(?:chemisch\w*|lateinisch\w*|römisch\w*) (?:zeichen|symbol|formel|name|zahl\w*)\b|\bordnungszahl\b",
     r"\b(?:zahl|buchstabe|wort) (?:zwischen|nach|vor|das mit|mit)\b",
+    r"^(?:bitte |kannst du |könntest du )*spiel\w* (?:mir |uns |mal |bitte )*(?:ein bisschen|etwas|was|irgendwas|ein wenig)(?: (?!bitte)\w+){1,2}$",
+    r"^(?:und )?(?:was|welche[rns]?) (?:ist|haben wir|wird)?(?: denn)? ?(?:heute|morgen|übermorgen|gestern)(?: denn)? (?:für )?(?:einen? )?(?:tag|datum|wochentag)$|"
+    r"^(?:welche[rns]? (?:tag|datum|wochentag)|der wievielte) (?:ist|haben wir|war)(?: denn)? (?:heute|morgen|übermorgen|gestern)$",
+    r"\b(?:gib|stell|denk\w*|mach) (?:mir |uns |dir )(?:mal |bitte |noch )*(?:ein\w*|noch ein\w*) (?:\w+ )?(?:rätsel|quizfrage|gedicht|geschichte|"
+    r"reim|märchen|witz|lied)\b",
+    r"^(?:schreibt|spricht|sagt|trennt) man\b",
+    r"\bunterschied zwischen (?:ein\w* )?\w+ und (?:ein\w* )?\w+$",
     # Wörter
+    r"\b(?:französische|englische|spanische|italienische|türkische|deutsche|lateinische|japanische)\w* (?:wort|begriff|name|übersetzung) für\b",
     r"\b(?:gegenteil|synonym\w*|mehrzahl|plural|definition|bedeutung|einzahl|artikel|genitiv) (?:von|für|zu)\b|"
     r"\b(?:anderes|anderen|schöneres|besseres) wort für\b|\bwas reimt sich\b|\breimt sich auf\b",
     r"^(?:und )?was (?:bedeutet|heisst|heissen) (?!das\b|er|sie)(?:das wort |eigentlich )?\w+(?: \w+)?$",
@@ -186,6 +194,7 @@ _PERSONAL = any_of(
     r"\b(?:er|ihm|ihn|ihnen|ihr|ihre\w*|seine\w*|ihrem)\b",
     r"\b(?:mama|mami|mutti|mutter|papa|papi|vati|vater|oma|opa|tante|onkel|chef\w*|vermieter\w*|frau|mann|kinder|"
     r"nachbar\w*|familie|kleinen?|arzt|ärztin|zahnarzt)(?:s)?\b",
+    r"\b\w*(?:passw[oö]rt\w*|kennwort|geheimzahl|türcode)\b",
     r"\b(?:erinner\w*|nochmal|noch mal|letztes mal|neulich|immer|lieblings\w*|gestern|vorhin|vorher|geplant|"
     r"entschieden|abgemacht|versprochen|erwähnt|gesagt|erzählt|termin\w*|geburtstag\w*|hochzeitstag|schon)\b",
 )
