@@ -6,6 +6,7 @@ Lists come from the language's ``words.toml``, patterns from its ``gate.py``.
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -13,6 +14,16 @@ from slowcat_memory.core.language.data import phrase_list, word_set
 from slowcat_memory.core.language.english.vocabulary import NUMBERS
 
 PhraseTable = Mapping[str, tuple[tuple[str, ...], ...]]
+
+
+class Phrases(Struct, frozen=True):
+    """Patterns, those that begin a text apart: they are not tried at every word."""
+
+    begins: re.Pattern[str]
+    within: re.Pattern[str]
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return self.begins.match(text) or self.within.search(text)
 
 
 class GateWords(Struct, frozen=True, kw_only=True):
@@ -27,7 +38,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
         verbs: Other device commands consist of one of these, one of ``devices``, and ``other``.
         devices: See ``verbs``.
         other: See ``verbs``.
-        spoken: First words of ``commands`` and ``time``.
+        spoken: Phrases of ``commands`` and ``time`` by first word.
         small: Words of reactions ("that is really good to know"); a remark of these alone has no
             content.
         generic: First words of questions that may be about the world alone.
@@ -66,7 +77,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
     verbs: frozenset[str]
     devices: frozenset[str]
     other: frozenset[str]
-    spoken: frozenset[str]
+    spoken: PhraseTable
     small: frozenset[str]
     generic: frozenset[str]
     specific: frozenset[str]
@@ -89,10 +100,10 @@ class GateWords(Struct, frozen=True, kw_only=True):
     personal: re.Pattern[str]
     chatter: re.Pattern[str]
     sums: re.Pattern[str]
-    world: re.Pattern[str]
+    world: Phrases
 
 
-def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWords:
+def gate_words(lists: Mapping[str, str], **patterns: Any) -> GateWords:
     plain = defaultdict(str, lists)
     return GateWords(
         greetings=_by_first_word(plain["greetings"]),
@@ -100,11 +111,7 @@ def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWor
         courtesy=_by_first_word(plain["courtesy"]),
         commands=frozenset(phrase_list(plain["commands"])),
         time=frozenset(phrase_list(plain["time"])),
-        spoken=frozenset(
-            phrase.partition(" ")[0]
-            for key in ("commands", "time")
-            for phrase in phrase_list(plain[key])
-        ),
+        spoken=_by_first_word(plain["commands"], plain["time"]),
         numeric=word_set(plain["numeric"]) | NUMBERS.keys(),
         requests=word_set(plain["requests"]),
         noun_case=plain["noun_case"].strip(),
@@ -142,3 +149,21 @@ def _by_first_word(*texts: str) -> PhraseTable:
 
 def any_of(*expressions: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{expression})" for expression in expressions))
+
+
+def phrases(*expressions: str) -> Phrases:
+    parts = [part for expression in expressions for part in _alternatives(expression)]
+    begins = [part for part in parts if part.startswith("^")]
+    return Phrases(any_of(*begins), any_of(*(part for part in parts if part not in begins)))
+
+
+def _alternatives(expression: str) -> list[str]:
+    """Return the alternatives of an expression outside any group."""
+    parts, depth = [""], 0
+    for piece in re.findall(r"\\.|\[[^\]]*\]|.", expression):
+        depth += (piece == "(") - (piece == ")")
+        if piece == "|" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += piece
+    return parts

@@ -33,6 +33,7 @@ _LAUGHTER = re.compile(
 )
 
 
+_CAPITAL = re.compile(r"\s(?!I\b)[^\W\d_a-z]")
 _DECIMAL = re.compile(r"(\d)[.,](\d)")  # "12.5" ends no sentence
 _SIGNS = (
     ("%", " percent "), ("×", " times "), ("*", " times "), ("+", " plus "), ("÷", " divided by "),
@@ -134,11 +135,13 @@ def _is_of_world(found: Sequence[str], words: Sequence[str], table: GateWords) -
     """Return whether a request can be fulfilled without knowing the people here."""
     line = " ".join(words)
     numbers = not table.numeric.isdisjoint(words) or any(word.isdecimal() for word in words)
-    personal = bool(table.personal.search(table.asides.sub(" ", line)))
+    personal = bool(
+        table.personal.search(line) and table.personal.search(table.asides.sub(" ", line))
+    )
     if personal and not numbers:
         return False
     if (numbers and table.sums.search(line)) or (not personal and _is_about_world(line, table)):
-        return not table.memory.search(table.asides.sub(" ", line))
+        return not (table.memory.search(line) and table.memory.search(table.asides.sub(" ", line)))
     return is_generic(found, words, table)
 
 
@@ -178,6 +181,7 @@ def _begins_with_command(sentence: str, table: GateWords) -> bool:
         0 < rest <= MOST_COURTESY
         and bool(clauses[0])
         and not _asks(sentence, table)
+        and _may_be_command(clauses[0], table)
         and _is_command(_readings(clauses[0], table), table)
     )
 
@@ -220,7 +224,7 @@ def _asked(query: str, table: GateWords) -> Need:
             for line, advice in zip(lines, for_advice, strict=True)
         ),
         asks_somebody=any(
-            is_open and table.named.search(one[-MOST_CHARS:])
+            is_open and _CAPITAL.search(one) and table.named.search(one[-MOST_CHARS:])
             for one, is_open in zip(asked, open_, strict=True)
         ),
         asks_time=any(table.about_now.search(line) for line in lines),
@@ -263,7 +267,14 @@ def _readings(words: list[str], table: GateWords) -> set[str]:
 def _may_be_command(words: Sequence[str], table: GateWords) -> bool:
     """Return whether any word occurs in a command: whether it is worth to look further."""
     of_device = not (table.devices.isdisjoint(words) or table.verbs.isdisjoint(words))
-    return of_device or not table.spoken.isdisjoint(words)
+    if of_device:
+        return True
+    plain = tuple(word for word in words if word not in table.please) or tuple(words)
+    return any(
+        plain[place : place + len(phrase)] == phrase
+        for place, word in enumerate(plain)
+        for phrase in table.spoken.get(word, ())
+    )
 
 
 def _is_command(readings: set[str], table: GateWords) -> bool:
