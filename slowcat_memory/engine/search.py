@@ -19,7 +19,7 @@ from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.engine.clock_judge import describe
 from slowcat_memory.engine.derived_search import TURNS, kinds_of
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
-from slowcat_memory.records import Hotword, LedgerEntry, Memory, Session, Turn
+from slowcat_memory.records import Disclosed, Hotword, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.time_travel import store_before
@@ -312,8 +312,8 @@ def read_graph(
 
 
 def _one_user(
-    entities: Sequence[Memory], relations: Sequence[Relation], reader: Reader
-) -> tuple[list[Memory], list[Relation]]:
+    entities: Sequence[Disclosed], relations: Sequence[Relation], reader: Reader
+) -> tuple[list[Disclosed], list[Relation]]:
     """Merge the entities of a user's earlier and present names, which have one name by now."""
     names = {one.now for one in reader.called}
     first: dict[tuple[str, str], str] = {}

@@ -16,16 +16,6 @@ from slowcat_memory.core.language.english.vocabulary import NUMBERS
 PhraseTable = Mapping[str, tuple[tuple[str, ...], ...]]
 
 
-class Phrases(Struct, frozen=True):
-    """Patterns, those that begin a text apart: they are not tried at every word."""
-
-    begins: re.Pattern[str]
-    within: re.Pattern[str]
-
-    def search(self, text: str) -> re.Match[str] | None:
-        return self.begins.match(text) or self.within.search(text)
-
-
 class GateWords(Struct, frozen=True, kw_only=True):
     """Words of the recall gate in one language.
 
@@ -65,6 +55,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
         chatter: Matches a folded remark that needs no memory: thanks, praise, questions about the
             agent itself.
         sums: Matches folded arithmetic with numbers.
+        world_begins: Like ``world``, at the beginning of a request alone.
         world: Matches a folded request that no memory can help with: sums, units, knowledge,
             meanings, weather, jokes. A group ``title`` must have no ordinary word.
     """
@@ -100,7 +91,8 @@ class GateWords(Struct, frozen=True, kw_only=True):
     personal: re.Pattern[str]
     chatter: re.Pattern[str]
     sums: re.Pattern[str]
-    world: Phrases
+    world_begins: re.Pattern[str]
+    world: re.Pattern[str]
 
 
 def gate_words(lists: Mapping[str, str], **patterns: Any) -> GateWords:
@@ -151,10 +143,11 @@ def any_of(*expressions: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{expression})" for expression in expressions))
 
 
-def phrases(*expressions: str) -> Phrases:
+def begin_or_within(*expressions: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of those alternatives that begin a text, and of the others."""
     parts = [part for expression in expressions for part in _alternatives(expression)]
     begins = [part for part in parts if part.startswith("^")]
-    return Phrases(any_of(*begins), any_of(*(part for part in parts if part not in begins)))
+    return any_of(*begins), any_of(*(part for part in parts if part not in begins))
 
 
 def _alternatives(expression: str) -> list[str]:

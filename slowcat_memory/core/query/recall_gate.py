@@ -165,7 +165,7 @@ def _is_reaction(sentence: str, words: Sequence[str], table: GateWords) -> bool:
 
 
 def _is_about_world(line: str, table: GateWords) -> bool:
-    met = table.world.search(line)
+    met = table.world_begins.match(line) or table.world.search(line)
     title = met and met.groupdict().get("title")
     return bool(met) and not (title and any(is_ordinary(word) for word in title.split()))
 

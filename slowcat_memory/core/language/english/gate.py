@@ -3,7 +3,7 @@
 import re
 
 from slowcat_memory.core.language.data import read_words
-from slowcat_memory.core.language.gate import any_of, gate_words, phrases
+from slowcat_memory.core.language.gate import any_of, begin_or_within, gate_words
 
 _NUM = (
     r"(?:\d+|a half|half|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
@@ -101,7 +101,7 @@ _SUMS = any_of(
     rf"\b{_NUMS} ?(?:{_UNIT}) .*\b(?:in|to|into) (?:{_UNIT})$|\b{_NUMS}(?:{_UNIT} )?each\b",
     rf"\bhow (?:many|much) {_UNIT} (?:are |is |do |does )?(?:there )?(?:are |is )?(?:in|to|make|go into|equal)\b",
 )
-_WORLD = phrases(
+_WORLD_BEGINS, _WORLD = begin_or_within(
     r"\b(?:flip|toss) a coin|\broll (?:a|the|two|some) (?:dice|die)|\brandom number|\bpick a number",
     # the world
     r"\b(?:what's|what is|what are|which is|tell me|name|give me) the (?:\w+ )?(?:capital|population|"
@@ -298,5 +298,6 @@ GATE = gate_words(
     personal=_PERSONAL,
     chatter=_CHATTER,
     sums=_SUMS,
+    world_begins=_WORLD_BEGINS,
     world=_WORLD,
 )

@@ -3,7 +3,7 @@
 import re
 
 from slowcat_memory.core.language.data import read_words
-from slowcat_memory.core.language.gate import any_of, gate_words, phrases
+from slowcat_memory.core.language.gate import any_of, begin_or_within, gate_words
 
 _DIGIT = (
     r"(?:null|ein(?:s|e|en|em|er)?|zwei|zwo|drei|vier|fünf|sechs?|sieb(?:en)?|acht|neun|zehn|elf|zwölf|"
@@ -93,7 +93,7 @@ _SUMS = any_of(
     r"\bwie viele (?:tage|wochen|monate) (?:liegen|sind|vergehen)(?: es)? (?:zwischen|vom|von)\b",
     r"\b(?:wirf|würfle|würfel) (?:mal )?(?:eine münze|einen würfel|ne münze)|\bzufallszahl",
 )
-_WORLD = phrases(
+_WORLD_BEGINS, _WORLD = begin_or_within(
     r"\b(?:heisst|ist|sind|nenn\w*|sag\w*) (?:mir )?(?:denn )?(?:die|der|das) (?:\w+ )?(?:hauptstadt|einwohnerzahl|währung|"
     r"amtssprache|nationalhymne|flagge|siedepunkt|schmelzpunkt|lichtgeschwindigkeit|ordnungszahl|formel) (?:von|"
     r"in|der|des|für)\b|\bwie viele einwohner\b",
@@ -268,5 +268,6 @@ GATE = gate_words(
     personal=_PERSONAL,
     chatter=_CHATTER,
     sums=_SUMS,
+    world_begins=_WORLD_BEGINS,
     world=_WORLD,
 )
