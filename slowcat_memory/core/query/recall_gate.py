@@ -271,7 +271,7 @@ def _may_be_command(words: Sequence[str], table: GateWords) -> bool:
         return True
     plain = tuple(word for word in words if word not in table.please) or tuple(words)
     return any(
-        plain[place : place + len(phrase)] == phrase
+        plain[place : place + len(phrase)] == phrase and len(plain) - len(phrase) <= MOST_COURTESY
         for place, word in enumerate(plain)
         for phrase in table.spoken.get(word, ())
     )
