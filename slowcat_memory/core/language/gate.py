@@ -11,7 +11,6 @@ from typing import Any
 from msgspec import Struct
 
 from slowcat_memory.core.language.data import phrase_list, word_set
-from slowcat_memory.core.language.english.vocabulary import NUMBERS
 
 PhraseTable = Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -104,7 +103,7 @@ def gate_words(lists: Mapping[str, str], **patterns: Any) -> GateWords:
         commands=frozenset(phrase_list(plain["commands"])),
         time=frozenset(phrase_list(plain["time"])),
         spoken=_by_first_word(plain["commands"], plain["time"]),
-        numeric=word_set(plain["numeric"]) | NUMBERS.keys(),
+        numeric=word_set(plain["numeric"]),
         requests=word_set(plain["requests"]),
         noun_case=plain["noun_case"].strip(),
         famous=frozenset(phrase_list(plain["famous"])),

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.language.english.vocabulary import CALENDAR
+from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
 from slowcat_memory.core.language.gate import GateWords, PhraseTable
 from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary
@@ -134,7 +134,9 @@ def _needs_none(sentence: str, table: GateWords) -> bool:
 def _is_of_world(found: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
     """Return whether a request can be fulfilled without knowing the people here."""
     line = " ".join(words)
-    numbers = not table.numeric.isdisjoint(words) or any(word.isdecimal() for word in words)
+    numbers = not table.numeric.isdisjoint(words) or any(
+        word.isdecimal() or word in NUMBERS for word in words
+    )
     personal = bool(
         table.personal.search(line) and table.personal.search(table.asides.sub(" ", line))
     )
