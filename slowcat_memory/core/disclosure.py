@@ -22,6 +22,7 @@ from slowcat_memory.records import Disclosed, Memory
 Origin = tuple[str, str]  # (scope, id); the scope of a turn's chunk is "": turn ids are global
 Find = Callable[[str, str], Memory | None]  # returns a stored memory by scope and id
 _BETWEEN = "; "  # ids in a summary's facet "covers"
+_NAMED = frozenset({"subject", "object", "name", "entities"})  # facets with the user's name
 _LISTED = frozenset({NOTE, FACT})
 
 
@@ -77,8 +78,13 @@ def renamed(memory: Memory, called: Iterable[Called]) -> Memory:
         whole = re.compile(rf"\b{re.escape(one.before)}\b")
         speaker = one.now if memory.speaker == one.before else memory.speaker
         derived = memory.made is not None and not turn_of(memory.id)
-        text = whole.sub(one.now.replace("\\", ""), memory.text) if derived else memory.text
-        memory = replace(memory, speaker=speaker, text=text)
+        now = one.now.replace("\\", "")
+        text = whole.sub(now, memory.text) if derived else memory.text
+        facets = {
+            key: whole.sub(now, value) if derived and key in _NAMED else value
+            for key, value in memory.facets.items()
+        }
+        memory = replace(memory, speaker=speaker, text=text, facets=facets)
     return memory
 
 

@@ -14,6 +14,7 @@ from typing import Any, Unpack
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, check_ranges
 from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.availability import Availability, OnTrouble
 from slowcat_memory.engine.forget import Eraser
@@ -262,6 +263,14 @@ class MemoryEngine:
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         return self.store.snapshot()
+
+    def user_name(self, scope: str) -> str:
+        """Return what a scope's user is called where nobody identifies the speaker."""
+        self.wiring.users.load(scope)
+        return self.wiring.users.of(scope)
+
+    def reader(self, *scopes: str, local: bool = False) -> Reader:
+        return self.wiring.reader(*scopes, local=local)
 
     def search(
         self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, Unpack
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.search import SearchArguments
@@ -170,6 +171,12 @@ class Memory(Protocol):
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Open a consistent view of the store; do not hold it across an ``await``."""
+
+    def reader(self, *scopes: str, local: bool = False) -> Reader:
+        """Return who reads some namespaces, for ``core.disclosure``; that of guests is left out.
+
+        Memories disclosed to it carry the users' present names.
+        """
 
     def search(
         self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]

@@ -20,8 +20,7 @@ from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.engine.clock_judge import describe
 from slowcat_memory.engine.derived_search import TURNS, kinds_of
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
-from slowcat_memory.records import Hotword, LedgerEntry, Memory, Session, Turn
-from slowcat_memory.runtime.conversation.audience import reader_of
+from slowcat_memory.records import Disclosed, Hotword, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.time_travel import store_before
@@ -298,7 +297,7 @@ def read_graph(
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are excluded.
     """
-    reader = reader_of(engine.config.people, scope, local=local)
+    reader = engine.reader(scope, local=local)
     kinds = tuple(f"{kind}/" for kind in (ENTITY, RELATION, FACT))
     with engine.snapshot() as snapshot:
         stored = chain.from_iterable(  # what is local-only follows from all
@@ -308,12 +307,33 @@ def read_graph(
         entities = [one for one in every if family(one.kind) == ENTITY]
         related = [Relation.of(one) for one in every if family(one.kind) == RELATION]
         related = list(_without_hidden_turns(snapshot, scope, related))
+    entities, related = _one_user(entities, related, reader)
     unsourced = graph_of(every, (one for one in entities if one.retired_at is None), related)
     names = EntityNames((*entities, *unsourced.entities))
     related += unsourced.relations
     found = believed(related, known) if true is None else as_of(related, true, known)
     in_order = sorted(found, key=lambda one: (one.valid_from, one.recorded_at, one.id))
     return Graph(names, in_order, engine.clock())
+
+
+def _one_user(
+    entities: Sequence[Disclosed], relations: Sequence[Relation], reader: Reader
+) -> tuple[list[Disclosed], list[Relation]]:
+    """Merge the entities of a user's earlier and present names, which have one name by now."""
+    names = {one.now for one in reader.called}
+    first: dict[tuple[str, str], str] = {}
+    same = dict[str, str]()
+    for one in entities:
+        name = one.facets.get("name", "")
+        if name in names and one.retired_at is None:
+            same[one.id] = first.setdefault((name, one.facets.get("type", "")), one.id)
+    kept = [one for one in entities if same.get(one.id, one.id) == one.id]
+    moved = (
+        replace(one, subject=same.get(one.subject, one.subject),
+                object=same.get(one.object, one.object))
+        for one in relations
+    )  # fmt: skip
+    return kept, list(moved)
 
 
 def _without_hidden_turns(

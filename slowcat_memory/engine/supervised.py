@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, time_zone
 from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.backlog import ProvisionalAck
@@ -267,6 +268,9 @@ class SupervisedMemory:
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         return self._reading().snapshot()
+
+    def reader(self, *scopes: str, local: bool = False) -> Reader:
+        return self._reading().reader(*scopes, local=local)
 
     def search(
         self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]

@@ -127,19 +127,14 @@ class TurnRecall:
 
     def query(self, text: str, scope: str, **known: Unpack[RecallArguments]) -> Query:
         config, now = self._wiring.config, self._wiring.clock()
-        return self._named(build_query(config, now, text, scope, **known))
-
-    def _named(self, query: Query) -> Query:
-        """Return a query whose hits carry the users' present names."""
-        called = self._wiring.users.called(query.scope, *query.also)
-        return replace(query, called=called) if called else query
+        return build_query(config, now, text, scope, **known)
 
     def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
         loop = asyncio.get_running_loop()
 
         def begin(text: str) -> Attempt | None:
             query = ask(text)
-            return None if query is None else self._wiring.retrieval.begin(self._named(query))
+            return None if query is None else self._wiring.retrieval.begin(query)
 
         return Prefetch(begin, self._wiring.config.prefetch, loop)
 

@@ -76,10 +76,10 @@ class EngineWiring:
             self.indexer.later,
             warn_mb=config.memory.warn_mb,
         )
-        self.retrieval = self.retrieval_of(retrieval_options(config))
-        self.derived_search = DerivedSearch(self.embedding, self.tokenizer)
         user = config.memory.user_name
         self.users = UserNames(self.store.snapshot, user)
+        self.retrieval = self.retrieval_of(retrieval_options(config))
+        self.derived_search = DerivedSearch(self.embedding, self.tokenizer)
         self.icebreakers = Icebreakers(self.store, self.zone, clock, config.icebreakers, user)
         self.heads = Heads(
             self.store,
@@ -93,8 +93,9 @@ class EngineWiring:
         self.undo_log = UndoLog(self.store, self.indexer.put, clock, self.clock_judge.look)
 
     def reader(self, *scopes: str, local: bool = False) -> Reader:
+        """Return who reads some namespaces, and under which names; see ``audience.reader_of``."""
         reader = reader_of(self.config.people, *scopes, local=local)
-        return structs.replace(reader, called=self.users.called(*reader.scopes))
+        return structs.replace(reader, called=self.users.loaded(*reader.scopes))
 
     def namespaces_of(self, store: Store) -> Namespaces:
         """Build the indexes of a store; each is loaded when first used."""
@@ -125,6 +126,7 @@ class EngineWiring:
             self.zone,
             self.tokenizer,
             options,
+            self.users,
         )
 
     def close(self) -> None:

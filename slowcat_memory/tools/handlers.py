@@ -30,7 +30,6 @@ from slowcat_memory.engine import Memory as Engine
 from slowcat_memory.engine.search import SearchArguments, read_graph
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Disclosed, Forget, Hit, Memory
-from slowcat_memory.runtime.conversation.audience import reader_of
 
 Date = Annotated[str, Meta(description="A date like 2024-05-31, or words like 'last week'.")]
 
@@ -310,7 +309,7 @@ class ToolCalls:
 
         Uncertain ones are left out: the LLM would state them.
         """
-        reader = reader_of(call.engine.config.people, call.scope, local=call.local)
+        reader = call.engine.reader(call.scope, local=call.local)
         with call.engine.snapshot() as snapshot:
             seen = disclose_all(snapshot.memories(call.scope), reader)
         return [m for m in seen if is_listed(m) and believed(m, call.now) and not is_uncertain(m)]

@@ -63,9 +63,11 @@ def blocks(
 
 def _found(engine: "MemoryEngine", scope: str, label: str, *, every: bool) -> "list[Memory]":
     from slowcat_memory.core.blocks.block import history
+    from slowcat_memory.core.disclosure import renamed
 
+    called = engine.reader(scope, local=True).called
     with engine.snapshot() as snapshot:
-        found = history(snapshot.memories(scope, "block/"), label)
+        found = history((renamed(m, called) for m in snapshot.memories(scope, "block/")), label)
     return found if every else [memory for memory in found if not memory.retired_at]
 
 

@@ -65,10 +65,13 @@ def facts(
 
 
 def _found(engine: "MemoryEngine", scope: str, *, history: bool, audit: bool) -> "list[Memory]":
+    from slowcat_memory.core.disclosure import renamed
     from slowcat_memory.core.memory import FACT, QUARANTINED, family
 
+    called = engine.reader(scope, local=True).called
     with engine.snapshot() as snapshot:
-        every = [m for m in snapshot.memories(scope) if family(m.kind) == FACT]
+        stored = (m for m in snapshot.memories(scope) if family(m.kind) == FACT)
+        every = [renamed(m, called) for m in stored]
     kept = []
     for one in every:
         over = one.retired_at is not None

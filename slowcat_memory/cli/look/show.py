@@ -48,14 +48,18 @@ def show(
     [bold]slowcat-memory show --notes[/],
     [bold]slowcat-memory show 20240512T1830[/], [bold]slowcat-memory show 17[/]
     """
+    from slowcat_memory.core.disclosure import renamed
+
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=True, words_only=True) as engine:
         with engine.snapshot() as snapshot:
             if what is not None:
-                return _one(snapshot, where, what, engine.zone, as_json)
+                return _one(engine, snapshot, where, what, as_json)
             if notes:
-                marked = [one for one in snapshot.memories(where) if _is_marked(one)]
+                called = engine.reader(where, local=True).called
+                stored = filter(_is_marked, snapshot.memories(where))
+                marked = [renamed(one, called) for one in stored]
                 return _notes(engine, where, marked, as_json)
             if last is not None:
                 turns = list(snapshot.turns(where))[-last:]
@@ -126,17 +130,22 @@ def _turns(turns: "list[Turn]", zone: "tzinfo", as_json: bool) -> None:
     return None
 
 
-def _one(snapshot: "Snapshot", scope: str, what: str, zone: "tzinfo", as_json: bool) -> None:
+def _one(
+    engine: "MemoryEngine", snapshot: "Snapshot", scope: str, what: str, as_json: bool
+) -> None:
+    from slowcat_memory.core.disclosure import renamed
+
     if not what.isdecimal() and (session := find_session(snapshot, what, scope)):
         turns = [t for t in snapshot.turns(session.scope) if t.session == session.id]
-        return _turns(turns, zone, as_json)
+        return _turns(turns, engine.zone, as_json)
     memory = find_memory(snapshot, scope, memory_id(what))
     if memory is None:
         raise typer.BadParameter(f"there is no session and no memory {what!r} in scope {scope}")
+    memory = renamed(memory, engine.reader(memory.scope, local=True).called)
     sources = [turn for id_ in memory.sources if (turn := snapshot.turn(id_))]
     if as_json:
         return print_json({"memory": memory, "sources": sources})
-    _memory(memory, sources, zone)
+    _memory(memory, sources, engine.zone)
     return None
 
 

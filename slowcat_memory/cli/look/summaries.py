@@ -99,12 +99,14 @@ def _found(
     since: datetime | None,
     parts: bool = False,
 ) -> "list[Memory]":
+    from slowcat_memory.core.disclosure import renamed
     from slowcat_memory.core.summaries.summary import META, WINDOW, current, until
 
     with engine.snapshot() as snapshot:
         every = list(current(snapshot.memories(scope, _beginning(kind))))
         if parts:
             every += current(snapshot.memories(scope, _beginning(Kind.episode)))
+    every = [renamed(m, engine.reader(scope, local=True).called) for m in every]
     wanted = (m for m in every if parts or kind or m.kind not in (WINDOW, META))
     kept = [m for m in wanted if since is None or until(m) > since]
     return sorted(kept, key=lambda m: (until(m), m.kind, m.id))

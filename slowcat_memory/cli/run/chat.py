@@ -82,7 +82,7 @@ class Chat:
         self, console: Console, engine: "MemoryEngine", thread: "ChatThread", config: Config
     ) -> None:
         self._out, self._engine, self._thread = console, engine, thread
-        self._me, self._scope = config.memory.user_name, config.memory.user_id
+        self._scope = config.memory.user_id
         self._said = 0
         self._commands: dict[str, tuple[Callable[[], None], str]] = {
             "/why": (self._why, "what was recalled for the last turn, with scores"),
@@ -96,7 +96,7 @@ class Chat:
         """Chat until the user leaves. Ctrl-C during an answer stops the answer."""
         while True:
             try:
-                line = input(f"\n{self._me}> ")
+                line = input(f"\n{self._engine.user_name(self._scope)}> ")
             except (EOFError, KeyboardInterrupt):
                 self._out.print()
                 return
@@ -198,10 +198,14 @@ class Chat:
 
 
 def _for_user(config: Config, user: str) -> Config:
-    if user:
-        memory = replace(config.memory, user_id=user.casefold(), user_name=user.capitalize())
-        config = replace(config, memory=memory)
-    return config
+    """Return the options for a user; the name of another one than the configured is their id's."""
+    from slowcat_memory.runtime.conversation.user_names import ANONYMOUS
+    from slowcat_memory.runtime.namespaces.registry import scope_of_user
+
+    known = config.memory
+    scope = scope_of_user(user or known.user_id)
+    name = ANONYMOUS if user and scope != scope_of_user(known.user_id) else known.user_name
+    return replace(config, memory=replace(known, user_id=scope, user_name=name))
 
 
 def _greet(console: Console, engine: "MemoryEngine", server: Server, model: str) -> None:

@@ -6,6 +6,7 @@ Lists come from the language's ``words.toml``, patterns from its ``gate.py``.
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -26,6 +27,20 @@ class GateWords(Struct, frozen=True, kw_only=True):
         verbs: Other device commands consist of one of these, one of ``devices``, and ``other``.
         devices: See ``verbs``.
         other: See ``verbs``.
+        spoken: Phrases of ``commands`` and ``time`` by first word.
+        small: Words of reactions ("that is really good to know"); a remark of these alone has no
+            content.
+        generic: First words of questions that may be about the world alone.
+        specific: Words of a question about the people here, what happens to them, or a choice.
+        things: What the world is made of: nature, the body, animals, inventions, subjects.
+        articles: Definite articles, which need one of ``things`` in a question about the world.
+        anything: Words before something unspecified: "a" spider, what "people" do.
+        numeric: Words without which there is no arithmetic.
+        requests: First words of requests, which are no names there: "explain", "lies".
+        noun_case: How nouns are written: "lower", or "title" as in German, where a capital is no sign of a
+            name.
+        leads: Matches what may stand before a request: "can you tell me", "do you happen to know".
+        famous: Pairs of words that name somebody or something known to all: "mona lisa".
         time: Whole utterances that ask for the time or the date.
         about_now: Matches a folded question that needs today's date.
         asking: First words of a question or of a request for information.
@@ -39,6 +54,7 @@ class GateWords(Struct, frozen=True, kw_only=True):
         chatter: Matches a folded remark that needs no memory: thanks, praise, questions about the
             agent itself.
         sums: Matches folded arithmetic with numbers.
+        world_begins: Like ``world``, at the beginning of a request alone.
         world: Matches a folded request that no memory can help with: sums, units, knowledge,
             meanings, weather, jokes. A group ``title`` must have no ordinary word.
     """
@@ -51,6 +67,18 @@ class GateWords(Struct, frozen=True, kw_only=True):
     verbs: frozenset[str]
     devices: frozenset[str]
     other: frozenset[str]
+    spoken: PhraseTable
+    small: frozenset[str]
+    generic: frozenset[str]
+    specific: frozenset[str]
+    things: frozenset[str]
+    articles: frozenset[str]
+    anything: frozenset[str]
+    numeric: frozenset[str]
+    requests: frozenset[str]
+    famous: frozenset[str]
+    leads: re.Pattern[str]
+    noun_case: str
     time: frozenset[str]
     about_now: re.Pattern[str]
     asking: frozenset[str]
@@ -62,10 +90,11 @@ class GateWords(Struct, frozen=True, kw_only=True):
     personal: re.Pattern[str]
     chatter: re.Pattern[str]
     sums: re.Pattern[str]
+    world_begins: re.Pattern[str]
     world: re.Pattern[str]
 
 
-def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWords:
+def gate_words(lists: Mapping[str, str], **patterns: Any) -> GateWords:
     plain = defaultdict(str, lists)
     return GateWords(
         greetings=_by_first_word(plain["greetings"]),
@@ -73,6 +102,17 @@ def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWor
         courtesy=_by_first_word(plain["courtesy"]),
         commands=frozenset(phrase_list(plain["commands"])),
         time=frozenset(phrase_list(plain["time"])),
+        spoken=_by_first_word(plain["commands"], plain["time"]),
+        numeric=word_set(plain["numeric"]),
+        requests=word_set(plain["requests"]),
+        noun_case=plain["noun_case"].strip(),
+        famous=frozenset(phrase_list(plain["famous"])),
+        small=_inflected(word_set(plain["small"]), plain["noun_case"]),
+        generic=word_set(plain["generic"]),
+        specific=word_set(plain["specific"]),
+        things=word_set(plain["things"]),
+        articles=word_set(plain["articles"]),
+        anything=word_set(plain["anything"]),
         please=word_set(plain["please"]),
         verbs=word_set(plain["verbs"]),
         devices=word_set(plain["devices"]),
@@ -80,6 +120,12 @@ def gate_words(lists: Mapping[str, str], **patterns: re.Pattern[str]) -> GateWor
         asking=word_set(plain["asking"]),
         **patterns,
     )
+
+
+def _inflected(words: frozenset[str], noun_case: str) -> frozenset[str]:
+    """Return words with the endings of adjectives, in a language that has them."""
+    endings = ("", "e", "er", "es", "en", "em") if noun_case.strip() == "title" else ("",)
+    return frozenset(word + ending for word in words for ending in endings)
 
 
 def _by_first_word(*texts: str) -> PhraseTable:
@@ -94,3 +140,22 @@ def _by_first_word(*texts: str) -> PhraseTable:
 
 def any_of(*expressions: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{expression})" for expression in expressions))
+
+
+def begin_or_within(*expressions: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of those alternatives that begin a text, and of the others."""
+    parts = [part for expression in expressions for part in _alternatives(expression)]
+    begins = [part for part in parts if part.startswith("^")]
+    return any_of(*begins), any_of(*(part for part in parts if part not in begins))
+
+
+def _alternatives(expression: str) -> list[str]:
+    """Return the alternatives of an expression outside any group."""
+    parts, depth = [""], 0
+    for piece in re.findall(r"\\.|\[[^\]]*\]|.", expression):
+        depth += (piece == "(") - (piece == ")")
+        if piece == "|" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += piece
+    return parts

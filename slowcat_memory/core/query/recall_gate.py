@@ -19,9 +19,11 @@ from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
 from slowcat_memory.core.language.gate import GateWords, PhraseTable
 from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.query.generic_questions import is_generic, is_superlative
 
 MOST_WORDS = 16  # longest utterance of only fillers or a command
 MOST_COURTESY = 6  # words after a command
+MOST_REACTION = 9  # words of a remark without content
 MOST_CHARS = 300  # of a question, that are examined
 MOST_READ = 3000  # of an utterance, from its end, that are examined: questions come last
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -31,6 +33,7 @@ _LAUGHTER = re.compile(
 )
 
 
+_CAPITAL = re.compile(r"\s(?!I\b)[^\W\d_a-z]")
 _DECIMAL = re.compile(r"(\d)[.,](\d)")  # "12.5" ends no sentence
 _SIGNS = (
     ("%", " percent "), ("×", " times "), ("*", " times "), ("+", " plus "), ("÷", " divided by "),
@@ -79,11 +82,14 @@ def judge(text: str, language: str = "english") -> Need:
     found = list(_WORD.finditer(text[:MOST_CHARS]))
     words = [_folded(match[0]) for match in found]
     if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
-        readings = _readings(words, table)
-        if not table.time.isdisjoint(readings):
-            return Need(query="", asks_time=True)
-        if _after(words, table.fillers) == len(words) or _is_command(readings, table):
+        if _after(words, table.fillers) == len(words):
             return Need(query="")
+        if _may_be_command(words, table):
+            readings = _readings(words, table)
+            if not table.time.isdisjoint(readings):
+                return Need(query="", asks_time=True)
+            if _is_command(readings, table):
+                return Need(query="")
         if _all_without_memory(text, table):
             return Need(query="", asks_time=bool(table.about_now.search(" ".join(words))))
     start = _after(words, table.greetings, laughter=False)
@@ -104,24 +110,64 @@ def _needs_none(sentence: str, table: GateWords) -> bool:
             sentence = sentence.replace(sign, word)
     found = _WORD.findall(sentence)
     words = [_folded(word) for word in found]
-    if _after(words, table.fillers) == len(words):
+    first = _after(words, table.fillers)
+    if first == len(words):
         return True
-    if _names_somebody(found, words):
+    if _names_somebody(found, words, table):
         return False
     line = " ".join(words)
-    if table.chatter.search(line) or _begins_with_command(sentence, table):
+    if table.chatter.match(line) or _is_reaction(sentence, words, table):
         return True
-    line = " ".join(words[_lead(words, table) :])
-    personal = bool(table.personal.search(table.asides.sub(" ", line)))
-    if personal and not any(word.isdecimal() or word in NUMBERS for word in words):
+    if _may_be_command(words, table) and _begins_with_command(sentence, table):
+        return True
+    found, words = found[first:], words[first:]
+    if _states(sentence, words, table):
         return False
-    if table.memory.search(line):
+    line = " ".join(words)
+    lead = table.leads.match(line + " ")
+    if lead and lead.end() < len(line):
+        skip = len(lead[0].split())
+        return _is_of_world(found, words, table) or _is_of_world(found[skip:], words[skip:], table)
+    return _is_of_world(found, words, table)
+
+
+def _is_of_world(found: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
+    """Return whether a request can be fulfilled without knowing the people here."""
+    line = " ".join(words)
+    numbers = not table.numeric.isdisjoint(words) or any(
+        word.isdecimal() or word in NUMBERS for word in words
+    )
+    personal = bool(
+        table.personal.search(line) and table.personal.search(table.asides.sub(" ", line))
+    )
+    if personal and not numbers:
         return False
-    return bool(table.sums.search(line)) or (not personal and _is_about_world(line, table))
+    if (numbers and table.sums.search(line)) or (not personal and _is_about_world(line, table)):
+        return not (table.memory.search(line) and table.memory.search(table.asides.sub(" ", line)))
+    return is_generic(found, words, table)
+
+
+def _states(sentence: str, words: Sequence[str], table: GateWords) -> bool:
+    """Return whether a sentence begins like a statement: "the meeting was", "we went"."""
+    if "?" in sentence:
+        return False
+    if words[0] in table.articles:
+        return words[-1] not in table.things and not any(map(is_superlative, words[1:2]))
+    return words[0] in table.specific and words[0] not in table.asking
+
+
+def _is_reaction(sentence: str, words: Sequence[str], table: GateWords) -> bool:
+    """Return whether a remark has no word of content: "that is really good to know"."""
+    return (
+        len(words) <= MOST_REACTION
+        and "?" not in sentence
+        and words[0] not in ("and", "und")
+        and all(word in table.small or _LAUGHTER.fullmatch(word) for word in words)
+    )
 
 
 def _is_about_world(line: str, table: GateWords) -> bool:
-    met = table.world.search(line)
+    met = table.world_begins.match(line) or table.world.search(line)
     title = met and met.groupdict().get("title")
     return bool(met) and not (title and any(is_ordinary(word) for word in title.split()))
 
@@ -137,6 +183,7 @@ def _begins_with_command(sentence: str, table: GateWords) -> bool:
         0 < rest <= MOST_COURTESY
         and bool(clauses[0])
         and not _asks(sentence, table)
+        and _may_be_command(clauses[0], table)
         and _is_command(_readings(clauses[0], table), table)
     )
 
@@ -146,11 +193,17 @@ def _lead(words: Sequence[str], table: GateWords) -> int:
     return first if first < len(words) else 0
 
 
-def _names_somebody(found: Sequence[str], words: Sequence[str]) -> bool:
+def _names_somebody(found: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
     """Return whether a given name occurs: in small letters only if it is no ordinary word too."""
+    plain = table.requests
     for place, (said, word) in enumerate(zip(found, words, strict=True)):
         bare = word.partition("'")[0]
         if bare in CALENDAR or not (is_given_name(bare) or is_given_name(bare.removesuffix("s"))):
+            continue
+        pairs = {" ".join(words[place - 1 : place + 1]), " ".join(words[place : place + 2])}
+        if bare in plain or not table.famous.isdisjoint(pairs):
+            continue
+        if place and words[place - 1] in table.anything:
             continue
         if not is_ordinary(bare) or (place and said[0].isupper() and not said.isupper()):
             return True
@@ -173,7 +226,7 @@ def _asked(query: str, table: GateWords) -> Need:
             for line, advice in zip(lines, for_advice, strict=True)
         ),
         asks_somebody=any(
-            is_open and table.named.search(one[-MOST_CHARS:])
+            is_open and _CAPITAL.search(one) and table.named.search(one[-MOST_CHARS:])
             for one, is_open in zip(asked, open_, strict=True)
         ),
         asks_time=any(table.about_now.search(line) for line in lines),
@@ -211,6 +264,19 @@ def _readings(words: list[str], table: GateWords) -> set[str]:
         if _after(words[end:], table.courtesy) == size - end
     ]
     return {" ".join(words[start:end]) for start in starts for end in ends if start < end}
+
+
+def _may_be_command(words: Sequence[str], table: GateWords) -> bool:
+    """Return whether any word occurs in a command: whether it is worth to look further."""
+    of_device = not (table.devices.isdisjoint(words) or table.verbs.isdisjoint(words))
+    if of_device:
+        return True
+    plain = tuple(word for word in words if word not in table.please) or tuple(words)
+    return any(
+        plain[place : place + len(phrase)] == phrase and len(plain) - len(phrase) <= MOST_COURTESY
+        for place, word in enumerate(plain)
+        for phrase in table.spoken.get(word, ())
+    )
 
 
 def _is_command(readings: set[str], table: GateWords) -> bool:

@@ -55,6 +55,12 @@ class UserNames:
     def of(self, scope: str) -> str:
         return self._learned.get(scope) or default_name(scope, self._configured)
 
+    def loaded(self, *scopes: str) -> tuple[Called, ...]:
+        """Return what ``called`` does, after reading the scopes' names."""
+        for scope in scopes:
+            self.load(scope)
+        return self.called(*scopes)
+
     def called(self, *scopes: str) -> tuple[Called, ...]:
         """Return the earlier default names by scope, with the present one."""
         return tuple(

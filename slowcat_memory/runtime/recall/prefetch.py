@@ -70,6 +70,7 @@ class Attempt(Struct, frozen=True, eq=False):
             and (own.scope, own.also, own.local) == (query.scope, query.also, query.local)
             and (own.k, own.floor, own.keep_share) == (query.k, query.floor, query.keep_share)
             and _asks(own) == _asks(query)
+            and own.called == query.called
             and own.dialogue == query.dialogue
             and query.now - own.now < timedelta(seconds=KEEP_S)
             and not any(self._knows(memory) for memory in own.exclude ^ query.exclude)

@@ -25,6 +25,7 @@ from slowcat_memory.core.render.memory_block import Packed, pack
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
+from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
@@ -53,11 +54,13 @@ class Retrieval:
         zone: tzinfo,
         tokenizer: Tokenizer,
         options: RetrievalOptions,
+        users: UserNames,
     ) -> None:
         """Connect the components; ``page_cache`` is notified of each recall."""
         self._namespaces, self._indexer = namespaces, indexer
         self._metrics, self._page_cache = metrics, page_cache
         self._zone, self._tokenizer, self._options = zone, tokenizer, options
+        self._users = users
         self._pipeline = Pipeline(store, embedding, metrics, zone, options)
 
     # ------------------------------------------------------------------- entries
@@ -80,7 +83,7 @@ class Retrieval:
             if attempt:
                 attempt.abandon()
             return self._skipped(need)
-        found = await self._in_time(_gated(query, need), attempt)
+        found = await self._in_time(self._named(_gated(query, need)), attempt)
         self._metrics.count(f"recall_{found.stage}")
         if found.unknown:
             self._metrics.count("told_unknown")
@@ -98,7 +101,7 @@ class Retrieval:
         need, scopes = need_of(query.text, self._options), self._readable(query)
         if not need.query or not scopes or any(name not in self._namespaces for name in scopes):
             return None
-        heard, query = query.text, _gated(query, need)
+        heard, query = query.text, self._named(_gated(query, need))
         self._metrics.count("prefetch_begun")
         namespaces = tuple(self._namespaces.get(scope) for scope in scopes)
         versions = tuple(namespace.version for namespace in namespaces)
@@ -117,6 +120,7 @@ class Retrieval:
         """Recall without gate or deadline, once the index is completely open; blocks."""
         self._indexer.release()
         scopes = self._readable(query)
+        query = self._named(query, load=True)
         for scope in scopes:
             self._namespaces.get(scope).wait_vectors()
         if not scopes:
@@ -126,6 +130,7 @@ class Retrieval:
 
     def run(self, query: Query) -> Recollection:
         """Recall in the query's own scope, without a gate, on the caller's thread."""
+        query = self._named(query, load=True)
         return self._run_each(query, [query.scope], [Progress()])
 
     def encode(self, query: Query) -> Encoded | None:
@@ -168,6 +173,16 @@ class Retrieval:
         """Return the distinct scopes to query, excluding guest scopes."""
         scopes = dict.fromkeys((query.scope, *query.also))
         return [scope for scope in scopes if not self._namespaces.is_guests(scope)]
+
+    def _named(self, query: Query, *, load: bool = False) -> Query:
+        """Return a query whose hits carry the users' present names.
+
+        Args:
+            load: Read names that were not read yet, from the disk.
+        """
+        scopes = (query.scope, *query.also)
+        called = self._users.loaded(*scopes) if load else self._users.called(*scopes)
+        return replace(query, called=called) if called != query.called else query
 
     # ------------------------------------------------------------------- under the deadline
 
@@ -231,6 +246,7 @@ class Retrieval:
         return self._conclude(query, found)
 
     def _load(self, scope: str) -> None:
+        self._users.load(scope)
         self._namespaces.get(scope).local_only()  # reads all memories: now, while no turn waits
 
     # ------------------------------------------------------------------- recalls begun ahead

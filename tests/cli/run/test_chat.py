@@ -71,6 +71,16 @@ def test_chat_a_user_has_a_memory_and_a_name_of_their_own(run):
     assert "Anna said, “My dog is called Max.”" in same.stdout
 
 
+def test_chat_a_configured_user_id_of_any_case_is_the_same_person(run, monkeypatch):
+    with serving() as server:
+        monkeypatch.setenv("SLOWCAT_MEMORY__USER_ID", "Anna")
+        first = run("My dog is called Max.", url=server.url)
+        monkeypatch.setenv("SLOWCAT_MEMORY__USER_ID", "anna")
+        run("What is my dog called?", url=server.url)
+        assert "Anna: My dog is called Max." in said(server)
+    assert "of anna in" in first.stdout
+
+
 def test_chat_a_failing_model_is_one_line_and_the_chat_goes_on(run):
     def reply(request):
         words = message_text(request["messages"][-1])

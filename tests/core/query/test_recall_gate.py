@@ -12,6 +12,11 @@ SENTENCES = [
     for line in (Path(__file__).parent / "data/gate.tsv").read_text("utf-8").splitlines()
     if line and not line.startswith("#")
 ]
+GENERAL = [
+    line.split("\t")
+    for line in (Path(__file__).parent / "data/gate_general.tsv").read_text("utf-8").splitlines()
+    if not line.startswith("#")
+]
 CONTENT = ("Lisbon", "violin", "dentist", "Hugo")  # in no table
 
 
@@ -103,3 +108,18 @@ def test_recall_gate_only_the_beginning_and_the_end_of_a_long_text_are_read() ->
     assert judge(long).query == long  # whatever so long says
     assert judge(f"hello, {long} what's my sister's name?").query.startswith("okay")
     assert judge(f"hello, {long}. What's my sister's name?").asks_memory
+
+
+@pytest.mark.parametrize("said", [str, str.lower, lambda text: text.replace("'", "’")])
+def test_recall_gate_what_a_memory_cannot_help_with_is_mostly_skipped(said: object) -> None:
+    world = [one for one in GENERAL if one[1] == "world"]
+    assert len(world) >= 150
+    missed = [text for language, _, text in world if judge(said(text), language).query]  # type: ignore[operator]
+    assert len(missed) <= 0.06 * len(world), missed
+
+
+@pytest.mark.parametrize("said", [str, str.lower, str.upper, lambda text: text.rstrip("?!.")])
+def test_recall_gate_nothing_that_needs_a_memory_is_skipped(said: object) -> None:
+    needed = [one for one in GENERAL if one[1] == "needed"]
+    assert len(needed) >= 60
+    assert [text for language, _, text in needed if not judge(said(text), language).query] == []  # type: ignore[operator]

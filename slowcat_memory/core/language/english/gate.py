@@ -3,7 +3,7 @@
 import re
 
 from slowcat_memory.core.language.data import read_words
-from slowcat_memory.core.language.gate import any_of, gate_words
+from slowcat_memory.core.language.gate import any_of, begin_or_within, gate_words
 
 _NUM = (
     r"(?:\d+|a half|half|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
@@ -101,7 +101,7 @@ _SUMS = any_of(
     rf"\b{_NUMS} ?(?:{_UNIT}) .*\b(?:in|to|into) (?:{_UNIT})$|\b{_NUMS}(?:{_UNIT} )?each\b",
     rf"\bhow (?:many|much) {_UNIT} (?:are |is |do |does )?(?:there )?(?:are |is )?(?:in|to|make|go into|equal)\b",
 )
-_WORLD = any_of(
+_WORLD_BEGINS, _WORLD = begin_or_within(
     r"\b(?:flip|toss) a coin|\broll (?:a|the|two|some) (?:dice|die)|\brandom number|\bpick a number",
     # the world
     r"\b(?:what's|what is|what are|which is|tell me|name|give me) the (?:\w+ )?(?:capital|population|"
@@ -177,7 +177,12 @@ _WORLD = any_of(
     r"\b(?:chemical|latin|scientific|roman) (?:symbol|formula|name|numerals?)\b|\bsymbol for\b|\batomic\b",
     r"\bhow many (?:\w+ )?(?:letters|syllables|vowels|ls|ss|ts|ps|cs|rs|ns|ms) (?:are |does |has |in |there )",
     r"\b(?:number|letter|word) (?:between|after|before|that|beginning with|starting with)\b",
+    r"^(?:please |can you |could you )*(?:play|put on) (?:me |us )?(?:some|something|any|a bit of)(?: (?!please)\w+){1,2}$",
+    rf"^(?:and )?what(?:'s| is| will be) the (?:date|day|time|year){_WHEN}$|^what (?:day|date|weekday) (?:is|will) (?:it|it be)?{_WHEN}$",
+    r"\b(?:know|have|got) any (?:good |funny |other |more |new |silly )*(?:jokes?|riddles?|stories|songs?|facts?|puns?)\b",
+    r"^is it (?:spelled|spelt|written|pronounced|said) ",
     # words
+    rf"\b{_TONGUE} (?:word|words|name|term|translation|expression) (?:for|of)\b",
     r"\b(?:opposite|synonyms?|antonyms?|plural|definition|meaning|past tense|etymology|pronunciation|"
     r"abbreviation|spelling) (?:of|for)\b|\b(?:another|different|other|fancy|better) words? for\b",
     r"\b(?:rhymes? with|rhyming with)\b|^(?:please )?(?:how do you |how is |can you |could you )?spell(?:ed)? \w+",
@@ -208,6 +213,7 @@ _PERSONAL = any_of(
     r"\b(?:he|she|him|her|his|hers|they|them|their|he's|she's|they're)\b",
     r"\b(?:mum|mom|dad|mummy|daddy|mama|papa|gran|granny|grandma|grandpa|grandad|nan|auntie|uncle|aunt|"
     r"boss|landlord|wife|husband|kids|neighbou?rs?|family|household|doctor|dentist|vet)(?:'s)?\b",
+    r"\b(?:passwords?|pin|pass ?code|door code|combination)\b",
     r"\b(?:remember|remind|remembered|again|last time|usual|usually|favou?rite|still|already|yesterday|the "
     r"other day|earlier|before|planned|decided|agreed|promised|mentioned|said|told|appointment|birthday|"
     r"anniversary)\b",
@@ -217,6 +223,7 @@ _ASIDES = any_of(
     r"\bfor (?:me|us)\b|\bto (?:me|us)\b|\blet me (?:know|hear)\b|\blike i'm five\b",
     r"\b(?:i'd like to know|i want to know|i wonder|i was wondering|i'm curious|do you know|can you tell)\b",
     r"(?<=\bhow do )(?:i|we)\b|(?<=\bhow can )(?:i|we)\b|(?<=\bhow should )(?:i|we)\b",
+    r"\bdo (?:you|people|they) (?:say|spell|pronounce|call|write)\b",
     r"\b(?:it again|that again|again please)$",
 )
 
@@ -280,9 +287,17 @@ GATE = gate_words(
         r"good for|reason for|help for|shared by|made by|written by|given by|organized by|chosen "
         r"by)\s+)(?=[^\W\d_a-z])(?!I\b)|(?<=\s)(?=[^\W\d_a-z][^\W\d_]+ (?i:and) [^\W\d_a-z])"
     ),
+    leads=re.compile(
+        r"(?:(?:(?:can|could|would|will) you (?:please |just |quickly |maybe )*(?:tell|explain|remind|show|give|"
+        r"read|teach)(?: to)? (?:me|us)|(?:please )?(?:tell|explain to|show|teach) (?:me|us)|do you (?:happen to )?"
+        r"know|any idea|i wonder|i was (?:just )?wondering|i'm (?:just )?curious|out of curiosity|quick question|"
+        r"i'd (?:like|love) to know|i want to know|just curious|random question|while we're at it|by the way|"
+        r"tell me|hey slowcat|let me ask you something)(?: please| quickly| something| about)* )+"
+    ),
     asides=_ASIDES,
     personal=_PERSONAL,
     chatter=_CHATTER,
     sums=_SUMS,
+    world_begins=_WORLD_BEGINS,
     world=_WORLD,
 )

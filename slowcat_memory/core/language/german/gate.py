@@ -3,7 +3,7 @@
 import re
 
 from slowcat_memory.core.language.data import read_words
-from slowcat_memory.core.language.gate import any_of, gate_words
+from slowcat_memory.core.language.gate import any_of, begin_or_within, gate_words
 
 _DIGIT = (
     r"(?:null|ein(?:s|e|en|em|er)?|zwei|zwo|drei|vier|fünf|sechs?|sieb(?:en)?|acht|neun|zehn|elf|zwölf|"
@@ -93,7 +93,7 @@ _SUMS = any_of(
     r"\bwie viele (?:tage|wochen|monate) (?:liegen|sind|vergehen)(?: es)? (?:zwischen|vom|von)\b",
     r"\b(?:wirf|würfle|würfel) (?:mal )?(?:eine münze|einen würfel|ne münze)|\bzufallszahl",
 )
-_WORLD = any_of(
+_WORLD_BEGINS, _WORLD = begin_or_within(
     r"\b(?:heisst|ist|sind|nenn\w*|sag\w*) (?:mir )?(?:denn )?(?:die|der|das) (?:\w+ )?(?:hauptstadt|einwohnerzahl|währung|"
     r"amtssprache|nationalhymne|flagge|siedepunkt|schmelzpunkt|lichtgeschwindigkeit|ordnungszahl|formel) (?:von|"
     r"in|der|des|für)\b|\bwie viele einwohner\b",
@@ -158,7 +158,15 @@ _WORLD = any_of(
     r"währung|pumpe|intelligenz|kette|wandel|krieg|gesetz|prinzip)(?: \w+)?$",
     r"\b(?:chemisch\w*|lateinisch\w*|römisch\w*) (?:zeichen|symbol|formel|name|zahl\w*)\b|\bordnungszahl\b",
     r"\b(?:zahl|buchstabe|wort) (?:zwischen|nach|vor|das mit|mit)\b",
+    r"^(?:bitte |kannst du |könntest du )*spiel\w* (?:mir |uns |mal |bitte )*(?:ein bisschen|etwas|was|irgendwas|ein wenig)(?: (?!bitte)\w+){1,2}$",
+    r"^(?:und )?(?:was|welche[rns]?) (?:ist|haben wir|wird)?(?: denn)? ?(?:heute|morgen|übermorgen|gestern)(?: denn)? (?:für )?(?:einen? )?(?:tag|datum|wochentag)$|"
+    r"^(?:welche[rns]? (?:tag|datum|wochentag)|der wievielte) (?:ist|haben wir|war)(?: denn)? (?:heute|morgen|übermorgen|gestern)$",
+    r"\b(?:gib|stell|denk\w*|mach) (?:mir |uns |dir )(?:mal |bitte |noch )*(?:ein\w*|noch ein\w*) (?:\w+ )?(?:rätsel|quizfrage|gedicht|geschichte|"
+    r"reim|märchen|witz|lied)\b",
+    r"^(?:schreibt|spricht|sagt|trennt) man\b",
+    r"\bunterschied zwischen (?:ein\w* )?\w+ und (?:ein\w* )?\w+$",
     # Wörter
+    r"\b(?:französische|englische|spanische|italienische|türkische|deutsche|lateinische|japanische)\w* (?:wort|begriff|name|übersetzung) für\b",
     r"\b(?:gegenteil|synonym\w*|mehrzahl|plural|definition|bedeutung|einzahl|artikel|genitiv) (?:von|für|zu)\b|"
     r"\b(?:anderes|anderen|schöneres|besseres) wort für\b|\bwas reimt sich\b|\breimt sich auf\b",
     r"^(?:und )?was (?:bedeutet|heisst|heissen) (?!das\b|er|sie)(?:das wort |eigentlich )?\w+(?: \w+)?$",
@@ -186,6 +194,7 @@ _PERSONAL = any_of(
     r"\b(?:er|ihm|ihn|ihnen|ihr|ihre\w*|seine\w*|ihrem)\b",
     r"\b(?:mama|mami|mutti|mutter|papa|papi|vati|vater|oma|opa|tante|onkel|chef\w*|vermieter\w*|frau|mann|kinder|"
     r"nachbar\w*|familie|kleinen?|arzt|ärztin|zahnarzt)(?:s)?\b",
+    r"\b\w*(?:passw[oö]rt\w*|kennwort|geheimzahl|türcode)\b",
     r"\b(?:erinner\w*|nochmal|noch mal|letztes mal|neulich|immer|lieblings\w*|gestern|vorhin|vorher|geplant|"
     r"entschieden|abgemacht|versprochen|erwähnt|gesagt|erzählt|termin\w*|geburtstag\w*|hochzeitstag|schon)\b",
 )
@@ -247,9 +256,18 @@ GATE = gate_words(
         r"macht|kommt|geht|ging|kam|sagte|isst|trinkt|findet|"
         r"fand)\s+)(?=[^\W\d_a-zäöüß]\w*(?:['’]?s)?\b(?!\s+(?:von|in|der|des)\b))"
     ),
+    leads=re.compile(
+        r"(?:(?:(?:kannst|könntest|würdest|magst) du (?:mir |uns )?(?:bitte |mal |kurz |schnell |vielleicht |eben )*"
+        r"(?:sagen|erklären|verraten|erzählen|zeigen|ausrechnen)|(?:sag|erklär|erkläre|verrat|zeig|erzähl)(?: mir| uns)?"
+        r"(?: bitte| mal| doch| kurz| eben| schnell)*|weisst du(?: eigentlich| zufällig| vielleicht)*|"
+        r"hast du eine ahnung|ich (?:wüsste|würde|möchte)(?: gern| gerne)* ?(?:wissen)?|ich frage? mich|ich frage mich gerade|mich "
+        r"(?:würde|interessiert)(?: mal)?(?: interessieren)?|kurze frage|eine frage|nur so aus neugier|keine ahnung|übrigens|mal ne frage|"
+        r"sag mal) )+"
+    ),
     asides=_ASIDES,
     personal=_PERSONAL,
     chatter=_CHATTER,
     sums=_SUMS,
+    world_begins=_WORLD_BEGINS,
     world=_WORLD,
 )
