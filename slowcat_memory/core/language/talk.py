@@ -24,6 +24,12 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         change: Matches a folded statement that something is different from before.
         asked: Patterns of folded questions for a fact about the user, each with the predicates that
             answer it; a group is the thing, ``{thing}`` in them.
+        values: Patterns of folded questions for a value, each with what such a value matches; the
+            group "counted" is the thing whose number is asked for.
+        value: Matches a number, a day or a month in a folded statement.
+        definite: Matches a folded question about something definite, not about the world.
+        name_places: Words after which a name is expected, in a text without capitals or in a
+            language that writes all nouns with one.
         alike: Predicates that hold for several things, with those.
         capital_nouns: Whether the language writes nouns like names.
     """
@@ -39,5 +45,9 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     about_talk: re.Pattern[str]
     change: re.Pattern[str]
     asked: tuple[tuple[str, str], ...]
+    values: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
+    value: re.Pattern[str]
+    definite: re.Pattern[str]
+    name_places: frozenset[str]
     alike: Mapping[str, str]
     capital_nouns: bool = False
