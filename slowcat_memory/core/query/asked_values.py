@@ -31,7 +31,7 @@ def lacks_value(query: str, texts: Sequence[str], language: str) -> float:
     for pattern, values in talk.values:
         met = pattern.search(line)
         if met and (talk.definite.search(line) or names_in(query, language)):
-            counted = (met.groupdict().get("counted") or "")[:STEM]
+            counted = (met.groupdict().get("counted") or "")[:STEM].removesuffix("s")
             having = [one for one in texts if _has(fold(one.replace("’", "'")), values, counted)]
             near = any(shared(query, one, language) for one in having)
             return 0.0 if near else BESIDE if having else 1.0

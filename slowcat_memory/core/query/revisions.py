@@ -11,7 +11,7 @@ import re
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.text.normalize import content_words, fold
 
-LEAST = 4  # letters of a word that names a thing
+LEAST = 3  # letters of a word that names a thing
 KEY = 5  # letters that two forms of a word, or a compound and its beginning, have in common
 SAME = 0.75  # share of the shorter statement's words that both have, apart from the values
 _ENDINGS = re.compile(r"(?<=\w{3})(?:'s|ing|ies|ed|es|en|em|er|et|st|s|e|n|t|y)$")
@@ -56,7 +56,7 @@ def values(text: str, language: str) -> frozenset[str]:
 
 def _same_with_another_value(newer: str, older: str, language: str) -> bool:
     new, old = values(newer, language), values(older, language)
-    if not new or not old or not new.isdisjoint(old):
+    if not new - old or not old - new:
         return False
     value = language_of(language).talk.value
     one, other = (keys(value.sub(" ", fold(text)), language) for text in (newer, older))
