@@ -13,28 +13,46 @@ from slowcat_memory.core.text.normalize import content_words, fold
 
 LEAST = 3  # letters of a word that names a thing
 KEY = 5  # letters that two forms of a word, or a compound and its beginning, have in common
+LEAST_ASKED = 0.5  # share of the asked words of the earlier statement that the later one has too
 SAME = 0.75  # share of the shorter statement's words that both have, apart from the values
 _ENDINGS = re.compile(r"(?<=\w{3})(?:'s|ing|ies|ed|es|en|em|er|et|st|s|e|n|t|y)$")
 
 
 def revises(newer: str, older: str, query: str, language: str) -> bool:
-    """Return whether a later statement changes an earlier one in what a query asks about."""
-    if not may_revise(newer, language):
+    """Return whether a later statement changes an earlier one in what a query asks about.
+
+    A word of change needs one asked word in common; any other sign half of them.
+    """
+    if not may_revise(newer, language) or asks_past(query, language):
         return False
     one, other, asked = (keys(text, language) for text in (newer, older, query))
-    if one.isdisjoint(other & asked):
+    about = other & asked
+    if one.isdisjoint(about):
         return False
-    return changes(newer, language) or _same_with_another_value(newer, older, language)
+    if changes(newer, language):
+        return True
+    if len(one & about) < LEAST_ASKED * len(about):
+        return False
+    return _renews(newer, language) or _same_with_another_value(newer, older, language)
+
+
+def asks_past(query: str, language: str) -> bool:
+    """Return whether a question is about what happened, which no later statement changes."""
+    return bool(language_of(language).talk.past.search(fold(query)))
 
 
 def may_revise(text: str, language: str) -> bool:
     """Return whether a statement has what may change an earlier one."""
-    return changes(text, language) or bool(values(text, language))
+    return changes(text, language) or _renews(text, language) or bool(values(text, language))
 
 
 def changes(text: str, language: str) -> bool:
     """Return whether a statement says that something is different from before. Takes 3 us."""
     return bool(language_of(language).talk.change.search(fold(text.replace("’", "'"))))
+
+
+def _renews(text: str, language: str) -> bool:
+    return bool(language_of(language).talk.renewal.search(fold(text.replace("’", "'"))))
 
 
 def shared(one: str, other: str, language: str) -> bool:

@@ -12,7 +12,7 @@ from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.memory import CHUNK, holds, turn_of
 from slowcat_memory.core.query.asked_facts import asked_fact
 from slowcat_memory.core.query.asked_values import lacks_value
-from slowcat_memory.core.query.revisions import changes, may_revise, revises
+from slowcat_memory.core.query.revisions import asks_past, changes, may_revise, revises
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
@@ -27,6 +27,7 @@ from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_fo
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
 
 WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
+MOST_CHANGES = 3  # later statements that are read, the latest
 WEAK = 20  # candidates below the share of the best that get that reason in the ledger
 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]
@@ -142,12 +143,13 @@ class Chooser:
     def _with_changes(self, search: Search, hits: list[Hit], fetch: Fetch) -> list[Hit]:
         """Put a later statement that changes a hit before it, for a turn that asks."""
         query = search.query
-        if not hits or query.need is None or not query.need.asks_at_all:
+        asks = query.need is not None and query.need.asks_at_all
+        if not hits or not asks or asks_past(query.text, self._options.language):
             return hits
         known = query.exclude.union(hit.memory.id for hit in hits)
         oldest = min(turn_of(hit.memory.id) for hit in hits)
         ids = [one for one in search.namespace.changing(query.text) if one not in known]
-        newer = fetch([one for one in ids if turn_of(one) > oldest])
+        newer = fetch([one for one in ids if turn_of(one) > oldest][:MOST_CHANGES])
         for memory in newer.values():
             shown = disclose(memory, query.reader)
             if shown is None or _rejection(memory, query, search.parsed):

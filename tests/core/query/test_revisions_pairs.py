@@ -92,7 +92,7 @@ def test_a_later_statement_changes_the_earlier_one(
     if lower:
         older, newer, query = older.lower(), newer.lower(), query.lower()
     assert revises(newer, older, query, language)
-    assert not revises(newer, older, "who repaired the piano and the pump", language)
+    assert not revises(newer, older, "who painted the piano and the pump", language)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +100,8 @@ def test_a_later_statement_changes_the_earlier_one(
     [
         ("The movers come on Monday.", "My interview is on Friday.", "When do the movers come?", "english"),
         ("My locker number is 31.", "My locker number is 31.", "What's my locker number?", "english"),
+        ("I took the bus to Ely.", "I now take the bus to York.", "When did I take the bus?", "english"),
+        ("Die Feier war im Mai.", "Die Feier ist jetzt im Juni.", "Wie war die Feier?", "german"),
         ("I like the park.", "The park was lovely today.", "Which park do I like?", "english"),
         ("The vet is in Elm Row.", "The vet said she weighs four kilos.", "Where's the vet?", "english"),
         ("Die Probe ist mittwochs.", "Die Probe war schön.", "Wann ist die Probe?", "german"),

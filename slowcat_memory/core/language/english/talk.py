@@ -102,14 +102,16 @@ TALK = TalkWords(
         r"(?: (?:that|it|either|yet|right now|now|anymore|any more|sorry|really|exactly|again|though))*"
     ),
     change=re.compile(
-        r"\b(?:now|nowadays|these days|instead|actually|after all|turns out|turned out|correction|"
-        r"scratch that|(?:no|not any) (?:longer|more)|any ?more|moved|moving|postponed|rescheduled|"
-        r"chang(?:e|ed|ing)|switch(?:ed|ing)?|swap(?:ped)?|replaced|cancelled|canceled|called off|"
-        r"push(?:ed)? (?:\w+ ){0,3}?(?:back|to|forward)|pushed|(?:brought|moved|put) (?:\w+ ){0,3}?forward|"
-        r"put (?:\w+ ){0,3}?(?:off|back)|delayed|shifted|a? ?new|from now on|as of|since then|so from|"
-        r"went back|gone back|back to|quit|left|sold|gave up|given up|got rid of|traded|upgraded|"
-        r"downgraded|transferred|promoted|demoted|gone up|gone down|went up|went down|raised|lowered|"
-        r"ended up|decided against|rather than|changed my mind|changed our minds|used to|split up|"
+        r"\b(?:now|instead|actually|after all|turns out|correction|(?:no|not any) (?:longer|more)|"
+        r"any ?more|moved|postponed|rescheduled|changed|switched|swapped|replaced|cancelled|canceled|"
+        r"called off|push(?:ed)? (?:\w+ ){0,3}?(?:back|to|forward)|brought forward|delayed)\b"
+    ),
+    renewal=re.compile(
+        r"\b(?:nowadays|these days|turned out|scratch that|moving|chang(?:e|ing)|switch(?:ing)?|swap|"
+        r"(?:moved|put) (?:\w+ ){0,3}?forward|put (?:\w+ ){0,3}?(?:off|back)|pushed|shifted|new|"
+        r"from now on|as of|since then|went back|gone back|back|quit|left|sold|gave up|given up|"
+        r"got rid of|traded|upgraded|downgraded|transferred|promoted|gone up|gone down|went up|went "
+        r"down|raised|lowered|ended up|decided against|rather than|changed (?:my|our) minds?|split up|"
         r"broke up|is off|fell through|fallen through|extended|another|different)\b"
     ),
     asked=(
@@ -160,6 +162,7 @@ TALK = TalkWords(
             _TIME,
         ),
     ),
+    past=re.compile(r"\b(?:did|was|were|had|used to|have (?:i|we|you) been|has \w+ been)\b"),
     value=re.compile(
         r"\b(?:\d[\d.,:/]*(?:st|nd|rd|th)?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|"
         r"march|april|june|july|august|september|october|november|december|(?:two|three|four|five|six|"

@@ -97,14 +97,16 @@ TALK = TalkWords(
     ),
     capital_nouns=True,
     change=re.compile(
-        r"\b(?:jetzt|nun|nunmehr|neuerdings|seitdem|stattdessen|statt|anstatt|sondern|doch|inzwischen|"
-        r"mittlerweile|verschoben|verlegt|vorverlegt|vorgezogen|umgezogen|ziehe?n? um|umgestiegen|"
-        r"umgesetzt|umgestellt|versetzt|gewechselt|wechs(?:le|el|eln)|geändert|ändert|abgesagt|"
-        r"ausgefallen|fällt aus|nicht mehr|nichts mehr|nix mehr|kein\w* mehr|getauscht|ausgetauscht|"
-        r"umgetauscht|ersetzt|erst (?:am|im|um)|ander[es]\w*|ab (?:heute|sofort|jetzt|morgen|montag|dienstag|"
-        r"mittwoch|donnerstag|freitag|samstag|sonntag|nächste\w*)|neu(?:e[nmrs]?)?|aufgehört|gekündigt|verkauft|"
-        r"aufgegeben|getrennt|lieber|umentschieden|anders überlegt|wird n(?:ix|ichts)|doch n(?:icht|ix)|"
-        r"wieder zurück|zurück zu|gestiegen|gesunken|erhöht|gesenkt|verlängert|befördert|früher)\b"
+        r"\b(?:jetzt|nun|stattdessen|statt|doch|inzwischen|mittlerweile|verschoben|verlegt|umgezogen|"
+        r"geändert|gewechselt|abgesagt|nicht mehr|kein\w* mehr|getauscht|ersetzt|erst (?:am|im|um)|anders|"
+        r"ab (?:heute|sofort|jetzt)|neuerdings|umgestiegen|umgestellt|vorverlegt|vorgezogen)\b"
+    ),
+    renewal=re.compile(
+        r"\b(?:nunmehr|seitdem|anstatt|sondern|ziehe?n? um|umgesetzt|versetzt|wechs(?:le|el|eln)|ändert|"
+        r"ausgefallen|fällt aus|nichts mehr|nix mehr|ausgetauscht|umgetauscht|ander[es]\w*|ab (?:morgen|"
+        r"montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|nächste\w*)|neue?[nmrs]?|aufgehört|"
+        r"gekündigt|verkauft|aufgegeben|getrennt|lieber|umentschieden|wird n(?:ix|ichts)|wieder zurück|"
+        r"zurück zu|gestiegen|gesunken|erhöht|gesenkt|verlängert|befördert)\b"
     ),
     asked=(
         (
@@ -153,6 +155,9 @@ TALK = TalkWords(
             ),
             _TIME,
         ),
+    ),
+    past=re.compile(
+        r"\b(?:war|waren|warst|hatte|hatten|wurde|wurden|wollte|gab es|früher|damals)\b"
     ),
     value=re.compile(
         r"\b(?:\d[\d.,:/]*|\w*(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?|januar|"
