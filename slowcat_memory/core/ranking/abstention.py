@@ -37,7 +37,6 @@ class AnswerEvidence(Struct, frozen=True, kw_only=True):
         max_similarity: MaxSim of the nearest candidate's tokens; NaN without tokens.
         unseen_names: Share of the query's names that were never said; 0 for no names.
         memories: Number of memories searched.
-        stranger: One of these names is a given name.
         lacks_value: How surely the query asks for an amount or a time that nothing offered has, 0
             to 1.
     """
@@ -46,7 +45,6 @@ class AnswerEvidence(Struct, frozen=True, kw_only=True):
     max_similarity: float
     unseen_names: float
     memories: int
-    stranger: bool = False
     lacks_value: float = 0.0
 
 
@@ -66,7 +64,6 @@ FEW_MEMORIES = 0.46
 # Added where a question asks for a value that nothing offered has: even a near memory answers no
 # question of its own subject then, but the words of an exact one weigh more.
 LACKS_VALUE = -5.0
-STRANGER = -0.8  # added for a given name that was never said, which cannot be a thing reworded
 
 
 def answer_probability(evidence: AnswerEvidence) -> float:
@@ -77,7 +74,6 @@ def answer_probability(evidence: AnswerEvidence) -> float:
     fit, best = (WORDS, evidence.coverage) if by_words else (TOKENS, evidence.max_similarity)
     logit = fit.bias + fit.best * best + fit.unseen_names * evidence.unseen_names
     logit += FEW_MEMORIES * (1.0 - size_weight(evidence.memories))
-    logit += STRANGER * evidence.stranger
     logit += LACKS_VALUE * evidence.lacks_value
     return 1.0 / (1.0 + math.exp(-logit))
 

@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import disclose
-from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.memory import CHUNK, holds, turn_of
 from slowcat_memory.core.query.asked_facts import asked_fact
 from slowcat_memory.core.query.asked_values import lacks_value
@@ -193,7 +192,6 @@ class Chooser:
             max_similarity=trace.max_similarity(rejected),
             unseen_names=len(unseen) / max(1, len(names)),
             memories=len(searcher),
-            stranger=any(is_given_name(name.casefold()) for name in unseen),
         )
 
     def _answers(
