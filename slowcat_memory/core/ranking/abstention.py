@@ -62,7 +62,8 @@ WORDS = Fit(bias=-1.96, best=9.45, unseen_names=-1.96)  # without token vectors
 # other words is no nearer than in a large store.
 FEW_MEMORIES = 0.46
 # Added where a question asks for a value that nothing offered has: even a near memory answers no
-# question of its own subject then, but the words of an exact one weigh more.
+# question of its own subject then, but the words of an exact one weigh more. Half of it in a large
+# store, where the answer may stand beside what is offered.
 LACKS_VALUE = -5.0
 
 
@@ -73,8 +74,9 @@ def answer_probability(evidence: AnswerEvidence) -> float:
     by_words = math.isnan(evidence.max_similarity)
     fit, best = (WORDS, evidence.coverage) if by_words else (TOKENS, evidence.max_similarity)
     logit = fit.bias + fit.best * best + fit.unseen_names * evidence.unseen_names
-    logit += FEW_MEMORIES * (1.0 - size_weight(evidence.memories))
-    logit += LACKS_VALUE * evidence.lacks_value
+    few = 1.0 - size_weight(evidence.memories)
+    logit += FEW_MEMORIES * few
+    logit += LACKS_VALUE * evidence.lacks_value * (0.5 + 0.5 * few)
     return 1.0 / (1.0 + math.exp(-logit))
 
 

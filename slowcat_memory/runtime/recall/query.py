@@ -157,7 +157,7 @@ def asks_for_memory(need: Need, *, names_speaker: bool, evidence: AnswerEvidence
     """
     if need.asks_memory or need.asks_somebody:
         return True
-    specific = evidence is not None and (evidence.unseen_names > 0 or evidence.lacks_value)
+    specific = evidence is not None and (evidence.unseen_names > 0 or evidence.lacks_value > 0)
     return need.asks and (names_speaker or specific)
 
 
