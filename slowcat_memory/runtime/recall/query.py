@@ -59,7 +59,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     warn_ms: Milliseconds = 8.0
     floor: Probability = 0.10
     keep_share: Probability = 0.80
-    unknown_below: Probability = 0.15
+    unknown_below: Probability = 0.10
 
 
 class PrefetchOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
