@@ -70,6 +70,7 @@ class FakeNamespace:
         self.searcher = searcher
         self.memories: dict[str, Memory] = {}
         self.ended: dict[str, tuple[Ending, ...]] = {}
+        self.changes: list[str] = []
         self.fetched: list[str] = []
 
     def local_only(self) -> frozenset[str]:
@@ -77,6 +78,9 @@ class FakeNamespace:
 
     def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
         return self.ended.get(memory_id, ())
+
+    def changing(self, query: str) -> list[str]:
+        return self.changes
 
     def stating(self, asked: AskedFact) -> list[str]:
         return []

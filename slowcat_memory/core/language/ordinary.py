@@ -55,6 +55,11 @@ def is_ordinary(word: str) -> bool:
     return _is_english(word) or _is_german(word)
 
 
+def is_word(word: str) -> bool:
+    """Return whether a word in lower case is listed as everyday, though it may be a name too."""
+    return word in _english() or _DIGRAPHS.sub(r"\1", word.translate(_PLAIN)) in _german()
+
+
 def _is_english(word: str) -> bool:
     known = _english()
     return word in known or any(

@@ -23,8 +23,16 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         no_answer: Matches a whole sentence of the user's that only says so.
         about_talk: Matches a folded query for what was asked earlier.
         change: Matches a folded statement that something is different from before.
+        renewal: Matches one that is so only if both statements are about the same matter.
         asked: Patterns of folded questions for a fact about the user, each with the predicates that
             answer it; a group is the thing, ``{thing}`` in them.
+        values: Patterns of folded questions for a value, each with what such a value matches; the
+            group "counted" is the thing whose number is asked for.
+        past: Matches a folded question about what happened.
+        value: Matches a number, a day or a month in a folded statement.
+        definite: Matches a folded question about something definite, not about the world.
+        name_places: Words after which a name is expected, in a text without capitals or in a
+            language that writes all nouns with one.
         alike: Predicates that hold for several things, with those.
         capital_nouns: Whether the language writes nouns like names.
     """
@@ -40,6 +48,12 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     no_answer: re.Pattern[str]
     about_talk: re.Pattern[str]
     change: re.Pattern[str]
+    renewal: re.Pattern[str]
     asked: tuple[tuple[str, str], ...]
+    values: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
+    past: re.Pattern[str]
+    value: re.Pattern[str]
+    definite: re.Pattern[str]
+    name_places: frozenset[str]
     alike: Mapping[str, str]
     capital_nouns: bool = False

@@ -20,7 +20,7 @@ from msgspec import Struct
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, EMPTY
 from slowcat_memory.core.language.given_names import is_given_name
-from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.language.ordinary import is_ordinary, is_word
 from slowcat_memory.core.ranking.calibration import size_weight
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -37,12 +37,15 @@ class AnswerEvidence(Struct, frozen=True, kw_only=True):
         max_similarity: MaxSim of the nearest candidate's tokens; NaN without tokens.
         unseen_names: Share of the query's names that were never said; 0 for no names.
         memories: Number of memories searched.
+        lacks_value: How surely the query asks for an amount or a time that nothing offered has, 0
+            to 1.
     """
 
     coverage: float
     max_similarity: float
     unseen_names: float
     memories: int
+    lacks_value: float = 0.0
 
 
 class Fit(Struct, frozen=True):
@@ -58,6 +61,10 @@ WORDS = Fit(bias=-1.96, best=9.45, unseen_names=-1.96)  # without token vectors
 # Added in a store of a few memories: the nearest of few comes less near by chance, and an answer in
 # other words is no nearer than in a large store.
 FEW_MEMORIES = 0.46
+# Added where a question asks for a value that nothing offered has: even a near memory answers no
+# question of its own subject then, but the words of an exact one weigh more. Half of it in a large
+# store, where the answer may stand beside what is offered.
+LACKS_VALUE = -5.0
 
 
 def answer_probability(evidence: AnswerEvidence) -> float:
@@ -67,7 +74,9 @@ def answer_probability(evidence: AnswerEvidence) -> float:
     by_words = math.isnan(evidence.max_similarity)
     fit, best = (WORDS, evidence.coverage) if by_words else (TOKENS, evidence.max_similarity)
     logit = fit.bias + fit.best * best + fit.unseen_names * evidence.unseen_names
-    logit += FEW_MEMORIES * (1.0 - size_weight(evidence.memories))
+    few = 1.0 - size_weight(evidence.memories)
+    logit += FEW_MEMORIES * few
+    logit += LACKS_VALUE * evidence.lacks_value * (0.5 + 0.5 * few)
     return 1.0 / (1.0 + math.exp(-logit))
 
 
@@ -76,12 +85,11 @@ def names_in(text: str, language: str = "english") -> list[str]:
 
     Where capitals mark names these are the capitalised words within a sentence, and possessives at
     its beginning. Where they do not (German nouns, STT that writes none, or nothing else), these
-    are known given names, and in English words that are no ordinary ones.
+    are known given names, and words that are no ordinary ones where a name is expected.
     """
-    nouns = language_of(language).talk.capital_nouns
-    if nouns or text.isupper() or text.islower():
-        words = [_POSSESSIVE.sub("", word) for word in _WORD.findall(text)]
-        return [one for one in words if len(one) > 2 and _is_name(one.casefold(), known=nouns)]
+    talk = language_of(language).talk
+    if talk.capital_nouns or text.isupper() or text.islower():
+        return _uncased_names(text, talk.name_places)
     found = []
     for match in _WORD.finditer(text):
         bare = _POSSESSIVE.sub("", match[0])
@@ -93,8 +101,21 @@ def names_in(text: str, language: str = "english") -> list[str]:
     return found
 
 
-def _is_name(word: str, *, known: bool) -> bool:
-    """Return whether a word in lower case is a given name or, unless it must be known, no word."""
+def _uncased_names(text: str, places: frozenset[str]) -> list[str]:
+    found, before = [], ""
+    for match in _WORD.findall(text):
+        word = _POSSESSIVE.sub("", match)
+        bare = word.casefold()
+        if len(word) > 2 and _is_name(bare, expected=before in places or bare != match.casefold()):
+            found.append(word)
+        before = match.casefold().replace("’", "'")
+    return found
+
+
+def _is_name(word: str, *, expected: bool) -> bool:
+    """Return whether a word in lower case is a given name or, where one is expected, no word."""
     if word in COMMON_NAMES:  # "mark", "rose": words as well
         return False
-    return is_given_name(word) or not (known or word in EMPTY or is_ordinary(word))
+    if is_given_name(word) and not is_word(word):
+        return True
+    return expected and word not in EMPTY and not is_ordinary(word)

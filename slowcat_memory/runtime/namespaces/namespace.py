@@ -25,6 +25,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.records import Memory, Turn
+from slowcat_memory.runtime.namespaces.changes import Changes
 from slowcat_memory.runtime.namespaces.documents import (
     Reading,
     ScopeBatch,
@@ -160,9 +161,11 @@ class Namespace:
         with store.snapshot() as snapshot:
             loaded = loader.load(snapshot)
             self._endings = Endings(snapshot.memories(scope, f"{FACT}/"))
+            self._changes = Changes(tokenizer.language)
             for turn in _latest(snapshot, scope, hot_cache_size):
                 self._hot.add(snapshot.read(scope, chunk_id(turn.id)) or chunk(turn), None)
                 self._endings.hear(turn)
+                self._changes.hear(turn)
         self._last_chunks = loaded.last_chunks
         order = Order(
             store=str(store.path),
@@ -199,6 +202,7 @@ class Namespace:
             self._last_chunks.record(turn)
             self._hot.add(memory, ack)
             self._endings.hear(turn)
+            self._changes.hear(turn)
             self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
 
@@ -304,6 +308,7 @@ class Namespace:
     def _remove(self, memory_id: str) -> None:
         self._hot.drop(memory_id)
         self._endings.drop(memory_id)
+        self._changes.drop(memory_id)
         self._local_only.mark(memory_id, local=False)
         self._index.change(lambda searcher: searcher.remove(memory_id))
         self.version += 1
@@ -338,6 +343,7 @@ class Namespace:
                 self.searcher.remove(memory_id)  # a build in progress is discarded as a whole
                 self._hot.drop(memory_id)
                 self._endings.drop(memory_id)
+                self._changes.drop(memory_id)
             self.searcher.names.clear()  # counted again with the index that follows
             self._last_chunks.forget(gone)
             self.version += 1
@@ -351,6 +357,10 @@ class Namespace:
     def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
         """Return what of a chunk no longer holds at a time."""
         return self._endings.of(memory_id, now)
+
+    def changing(self, query: str) -> list[str]:
+        """Return the latest chunks that may change an earlier one about a query."""
+        return self._changes.about(query)
 
     def stating(self, asked: AskedFact) -> list[str]:
         """Return the chunks that state a fact about the user that holds, the latest first."""

@@ -8,10 +8,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import disclose
-from slowcat_memory.core.memory import CHUNK, holds
+from slowcat_memory.core.memory import CHUNK, holds, turn_of
 from slowcat_memory.core.query.asked_facts import asked_fact
 from slowcat_memory.core.query.asked_names import named_thing
-from slowcat_memory.core.query.revisions import changes, revises
+from slowcat_memory.core.query.asked_values import lacks_value
+from slowcat_memory.core.query.revisions import asks_past, changes, may_revise, revises
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
@@ -26,6 +27,7 @@ from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_fo
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
 
 WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
+MOST_CHANGES = 3  # later statements that are read, the latest
 WEAK = 20  # candidates below the share of the best that get that reason in the ledger
 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]
@@ -65,26 +67,42 @@ class Chooser:
 
     def offer(
         self, search: Search, scored: RankingTrace, fetch: Fetch, evidence: AnswerEvidence | None
-    ) -> tuple[RankingTrace, list[Hit]]:
-        """Return the candidates in order, and the hits among them, if anything answers.
+    ) -> tuple[RankingTrace, list[Hit], AnswerEvidence | None]:
+        """Return the candidates in order, the hits among them, if anything answers, and why.
 
         What the LLM can read already answers nothing: the decision is about what is left of it.
+        The evidence returned is the argument's, completed by whether a value is missing.
         """
         for_turn = self._share(search.query) > 0
         trace = scored.ordered(for_turn=for_turn, weigh_talk=not search.parsed.about_talk)
         hits = list[Hit]()
-        if self._answers(search, trace, evidence):
+        if answers := self._answers(search, trace, evidence):
             hits, rejected = self._choose(search, trace, fetch)
             left = self.evidence(search, scored, rejected) if evidence and rejected else evidence
-            answers = not rejected or self._answers(search, trace, left, rejected)
-        else:
-            answers = False
+            missing = self._lacks_value(search.query, hits, fetch) if left else 0.0
+            if evidence and left and missing:
+                evidence, left = (replace(one, lacks_value=missing) for one in (evidence, left))
+            if rejected or (left and left.lacks_value):
+                answers = self._answers(search, trace, left, rejected)
+        elif evidence and (missing := self._lacks_value(search.query, (), fetch)):
+            evidence = replace(evidence, lacks_value=missing)
         if not answers:
             reasons, trace = trace.reasons, trace.pinned_only()
             hits, _ = self._choose(search, trace, fetch)
             trace.reasons.update(reasons)
         hits = self._with_stated(search, hits, fetch) if for_turn else hits
-        return trace, self._with_endings(search, hits, fetch)
+        return trace, self._with_endings(search, hits, fetch), evidence
+
+    def _lacks_value(self, query: Query, hits: Sequence[Hit], fetch: Fetch) -> float:
+        """Return how surely a turn asks for a value that neither the hits nor the context has."""
+        language = self._options.language
+        if query.need is None or not query.need.asks_at_all:
+            return 0.0
+        missing = lacks_value(query.text, [hit.memory.text for hit in hits], language)
+        if not missing or not query.exclude:
+            return missing
+        visible = [memory.text for memory in fetch(sorted(query.exclude)).values()]
+        return min(missing, lacks_value(query.text, visible, language))
 
     def stated(self, search: Search) -> list[str]:
         """Return the chunks that state a fact which the turn asks for, by what facts know."""
@@ -119,12 +137,32 @@ class Chooser:
                     found.setdefault(shown.id, replace(hit, memory=marked))
             found.setdefault(hit.memory.id, replace(hit, memory=ended(hit.memory, endings)))
         limit = max(len(hits), query.limit(self._options))
-        return self._with_earlier(list(found.values())[:limit], query)
+        every = self._with_changes(search, list(found.values())[:limit], fetch)
+        return self._with_earlier(every, query)
+
+    def _with_changes(self, search: Search, hits: list[Hit], fetch: Fetch) -> list[Hit]:
+        """Put a later statement that changes a hit before it, for a turn that asks."""
+        query = search.query
+        asks = query.need is not None and query.need.asks_at_all
+        if not hits or not asks or asks_past(query.text, self._options.language):
+            return hits
+        known = query.exclude.union(hit.memory.id for hit in hits)
+        oldest = min(turn_of(hit.memory.id) for hit in hits)
+        ids = [one for one in search.namespace.changing(query.text) if one not in known]
+        newer = fetch([one for one in ids if turn_of(one) > oldest][:MOST_CHANGES])
+        for memory in newer.values():
+            shown = disclose(memory, query.reader)
+            if shown is None or _rejection(memory, query, search.parsed):
+                continue
+            changed = (n for n, hit in enumerate(hits) if self._revises(shown, hit.memory, query))
+            if (place := next(changed, None)) is not None:
+                hits = [*hits[:place], replace(hits[place], memory=shown), *hits[place:]]
+        return hits[: max(query.limit(self._options), 1)]
 
     def _with_earlier(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
         """Mark the hits that a later one changes."""
         language = self._options.language
-        newer = [hit.memory for hit in hits if changes(hit.memory.text, language)]
+        newer = [hit.memory for hit in hits if may_revise(hit.memory.text, language)]
         return [
             replace(hit, memory=replace(hit.memory, facets={**hit.memory.facets, "earlier": "yes"}))
             if any(self._revises(other, hit.memory, query) for other in newer)
@@ -133,9 +171,16 @@ class Chooser:
         ]
 
     def _revises(self, newer: Memory, older: Memory, query: Query) -> bool:
-        said = newer.role == older.role == "user" and newer.kind == older.kind == CHUNK
-        same = said and newer.speaker == older.speaker and newer.valid_from > older.valid_from
-        return same and revises(newer.text, older.text, query.text, self._options.language)
+        if newer.role != "user" or not newer.kind == older.kind == CHUNK:
+            return False
+        # What the agent repeated is over too.
+        by_same = older.role == "assistant" or newer.speaker == older.speaker
+        later = newer.valid_from > older.valid_from
+        return (
+            by_same
+            and later
+            and revises(newer.text, older.text, query.text, self._options.language)
+        )
 
     def evidence(
         self, search: Search, trace: RankingTrace, rejected: Collection[int] = ()
@@ -170,7 +215,7 @@ class Chooser:
             evidence,
             trace.likeliest(rejected),
             asks=search.query.need is not None and search.query.need.asks_at_all,
-            asks_for_memory=asks(search),
+            asks_for_memory=asks(search, evidence),
             floor=self._floor(search.query),
             unknown_below=self._options.recall.unknown_below,
         )
@@ -238,10 +283,10 @@ class Chooser:
         return self._options.recall.floor if query.floor is None else query.floor
 
 
-def asks(search: Search) -> bool:
+def asks(search: Search, evidence: AnswerEvidence | None) -> bool:
     """Return whether the turn asks for a memory, so that it matters that there is none."""
-    need = search.query.need
-    return need is not None and asks_for_memory(need, names_speaker=bool(search.parsed.named))
+    need, named = search.query.need, bool(search.parsed.named)
+    return need is not None and asks_for_memory(need, names_speaker=named, evidence=evidence)
 
 
 def ended(memory: Disclosed, endings: Sequence[Ending]) -> Disclosed:

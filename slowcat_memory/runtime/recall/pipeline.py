@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 
 import numpy as np
+from msgspec.structs import replace
 
 from slowcat_memory.core.query.overview import asks_overview
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
@@ -114,7 +115,7 @@ class Pipeline:
         watch.lap("dense")
         scored = self._score(search, found, watch)
         evidence = self._chooser.evidence(search, scored)
-        trace, hits = self._chooser.offer(search, scored, namespace.fetch, evidence)
+        trace, hits, judged = self._chooser.offer(search, scored, namespace.fetch, evidence)
         may_deny = query.need is not None and query.need.asks_at_all
         if (
             query.exclude
@@ -125,6 +126,7 @@ class Pipeline:
             every = self._score(search, _propose(search, withheld), _Stopwatch())
             evidence = max(evidence, self._chooser.evidence(search, every), key=answer_probability)
             watch.lap("doubt")
+        evidence = replace(evidence, lacks_value=judged.lacks_value if judged else 0.0)
         watch.lap("fetch")
 
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
@@ -164,12 +166,12 @@ class Pipeline:
         scored = self._score(search, _propose(search, exclude), watch)
         # The tail alone cannot show that nothing answers: the sealed part was not searched.
         evidence = self._chooser.evidence(search, scored) if stage == "lexical" else None
-        _, at_hand = self._chooser.offer(search, scored, namespace.recent, evidence)
+        _, at_hand, _ = self._chooser.offer(search, scored, namespace.recent, evidence)
         watch.lap("fetch")
         progress.settled = Recollection(
             hits=at_hand, stage="tail", timings=watch.laps, words=lexical.weights
         )
-        trace, hits = self._chooser.offer(search, scored, namespace.fetch, evidence)
+        trace, hits, evidence = self._chooser.offer(search, scored, namespace.fetch, evidence)
         # Words alone can deny neither an overview nor a fact.
         may_deny = not asks_overview(query.text) and not self._chooser.stated(search)
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)

@@ -59,7 +59,7 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     warn_ms: Milliseconds = 8.0
     floor: Probability = 0.10
     keep_share: Probability = 0.80
-    unknown_below: Probability = 0.15
+    unknown_below: Probability = 0.10
 
 
 class PrefetchOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -149,9 +149,18 @@ class Query(Struct, frozen=True, kw_only=True):
         return options.pack.memories if self.k is None else self.k
 
 
-def asks_for_memory(need: Need, *, names_speaker: bool) -> bool:
-    """Return whether a turn asks about the people here; ``names_speaker``: it names one of them."""
-    return need.asks_memory or need.asks_somebody or (need.asks and names_speaker)
+def asks_for_memory(need: Need, *, names_speaker: bool, evidence: AnswerEvidence | None) -> bool:
+    """Return whether a turn asks about the people here.
+
+    Args:
+        names_speaker: It names one of them.
+        evidence: A question about somebody who was never mentioned is one too, and one for a value
+            of something definite.
+    """
+    if need.asks_memory or need.asks_somebody:
+        return True
+    specific = evidence is not None and (evidence.unseen_names > 0 or evidence.lacks_value > 0)
+    return need.asks and (names_speaker or specific)
 
 
 class Recollection(Struct, frozen=True, kw_only=True):

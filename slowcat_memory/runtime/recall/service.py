@@ -351,8 +351,8 @@ def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollecti
     Args:
         unknown_below: Probability that anything answers, below which nothing does.
     """
-    asks = asks_for_memory(need, names_speaker=found.names_speaker)
     evidence = found.evidence
+    asks = asks_for_memory(need, names_speaker=found.names_speaker, evidence=evidence)
     unknown = asks and evidence is not None and answer_probability(evidence) < unknown_below
     if not unknown and not need.asks_time:
         return found

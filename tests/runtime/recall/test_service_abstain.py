@@ -18,6 +18,8 @@ from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.recall_without_store import EMBEDDER, NOW, SAID, Mind, memory, query
 
 NOTHING = AnswerEvidence(coverage=0, max_similarity=0, unseen_names=1, memories=500)
+UNNAMED = replace(NOTHING, unseen_names=0)
+NO_AMOUNT = replace(UNNAMED, max_similarity=0.6, lacks_value=1.0)
 EVERYTHING = AnswerEvidence(coverage=1, max_similarity=1, unseen_names=0, memories=500)
 PLAIN = Hit(memory=memory("plain", "Max is a dog"), score=1.0)
 PINNED = Hit(memory=memory("pin", "Speak slowly", pinned=True), score=0.5)
@@ -41,7 +43,9 @@ def test_need_of_looks_up_everything_when_the_gate_is_off() -> None:
         (ASKS, False, NOTHING, True),
         (ASKS, False, EVERYTHING, False),
         (ASKS, False, None, False),  # nobody could tell in time
-        (Need(query="tell me a joke", asks=True), False, NOTHING, False),
+        (Need(query="tell me a joke", asks=True), False, UNNAMED, False),
+        (Need(query="where does zendelia live", asks=True), False, NOTHING, True),
+        (Need(query="how much is the lift", asks=True), False, NO_AMOUNT, True),
         (Need(query="what does Anna like", asks=True), True, NOTHING, True),
         (Need(query="where does Ben live", asks=True, asks_somebody=True), False, NOTHING, True),
         (Need(query="Anna is nice"), True, NOTHING, False),  # tells, and asks nothing

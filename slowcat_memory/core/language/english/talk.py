@@ -12,6 +12,22 @@ _DO = (
 )
 _ASKS = r"(?:what|who|whom|whose|which|where|when|why|how)"
 _SOMEBODY = r"(?:i|you|he|she|it|we|they|there|this|that|these|those|my|our|your|his|her|their|the)"
+_AMOUNT = re.compile(
+    r"\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|"
+    r"forty|fifty|sixty|seventy|eighty|ninety|hundreds?|thousands?|grand|million|dozens?|half|halves|"
+    r"quarter|third|double|twice|once|thrice|couple|few|several|both|free|nothing|none|no|pair|tenner|"
+    r"fiver|quid|bucks?|lots?|loads?|percent|first|second|(?:an?|per|all|whole|every) (?:hour|day|week|"
+    r"month|year|night|morning|afternoon|evening|weekend|minute|while|mile))"
+)
+_TIME = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|"
+    r"half|quarter|noon|midday|midnight|\w*(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|"
+    r"february|march|april|may|june|july|august|september|october|november|december|today|tonight|"
+    r"tomorrow|yesterday|morning|afternoon|evening|night|weekend|week|month|year|fortnight|days?|"
+    r"spring|summer|autumn|fall|winter|easter|christmas|birthday|\w+(?:th|st|nd|rd)|soon|later|after|"
+    r"before|until|till|when|dawn|sunset|lunch\w*|dinner|breakfast|o'clock|hours?|minutes?|always|never|"
+    r"every|daily|now)\b"
+)
 
 TALK = TalkWords(
     empty=word_set(
@@ -90,7 +106,15 @@ TALK = TalkWords(
     change=re.compile(
         r"\b(?:now|instead|actually|after all|turns out|correction|(?:no|not any) (?:longer|more)|"
         r"any ?more|moved|postponed|rescheduled|changed|switched|swapped|replaced|cancelled|canceled|"
-        r"called off|pushed (?:back|to)|brought forward|delayed)\b"
+        r"called off|push(?:ed)? (?:\w+ ){0,3}?(?:back|to|forward)|brought forward|delayed)\b"
+    ),
+    renewal=re.compile(
+        r"\b(?:nowadays|these days|turned out|scratch that|moving|chang(?:e|ing)|switch(?:ing)?|swap|"
+        r"(?:moved|put) (?:\w+ ){0,3}?forward|put (?:\w+ ){0,3}?(?:off|back)|pushed|shifted|new|"
+        r"from now on|as of|since then|went back|gone back|back|quit|left|sold|gave up|given up|"
+        r"got rid of|traded|upgraded|downgraded|transferred|promoted|gone up|gone down|went up|went "
+        r"down|raised|lowered|ended up|decided against|rather than|changed (?:my|our) minds?|split up|"
+        r"broke up|is off|fell through|fallen through|extended|another|different)\b"
     ),
     asked=(
         (
@@ -123,6 +147,36 @@ TALK = TalkWords(
             r"\bwhat is my ([\w-]+) called\b",
             "has_{thing}",
         ),
+    ),
+    values=(
+        (re.compile(r"\bhow many (?P<counted>[\w-]+)"), _AMOUNT),
+        (
+            re.compile(
+                r"\bhow (?:much|old|tall|big|long|far|heavy|high|large|often)\b|\bwhat(?:'s| is| was|"
+                r" does| did)\b.*\b(?:price|cost|rent|salary|fee|phone number|pin|door code|code)\b"
+            ),
+            _AMOUNT,
+        ),
+        (
+            re.compile(
+                r"\b(?:(?:at|from|until|till|by) )?what time\b|\bwhen(?:'s| is| does| will)\b"
+            ),
+            _TIME,
+        ),
+    ),
+    past=re.compile(r"\b(?:did|was|were|had|used to|have (?:i|we|you) been|has \w+ been)\b"),
+    value=re.compile(
+        r"\b(?:\d[\d.,:/]*(?:st|nd|rd|th)?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|"
+        r"march|april|june|july|august|september|october|november|december|(?:two|three|four|five|six|"
+        r"seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty|seventy|eighty|"
+        r"ninety|hundred|thousand)(?:th|ieth)?|first|third|fifth|eighth|ninth|twelfth|\w+tieth|noon|"
+        r"midnight)\b"
+    ),
+    definite=re.compile(r"\b(?:the|my|our|i|we|me|us)\b"),
+    name_places=word_set(
+        "did does do has have had is was are were will would can could should isn't didn't doesn't "
+        "hasn't when's where's who's what's how's with from for about and to at than called named by "
+        "aunt uncle cousin sister brother friend doctor dr mr mrs ms"
     ),
     alike={
         "has_pet": "dog cat puppy kitten pet horse pony rabbit hamster budgie parrot tortoise",

@@ -19,6 +19,22 @@ _VERB = (
     r"musst|müssen|darf|darfst|will|willst|wollen|mag|magst|weisst|kennst|erinnerst|gibt|geht|heisst|"
     r"heisse|wohnt|wohne|wohnst|arbeite|arbeitest|arbeitet|mache|machst|macht)"
 )
+_NUMBER = (
+    r"\d|\b\w*(?:zwei|drei|vier|fünf|sechs|sieben|acht(?!e)|neun|zehn|elf|zwölf|zwanzig|dreissig|hundert|"
+    r"tausend|million)\w*\b|\b(?:null|eins|halb\w*|viertel\w*|drittel)\b"
+)
+_AMOUNT = re.compile(
+    rf"{_NUMBER}|\b(?:ein(?:e[nmrs]?)? (?:halb\w*|stunde|tag|woche|monat|jahr|minute|euro)|einmal|doppelt|"
+    r"dutzend|paar|beide\w*|kein\w*|nichts|umsonst|gratis|kostenlos|einzig\w*|mehrere|viele|pro|täglich|"
+    r"wöchentlich|monatlich|jährlich|jede[nmrs]?|immer|nie|ganze\w*)\b"
+)
+_TIME = re.compile(
+    rf"{_NUMBER}|\b(?:\w*(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)s?|"
+    r"januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|heute|morgens?|"
+    r"übermorgen|gestern|abends?|mittags?|nachts?|nacht|vormittags?|nachmittags?|wochenende|woche|monat|"
+    r"jahr|tage?n?|uhr|stunden?|minuten?|frühjahr|frühling|sommer|herbst|winter|ostern|weihnachten|"
+    r"pfingsten|silvester|erst\w*|bald|später|nach|vor|bis|wenn|immer|jede[nmrs]?|jetzt|\w+ten|\w+ferien)\b"
+)
 
 TALK = TalkWords(
     empty=word_set(
@@ -86,8 +102,15 @@ TALK = TalkWords(
     capital_nouns=True,
     change=re.compile(
         r"\b(?:jetzt|nun|stattdessen|statt|doch|inzwischen|mittlerweile|verschoben|verlegt|umgezogen|"
-        r"geändert|gewechselt|abgesagt|nicht mehr|kein\w* mehr|"
-        r"getauscht|ersetzt|erst (?:am|im|um)|anders)\b"
+        r"geändert|gewechselt|abgesagt|nicht mehr|kein\w* mehr|getauscht|ersetzt|erst (?:am|im|um)|anders|"
+        r"ab (?:heute|sofort|jetzt)|neuerdings|umgestiegen|umgestellt|vorverlegt|vorgezogen)\b"
+    ),
+    renewal=re.compile(
+        r"\b(?:nunmehr|seitdem|anstatt|sondern|ziehe?n? um|umgesetzt|versetzt|wechs(?:le|el|eln)|ändert|"
+        r"ausgefallen|fällt aus|nichts mehr|nix mehr|ausgetauscht|umgetauscht|ander[es]\w*|ab (?:morgen|"
+        r"montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|nächste\w*)|neue?[nmrs]?|aufgehört|"
+        r"gekündigt|verkauft|aufgegeben|getrennt|lieber|umentschieden|wird n(?:ix|ichts)|wieder zurück|"
+        r"zurück zu|gestiegen|gesunken|erhöht|gesenkt|verlängert|befördert)\b"
     ),
     asked=(
         (
@@ -119,6 +142,39 @@ TALK = TalkWords(
             r"\bname(?:n)? (?:von )?meine[rsm] ([\w-]+)|\bwie heissen meine ([\w-]+)",
             "has_{thing}",
         ),
+    ),
+    values=(
+        (re.compile(r"\bwie viele (?P<counted>[\w-]+)"), _AMOUNT),
+        (
+            re.compile(
+                r"\bwie ?viel\b(?! uhr)|\bwie (?:hoch|alt|lange|weit|gross|schwer|teuer|oft|tief)\b|"
+                r"\bwas kostet\b|\bwas (?:hat|haben) .*\bgekostet\b"
+            ),
+            _AMOUNT,
+        ),
+        (
+            re.compile(
+                r"\b(?:um|ab|bis|gegen) wie ?viel uhr\b|\bwann (?:ist|kommt|beginnt|startet|öffnet|"
+                r"schliesst|fährt|fängt|macht|endet|läuft|findet|wird|soll|muss|habe?|haben)\b"
+            ),
+            _TIME,
+        ),
+    ),
+    past=re.compile(
+        r"\b(?:war|waren|warst|hatte|hatten|wurde|wurden|wollte|gab es|früher|damals)\b"
+    ),
+    value=re.compile(
+        r"\b(?:\d[\d.,:/]*|\w*(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?|januar|"
+        r"februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\w*(?:zwei|drei|vier|"
+        r"fünf|sechs|sieben|neun|zehn|zwölf|zwanzig|dreissig|hundert|tausend)\w*|acht\w*|elf\w*|"
+        r"erste[nrs]?)\b"
+    ),
+    definite=re.compile(
+        r"\b(?:der|die|das|den|dem|des|vom|beim|zum|zur|im|am|mein\w*|unser\w*|ich|wir|mir|uns|mich)\b"
+    ),
+    name_places=word_set(
+        "der die das den dem des vom beim zum zur hat ist war wohnt kommt heißt macht geht will kann "
+        "mit von für bei herr frau tante onkel und namens"
     ),
     alike={
         "has_pet": "hund katze kater hündin welpe kätzchen haustier pferd pony hase hamster kaninchen",
