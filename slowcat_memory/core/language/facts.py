@@ -9,7 +9,7 @@ from slowcat_memory.core.language.data import phrase_list, word_set
 
 Complement = Literal[
     "nothing", "value", "text", "thing", "things", "person", "people", "pets", "place", "journey",
-    "organisation", "address", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
+    "organisation", "firm", "address", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
     "bought", "somebody", "given",
 ]  # fmt: skip
 Whose = Literal["", "speaker", "person", "other", "unnamed", "me", "request"]
@@ -129,6 +129,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         same_kin: Names of relatives in predicates, by word.
         verb_second: Finite verbs, where these stand before the subject if anything else does; ""
             for a language in which they do not.
+        midfield: Rewrites that remove expressions of time between a verb and its participle.
         function: Words by which a sentence of the language is recognised.
         ordinary: Words that are no names.
     """
@@ -204,6 +205,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     singular: Mapping[str, str]
     same_kin: Mapping[str, str]
     verb_second: str = ""
+    midfield: Rewrites = ()
     function: frozenset[str]
     ordinary: frozenset[str]
 
@@ -228,6 +230,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
         single: Words for somebody without a partner.
         moved: Forms of "to move" of a home.
         consuming: Words for eating and drinking, which add nothing to what is liked.
+        renewed: A new thing of a kind of which a new one replaces the old; group ``kind``.
     """
 
     reported: str
@@ -246,6 +249,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
     single: frozenset[str]
     moved: frozenset[str]
     consuming: frozenset[str]
+    renewed: str
 
 
 class NameWords(Struct, frozen=True, kw_only=True):

@@ -46,6 +46,14 @@ _VERB = (
 )
 _STEMS = "|".join(one[:-1] for one in _VERB.split("|") if one.endswith("e"))
 _SUBJECT = rf"(?:ich|wir|er|sie|es|das|der|die|dann|du)\b|(?:{_MINE}) (?:{KIN}|{PET})\b"
+# When something happened, between a verb and its participle.
+_WHEN = (
+    r"(?:gestern|vorgestern|heute|neulich|kürzlich|letztens)(?: (?:früh|morgen|mittag|nachmittag|abend|nacht))?|"
+    r"am (?:letzten |vergangenen )?(?:(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|wochenende)\w*|"
+    r"am (?:\d{1,2}\.|\w+ten) (?:\w+)|im (?:letzten |vergangenen )?(?:jahr|monat|sommer|herbst|winter|frühling|\w+r|märz|april|mai|juni|juli|august)|"
+    r"(?:letzte|letzten|letztes|vorige|vorigen|voriges|diese|diesen|dieses) (?:woche|wochenende|monat|jahr|nacht|\w+tag|mittwoch)|"
+    r"(?:seit|vor) (?:etwa |gut |knapp |ungefähr )?(?:ein paar|\w+) (?:minuten?|stunden?|tag(?:en)?|wochen?|monat(?:en)?|jahr(?:en)?)"
+)
 
 STATEMENTS = StatementWords(
     rules=RULES,
@@ -65,7 +73,7 @@ STATEMENTS = StatementWords(
     fillers=(
         r"ähm?|hm+|also|ja|nein,|ne,|nee,|doch|na|ach|oh|du|naja|na ja|tja|so|und|aber|denn|weil|übrigens|eigentlich|ehrlich gesagt|weißt du|"
         r"weißt|wissen sie|hör mal|stell dir vor,? ich(?= )x|sag mal|hallo|hey|hi|danke|bitte|leider|endlich|zum glück|okay|ok|gut|genau|schau|schau mal|guck mal|"
-        r"wie gesagt|nur damit du es weißt|falls du fragst|ganz ehrlich|gute nachricht|schlechte nachricht|super|toll|ich sag dir|ich glaube,?|"
+        r"wie gesagt|nur damit du es weißt|falls du fragst|ganz ehrlich|(?:eine )?(?:gute|schlechte|traurige|schlimme|tolle) (?:nachricht|neuigkeit)(?:en)?|super|toll|ich sag dir|ich glaube,?|"
         r"jetzt|außerdem|auch|gestern abend,|kurz gesagt|im übrigen|nebenbei|ich muss dir sagen|wow|mensch|sorry|dann"
     ),
     adverbs=(
@@ -90,7 +98,7 @@ STATEMENTS = StatementWords(
         r"\bwenn\b|\bfalls\b|angenommen|stell dir vor|stellen sie sich vor|^\W*(?:ach,? |ich |er |sie )?(?:hätt|wär|könnt|würd)\w*|\bsei\b|vielleicht|möglicherweise|eventuell|"
         r"\bsagte?\b|sagt,|\bsagt\b|\bgesagt\b|\bmeinte\b|\berzählt\b|\berzählen\b|behaupte\w*|angeblich|heißt es|\bgelesen\b|geträumt|träum\w*|wünscht\w*|beinahe|"
         r"(?:im|aus dem|in der|in dem|in einem) (?:film|buch|roman|lied|spiel|serie|radio|fernsehen|witz|traum|märchen|prospekt|werbung|geschichte|hörbuch|podcast)|"
-        r"meine figur|mein charakter|geschichte (?:wo|über|in der)|zum beispiel|beispielsweise|wie sagt man|auf englisch|übersetz|kommt ein mann|"
+        r"\b(?:dieses|das|ein|dieser|der) (?:\w+ )?(?:lied|song|gedicht|schlager|vers)\b,|meine figur|mein charakter|geschichte (?:wo|über|in der)|zum beispiel|beispielsweise|wie sagt man|auf englisch|übersetz|kommt ein mann|"
         r"alle denken|\bleute\b|stimmt (?:aber )?nicht|das stimmt nich\w*|\bfast\b|mein name ist hase|im scherz|wie ein pferd|laut dir|so ein werbespruch|"
         r"werbespruch|gib mir|satz mit|was haltet ihr|sozusagen|\bquasi\b|erzähl(?:e)? (?:mal|mir)"
     ),
@@ -201,6 +209,9 @@ STATEMENTS = StatementWords(
     has_pet="{s} hat eine {kin} namens {o}.",
     had="{s} hatte eine {kin} namens {o}, gestorben{when}.",
     died="{s} ist{when} gestorben.",
+    midfield=(
+        (rf"^((?:habe|haben|hat|bin|sind|ist|wurde|wurden) (?:mir |mich |uns |sich )?)(?:(?:erst |schon |gleich )?(?:{_WHEN}) )+(?=.*[nt]$)", r"\1"),
+    ),
     gender=(
         (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) (wohn|leb|komm)t\b", r"\1 von \2 \3en"),
         (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) ist\b", r"\1 von \2 sind"),
@@ -209,6 +220,7 @@ STATEMENTS = StatementWords(
         (r"\bbei eine\b", "bei einer"), (r"\bbei die\b", "bei der"), (r"\bbei (?:ein|einen)\b", "bei einem"), (r"\bbei (?:das|den)\b", "bei dem"),
         (rf"\beine ({any_of(_C['men'], _C['pets_m'])}) namens\b", r"einen \1 namens"),
         (rf"\beine ({any_of(_C['children'], _C['pets_n'])}) namens\b", r"ein \1 namens"),
+        (r"\beinen (\w+)er (\w*(?:freund|kollege|bruder|sohn|onkel|cousin|hund|kater))\b", r"einen \1en \2"),
     ),
     plain_kin={"kleiner": "sohn", "großer": "sohn", "jüngster": "sohn", "ältester": "sohn", "junge": "sohn", "kleine": "tochter", "große": "tochter", "jüngste": "tochter", "älteste": "tochter", "mädchen": "tochter"},
     singular=_PLURALS,
@@ -243,6 +255,7 @@ FACTS = FactWords(
     single=word_set(_WORDS["facts"]["single"]),
     moved=word_set(_WORDS["facts"]["moved"]),
     consuming=word_set(_WORDS["facts"]["consuming"]),
+    renewed=r"(?:mein|unser|ein)\w* (?:nagel)?neue\w* (?P<kind>auto|wagen|handy|telefon|smartphone|laptop|computer|fahrrad)\b",
 )
 
 NAMES = name_words(_WORDS["names"])
