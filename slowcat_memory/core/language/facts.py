@@ -130,6 +130,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         verb_second: Finite verbs, where these stand before the subject if anything else does; ""
             for a language in which they do not.
         midfield: Rewrites that remove expressions of time between a verb and its participle.
+        time_word: Words without a capital letter that an expression of time begins with.
         function: Words by which a sentence of the language is recognised.
         ordinary: Words that are no names.
     """
@@ -206,6 +207,7 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     same_kin: Mapping[str, str]
     verb_second: str = ""
     midfield: Rewrites = ()
+    time_word: str
     function: frozenset[str]
     ordinary: frozenset[str]
 

@@ -51,6 +51,7 @@ STATEMENTS = StatementWords(
     endings=ENDINGS,
     over=OVER,
     expand=(
+        (r"\b(called|named|name is|name's) (\w+),? (?:and )?not \w+$", r"\1 \2"),
         (r"\bi'm\b", "I am"), (r"\bim\b(?= )", "I am"), (r"\bive\b", "I have"), (r"\b(we|you|they)'re\b", r"\1 are"),
         (r"\b(i|we|you|they)'ve\b", r"\1 have"), (r"\b(\w+)'ll\b", r"\1 will"),
         (r"\bwon't\b", "will not"), (r"\b(can)'t\b", r"\1't"), (r"\b(is|are|has|have|was|were)n't\b", r"\1 not"),
@@ -161,6 +162,7 @@ STATEMENTS = StatementWords(
     ),
     and_me=(r"(?:me and (?P<n>\S+))(?= )", r"(?P<n>\S+) and (?:i|me)\b", r"we (?=.*, (?P<n>\S+) and me\b)"),
     with_="with",
+    time_word="on|in|at|from|since|this|next|last|every|the|tomorrow|today|tonight|yesterday|after|before|a|an|two|three|four",
     front=(
         r"(?:(?:the (?:day after tomorrow|day before yesterday|other day)|on|in|at|every|since|after|before|last|next|this|from|for|these|nowadays|most|once|twice|each|until|"
         r"about|two|three|during|come|with|at the)\b|\w+day\b|tomorrow|today|tonight|yesterday|lately|recently)[^,]{0,60}?"
@@ -284,7 +286,7 @@ FACTS = FactWords(
         r"roommate|grand\w+|dog|cat"
     ),
     corrects=(
-        r"no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|wait,? |scratch that|"
+        r"no,|no (?=(?:my|his|her|our|their|the|it's|that's|she's|he's)\b)|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|wait,? |scratch that|"
         r"my mistake|i misspoke|i (?:said|told you|got) (?:it|that|this|his|her|the \w+) wrong"
     ),
     before_date="since|in|on|at|from|back|ago|the|a|about",

@@ -94,6 +94,9 @@ RULES = (
     Rule("person", "works_at", "{s} arbeitet bei {o}.", rf"{_BIN} (?:.*? )??(?:zu|zur|zum) (?P<o>.+?) gewechselt", "firm"),
     Rule("person", "works_as", "{s} ist {o}.", rf"{_BIN} {_ANY}(?P<o>{JOB}) geworden", "value"),
     Rule("person", "lives_in", "{s} wohnt in {o}.", r"'s (?:neue )?(?:wohnung|haus|zuhause|zimmer|wg|heimat) (?:ist|liegt) (?:jetzt )?in (?P<o>.+)", "place", whose="speaker"),
+    Rule("person", "works_as", "{s} arbeitet als {o}.", rf"{_HAB} {_ANY}(?:eine|die) (?:neue )?(?:stelle|arbeit) (?:{_ANY})als (?P<o>{JOB}) (?:angefangen|angetreten|bekommen)", "value"),
+    Rule("person", "works_as", "{s} arbeitet als {o}.", rf"{_HAB} {_ANY}(?:eine|die) (?:neue )?(?:stelle|arbeit) (?:angefangen|angetreten|bekommen),? als (?P<o>{JOB})\b", "value"),
+    Rule("person", "works_as", "{s} arbeitet als {o}.", rf".*\bmich (?:\w+ )*als (?P<o>{JOB}) (?:eingestellt|genommen)", "value", whose="me"),
     # Name, age, birthday, origin
     Rule("person", "name", "{s} heißt {o}.", r"heiße (?P<o>.+)", "person", whose="speaker"),
     Rule("person", "name", "{s} heißt {o}.", r"'s (?:voller |richtiger )?name ist (?P<o>.+)", "person", whose="speaker"),
@@ -212,7 +215,7 @@ RULES = (
     Rule("success", "achieved", "{s} hat mit {o} Erfolg gehabt.", r"'s (?P<o>\w+ hat (?:eine?n? )?(?:eins|zwei|preis|auszeichnung|1,\d)) bekommen", "text"),
     Rule("task_completed", "finished", "{s} hat {o} abgeschlossen.", rf"{_HAB} (?:endlich |jetzt |heute |gestern )*(?P<o>(?:das|den|die|meine?n?|unsere?n?)\b.+?) (?:abgeschlossen|fertig(?: gemacht| geschrieben)?|abgegeben|eingereicht|fertiggestellt|erledigt)", "text"),
     # Open matters
-    Rule("open_thread", "has_to", "{s} muss noch {o}.", r"(?:muss|müssen) (?:unbedingt )?(?:noch |bis |morgen |nächste )(?P<o>.+)", "plan"),
+    Rule("open_thread", "has_to", "{s} muss noch {o}.", r"(?:muss|müssen) (?:unbedingt )?(?:noch |(?=(?:bis|morgen|nächste\w*) ))(?P<o>.+)", "plan"),
     Rule("open_thread", "wants_reminder", "{s} will erinnert werden: {o}.", r"erinner(?:e|n sie)? mich (?:bitte )?(?:daran,? |an )(?P<o>.+)", "text", whose="request"),
     Rule("open_thread", "waits_for", "{s} wartet auf {o}.", rf"(?:warte|warten|wartet) {_ANY}auf (?P<o>(?:den|die|das|ein\w*)\b.+)", "thing"),
 )  # fmt: skip
@@ -220,13 +223,16 @@ RULES = (
 _WORK = ("works_at", "works_as")
 _LOVE = (
     "has_partner", "has_mann", "has_frau", "has_freund", "has_freundin", "has_verlobter", "has_verlobte",
-    "married_to", "engaged_to", "relationship_status", "has_husband", "has_wife",
+    "married_to", "engaged_to", "relationship_status", "has_husband", "has_wife", "has_boyfriend", "has_girlfriend",
+    "has_fiancé", "has_fiancée",
 )  # fmt: skip
 _TASTE = ("likes", "prefers", "drinks", "habit", "smokes", "plays", "learns", "diet")
 _AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_to")
 _UP = r"(?:aufgegeben|abgebrochen|hingeschmissen|geschmissen|abgesetzt|beendet|eingestellt|an den nagel gehängt|sein lassen|sausen lassen)"
 
 ENDINGS = (
+    Rule("preference", "likes", "{s} mochte früher {o}.", rf"{_HAB} (?:früher )(?P<o>.+?) (?:immer |sehr |total )?(?:geliebt|gemocht)", "things", over=True, ends=_TASTE),
+    Rule("person", "has_partner", "{s} ist single.", rf"{_BIN} (?:jetzt |wieder |frisch |inzwischen |nun )*(?:single|solo|alleinstehend)(?P<o>)", "nothing", over=True, ends=_LOVE),
     Rule("person", "works_at", "{s} ist arbeitslos.", rf"{_BIN} {_ANY}(?:arbeitslos|ohne (?:arbeit|job|stelle))\b(?P<o>)", "nothing", over=True, ends=_WORK),
     Rule("habit", "gave_up", "{s} hat mit {o} aufgehört.", r"mit (?:dem |der )?(?P<o>.+?) (?:ist (?:jetzt )?schluss|habe? ich (?:jetzt )?schluss gemacht)", "thing", over=True, ends=("*",), whose="me"),
     Rule("person", "left", "{s} hat {o} verlassen.", rf"{_HAB} (?P<o>(?:den|die|das) .+?) verlassen", "text", over=True, ends=("*",)),

@@ -60,6 +60,7 @@ STATEMENTS = StatementWords(
     endings=ENDINGS,
     over=OVER,
     expand=(
+        (r"\b(heißt|heißen|name ist) (\w+),? (?:und )?nicht \w+$", r"\1 \2"),
         (r"\bhab\b", "habe"), (r"\bis\b", "ist"), (r"\bnich\b", "nicht"), (r"\bne\b", "eine"), (r"\bn\b", "ein"), (r"\bnen\b", "einen"),
         (r"\bnem\b", "einem"), (r"\bner\b", "einer"), (r"\bfahr\b", "fahre"), (r"\bgeh\b", "gehe"), (r"\bwohn\b", "wohne"), (r"\barbeit\b(?= (?:bei|als|in))", "arbeite"),
         (r"\bmach\b", "mache"), (r"\bkomm\b", "komme"), (r"\bspiel\b", "spiele"), (r"\blern\b", "lerne"), (r"\bess\b", "esse"), (r"\bsteh\b", "stehe"),
@@ -103,11 +104,13 @@ STATEMENTS = StatementWords(
         r"werbespruch|gib mir|satz mit|was haltet ihr|sozusagen|\bquasi\b|erzähl(?:e)? (?:mal|mir)"
     ),
     false_clause=(
-        r"\b(?:hätt|wär|könnt|würd|gäb|dürft)\w*|\bsoll(?:en|te|ten)?\b|vermutlich|wahrscheinlich|früher|überleg\w*|\bwollte\b|\bwollten\b|\bnur die frau\b|wohl\b|"
+        r"\b(?:hätt|wär|könnt|würd|gäb|dürft)\w*|\bsoll(?:en|te|ten)?\b|vermutlich|wahrscheinlich|früher(?! hab\w* (?:ich|wir) .*(?:geliebt|gemocht)\b)|überleg\w*|\bwollte\b|\bwollten\b|\bnur die frau\b|wohl\b|"
         r"\bob\b|als ob|scheint|keine ahnung|nicht sicher|wie ein\w? "
     ),
     asks=(
         r"(?:wer|wen|wem|wessen|was|welche\w?|wo|wohin|woher|wann|warum|wieso|weshalb|wie|womit|wofür|wovon|gibt es|erzähle?|sag mir|gib)\b|"
+        r"(?:als|mit|bei|für|von|zu|in|an|auf|seit|bis|um|über|wegen|gegen|nach|aus) (?:wem|wen|was|welche\w?|wann|wo)\b|"
+        r"(?:mag|liebe|hasse|esse|trinke|arbeite|wohne|lebe|heiße|hab|habe|bin|fahre|spiele|lerne|kann|muss|darf|soll|will) ich\b|"
         r"(?:hast|habe|haben|hat|bin|bist|sind|ist|war|warst|kann|kannst|könntest|können|weißt|kennst|soll|sollen|darf|dürfen|muss|müssen|magst|mag|willst|will|"
         r"wohne|wohnt|arbeite|arbeitet|heiße|heißt|lebt|kommt)"
         r" (?:ich|du|er|sie|es|wir|ihr|das|der|die|man|mein\w*|dein\w*|unser\w*|jemand|ein\w*)\b(?=.*\?|.*\b(?:eigentlich|laut dir|denn)\b)|kommt ein mann|"
@@ -209,6 +212,7 @@ STATEMENTS = StatementWords(
     has_pet="{s} hat eine {kin} namens {o}.",
     had="{s} hatte eine {kin} namens {o}, gestorben{when}.",
     died="{s} ist{when} gestorben.",
+    time_word=r"in|im|am|an|ab|seit|bis|vor|nach|zum|um|heute|gestern|morgen|übermorgen|vorgestern|nächste\w*|letzte\w*|kommende\w*|diese\w*|jede\w*",
     midfield=(
         (rf"^((?:habe|haben|hat|bin|sind|ist|wurde|wurden) (?:mir |mich |uns |sich )?)(?:(?:erst |schon |gleich )?(?:{_WHEN}) )+(?=.*[nt]$)", r"\1"),
     ),
@@ -246,7 +250,7 @@ FACTS = FactWords(
         "frau|mann|freundin|freund|sohn|tochter|bruder|schwester|mutter|vater|chef|hund|katze"
     ),
     corrects=(
-        r"nein,|ich meinte|moment,|korrektur|quatsch|halt,|entschuldigung,|"
+        r"nein,|nein (?=(?:mein|unser|ihr|sein|der|die|das|es)\w*\b)|ich meinte|moment,|korrektur|quatsch|halt,|entschuldigung,|"
         r"ich hab\w* (?:mich |es |das )?(?:falsch|versprochen|vertan)|das war falsch"
     ),
     before_date="seit|im|am",
