@@ -217,7 +217,7 @@ def _over(reading: Reading, clause: Clause, speaker: str, language: Language) ->
         found = [
             one
             for one in by_rules(rules, reading, clause, speaker, language, denied=True)
-            if not one.over
+            if not one.over and one.predicate != "decided"  # "decided: no more meat" still stands
         ]
         if found:
             one = found[0]

@@ -95,11 +95,17 @@ def _outcome(wanted: dict[str, str], later: Later) -> Outcome | None:
         return "off"
     if _MOVED.search(later.text):
         return "moved"
-    if _OPEN.search(later.text):
+    still = _OPEN.search(later.text)
+    if still and not _DONE.search(later.text, still.end()):  # "the money comes next week: settled"
         return None
     if later.completed or _DONE.search(later.text) or _DID.search(later.text):
         return "done"
     return "told" if _is_past(later.text) else None
+
+
+def change_of(sentence: str) -> Outcome | None:
+    """Return whether a sentence says that something is called off or moved."""
+    return "off" if _OFF.search(sentence) else "moved" if _MOVED.search(sentence) else None
 
 
 def _likeness(one: str, other: str) -> float:

@@ -67,7 +67,7 @@ STATEMENTS = StatementWords(
         (r"\bgonna\b", "going to"), (r"\bwanna\b", "want to"), (r"\bgotta\b", "got to"),
     ),
     fillers=(
-        r"um+|uh+|er+m?|ah+|oh|well|so|and|but|also|yeah|yes|yep|no,|nope,|ok|okay|right|look|listen|actually|"
+        r"um+|uh+|er+m?|ah+|oh|well|so|and|but|also|yeah|yes|yep|no,|no(?= (?:my|his|her|our|their)\b)|nope,|ok|okay|right|look|listen|actually|"
         r"honestly|basically|anyway|by the way|you know|you see|i mean|like|hey|hi|hello|thing is|the thing is|"
         r"guess what|to be honest|believe it or not|turns out|fun fact|oh and|plus|because|cause|cos|since|though|"
         r"although|while|then|i think i told you|as you know|just so you know|for the record|(?:some )?(?:good|bad|sad|great|terrible|awful) news|"

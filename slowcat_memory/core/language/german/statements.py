@@ -60,6 +60,9 @@ STATEMENTS = StatementWords(
     endings=ENDINGS,
     over=OVER,
     expand=(
+        (r"\b(wohn|arbeit|leb|jobb|heiß|mag|lieb|hass|find|kauf|zieh|plan|lern|spiel|trink|sing|brauch|freu|hoff|glaub|denk)(?<!mag) (ich|wir)\b", r"\1e \2"),
+        (r"\bich (wohn|arbeit|leb|jobb|lieb|hass|find|kauf|zieh|plan|sing|brauch|freu|hoff)\b", r"ich \1e"),
+        (r"\b(seh|geh|steh|versteh|dreh)n\b", r"\1en"),
         (r"\b(heißt|heißen|name ist) (\w+),? (?:und )?nicht \w+$", r"\1 \2"),
         (r"\bhab\b", "habe"), (r"\bis\b", "ist"), (r"\bnich\b", "nicht"), (r"\bne\b", "eine"), (r"\bn\b", "ein"), (r"\bnen\b", "einen"),
         (r"\bnem\b", "einem"), (r"\bner\b", "einer"), (r"\bfahr\b", "fahre"), (r"\bgeh\b", "gehe"), (r"\bwohn\b", "wohne"), (r"\barbeit\b(?= (?:bei|als|in))", "arbeite"),
@@ -72,7 +75,7 @@ STATEMENTS = StatementWords(
         (rf"\b(ich|wir) ({_STEMS})\b", r"\1 \2e"), (rf"\b({_STEMS}) (ich|wir)\b", r"\1e \2"),
     ),
     fillers=(
-        r"ähm?|hm+|also|ja|nein,|ne,|nee,|doch|na|ach|oh|du|naja|na ja|tja|so|und|aber|denn|weil|übrigens|eigentlich|ehrlich gesagt|weißt du|"
+        r"ähm?|hm+|also|ja|nein,|nein(?= (?:mein|unser|ihr|sein)\w*\b)|ne,|nee,|doch|na|ach|oh|du|naja|na ja|tja|so|und|aber|denn|weil|übrigens|eigentlich|ehrlich gesagt|weißt du|"
         r"weißt|wissen sie|hör mal|stell dir vor,? ich(?= )x|sag mal|hallo|hey|hi|danke|bitte|leider|endlich|zum glück|okay|ok|gut|genau|schau|schau mal|guck mal|"
         r"wie gesagt|nur damit du es weißt|falls du fragst|ganz ehrlich|(?:eine )?(?:gute|schlechte|traurige|schlimme|tolle) (?:nachricht|neuigkeit)(?:en)?|super|toll|ich sag dir|ich glaube,?|"
         r"jetzt|außerdem|auch|gestern abend,|kurz gesagt|im übrigen|nebenbei|ich muss dir sagen|wow|mensch|sorry|dann"
