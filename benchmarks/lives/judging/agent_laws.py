@@ -17,6 +17,10 @@ from benchmarks.lives.model import Claim
 from benchmarks.lives.playing.record import Opener, Record
 
 WENT = re.compile(r"how (?:this|it|that|did)|\bwent\b|\bwie\b.*\b(?:war|lief|gelaufen)\b", re.I)
+SETTLED = re.compile(  # a fact that says itself that something is over
+    r"\b(?:cancelled|called off|dealt with|died|out of work|abgesagt|erledigt|gestorben|arbeitslos)\b",
+    re.IGNORECASE,
+)
 QUOTED = re.compile(r"[“„\"»](.+?)[”“\"«]")
 BEFORE = timedelta(seconds=1)  # an icebreaker is taken before the session's first words
 FEW = 6  # claims, of which any may be spoken
@@ -104,7 +108,11 @@ def _wrong_summary(truth: Truth, record: Record, text: str, at: datetime) -> str
             for c in truth.life.claims
             if truth.is_over(c, at) and carries(item, c) and not _says_end(truth, record, item, c)
         ]
-        if over and not OVER.search(item) and not any(carries(item, claim) for claim in now):
+        if (
+            over
+            and not (OVER.search(item) or SETTLED.search(item))
+            and not any(carries(item, claim) for claim in now)
+        ):
             return f"{over[0].value} is over: {item}"
     facts = [item for item in items if any(carries(item, c) for c in truth.life.claims)]
     if now and not facts:
