@@ -103,3 +103,8 @@ def test_a_new_car_ends_the_old_one_that_only_its_quote_calls_a_car():
     bike = Triple(subject="Ida", predicate="owns", object="a Brompton", quote="I have a Brompton")
     (end,) = implied_endings(new, "Ida drives a Skoda. My new car is a Skoda")
     assert ends(end, old, "Ida drives a Golf.") and not ends(end, bike, "Ida has a Brompton.")
+
+
+def test_a_german_date_does_not_cut_a_fact():
+    (one,) = read("Am 22. Mai muss ich zum Zahnarzt.")
+    assert one.content == "Ida muss am 22. Mai zum Zahnarzt."

@@ -159,7 +159,7 @@ STATEMENTS = StatementWords(
     with_="mit",
     front=r"(?!x)x(?:never)",
     stops=(
-        r"\s*[.;!?:()]|,? (?:aber|weil|denn|obwohl|damit|dass|wo|wenn|falls|da|sondern|and|but|because|jetzt|gerade|übrigens|wirklich|echt|halt|eben|"
+        r"\s*(?:[;!?:()]|(?<!\d)\.|\.(?! \w))|,? (?:aber|weil|denn|obwohl|damit|dass|wo|wenn|falls|da|sondern|and|but|because|jetzt|gerade|übrigens|wirklich|echt|halt|eben|"
         r"ja|wissen|weißt|seit|schon|deshalb|darum|wegen|is|ist|geht|nicht|mehr|so)\b|,? und (?=(?:ich|wir|er|sie|es|das|dann|habe|bin|ist|hat|will|muss)\b)|, "
     ),
     joins=r"\s*,\s*(?:und |oder )?(?:dann kommen )?|\s+(?:und|oder|&|sowie)\s+",
@@ -254,7 +254,7 @@ FACTS = FactWords(
     ),
     corrects=(
         r"nein,|nein (?=(?:mein|unser|ihr|sein|der|die|das|es)\w*\b)|ich meinte|moment,|korrektur|quatsch|halt,|entschuldigung,|"
-        r"ich hab\w* (?:mich |es |das )?(?:falsch|versprochen|vertan)|das war falsch"
+        r"ich hab(?:e|['’]?s)? (?:mich |es |das )?(?:falsch|versprochen|vertan)|das war falsch"
     ),
     before_date="seit|im|am",
     pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
