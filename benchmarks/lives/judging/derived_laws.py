@@ -43,7 +43,7 @@ def dates(truth: Truth, record: Record) -> Verdict:
         if not exchange.says and not exchange.ends:
             continue
         # A relation whose beginning is unknown began in year 1.
-        named = one.day or (one.since if one.since != said and one.since > date.min else None)
+        named = one.day or (None if one.since in (said, date.min) else one.since)
         if named is None:
             continue
         cases += 1
