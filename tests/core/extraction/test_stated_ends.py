@@ -9,6 +9,7 @@ from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.extraction.predicates import Triple
 from slowcat_memory.core.extraction.slots import ends, implied_endings
 from slowcat_memory.core.extraction.stated import StatedFact, stated_by
+from slowcat_memory.core.extraction.third_person import stated_change
 from slowcat_memory.records import Turn
 
 SUNDAY = datetime(2026, 4, 19, 10, tzinfo=UTC)
@@ -108,3 +109,8 @@ def test_a_new_car_ends_the_old_one_that_only_its_quote_calls_a_car():
 def test_a_german_date_does_not_cut_a_fact():
     (one,) = read("Am 22. Mai muss ich zum Zahnarzt.")
     assert one.content == "Ida muss am 22. Mai zum Zahnarzt."
+
+
+def test_a_move_names_the_place_without_its_day():
+    change = stated_change("Ida is moving to Oslo the day after tomorrow.", "Ida", "2026-04-21")
+    assert change is not None and (change.predicate, change.object) == ("lives_in", "Oslo")
