@@ -17,6 +17,10 @@ from benchmarks.lives.model import Claim
 from benchmarks.lives.playing.record import Opener, Record
 
 WENT = re.compile(r"how (?:this|it|that|did)|\bwent\b|\bwie\b.*\b(?:war|lief|gelaufen)\b", re.I)
+SETTLED = re.compile(  # a fact that says itself that something is over
+    r"\b(?:cancelled|called off|dealt with|died|out of work|abgesagt|erledigt|gestorben|arbeitslos)\b",
+    re.IGNORECASE,
+)
 QUOTED = re.compile(r"[“„\"»](.+?)[”“\"«]")
 BEFORE = timedelta(seconds=1)  # an icebreaker is taken before the session's first words
 FEW = 6  # claims, of which any may be spoken
@@ -99,8 +103,16 @@ def _wrong_summary(truth: Truth, record: Record, text: str, at: datetime) -> str
     now = truth.holding(at)
     items = QUOTED.findall(text) or re.split(r"(?<=[.;])\s+", text)
     for item in items:
-        over = [c for c in truth.life.claims if truth.is_over(c, at) and carries(item, c)]
-        if over and not OVER.search(item) and not any(carries(item, claim) for claim in now):
+        over = [
+            c
+            for c in truth.life.claims
+            if truth.is_over(c, at) and carries(item, c) and not _says_end(truth, record, item, c)
+        ]
+        if (
+            over
+            and not (OVER.search(item) or SETTLED.search(item))
+            and not any(carries(item, claim) for claim in now)
+        ):
             return f"{over[0].value} is over: {item}"
     facts = [item for item in items if any(carries(item, c) for c in truth.life.claims)]
     if now and not facts:
@@ -111,6 +123,16 @@ def _wrong_summary(truth: Truth, record: Record, text: str, at: datetime) -> str
     if QUOTED.search(text) and others:
         return f"no fact: {others[0]}"
     return _wrong_count(truth, text, at) or _nothing_new(truth, facts, at)
+
+
+def _says_end(truth: Truth, record: Record, item: str, claim: Claim) -> bool:
+    """Return whether an item is a fact from the turn that said that a claim is over: "Max died"."""
+    return any(
+        claim.id in truth.exchange(one.sources[0]).ends
+        for held in record.held
+        for one in held.derived
+        if one.sources and one.text.rstrip(".") == item.rstrip(".")
+    )
 
 
 def _ends_something(truth: Truth, record: Record, item: str) -> bool:

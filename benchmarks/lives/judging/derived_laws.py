@@ -26,8 +26,8 @@ NEGATED = re.compile(
     re.IGNORECASE,
 )
 NARRATIVE = re.compile(  # of a head: what happened, and what is no statement about the user
-    r"^(?:That time|What was going on|You have talked|Bring this up|Between|How you|Who you are"
-    r"|Beim letzten Mal|Was zuletzt|Ihr habt|Sprich das|Zwischen|Wie (?:du|ihr)|Wer du bist|<)"
+    r"^(?:That time|What was going on|You have talked|Bring this up|Between|The (?:week|month|year)|How you|Who you are"
+    r"|Beim letzten Mal|Was zuletzt|Ihr habt|Sprich das|Zwischen|Die Woche|Der Monat|Das Jahr|Wie (?:du|ihr)|Wer du bist|<)"
 )
 
 
@@ -42,7 +42,8 @@ def dates(truth: Truth, record: Record) -> Verdict:
         right = _days(truth, exchange)
         if not exchange.says and not exchange.ends:
             continue
-        named = one.day or (one.since if one.since != said else None)
+        # A relation whose beginning is unknown began in year 1.
+        named = one.day or (None if one.since in (said, date.min) else one.since)
         if named is None:
             continue
         cases += 1

@@ -147,8 +147,8 @@ class _Script:
             return {"lines": []}
         rows = [text for _, _, text in _LINE.findall(prompt.user)]
         last = self._last_day(prompt.user)
-        held = [text for text in rows if not self._is_over(text, last)]
-        return {"lines": list(dict.fromkeys(held))[-MOST_LINES:]}
+        held = [self._held(text, last) for text in rows if not self._is_over(text, last)]
+        return {"lines": list(dict.fromkeys(filter(None, held)))[-MOST_LINES:]}
 
     def _question(self, prompt: Prompt) -> dict[str, Any]:
         text = next((text for _, _, text in _LINE.findall(prompt.user)), "")
@@ -235,6 +235,13 @@ class _Script:
         named = self._named(text, over=False)
         ended = [c for c in named if c.ends is not None and (on is None or c.ends <= on)]
         return bool(named) and len(ended) == len(named)
+
+    def _held(self, text: str, on: date | None) -> str:
+        """Return a text without its sentences on claims that are over."""
+        for claim in self._named(text, over=False):
+            if claim.ends is not None and (on is None or claim.ends <= on):
+                text = text.replace(self._sentence(claim, False), "")
+        return " ".join(text.split())
 
     def _alike(self, older: str, newer: str) -> bool:
         one = [*self._named(older, False), *self._named(older, True)]

@@ -11,12 +11,18 @@ from slowcat_memory.core.extraction.clause_subjects import Reading, Subject
 from slowcat_memory.core.extraction.clauses import Clause, compiled, rewritten
 from slowcat_memory.core.extraction.complements import SPEAKER, Words, complements, is_ordinary
 from slowcat_memory.core.extraction.predicates import Ending, Triple, object_type
+from slowcat_memory.core.extraction.slots import PARTNERS
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.language.facts import StatementRule
 
 _ACTS = frozenset(
     "event plan goal decision possession success task_completed habit open_thread".split()
 )
+# What an animal neither does nor has, however it is said: "our cat is writing a novel".
+_HUMAN = frozenset("goal plan decision possession success task_completed open_thread".split())
+_HUMAN_PREDICATES = frozenset("works_as works_at studies studies_at speaks learns".split())
+# What a person or animal of a name is to the speaker, and is no longer once dead.
+_COMPANY = ("has_pet", "has_friend", "friend_of", *PARTNERS)
 _SPACES = re.compile(r"\s+")
 
 
@@ -63,6 +69,7 @@ class Grammar(Struct, frozen=True):
     third: tuple[tuple[re.Pattern[str], str], ...]
     denied: tuple[tuple[re.Pattern[str], str], ...]
     gender: tuple[tuple[re.Pattern[str], str], ...]
+    midfield: tuple[tuple[re.Pattern[str], str], ...]
 
 
 def by_rules(
@@ -85,6 +92,8 @@ def by_rules(
             continue
         if reading.whole != (one.rule.whose == "me"):
             continue
+        if _is_human(one.rule) and grammar_of(language).pets.fullmatch(reading.subject.kin):
+            continue
         if one.front is not None and not one.front.search(reading.front):
             continue
         group = "act" if one.rule.type in _ACTS else one.rule.predicate
@@ -96,6 +105,10 @@ def by_rules(
             if len(made) > known:
                 taken.add(group)
     return made
+
+
+def _is_human(rule: StatementRule) -> bool:
+    return rule.type in _HUMAN or rule.predicate in _HUMAN_PREDICATES
 
 
 def _is_about(rule: StatementRule, subject: Subject) -> bool:
@@ -243,6 +256,8 @@ def _dead(
     ends: tuple[Ending, ...] = (Ending(subject.name),)
     if kin:
         ends = (Ending(speaker, (predicate,), subject.name if subject.named else ""), *ends)
+    elif subject.named:
+        ends = (Ending(speaker, _COMPANY, subject.name), *ends)
     yield StatedFact(
         type="person",
         subject=speaker if had else subject.name,
@@ -301,4 +316,5 @@ def _compiled(name: str) -> Grammar:
         third=compiled(words.third),
         denied=compiled(words.denied),
         gender=compiled(words.gender),
+        midfield=compiled(words.midfield),
     )

@@ -79,6 +79,7 @@ class Subjects(Struct, frozen=True):
     female: re.Pattern[str]
     verb: re.Pattern[str] | None
     function: frozenset[str]
+    time_word: re.Pattern[str]
 
 
 def readings(
@@ -168,7 +169,7 @@ def _orders(text: str, signs: Subjects) -> Iterator[tuple[str, str]]:
     """Yield a clause with its subject first, and the adverbial that stood before it."""
     yield text, ""
     if found := signs.front.match(text):
-        yield text[found.end() :], found["front"].strip(" ,")
+        yield text[found.end() :], _inside(found["front"].strip(" ,"), signs)
     if signs.verb is not None:
         yield from _turned(text, signs, signs.verb)
 
@@ -188,12 +189,17 @@ def _turned(text: str, signs: Subjects, verb: re.Pattern[str]) -> Iterator[tuple
         if not front:
             yield f"{who} {found[0]} {tail}", ""
             return
-        first, space, others = front.partition(" ")
-        if first.lower() in signs.function:
-            front = f"{first.lower()}{space}{others}"
+        front = _inside(front, signs)
         yield f"{who} {found[0]} {front} {tail}", front
         yield f"{who} {found[0]} {tail} {front}", front
         return
+
+
+def _inside(front: str, signs: Subjects) -> str:
+    """Return words from the beginning of a sentence as they are written inside of it."""
+    first, space, others = front.partition(" ")
+    function = first.lower() in signs.function or signs.time_word.fullmatch(first)
+    return f"{first.lower()}{space}{others}" if function else front
 
 
 def _first(text: str, front: str, me: Subject, signs: Subjects) -> Iterator[Reading]:
@@ -342,5 +348,6 @@ def _compiled(name: str) -> Subjects:
         male=signs(words.male),
         female=signs(words.female),
         function=words.function,
+        time_word=signs(words.time_word),
         verb=signs(rf"\b(?:{words.verb_second})\b") if words.verb_second else None,
     )

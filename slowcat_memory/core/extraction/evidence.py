@@ -20,6 +20,7 @@ from slowcat_memory.records import Turn
 
 LEAST_WORDS, LEAST_CHARS = 2, 5  # of a quote: a shorter one occurs in any turn
 STEM = 4  # common first letters of two forms of a word
+ROUGHLY = timedelta(days=3)  # what "in two weeks" may mean before or after that day
 _DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?!\d)")
 _SENTENCES = re.compile(r"[^.!?…。！？\n]*[.!?…。！？\n]*")
 
@@ -130,6 +131,8 @@ def _of_interval(said: Interval, turn: Turn, zone: tzinfo) -> Dated:
     first, last = _days(said, zone)
     if said.start <= BEGINNING:  # "until Friday"
         return Dated(last.isoformat(), turn.at, turn.at)
+    if said.near:  # people who count weeks mean the day, more or less
+        return _of_counted(said.near, turn, zone)
     begins = turn.at if first == turn.at.astimezone(zone).date() else said.start
     since = min(said.start, turn.at)
     if abs(said.end - turn.at) < timedelta(seconds=1) or (last - first).days > 3660:
@@ -139,6 +142,13 @@ def _of_interval(said: Interval, turn: Turn, zone: tzinfo) -> Dated:
     days = (last - first).days + 1
     form = "%Y-%m-%d" if days <= 7 else "%Y-%m" if days <= 31 else "%Y"
     return Dated(first.strftime(form), since, begins, last.isoformat() if 1 < days <= 31 else "")
+
+
+def _of_counted(near: datetime, turn: Turn, zone: tzinfo) -> Dated:
+    """Return the day some weeks away; one that lies ahead is over some days later."""
+    day, last = near.astimezone(zone).date(), near + ROUGHLY
+    over = last.astimezone(zone).date().isoformat() if near > turn.at else ""
+    return Dated(day.isoformat(), min(near, turn.at), near, over)
 
 
 def _said(quote: str, turn: Turn, zone: tzinfo) -> Interval | None:

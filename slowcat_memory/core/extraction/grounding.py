@@ -188,7 +188,8 @@ def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
     return first.date(), (end - timedelta(seconds=1)).date()
 
 
-_SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
+# Not within "am 17. März".
+_SENTENCE = re.compile(r"(?<!\b\d\.)(?<!\b\d\d\.)(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
 _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
 _LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
 

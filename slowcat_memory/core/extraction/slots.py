@@ -6,6 +6,7 @@ they say the same in other words; then the later one holds, and the earlier one 
 can also say that others are over without a successor: see ``predicates.Ending``.
 """
 
+import re
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
@@ -40,6 +41,7 @@ _POLAR = (("opinion", _OPINIONS), ("habit", _HABITS), ("possession", _POSSESSION
 _REGIMES = frozenset[str]().union(*(one.facts.regimes for one in LANGUAGES))
 _SINGLE = frozenset[str]().union(*(one.facts.single for one in LANGUAGES))
 _EMPTY = frozenset[str]().union(STOP_WORDS, *(one.names.articles for one in LANGUAGES))
+_RENEWED = tuple(re.compile(rf"\b{one.facts.renewed}", re.IGNORECASE) for one in LANGUAGES)
 _CONSUMING = frozenset[str]().union(*(one.facts.consuming for one in LANGUAGES))
 _MOVED = frozenset[str]().union(*(one.facts.moved for one in LANGUAGES))
 
@@ -102,15 +104,26 @@ def ends(ending: Ending, one: Triple, text: str = "") -> bool:
     if not ending.object or fold(ending.object) == fold(one.object):
         return True
     wanted = content(ending.object)
+    if one.predicate in _POSSESSIONS:  # "she drives a Golf": only its quote says "car"
+        text = f"{text} {one.quote}"
     return bool(wanted) and (wanted <= content(one.object) or wanted <= content(text))
 
 
 def implied_endings(one: Triple, text: str) -> tuple[Ending, ...]:
-    """Return what a statement ends outside its slot: a move ends the address."""
+    """Return what a statement ends outside its slot: a move the address, a new car the old one.
+
+    Args:
+        text: Its sentence and the words that were said.
+    """
     if one.predicate == "lives_in" and _MOVED & set(fingerprint(text).split()):
         return (Ending(one.subject, ("address",)),)
     if one.predicate == "relationship_status" and _is_single(one):
         return (Ending(one.subject, PARTNERS),)
+    if one.predicate in ("owns", "has_possession", "bought"):
+        kinds = dict.fromkeys(
+            found["kind"].lower() for new in _RENEWED for found in new.finditer(text)
+        )
+        return tuple(Ending(one.subject, ("owns", "has_possession"), kind) for kind in kinds)
     return ()
 
 

@@ -157,7 +157,21 @@ def _read(
 def _read_one(
     reading: Reading, clause: Clause, speaker: str, language: Language
 ) -> list[StatedFact]:
-    """Return what one reading of a clause states; of what it says to be over, one fact."""
+    """Return what one reading of a clause states; of what it says to be over, one fact.
+
+    "Ich habe am Samstag gekündigt" is also read without the day, whose words stay in the quote.
+    """
+    if made := _read_words(reading, clause, speaker, language):
+        return made
+    shorter = rewritten(reading.words, grammar_of(language).midfield)
+    if reading.whole or shorter == reading.words:
+        return []
+    return _read_words(replace(reading, words=shorter), clause, speaker, language)
+
+
+def _read_words(
+    reading: Reading, clause: Clause, speaker: str, language: Language
+) -> list[StatedFact]:
     grammar = grammar_of(language)
     reading = replace(reading, words=without_adverbs(reading.words, grammar))
     ended = by_rules(grammar.endings, reading, clause, speaker, language)
@@ -205,7 +219,7 @@ def _over(reading: Reading, clause: Clause, speaker: str, language: Language) ->
         found = [
             one
             for one in by_rules(rules, reading, clause, speaker, language, denied=True)
-            if not one.over
+            if not one.over and one.predicate != "decided"  # "decided: no more meat" still stands
         ]
         if found:
             one = found[0]

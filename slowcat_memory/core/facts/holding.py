@@ -68,6 +68,7 @@ def claim_of(fact: Memory) -> Claim:
         subject=subject,
         predicate=said.predicate,
         object=said.object,
+        quote=facets.get("quote", ""),
         over=over,
         ends=stated,
         corrects=facets.get("corrects") == "yes",
@@ -101,6 +102,8 @@ def ends_fact(new: Claim, old: Claim, text: str) -> bool:
         return again and fold(new.object) == fold(old.object)
     if same_subject and new.predicate and old.predicate and not new.over and exclude(new, old):
         return True
+    if new.quote and new.quote == old.quote:  # said together
+        return False
     return any(fold(one.subject) == fold(old.subject) and ends(one, old, text) for one in new.ends)
 
 

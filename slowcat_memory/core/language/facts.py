@@ -9,7 +9,7 @@ from slowcat_memory.core.language.data import phrase_list, word_set
 
 Complement = Literal[
     "nothing", "value", "text", "thing", "things", "person", "people", "pets", "place", "journey",
-    "organisation", "address", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
+    "organisation", "firm", "address", "name", "title", "date", "due", "event", "dated", "plan", "action", "habit",
     "bought", "somebody", "given",
 ]  # fmt: skip
 Whose = Literal["", "speaker", "person", "other", "unnamed", "me", "request"]
@@ -130,6 +130,8 @@ class StatementWords(Struct, frozen=True, kw_only=True):
         same_kin: Names of relatives in predicates, by word.
         verb_second: Finite verbs, where these stand before the subject if anything else does; ""
             for a language in which they do not.
+        midfield: Rewrites that remove expressions of time between a verb and its participle.
+        time_word: Words without a capital letter that an expression of time begins with.
         function: Words by which a sentence of the language is recognised.
         ordinary: Words that are no names.
     """
@@ -206,6 +208,8 @@ class StatementWords(Struct, frozen=True, kw_only=True):
     singular: Mapping[str, str]
     same_kin: Mapping[str, str]
     verb_second: str = ""
+    midfield: Rewrites = ()
+    time_word: str
     function: frozenset[str]
     ordinary: frozenset[str]
 
@@ -232,6 +236,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
         consuming: Words for eating and drinking, which add nothing to what is liked.
         joining: Words that join the parts of a sentence and state nothing.
         weighty: Words of health, birth and death, which make a fact important.
+        renewed: A new thing of a kind of which a new one replaces the old; group ``kind``.
     """
 
     reported: str
@@ -252,6 +257,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
     consuming: frozenset[str]
     joining: frozenset[str]
     weighty: frozenset[str]
+    renewed: str
 
 
 class NameWords(Struct, frozen=True, kw_only=True):

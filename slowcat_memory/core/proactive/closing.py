@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cache
+from os.path import commonprefix
 from typing import Literal
 
 from msgspec import Struct
@@ -22,6 +23,7 @@ from slowcat_memory.records import Memory, Turn
 
 COMPLETED = f"{FACT}/task_completed"
 LEAST_SHARED = 1 / 3  # of the words that a matter is about
+MOST_ENDING = 3  # letters in which two forms of a word differ
 
 Outcome = Literal["done", "off", "moved", "told"]
 
@@ -75,26 +77,42 @@ def closed_by(
         about: Names that do not tell what it is about: its subject's.
         turn: Log id of the turn that states it; only what was said later can close it.
     """
-    wanted = subject_matter(text) - words_of(about).keys()
+    wanted = {
+        stem: word for stem, word in _subject_words(text).items() if stem not in words_of(about)
+    }
     for one in every:
         if one.turn > turn and wanted and (outcome := _outcome(wanted, one)):
             return outcome, one
     return None
 
 
-def _outcome(wanted: set[str], later: Later) -> Outcome | None:
-    shared = wanted & subject_matter(later.text)
-    if len(shared) < LEAST_SHARED * len(wanted) or not shared:
+def _outcome(wanted: dict[str, str], later: Later) -> Outcome | None:
+    said = _subject_words(later.text)
+    shared = sum(_likeness(word, said[stem]) for stem, word in wanted.items() if stem in said)
+    if shared < LEAST_SHARED * len(wanted) or not shared:
         return None
     if _OFF.search(later.text):
         return "off"
     if _MOVED.search(later.text):
         return "moved"
-    if _OPEN.search(later.text):
+    still = _OPEN.search(later.text)
+    if still and not _DONE.search(later.text, still.end()):  # "the money comes next week: settled"
         return None
     if later.completed or _DONE.search(later.text) or _DID.search(later.text):
         return "done"
     return "told" if _is_past(later.text) else None
+
+
+def change_of(sentence: str) -> Outcome | None:
+    """Return whether a sentence says that something is called off or moved."""
+    return "off" if _OFF.search(sentence) else "moved" if _MOVED.search(sentence) else None
+
+
+def _likeness(one: str, other: str) -> float:
+    """Return 1 for forms or parts of one word, 1/2 if only their stem is common: passed, passport."""
+    shorter, longer = sorted((one, other), key=len)
+    common = len(commonprefix((one, other)))
+    return 1.0 if common == len(shorter) or common >= len(longer) - MOST_ENDING else 0.5
 
 
 def _is_past(text: str) -> bool:
@@ -104,8 +122,12 @@ def _is_past(text: str) -> bool:
 
 def subject_matter(text: str) -> set[str]:
     """Return the stems of the words that tell what a matter is about."""
-    stems = words_of(text)
-    return {stem for stem, word in stems.items() if word not in _empty() and not word.isdigit()}
+    return set(_subject_words(text))
+
+
+def _subject_words(text: str) -> dict[str, str]:
+    stems = words_of(text).items()
+    return {stem: word for stem, word in stems if word not in _empty() and not word.isdigit()}
 
 
 @cache

@@ -20,7 +20,13 @@ from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.language.table import ProactiveWords
 from slowcat_memory.core.memory import ICEBREAKER
-from slowcat_memory.core.proactive.closing import Later, Outcome, closed_by, subject_matter
+from slowcat_memory.core.proactive.closing import (
+    Later,
+    Outcome,
+    change_of,
+    closed_by,
+    subject_matter,
+)
 from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import neutralise
@@ -184,12 +190,20 @@ def _what(sentence: str) -> What | None:
 
 
 def _ahead(sentence: str, at: datetime, zone: tzinfo, language: str) -> Interval | None:
-    """Return the first day or two days that a sentence names and that lie ahead."""
+    """Return the first day or two days that a sentence names and that lie ahead.
+
+    Of a sentence that moves something, or calls it off, only a day behind another counts: "Thursday
+    is off, they want me on the 17th".
+    """
     every = expressions.statement_times(
         sentence.rstrip("?"), at, zone, WhenOptions(language=language)
     )
-    days = (one for one in every if one.end - one.start <= DAYS and not one.vague)
-    return next((one for one in days if one.end > at), None)
+    days = [one for one in every if one.end - one.start <= DAYS and not one.vague]
+    days = [one for one in days if one.end > at]
+    change = change_of(sentence)
+    if change == "off" and len(days) < 2:
+        return None
+    return next(iter(days[-1:] if change else days), None)
 
 
 def _open_thread(

@@ -27,12 +27,14 @@ class Span(Struct, frozen=True):
     Attributes:
         floating: The nearest was chosen ("May", "Monday"); it may move in a range.
         exact: Counted from now in hours, regardless of clock changes.
+        near: Of a week that is counted ("a week ago"), the day that many weeks away.
     """
 
     start: datetime
     end: datetime
     floating: bool = False
     exact: bool = False
+    near: datetime | None = None
 
 
 class Anchor(Struct, frozen=True):
@@ -124,7 +126,8 @@ def shifted(anchor: Anchor, name: str, least: float, most: float) -> Span:
         if name != "day":
             low -= timedelta(low.weekday())
             high += timedelta(6 - high.weekday())
-        return Span(low, high + timedelta(1))
+        near = anchor.day + int(least) * size if least == most and name != "day" else None
+        return Span(low, high + timedelta(1), near=near)
     first, last = round(least * MONTHS[name]), round(most * MONTHS[name])
     if name != "month" and first % 12:  # "half a year ago" is no calendar year
         return Span(add_months(anchor.day, first - 2), add_months(anchor.day, last + 2))

@@ -47,13 +47,16 @@ class WhenOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class Interval(Struct, frozen=True):
     """A time span in UTC and its expression; ``end`` is the first moment after it.
 
-    ``vague`` spans are no part of the calendar ("recently", "the other day").
+    Attributes:
+        vague: It is no part of the calendar ("recently", "the other day").
+        near: Of a week that is counted ("a week ago"), the day that many weeks away.
     """
 
     start: datetime
     end: datetime
     words: str
     vague: bool = False
+    near: datetime | None = None
 
 
 def times(
@@ -273,8 +276,9 @@ def _interval(
 
     try:
         start, end = moment(atom.span.start), moment(atom.span.end)
+        near = moment(atom.span.near) if atom.span.near else None
     except (ValueError, OverflowError):
         return None
     start, end = max(start, BEGINNING), min(end, END)
     said = text[tokens[atom.start].start : tokens[atom.end - 1].end]
-    return Interval(start, end, said, atom.rule == "while") if start < end else None
+    return Interval(start, end, said, atom.rule == "while", near) if start < end else None

@@ -172,7 +172,8 @@ class CommandExecutor:
             # It quotes them: forgetting them must forget it.
             sources=(*old.sources, context.turn),
         )
-        note = replace(note, derived_from=((old.scope, old.id),))
+        facets = {**note.facets, targets.RIGHT: right}
+        note = replace(note, derived_from=((old.scope, old.id),), facets=facets)
         entry = self._engine.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
         changed = replaced_value(
             right, targets.answer_of(said), old.text, self._language, self._tokenize

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from msgspec.structs import replace
+
 from slowcat_memory.core.commands.corrections import Said, Verdict, find_corrected
 from slowcat_memory.core.commands.replies import quote
 from slowcat_memory.core.disclosure import (
@@ -22,6 +24,8 @@ from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.records import Disclosed, LedgerEntry, Memory, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.store import Snapshot
+
+RIGHT = "right"  # facet of the note of a correction: the user's words, without what is wrong
 
 NEAR = 64  # log positions behind a turn where its other parts and copies are
 LATELY = 2000  # log positions searched for a user's own statements
@@ -201,7 +205,7 @@ def known_facts(snapshot: Snapshot, scope: str, reader: Reader, now: datetime) -
     """
     if scope not in reader.scopes:
         return []
-    found = disclose_all(snapshot.memories(scope), reader)
+    found = map(_as_right, disclose_all(snapshot.memories(scope), reader))
     known = [m for m in found if is_listed(m) and believed(m, now) and not is_uncertain(m)]
     first: dict[str, Disclosed] = {}
     for memory in sorted(known, key=_order):
@@ -227,6 +231,12 @@ def own_statements(snapshot: Snapshot, scope: str, own: str, reader: Reader) -> 
     chunks = (snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn) for turn in reversed(turns))
     said = (disclose(one, reader) for one in chunks if not one.retired_at)
     return [memory for memory in said if memory]
+
+
+def _as_right(memory: Disclosed) -> Disclosed:
+    """Return the note of a correction with what is right alone: it quotes what is wrong."""
+    right = memory.facets.get(RIGHT, "")
+    return replace(memory, text=right) if right else memory
 
 
 IMPORTANCE_STEPS = 5  # between 0 and 1; within a step the newest comes first

@@ -158,6 +158,11 @@ RULES = (
     Rule("person", "lives_in", "{s} lives in {o}.", r"(?:have|has) been in (?P<o>.+?) (?:since|for (?:\w+ )?years)\b", "place"),
     Rule("person", "works_as", "{s} is retired.", r"(?:have |has )?(?P<o>retired)\b(?! from)", "value"),
     Rule("person", "has_{kin}", "", rf"{_HAVE} an? (?:\w+ )?(?P<kin>{KIN}), (?P<o>.+)", "people"),
+    Rule("person", "has_{kin}", "", rf"the name of (?:my|our) (?:\w+ )??(?P<kin>{KIN}|{PET}) is (?P<o>.+)", "people", whose="me"),
+    Rule("person", "works_as", "{s} is {o}.", rf"{_PAST}(?:become|became) (?P<o>an? (?!{_EVALUATIVE} ){_ADJ}{JOB})(?=$|,| now\b| at\b| in\b| and\b| on\b| last\b| this\b| since\b)", "value"),
+    Rule("plan", "plans", "{s} is moving {o}.", r"moves? (?P<o>(?:back |over |up |down )?to .+)", "journey", front=r"^(?:tomorrow|the day after tomorrow|next|on|in|this|at)\b"),
+    Rule("plan", "plans", "{s} is moving {o}.", r"moves? (?P<o>(?:back |over |up |down )?to .+? (?:tomorrow|the day after tomorrow|next|on|in|this|at)\b.*)", "journey"),
+    Rule("person", "works_as", "{s} works as {o}.", rf"\w+ (?:has |have )?(?:hired|taken|took) (?:me|us) (?:on )?as (?P<o>an? {_ADJ}{JOB})\b", "value", whose="me"),
     # Name, age, birthday, origin
     Rule("person", "name", "{s}'s name is {o}.", r"'s (?:full |real |first )?name is (?P<o>.+)", "person", whose="speaker"),
     Rule("person", "name", "{s} is called {o}.", r"am (?:called|named) (?P<o>.+)", "person"),
@@ -357,6 +362,8 @@ _AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_
 
 # Words behind a subject that say that something is over.
 ENDINGS = (
+    Rule("person", "has_partner", "{s} is single.", rf"{_BE} (?:now |again |back to being |newly )*single(?! (?:child|parent|mum|mom|dad|mother|father))\b(?P<o>)", "nothing", over=True, ends=_LOVE),
+    Rule("person", "works_at", "{s} is out of work.", rf"{_BE} (?:out of (?:work|a job)|unemployed|jobless|between jobs)\b(?P<o>)", "nothing", over=True, ends=_WORK),
     Rule("person", "works_at", "{s} left the job.", r"(?:(?:have|has) )?(?:handed in (?:my|his|her) notice|jacked (?:it|the job) in|walked out of (?:my|the) job|been given (?:my|the) (?:notice|sack)|(?:got|been given|was given) the (?:sack|boot|push))(?P<o>)", "nothing", over=True, ends=_WORK),
     Rule("person", "works_at", "{s} left {o}.", r"(?:(?:have|has) )?(?:handed in (?:my|his|her) notice|been let go|was let go|got let go|got the sack|been sacked|stopped working|finished working|finished) (?:at|by|from) (?P<o>.+)", "organisation", over=True, ends=_WORK),
     Rule("health", "gave_up", "{s} stopped taking {o}.", r"(?:(?:have|has) )?(?:come off|came off|am off|is off|been taken off|was taken off) (?P<o>(?:the |my )?(?!work|sick|home|school|duty|to\b).+)", "thing", over=True, ends=("*",)),

@@ -51,6 +51,7 @@ STATEMENTS = StatementWords(
     endings=ENDINGS,
     over=OVER,
     expand=(
+        (r"\b(called|named|name is|name's) (\w+),? (?:and )?not \w+$", r"\1 \2"),
         (r"\bi'm\b", "I am"), (r"\bim\b(?= )", "I am"), (r"\bive\b", "I have"), (r"\b(we|you|they)'re\b", r"\1 are"),
         (r"\b(i|we|you|they)'ve\b", r"\1 have"), (r"\b(\w+)'ll\b", r"\1 will"),
         (r"\bwon't\b", "will not"), (r"\b(can)'t\b", r"\1't"), (r"\b(is|are|has|have|was|were)n't\b", r"\1 not"),
@@ -68,10 +69,10 @@ STATEMENTS = StatementWords(
         (r"\bgonna\b", "going to"), (r"\bwanna\b", "want to"), (r"\bgotta\b", "got to"),
     ),
     fillers=(
-        r"um+|uh+|er+m?|ah+|oh|well|so|and|but|also|yeah|yes|yep|no,|nope,|ok|okay|right|look|listen|actually|"
+        r"um+|uh+|er+m?|ah+|oh|well|so|and|but|also|yeah|yes|yep|no,|no(?= (?:my|his|her|our|their)\b)|nope,|ok|okay|right|look|listen|actually|"
         r"honestly|basically|anyway|by the way|you know|you see|i mean|like|hey|hi|hello|thing is|the thing is|"
         r"guess what|to be honest|believe it or not|turns out|fun fact|oh and|plus|because|cause|cos|since|though|"
-        r"although|while|then|i think i told you|as you know|just so you know|for the record|good news|bad news|"
+        r"although|while|then|i think i told you|as you know|just so you know|for the record|(?:some )?(?:good|bad|sad|great|terrible|awful) news|"
         r"sorry|hmm+|mm+|great|thanks|thank you|please|now|let me tell you|"
         r"too|or|that|wow|god|gosh|finally|sadly|luckily|unfortunately|update|news|big news|remember,?|"
         r"just|in the end|from now on|these days|nowadays|at the moment|currently|by profession"
@@ -102,12 +103,12 @@ STATEMENTS = StatementWords(
     ),
     false_sentence=(
         r"(?<!even )(?<!as )\bif\b|imagine|pretend|suppose|supposing|i wish|wishes|hypothetically|in theory|dream(?:ed|t) (?:that|i|we|about)|"
-        r"\b(?:said|says|saying)\b(?! (?:no|yes|so|goodbye|hello)\b)|\b(?:reckons|claims|claimed|asked|shouted|sang|swears|joked)\b|told (?:me|us|her|him|them|everyone|everybody)|told you i|"
+        r"\b(?:said|says|saying)\b(?! (?:no|yes|so|goodbye|hello|(?:it|that|this|something|the \w+) wrong)\b)|\b(?:reckons|claims|claimed|asked|shouted|sang|swears|joked)\b|told (?:me|us|her|him|them|everyone|everybody)|told you i|"
         r"\b(?:he|she|who|guy|man|woman|girl|someone|somebody|one) goes\b(?! to\b| on\b)|goes,|\bgoes (?=i'm|i've|i |he's|and i )|"
         r"\b(?:was|were|be|am|i'm) like,|apparently|supposedly|allegedly|according to|rumou?r|they say|people (?:think|say)|everyone thinks|everybody thinks|"
         r"(?:in|from) (?:the|a|this|that|my|some) (?:film|movie|book|novel|story|song|joke|show|series|play|game|poem|programme|podcast|dream|ad|advert)\b|"
         r"(?:film|movie|book|novel|story|song|joke|show|series|poem|advert|caption|sign|quote|line|lyrics?) (?:opens|goes|starts|begins|says|reads|ends)\b|"
-        r"my character|(?:story|tale|poem|sentence|song) (?:where|about|with|in which)|so the joke|for the form|as an example|"
+        r"\b(?:that|this|the|an?|some) (?:\w+ )?(?:song|poem|line|lyric|verse)\b,|my character|(?:story|tale|poem|sentence|song) (?:where|about|with|in which)|so the joke|for the form|as an example|"
         r"for example|for instance|just an example|(?:on|over) the radio|on (?:tv|television|the news)|chant|would say|as they say|as the saying|"
         r"(?:how do|how would|what's the) (?:you|word|french|german)|in his dreams|in my dreams|almost|nearly (?!(?:every|all|done|finished|\d|two|three|four|five|six))|"
         r"tell anyone|(?<!thing )(?<!decision )(?<!move )i ever\b|crossword|what would you"
@@ -115,7 +116,7 @@ STATEMENTS = StatementWords(
     false_clause=(
         r"\b(?:i|we|he|she|they|you|it)'d\b(?! (?:gone|been|got))|\bwould(?:n't)?\b(?! (?:usually |always )?prefer)|\bcould(?:n't)?\b(?! eat)|\bshould\b|\bmight\b|\bmay be\b|maybe|perhaps|possibly|probably|"
         r"not anymore|thinking (?:of|about)|thought (?:of|about)|considering|half a mind|was going to|were going to|was gonna|"
-        r"unless|as though|as if|supposed to|wonder|hardly|barely|about to say|to the idea|in a way|so to speak|"
+        r"unless|as though|as if|supposed to|wonder|(?<!can )hardly|barely|about to say|to the idea|in a way|so to speak|"
         r"feels? like|looks? like|sounds? like|seems?|not sure|no idea|whether"
     ),
     asks=(
@@ -163,8 +164,9 @@ STATEMENTS = StatementWords(
     ),
     and_me=(r"(?:me and (?P<n>\S+))(?= )", r"(?P<n>\S+) and (?:i|me)\b", r"we (?=.*, (?P<n>\S+) and me\b)"),
     with_="with",
+    time_word="on|in|at|from|since|this|next|last|every|the|tomorrow|today|tonight|yesterday|after|before|a|an|two|three|four",
     front=(
-        r"(?:(?:on|in|at|every|since|after|before|last|next|this|from|for|these|nowadays|most|once|twice|each|until|"
+        r"(?:(?:the (?:day after tomorrow|day before yesterday|other day)|on|in|at|every|since|after|before|last|next|this|from|for|these|nowadays|most|once|twice|each|until|"
         r"about|two|three|during|come|with|at the)\b|\w+day\b|tomorrow|today|tonight|yesterday|lately|recently)[^,]{0,60}?"
     ),
     stops=(
@@ -181,8 +183,9 @@ STATEMENTS = StatementWords(
     ),
     joins=r"\s*,\s*(?:and |or )?|\s+(?:and|or|&|plus)\s+",
     times=(
-        rf" (?:(?:(?:a|a few|two|three|four|five|six|seven|eight|nine|ten|\d+) (?:\w+ )?(?:days?|weeks?|months?|years?) ago\b)|(?:on|in|at|by|for|this|last|next|every|from|since|until|during|before|after) (?:the )?(?:{_DAY}|{_MONTH}|morning|afternoon|evening|week\w*|month|"
-        rf"year|summer|winter|spring|autumn|weekend|moment|end|first|second|time|\d)|yesterday|today|tomorrow|tonight|ago|last|next|this)\b"
+        rf" (?:(?:on|in|at|by|for|this|last|next|every|from|since|until|during|before|after) (?:the )?(?:{_DAY}|{_MONTH}|morning|afternoon|evening|week\w*|month|"
+        rf"year|summer|winter|spring|autumn|weekend|moment|end|first|second|time|\d)|yesterday|today|tomorrow|tonight|ago|last|next|this|"
+        r"(?:an?|the|one|two|three|four|five|six|seven|eight|nine|ten|\d+|a couple of|a few|some) (?:other )?(?:day|night|week|fortnight|month|year)s? ago)\b"
     ),
     due=(
         r"(?:(?:in|on|at|by|this|last|next|around|at the|over the|early|late|since|during)\b|yesterday|today|tomorrow|two|three|four|five|a (?:week|month|year|few)|\d|"
@@ -291,7 +294,7 @@ FACTS = FactWords(
         r"roommate|grand\w+|dog|cat"
     ),
     corrects=(
-        r"no,|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|wait,? |scratch that|"
+        r"no,|no (?=(?:my|his|her|our|their|the|it's|that's|she's|he's)\b)|sorry,|actually,? (?:no|it|that|my)|i meant?\b|correction|wait,? |scratch that|"
         r"my mistake|i misspoke|i (?:said|told you|got) (?:it|that|this|his|her|the \w+) wrong"
     ),
     before_date="since|in|on|at|from|back|ago|the|a|about",
@@ -302,6 +305,7 @@ FACTS = FactWords(
     consuming=word_set(_WORDS["facts"]["consuming"]),
     joining=word_set(_WORDS["facts"]["joining"]),
     weighty=word_set(_WORDS["facts"]["weighty"]),
+    renewed=r"(?:my|our|an?) (?:brand[- ])?new (?P<kind>car|phone|mobile|laptop|computer|bike)\b",
 )
 
 NAMES = name_words(_WORDS["names"], _WORDS["abbreviations"])

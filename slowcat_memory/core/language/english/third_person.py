@@ -148,7 +148,7 @@ SENTENCES = SentenceWords(
         ),
     ),
     object_ends=(
-        r"\b(?:because|since|but|and|with|for|as of|from|until|any ?more|any longer|again|now|who|"
+        r"\b(?:tomorrow|tonight|today|the day (?:after|before)|because|since|but|and|with|for|as of|from|until|any ?more|any longer|again|now|who|"
         r"which|together|in (?:the )?(?:19|20)\d\d|on (?:\d|the|mon|tues|wednes|thurs|fri|satur|"
         r"sun)\w*|are no longer|have|no longer a|broke up|split up|separated|died|was cancelled|as a hobby|in (?:january|february|march|april|may|june|july|august|september|october|"
         r"november|december)|at all|years old|these days|after|before|when|last|this|next)\b"

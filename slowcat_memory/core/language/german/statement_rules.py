@@ -33,6 +33,8 @@ _BIN, _HAB, _ANY = r"(?:bin|sind|ist)", r"(?:habe|haben|hat)", r"(?:.*? )??"
 _A = r"(?:ein|eine|einen|einem|einer)"
 _MY = r"(?:mein|meine|meinen|meinem|meiner|unser|unsere|unseren|unserem|unserer)"
 _THE = r"(?:der|die|das|den|dem)"
+# "vor einer Woche" is no plan ("ich habe vor, ...").
+_SPAN = rf"(?:etwa |ungefähr |gut |knapp )?(?:{_A}|ein paar|einigen|{NUMBER}|zwölf) (?:minute|stunde|tag|woche|monat|jahr)"
 _IN = r"(?:in|bei|nahe|unweit von|in der nähe von|außerhalb von|am rand von)"
 _HOUSE = rf"(?:{_A}|im|der|dem) (?:\w+ ){{0,2}}(?:dorf|wohnung|haus|kleinstadt|stadt|vorort|wg|heim|altbau|zimmer|altenheim|pflegeheim) "
 _OFTEN = (
@@ -95,6 +97,13 @@ RULES = (
     Rule("event", "operation", "{s} bekommt {o}.", r"(?:bekomme|bekommt|kriege|kriegt) (?P<o>(?:im \w+ |am \w+ )?(?:eine|ein|einen) (?:neue\w* )?(?:hüfte|knie|hüftprothese|kniegelenk|herzklappe|niere|hörgerät|zahnspange|spritze)\b.*)", "text"),
     Rule("possession", "bought", "{s} hat {o} gekauft.", r"(?:musste|mussten) (?P<o>(?:eine?n?|die|den|das|zwei) .+?) kaufen", "bought"),
     Rule("preference", "likes", "{s} mag {o}.", r"(?:gehe|geht|gehen|tanze|reise|koche|backe|lese|schwimme) (?:sehr |unheimlich |am )?(?:gerne?|liebsten) (?P<o>.+)", "things"),
+    Rule("person", "has_{kin}", "", rf"der name (?:von )?{_MY} (?:\w+ )??(?P<kin>{KIN}|{PET}) (?:ist|lautet) (?P<o>.+)", "people", whose="me"),
+    Rule("person", "works_at", "{s} arbeitet bei {o}.", rf"{_BIN} (?:.*? )??(?:zu|zur|zum) (?P<o>.+?) gewechselt", "firm"),
+    Rule("person", "works_as", "{s} ist {o}.", rf"{_BIN} {_ANY}(?P<o>{JOB}) geworden", "value"),
+    Rule("person", "lives_in", "{s} wohnt in {o}.", r"'s (?:neue )?(?:wohnung|haus|zuhause|zimmer|wg|heimat) (?:ist|liegt) (?:jetzt )?in (?P<o>.+)", "place", whose="speaker"),
+    Rule("person", "works_as", "{s} arbeitet als {o}.", rf"{_HAB} {_ANY}(?:eine|die) (?:neue )?(?:stelle|arbeit) (?:{_ANY})als (?P<o>{JOB}) (?:angefangen|angetreten|bekommen)", "value"),
+    Rule("person", "works_as", "{s} arbeitet als {o}.", rf"{_HAB} {_ANY}(?:eine|die) (?:neue )?(?:stelle|arbeit) (?:angefangen|angetreten|bekommen),? als (?P<o>{JOB})\b", "value"),
+    Rule("person", "works_as", "{s} arbeitet als {o}.", rf".*\bmich (?:\w+ )*als (?P<o>{JOB}) (?:eingestellt|genommen)", "value", whose="me"),
     # Name, age, birthday, origin
     Rule("person", "name", "{s} heißt {o}.", r"heiße (?P<o>.+)", "person", whose="speaker"),
     Rule("person", "name", "{s} heißt {o}.", r"'s (?:voller |richtiger )?name ist (?P<o>.+)", "person", whose="speaker"),
@@ -216,13 +225,13 @@ RULES = (
     Rule("event", "event", "{s} kommt {o} in die Schule.", r"(?:komme|kommt) (?P<o>.+?) in (?:die|den) (?:schule|kindergarten|kita)", "text"),
     Rule("event", "event", "{s} ist {o} in Rente gegangen.", r"(?:bin|ist) (?P<o>.*?) ?in (?:rente|pension|den ruhestand) gegangen", "due"),
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_TRAVEL} .*\b(?:nach|in die|in den|ans|an die|auf die) .+)", "journey", inflect=True),
-    Rule("plan", "plans", "{s} hat vor, {o}.", rf"{_HAB} vor,? (?P<o>.+)", "plan"),
+    Rule("plan", "plans", "{s} hat vor, {o}.", rf"{_HAB} vor,? (?!{_SPAN})(?P<o>.+)", "plan"),
     Rule("plan", "plans", "{s} will {o}.", rf"(?:will|wollen|möchte|möchten|werde|werden|wird) (?P<o>(?!.*\bgenannt\b).+ {_LIFE}\b.*)", "plan"),
     Rule("plan", "plans", "{s} plant {o}.", r"(?:plane|planen|plant) (?P<o>.+)", "thing"),
     Rule("plan", "plans", "{s} hat sich für {o} angemeldet.", rf"{_HAB} (?:mich|uns|sich) (?:für|zum|zu|beim) (?P<o>.+?) (?:angemeldet|eingeschrieben|beworben)", "text"),
     Rule("plan", "plans", "{s} hat {o} gebucht.", rf"{_HAB} (?:uns |mir |schon )*(?P<o>.+?) (?:gebucht|reserviert)", "text"),
     Rule("goal", "goal", "{s} hat als Ziel, {o}.", r"'s (?:\w+ )?(?:ziel|traum|vorsatz|wunsch) ist(?: es)?,? (?P<o>.*\b(?:zu \w+|\w+zu\w+n))$", "plan"),
-    Rule("goal", "goal", "{s} hat als Ziel: {o}.", r"'s (?:\w+ )?(?:ziel|traum|vorsatz|wunsch) ist(?: es)?,? (?P<o>.+)", "plan"),
+    Rule("goal", "goal", "{s} hat als Ziel: {o}.", r"'s (?:\w+ )?(?:ziel|traum|vorsatz|wunsch) ist(?: es)?,? (?P<o>(?:der|die|das|ein\w*|mein\w*|dass) .+|(?:.+ )?\w+(?:en|ern|eln|tun|sein)\b.*)", "plan"),
     Rule("goal", "goal", "{s} spart auf {o}.", rf"(?:spare|sparen|spart) {_ANY}(?:auf|für) (?P<o>.+)", "thing"),
     Rule("goal", "goal", "{s} trainiert für {o}.", rf"(?:trainiere|trainiert|trainieren) {_ANY}für (?P<o>.+)", "thing"),
     Rule("goal", "goal", "{s} versucht {o}.", r"(?:versuche|versucht|versuchen) (?P<o>.+ (?:abzunehmen|aufzuhören|zu lernen|zu sparen|zu schreiben))", "plan"),
@@ -250,13 +259,17 @@ RULES = (
 _WORK = ("works_at", "works_as")
 _LOVE = (
     "has_partner", "has_mann", "has_frau", "has_freund", "has_freundin", "has_verlobter", "has_verlobte",
-    "married_to", "engaged_to", "relationship_status", "has_husband", "has_wife",
+    "married_to", "engaged_to", "relationship_status", "has_husband", "has_wife", "has_boyfriend", "has_girlfriend",
+    "has_fiancé", "has_fiancée",
 )  # fmt: skip
 _TASTE = ("likes", "prefers", "drinks", "habit", "smokes", "plays", "learns", "diet")
 _AHEAD = ("plans", "goal", "decided", "appointment", "event", "operation", "has_to")
 _UP = r"(?:aufgegeben|abgebrochen|hingeschmissen|geschmissen|abgesetzt|beendet|eingestellt|an den nagel gehängt|sein lassen|sausen lassen)"
 
 ENDINGS = (
+    Rule("preference", "likes", "{s} mochte früher {o}.", rf"{_HAB} (?:früher )(?P<o>.+?) (?:immer |sehr |total )?(?:geliebt|gemocht)", "things", over=True, ends=_TASTE),
+    Rule("person", "has_partner", "{s} ist single.", rf"{_BIN} (?:jetzt |wieder |frisch |inzwischen |nun )*(?:single|solo|alleinstehend)(?P<o>)", "nothing", over=True, ends=_LOVE),
+    Rule("person", "works_at", "{s} ist arbeitslos.", rf"{_BIN} {_ANY}(?:arbeitslos|ohne (?:arbeit|job|stelle))\b(?P<o>)", "nothing", over=True, ends=_WORK),
     Rule("habit", "gave_up", "{s} hat mit {o} aufgehört.", r"mit (?:dem |der )?(?P<o>.+?) (?:ist (?:jetzt )?schluss|habe? ich (?:jetzt )?schluss gemacht)", "thing", over=True, ends=("*",), whose="me"),
     Rule("person", "left", "{s} hat {o} verlassen.", rf"{_HAB} (?P<o>(?:den|die|das) .+?) verlassen", "text", over=True, ends=("*",)),
     Rule("person", "has_partner", "{s} wurde von {o} verlassen.", r"(?P<o>\S+) hat mich (?:\w+ )?verlassen", "given", over=True, ends=_LOVE, whose="me"),

@@ -46,12 +46,24 @@ _VERB = (
 )
 _STEMS = "|".join(one[:-1] for one in _VERB.split("|") if one.endswith("e"))
 _SUBJECT = rf"(?:ich|wir|er|sie|es|das|der|die|dann|du)\b|(?:{_MINE}) (?:{KIN}|{PET})\b"
+# When something happened, between a verb and its participle.
+_WHEN = (
+    r"(?:gestern|vorgestern|heute|neulich|kürzlich|letztens)(?: (?:früh|morgen|mittag|nachmittag|abend|nacht))?|"
+    r"am (?:letzten |vergangenen )?(?:(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|wochenende)\w*|"
+    r"am (?:\d{1,2}\.|\w+ten) (?:\w+)|im (?:letzten |vergangenen )?(?:jahr|monat|sommer|herbst|winter|frühling|\w+r|märz|april|mai|juni|juli|august)|"
+    r"(?:letzte|letzten|letztes|vorige|vorigen|voriges|diese|diesen|dieses) (?:woche|wochenende|monat|jahr|nacht|\w+tag|mittwoch)|"
+    r"(?:seit|vor) (?:etwa |gut |knapp |ungefähr )?(?:ein paar|\w+) (?:minuten?|stunden?|tag(?:en)?|wochen?|monat(?:en)?|jahr(?:en)?)"
+)
 
 STATEMENTS = StatementWords(
     rules=RULES,
     endings=ENDINGS,
     over=OVER,
     expand=(
+        (r"\b(wohn|arbeit|leb|jobb|heiß|mag|lieb|hass|find|kauf|zieh|plan|lern|spiel|trink|sing|brauch|freu|hoff|glaub|denk)(?<!mag) (ich|wir)\b", r"\1e \2"),
+        (r"\bich (wohn|arbeit|leb|jobb|lieb|hass|find|kauf|zieh|plan|sing|brauch|freu|hoff)\b", r"ich \1e"),
+        (r"\b(seh|geh|steh|versteh|dreh)n\b", r"\1en"),
+        (r"\b(heißt|heißen|name ist) (\w+),? (?:und )?nicht \w+$", r"\1 \2"),
         (r"\bhab\b", "habe"), (r"\bis\b", "ist"), (r"\bnich\b", "nicht"), (r"\bne\b", "eine"), (r"\bn\b", "ein"), (r"\bnen\b", "einen"),
         (r"\bnem\b", "einem"), (r"\bner\b", "einer"), (r"\bfahr\b", "fahre"), (r"\bgeh\b", "gehe"), (r"\bwohn\b", "wohne"), (r"\barbeit\b(?= (?:bei|als|in))", "arbeite"),
         (r"\bmach\b", "mache"), (r"\bkomm\b", "komme"), (r"\bspiel\b", "spiele"), (r"\blern\b", "lerne"), (r"\bess\b", "esse"), (r"\bsteh\b", "stehe"),
@@ -64,9 +76,9 @@ STATEMENTS = StatementWords(
         (rf"\b(ich|wir) ({_STEMS})\b", r"\1 \2e"), (rf"\b({_STEMS}) (ich|wir)\b", r"\1e \2"),
     ),
     fillers=(
-        r"ähm?|hm+|also|ja|nein,|ne,|nee,|doch|na|ach|oh|du|naja|na ja|tja|so|und|aber|denn|weil|übrigens|eigentlich|ehrlich gesagt|weißt du|"
+        r"ähm?|hm+|also|ja|nein,|nein(?= (?:mein|unser|ihr|sein)\w*\b)|ne,|nee,|doch|na|ach|oh|du|naja|na ja|tja|so|und|aber|denn|weil|übrigens|eigentlich|ehrlich gesagt|weißt du|"
         r"weißt|wissen sie|hör mal|stell dir vor,? ich(?= )x|sag mal|hallo|hey|hi|danke|bitte|leider|endlich|zum glück|okay|ok|gut|genau|schau|schau mal|guck mal|"
-        r"wie gesagt|nur damit du es weißt|falls du fragst|ganz ehrlich|gute nachricht|schlechte nachricht|super|toll|ich sag dir|ich glaube,?|"
+        r"wie gesagt|nur damit du es weißt|falls du fragst|ganz ehrlich|(?:eine )?(?:gute|schlechte|traurige|schlimme|tolle) (?:nachricht|neuigkeit)(?:en)?|super|toll|ich sag dir|ich glaube,?|"
         r"jetzt|außerdem|auch|gestern abend,|kurz gesagt|im übrigen|nebenbei|ich muss dir sagen|wow|mensch|sorry|dann"
     ),
     adverbs=(
@@ -91,16 +103,18 @@ STATEMENTS = StatementWords(
         r"\bwenn\b|\bfalls\b|angenommen|stell dir vor|stellen sie sich vor|^\W*(?:ach,? |ich |er |sie )?(?:hätt|wär|könnt|würd)\w*|\bsei\b|vielleicht|möglicherweise|eventuell|"
         r"\bsagte?\b|sagt,|\bsagt\b|(?<!ehrlich )(?<!gut )(?<!kurz )\bgesagt\b|\bmeinte\b|\berzählt\b|\berzählen\b|behaupte\w*|angeblich|heißt es|\bgelesen\b|geträumt|träum\w*|wünscht\w*|beinahe|"
         r"(?:im|aus dem|in der|in dem|in einem) (?:film|buch|roman|lied|spiel|serie|radio|fernsehen|witz|traum|märchen|prospekt|werbung|geschichte|hörbuch|podcast)|"
-        r"meine figur|mein charakter|geschichte (?:wo|über|in der)|zum beispiel|beispielsweise|wie sagt man|auf englisch|übersetz|kommt ein mann|"
+        r"\b(?:dieses|das|ein|dieser|der) (?:\w+ )?(?:lied|song|gedicht|schlager|vers)\b,|meine figur|mein charakter|geschichte (?:wo|über|in der)|zum beispiel|beispielsweise|wie sagt man|auf englisch|übersetz|kommt ein mann|"
         r"alle denken|\bleute\b|stimmt (?:aber )?nicht|das stimmt nich\w*|\bfast\b|mein name ist hase|im scherz|wie ein pferd|laut dir|so ein werbespruch|"
         r"werbespruch|gib mir|satz mit|was haltet ihr|sozusagen|\bquasi\b|erzähl(?:e)? (?:mal|mir)"
     ),
     false_clause=(
-        r"\b(?:hätt|wär|könnt|würd|gäb|dürft)\w*|\bsoll(?:en|te|ten)?\b|vermutlich|wahrscheinlich|früher|überleg\w*|\bwollte\b|\bwollten\b|\bnur die frau\b|wohl\b|"
+        r"\b(?:hätt|wär|könnt|würd|gäb|dürft)\w*|\bsoll(?:en|te|ten)?\b|vermutlich|wahrscheinlich|früher(?! hab\w* (?:ich|wir) .*(?:geliebt|gemocht)\b)|überleg\w*|\bwollte\b|\bwollten\b|\bnur die frau\b|wohl\b|"
         r"\bob\b|als ob|scheint|keine ahnung|nicht sicher|wie ein\w? "
     ),
     asks=(
         r"(?:wer|wen|wem|wessen|was|welche\w?|wo|wohin|woher|wann|warum|wieso|weshalb|wie|womit|wofür|wovon|gibt es|erzähle?|sag mir|gib)\b|"
+        r"(?:als|mit|bei|für|von|zu|in|an|auf|seit|bis|um|über|wegen|gegen|nach|aus) (?:wem|wen|was|welche\w?|wann|wo)\b|"
+        r"(?:mag|liebe|hasse|esse|trinke|arbeite|wohne|lebe|heiße|hab|habe|bin|fahre|spiele|lerne|kann|muss|darf|soll|will) ich\b|"
         r"(?:hast|habe|haben|hat|bin|bist|sind|ist|war|warst|kann|kannst|könntest|können|weißt|kennst|soll|sollen|darf|dürfen|muss|müssen|magst|mag|willst|will|"
         r"wohne|wohnt|arbeite|arbeitet|heiße|heißt|lebt|kommt)"
         r" (?:ich|du|er|sie|es|wir|ihr|das|der|die|man|mein\w*|dein\w*|unser\w*|jemand|ein\w*)\b(?=.*\?|.*\b(?:eigentlich|laut dir|denn)\b)|kommt ein mann|"
@@ -146,7 +160,7 @@ STATEMENTS = StatementWords(
     with_="mit",
     front=r"(?!x)x(?:never)",
     stops=(
-        r"\s*[.;!?:()]|,? (?:aber|weil|denn|obwohl|damit|dass|wo|wenn|falls|da|sondern|and|but|because|jetzt|gerade|übrigens|wirklich|echt|halt|eben|"
+        r"\s*(?:[;!?:()]|(?<!\d)\.|\.(?! \w))|,? (?:aber|weil|denn|obwohl|damit|dass|wo|wenn|falls|da|sondern|and|but|because|jetzt|gerade|übrigens|wirklich|echt|halt|eben|"
         r"ja|wissen|weißt|vor allem|besonders|und zwar|und (?=(?:am|im|in|an|dann|auch|danach|abends|morgens)\b)|seit|schon|deshalb|darum|wegen|is|ist|geht|nicht|mehr|so)\b|,? und (?=(?:ich|wir|er|sie|es|das|dann|habe|bin|ist|hat|will|muss)\b)|, "
     ),
     joins=r"\s*,\s*(?:und |oder )?(?:dann kommen )?|\s+(?:und|oder|&|sowie)\s+",
@@ -202,6 +216,10 @@ STATEMENTS = StatementWords(
     has_pet="{s} hat eine {kin} namens {o}.",
     had="{s} hatte eine {kin} namens {o}, gestorben{when}.",
     died="{s} ist{when} gestorben.",
+    time_word=r"in|im|am|an|ab|seit|bis|vor|nach|zum|um|heute|gestern|morgen|übermorgen|vorgestern|nächste\w*|letzte\w*|kommende\w*|diese\w*|jede\w*",
+    midfield=(
+        (rf"^((?:habe|haben|hat|bin|sind|ist|wurde|wurden) (?:mir |mich |uns |sich )?)(?:(?:erst |schon |gleich )?(?:{_WHEN}) )+(?=.*[nt]$)", r"\1"),
+    ),
     gender=(
         (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) (wohn|leb|komm)t\b", r"\1 von \2 \3en"),
         (r"\b((?:groß|schwieger)?eltern|geschwister|kinder|söhne|töchter|brüder|schwestern) von (\S+) ist\b", r"\1 von \2 sind"),
@@ -213,6 +231,7 @@ STATEMENTS = StatementWords(
         (r"\beinen bester Freund\b", "einen besten Freund"), (r"\beinen ((?:\w+ )?(?:Lebensgefährte|Kollege|Neffe|Junge|Hase)) namens", r"einen \1n namens"), (r"\beinen ((?:\w+ )?Nachbar) namens", r"einen \1n namens"),
         (r"\beinen ((?:\w+ )?(?:Verlobt|Bekannt))er namens", r"einen \1en namens"),
         (rf"\beine ({any_of(_C['children'], _C['pets_n'])}) namens\b", r"ein \1 namens"),
+        (r"\beinen (\w+)er (\w*(?:freund|kollege|bruder|sohn|onkel|cousin|hund|kater))\b", r"einen \1en \2"),
     ),
     plain_kin={"kleiner": "sohn", "großer": "sohn", "jüngster": "sohn", "ältester": "sohn", "junge": "sohn", "kleine": "tochter", "große": "tochter", "jüngste": "tochter", "älteste": "tochter", "mädchen": "tochter"},
     singular=_PLURALS,
@@ -238,8 +257,8 @@ FACTS = FactWords(
         "frau|mann|freundin|freund|sohn|tochter|bruder|schwester|mutter|vater|chef|hund|katze"
     ),
     corrects=(
-        r"nein,|ich meinte|moment,|korrektur|quatsch|halt,|entschuldigung,|"
-        r"ich hab\w* (?:mich |es |das )?(?:falsch|versprochen|vertan)|das war falsch"
+        r"nein,|nein (?=(?:mein|unser|ihr|sein|der|die|das|es)\w*\b)|ich meinte|moment,|korrektur|quatsch|halt,|entschuldigung,|"
+        r"ich hab(?:e|['’]?s)? (?:mich |es |das )?(?:falsch|versprochen|vertan)|das war falsch"
     ),
     before_date="seit|im|am",
     pleasantries=word_set(_WORDS["facts"]["pleasantries"]),
@@ -249,6 +268,7 @@ FACTS = FactWords(
     consuming=word_set(_WORDS["facts"]["consuming"]),
     joining=word_set(_WORDS["facts"]["joining"]),
     weighty=word_set(_WORDS["facts"]["weighty"]),
+    renewed=r"(?:mein|unser|ein)\w* (?:nagel)?neue\w* (?P<kind>auto|wagen|handy|telefon|smartphone|laptop|computer|fahrrad)\b",
 )
 
 NAMES = name_words(_WORDS["names"])

@@ -1,0 +1,116 @@
+"""What people say in passing that something is over, or has taken the place of another."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from slowcat_memory.core.extraction.evidence import dated
+from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.extraction.predicates import Triple
+from slowcat_memory.core.extraction.slots import ends, implied_endings
+from slowcat_memory.core.extraction.stated import StatedFact, stated_by
+from slowcat_memory.core.extraction.third_person import stated_change
+from slowcat_memory.records import Turn
+
+SUNDAY = datetime(2026, 4, 19, 10, tzinfo=UTC)
+
+
+def turn(text: str) -> Turn:
+    return Turn(
+        id=1, session="s", scope="ida", speaker="Ida", role="user", text=text, at=SUNDAY
+    )  # fmt: skip
+
+
+def read(text: str) -> list[StatedFact]:
+    return stated_by(turn(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate", "object_"),
+    [
+        ("Awful news, Bruno died on Tuesday.", "has_pet", "Bruno"),
+        ("Schlimme Nachricht, Wuschel ist vor drei Tagen gestorben.", "has_pet", "Wuschel"),
+        ("I'm out of a job since Monday.", "works_at", "Acme"),
+        ("Ich bin seit letzter Woche arbeitslos.", "works_as", "Köchin"),
+        ("Ich habe am Dienstag gekündigt.", "works_at", "Bosch"),
+        ("I'm single again.", "has_fiancé", "Nils"),
+        ("ich bin wieder single", "has_boyfriend", "Nils"),
+        ("Früher hab ich Rotwein geliebt.", "likes", "Rotwein"),
+    ],
+)
+def test_what_is_over_ends(text, predicate, object_):
+    old = Triple(subject="Ida", predicate=predicate, object=object_)
+    assert any(ends(end, old) for one in read(text) for end in one.ends if end.subject == "Ida")
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate", "object_"),
+    [
+        ("I've become a nurse at last.", "works_as", "a nurse"),
+        ("They took me on as a plumber.", "works_as", "a plumber"),
+        ("Ich bin vor drei Wochen von Bosch zu Zeiss gewechselt.", "works_at", "Zeiss"),
+        ("Meine Wohnung ist in Erfurt.", "lives_in", "Erfurt"),
+        ("noch wohn ich in Erfurt", "lives_in", "Erfurt"),
+        ("I got it wrong, the name of my aunt is Paula.", "has_aunt", "Paula"),
+        ("no my brother is called Hugo not Piet", "has_brother", "Hugo"),
+        ("nein meine tante heißt paula nicht petra", "has_aunt", "Paula"),
+        ("Ich hab vor einer Woche ein Zelt gekauft.", "bought", "ein Zelt"),
+        ("I bought a tent three weeks ago.", "bought", "a tent"),
+        ("The day after tomorrow we move to Oslo.", "plans", "to Oslo the day after tomorrow"),
+    ],
+)
+def test_what_holds_is_read(text, predicate, object_):
+    assert (predicate, object_) in {(one.predicate, one.object) for one in read(text)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "als was arbeite ich",
+        "mag ich rotwein",
+        "mit wem bin ich verlobt",
+        "Our hamster is writing a cookbook.",
+        "There's that song, I lost my keys in Rome.",
+        "Mein Ziel ist klar.",
+        "Ich bin von Kaffee zu Tee gewechselt.",
+        "I'm a single mum.",
+        "Ich hab beschlossen, ab heute kein Zucker mehr.",
+    ],
+)
+def test_these_state_nothing_that_ends_or_works(text):
+    wrong = ("goal", "works_at", "works_as", "decided", "has_partner", "likes", "gave_up", "plans")
+    assert not [one for one in read(text) if one.predicate in wrong]
+
+
+@pytest.mark.parametrize(
+    ("text", "day", "last"),
+    [
+        ("Ich hab vor einer Woche ein Zelt gekauft.", "2026-04-12", ""),
+        ("I bought a tent two weeks ago.", "2026-04-05", ""),
+        ("I have a driving lesson in two weeks.", "2026-05-03", "2026-05-06"),
+        ("I bought a tent last week.", "2026-04-06", "2026-04-12"),
+    ],
+)
+def test_a_counted_week_names_its_day(text, day, last):
+    when = dated(text, turn(text), "", ground((turn(text),), UTC), UTC)
+    assert (when.day, when.last) == (day, last)
+
+
+def test_a_new_car_ends_the_old_one_that_only_its_quote_calls_a_car():
+    new = Triple(subject="Ida", predicate="owns", object="a Skoda")
+    old = Triple(
+        subject="Ida", predicate="owns", object="a Golf", quote="I drive an old car, a Golf"
+    )
+    bike = Triple(subject="Ida", predicate="owns", object="a Brompton", quote="I have a Brompton")
+    (end,) = implied_endings(new, "Ida drives a Skoda. My new car is a Skoda")
+    assert ends(end, old, "Ida drives a Golf.") and not ends(end, bike, "Ida has a Brompton.")
+
+
+def test_a_german_date_does_not_cut_a_fact():
+    (one,) = read("Am 22. Mai muss ich zum Zahnarzt.")
+    assert one.content == "Ida muss am 22. Mai zum Zahnarzt."
+
+
+def test_a_move_names_the_place_without_its_day():
+    change = stated_change("Ida is moving to Oslo the day after tomorrow.", "Ida", "2026-04-21")
+    assert change is not None and (change.predicate, change.object) == ("lives_in", "Oslo")
