@@ -59,6 +59,8 @@ class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fiel
         embedding: Whether near vectors do; never for people.
         rule: Whether the same e-mail, telephone or number does.
         fuzzy_at: Levenshtein similarity of two words from which they are spellings of one.
+        person_at: The same for given names and surnames that are in no list of names.
+        whole_at: The same for whole names of things, where one word is misspelt.
         embedding_at: Cosine of two names from which they mean the same.
     """
 
