@@ -237,7 +237,7 @@ def _dead(
         words.had if had else words.died, language, s=speaker if had else subject.name, kin=subject.kin,
         o=subject.name, when=when,
     )  # fmt: skip
-    ends = (Ending(subject.name),)
+    ends: tuple[Ending, ...] = (Ending(subject.name),)
     if kin:
         ends = (Ending(speaker, (predicate,), subject.name if subject.named else ""), *ends)
     yield StatedFact(

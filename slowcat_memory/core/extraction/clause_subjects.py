@@ -76,6 +76,7 @@ class Subjects(Struct, frozen=True):
     male: re.Pattern[str]
     female: re.Pattern[str]
     verb: re.Pattern[str] | None
+    function: frozenset[str]
 
 
 def readings(
@@ -186,7 +187,7 @@ def _turned(text: str, signs: Subjects, verb: re.Pattern[str]) -> Iterator[tuple
             yield f"{who} {found[0]} {tail}", ""
             return
         first, space, others = front.partition(" ")
-        if is_ordinary(first.lower()):
+        if first.lower() in signs.function:
             front = f"{first.lower()}{space}{others}"
         yield f"{who} {found[0]} {front} {tail}", front
         yield f"{who} {found[0]} {tail} {front}", front
@@ -324,5 +325,6 @@ def _compiled(name: str) -> Subjects:
         women=signs(words.women),
         male=signs(words.male),
         female=signs(words.female),
+        function=words.function,
         verb=signs(rf"\b(?:{words.verb_second})\b") if words.verb_second else None,
     )

@@ -9,10 +9,9 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.clauses import compiled, rewritten
 from slowcat_memory.core.language import LANGUAGES, Language, language_of, ordinary
-from slowcat_memory.core.language.english.vocabulary import CALENDAR
+from slowcat_memory.core.language.english.vocabulary import CALENDAR, EVERYDAY
 from slowcat_memory.core.language.facts import Complement
 from slowcat_memory.core.language.given_names import is_given_name
-from slowcat_memory.core.text.rare_words import is_common
 
 SPEAKER = "§"  # stands for the speaker in an object: "§'s mother"
 MOST_WORDS = 12  # of an object
@@ -65,7 +64,7 @@ def is_ordinary(word: str) -> bool:
 
 def is_everyday(word: str) -> bool:
     """Return whether a word in lower case is one that everybody uses daily."""
-    return word in _all_ordinary() or word in CALENDAR or is_common(word)
+    return word in _all_ordinary() or word in CALENDAR or word in EVERYDAY
 
 
 @cache
@@ -211,6 +210,10 @@ def _place(words: Words, signs: Objects) -> list[str]:
         Words(text[article.end() :] if article else text, words.cased, words.language),
         strong=False,
     )
+    first = text.split(" ")[0].strip(_EDGE)
+    if not name and not words.cased and words.language.statements.capital_nouns:
+        # "freiburg" looks like a compound of ordinary words.
+        name = first.capitalize() if first.isalpha() and not is_everyday(first) else ""
     return [f"{article[0]}{name}" if article else name] if name else []
 
 

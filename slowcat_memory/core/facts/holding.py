@@ -19,7 +19,7 @@ from slowcat_memory.core.extraction.slots import (
     implied_endings,
     slot_of,
 )
-from slowcat_memory.core.extraction.third_person import read_sentence
+from slowcat_memory.core.extraction.third_person import Sentence, read_sentence
 from slowcat_memory.core.facts.fact import subject_name
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
@@ -63,10 +63,7 @@ def claim_of(fact: Memory) -> Claim:
     told = f"{fact.text} {facets.get('quote', '')}"
     stated = _ends_of(fact) + (implied_endings(said, told) if said.predicate else ())
     if over and said.predicate:
-        ended = ending_of(said)
-        if read is not None and read.ends and read.predicate == said.predicate:
-            ended = Ending(said.subject, read.ends, said.object) if said.object else None
-        stated = (*stated, ended) if ended else stated
+        stated = (*stated, *_ended_by(said, read))
     return Claim(
         subject=subject,
         predicate=said.predicate,
@@ -75,6 +72,13 @@ def claim_of(fact: Memory) -> Claim:
         ends=stated,
         corrects=facets.get("corrects") == "yes",
     )
+
+
+def _ended_by(said: Triple, read: Sentence | None) -> tuple[Ending, ...]:
+    """Return what a statement ends that says to be over."""
+    if read is None or not read.ends or read.predicate != said.predicate:
+        return (ending_of(said),)
+    return (Ending(said.subject, read.ends, said.object),) if said.object else ()
 
 
 def _ends_of(fact: Memory) -> tuple[Ending, ...]:

@@ -41,13 +41,22 @@ class ExtractWords(Struct, frozen=True, kw_only=True):
     chatter: tuple[str, ...]
 
 
-_PHRASES = "conjunctions contrasts additions subjects openings tails listener chatter".split()
-_WORD_SETS = "fillers function light articles changes".split()
-
-
 def read_extracts(words: Words) -> ExtractWords:
     """Return the table from the section [extracts] of a language's ``words.toml``."""
     section = words["extracts"]
-    phrases = {name: phrase_list(section[name]) for name in _PHRASES}
-    sets = {name: word_set(section[name]) for name in _WORD_SETS}
-    return ExtractWords(capital_nouns="capital_nouns" in section, **phrases, **sets)
+    return ExtractWords(
+        conjunctions=phrase_list(section["conjunctions"]),
+        contrasts=phrase_list(section["contrasts"]),
+        additions=phrase_list(section["additions"]),
+        subjects=phrase_list(section["subjects"]),
+        openings=phrase_list(section["openings"]),
+        tails=phrase_list(section["tails"]),
+        listener=phrase_list(section["listener"]),
+        fillers=word_set(section["fillers"]),
+        function=word_set(section["function"]),
+        light=word_set(section["light"]),
+        articles=word_set(section["articles"]),
+        changes=word_set(section["changes"]),
+        chatter=phrase_list(section["chatter"]),
+        capital_nouns="capital_nouns" in section,
+    )

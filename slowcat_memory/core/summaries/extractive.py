@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, tzinfo
+from heapq import heapify, heappop, heappush
 from itertools import groupby
 from typing import Annotated
 
@@ -32,7 +33,6 @@ from slowcat_memory.core.summaries.salience import (
 from slowcat_memory.core.time.periods import day_of
 
 _MOST_CHARS = 20_000  # of a text
-MOST_RANKED = 1_000  # clauses compared with one another: those of a very long session that say most
 LENGTH_POWER, OFTEN_POWER = 0.8, 0.5
 
 
@@ -148,11 +148,22 @@ def _parts(line: Line, language: Language, *, cut: bool) -> Iterator[Line]:
 
 
 def _covering(candidates: list[_Candidate], weight: dict[str, float], room: int) -> Iterator[int]:
-    """Yield the places of clauses, chosen greedily by what they add for their length."""
+    """Yield the places of clauses, chosen greedily by what they add for their length.
+
+    What a clause adds only ever falls, so an earlier value is an upper bound: it is computed again
+    only for the clause that comes next ("lazy" greedy, Minoux 1978).
+    """
     seen = set[str]()
-    left = sorted(candidates, key=lambda one: (-one.added(seen, weight), one.place))[:MOST_RANKED]
-    while left := [one for one in left if one.length <= room and one.added(seen, weight) > 0]:
-        best = max(left, key=lambda one: (one.added(seen, weight), -one.place))
-        yield best.place
-        seen |= best.words
-        room -= best.length
+    waiting = [(-one.added(seen, weight), one.place, one) for one in candidates]
+    heapify(waiting)
+    while waiting and room > 0:
+        before, place, one = heappop(waiting)
+        now = -one.added(seen, weight)
+        if now >= 0 or one.length > room:
+            continue
+        if now > before:
+            heappush(waiting, (now, place, one))
+            continue
+        yield place
+        seen |= one.words
+        room -= one.length

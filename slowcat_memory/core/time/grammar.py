@@ -50,7 +50,7 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     # in May; last May
     (
         "month",
-        rf"[L>S][Mmv](?!x)|t[Mm]|M|{_AFTER}[mv](?!x)|{_PAIR}[mv](?!x)|(?<=F)[mv](?=[ou])",
+        rf"[L>S][Mmv](?!x)|t[Mm]|M|{_AFTER}(?:m|v(?!x))|{_PAIR}[mv](?!x)|(?<=F)[mv](?=[ou])",
         pieces.month,
     ),
     # last summer

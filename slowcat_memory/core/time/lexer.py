@@ -62,6 +62,8 @@ def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
         word = (match["word"] or "").lower()
         if word:
             kind, value = language.table.get(word, (".", None))
+            if kind == "v" and start and match["word"][0].isupper():  # "In May we moved"
+                kind = "m"
             if kind == "." and nouns and match["word"][0].isupper():
                 kind = "K"
         else:

@@ -56,6 +56,7 @@ class Endings:
         # By predicate: chunk and text of each current fact about its speaker, by the fact's id.
         self._about_speaker: dict[str, dict[str, tuple[str, str]]] = {}
         self._heard: dict[str, Ending] = {}  # by chunk, from turns that idle work has not read yet
+        self._read_to = 0  # log id of the latest turn that a fact was read from
         for fact in sorted(facts, key=lambda one: one.valid_from):
             self.put(fact)
 
@@ -69,6 +70,7 @@ class Endings:
         until = memory.valid_to or (memory.retired_at if by else None)
         stated = _Stated(chunks, memory.facets.get("quote", ""), until, by)
         self._facts[memory.id] = stated
+        self._read_to = max(self._read_to, *memory.sources)
         if stated.until is None and memory.retired_at is None:
             self._know(memory.id, memory, chunks[0])
             self._hold(
@@ -110,7 +112,12 @@ class Endings:
         self._heard.pop(memory_id, None)
 
     def hear(self, turn: Turn) -> None:
-        """End what a turn replaces by its own words, before idle work has read it."""
+        """End what a turn replaces by its own words, before idle work has read it.
+
+        Takes a millisecond for a user's turn, off the frame path.
+        """
+        if turn.id <= self._read_to:
+            return
         for one in stated_by(turn):
             predicate, chunk = canonical(one.predicate), chunk_id(turn.id)
             if one.over or not is_functional(predicate):

@@ -15,8 +15,9 @@ from slowcat_memory.core.facts.fact import fact_id, supersede
 from slowcat_memory.core.facts.fact_index import FactIndex
 from slowcat_memory.core.facts.holding import claim_of, loser
 from slowcat_memory.core.facts.merging import in_order
+from slowcat_memory.core.facts.prompt import facts_by_rule
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Memory, Turn
 
 AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -208,3 +209,10 @@ def test_a_correction_replaces_what_was_said_shortly_before() -> None:
     right = replace(said("has_sister", "Anna", 1, corrects="yes"), id="fact/2", sources=(2,))
     assert loser(right, wrong) is wrong
     assert loser(right, replace(wrong, valid_from=AT - 30 * DAY)) is None
+
+
+def test_a_german_date_does_not_cut_a_sentence_in_two() -> None:
+    turn = Turn(session="s", scope="anna", speaker="Anna", role="user", id=1, at=AT,
+                text="Wir sind am 25. April nach Münster gezogen.")  # fmt: skip
+    (moved,) = facts_by_rule(turn, UTC)
+    assert (moved.object, moved.since.date().isoformat()) == ("Münster", "2026-04-25")

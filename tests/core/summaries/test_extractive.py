@@ -89,8 +89,9 @@ def test_choose_clauses_nothing_said_nothing_told() -> None:
     assert choose_clauses(lines, TOKENIZE) == []
 
 
-def test_choose_clauses_cost_grows_with_the_sentences_not_with_their_square() -> None:
-    """The clauses that are compared again and again are limited."""
-    lines = [Line("Anna", f"I bought a lamp{n} near the station{n}", n) for n in range(5_000)]
+def test_choose_clauses_a_sentence_said_a_thousand_times_displaces_nothing() -> None:
+    lines = [Line("Anna", "We went home by tram.", n) for n in range(2_000)]
+    lines += [Line("Anna", f"I bought a lamp{n} near the station{n}", n) for n in range(100)]
     kept = choose_clauses(lines, TOKENIZE)
-    assert sum(line.length for line in kept) <= 200
+    assert 190 <= sum(line.length for line in kept) <= 200
+    assert sum("tram" in line.text for line in kept) == 1

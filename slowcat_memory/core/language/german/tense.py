@@ -76,7 +76,7 @@ TENSE = TenseWords(
     ),
     subject=r"(?:der|die|das|mein\w*|unser\w*|sein\w*|ihr\w*|dein\w*)\s+\w+\s+\w+",
     weak="ich|wir|er|sie|es|man|denk dran|vergiss nicht|erinner mich|nicht vergessen",
-    arranged=r"für|für den|auf|auf den|bis|bis zum",
+    arranged=r"für|für den|(?<!nacht )auf|(?<!nacht )auf den|bis|bis zum",
     moved=r"\w*(?:verschoben|verlegt|verschiebt|verlegen|verschieben|vorgezogen|geändert|umgebucht|getauscht)",
     appointments=(
         r"\w*(?:termine?|arzt|ärztin|prüfung(?:en)?|klausur|hochzeit|feier|party|fest|besprechung|konzert|"

@@ -86,7 +86,7 @@ class Episodes:
             after = before.position if before else 0
             upto, first = read_log(snapshot, after, note.open, set(context.scopes()))
             caught_up = upto >= snapshot.last_id() or upto - after < EVENTS_PER_PLAN
-            chains = dict[str, _Chain]()
+            chains = _Chains(snapshot, note.last, context, self._tokenize)
             for id_, turn in sorted(first.items(), key=lambda one: one[1]):
                 session = snapshot.session(id_)
                 if session is None:
@@ -94,18 +94,14 @@ class Episodes:
                 whole = session.ended is not None and caught_up
                 turns = readable_turns(snapshot, session, turn, upto)
                 full = episodes.windows(turns, context.options.window, whole=whole)
-                if full and session.scope not in chains:
-                    last = note.last.get(session.scope, ())
-                    chains[session.scope] = _Chain(
-                        snapshot, session.scope, last, context, self._tokenize
-                    )
-                chosen = [chains[session.scope].take(window) for window in full]
-                tasks |= {t.id: t for one in chosen if one for t in (_task(one, session, context),)}
+                for window in full:
+                    if chosen := chains.of(session.scope).take(window):
+                        task = _task(chosen, session, context)
+                        tasks[task.id] = task  # one that goes on replaces its beginning
                 rest = turns[sum(map(len, full)) :]
                 if not whole:
                     still[id_] = rest[0].id if rest else upto + 1
-        last_of = note.last | {scope: chain.last for scope, chain in chains.items() if chain.last}
-        cursor = cursor_at(NAME, upto, EpisodesCursor(still, last_of))
+        cursor = cursor_at(NAME, upto, EpisodesCursor(still, chains.last))
         return None if cursor == before else Plan(tasks=tuple(tasks.values()), cursor=cursor)
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
@@ -200,6 +196,33 @@ class _Chain:
         turns = self._snapshot.turns(self._scope, before.last.id, window.first.id - 1)
         own = (t for t in turns if t.role == "user" and t.session == window.first.session)
         return len(list(islice(own, self._options.cooldown_turns)))
+
+
+class _Chains:
+    """The chains of the namespaces, read when they are needed."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        last: dict[str, list[Chosen]],
+        context: JobContext,
+        tokenize: Tokenizer,
+    ) -> None:
+        self._snapshot, self._before = snapshot, last
+        self._context, self._tokenize = context, tokenize
+        self._chains = dict[str, _Chain]()
+
+    @property
+    def last(self) -> dict[str, list[Chosen]]:
+        """Return the last episodes of each namespace."""
+        now = {scope: chain.last for scope, chain in self._chains.items() if chain.last}
+        return self._before | now
+
+    def of(self, scope: str) -> _Chain:
+        if scope not in self._chains:
+            last = self._before.get(scope, [])
+            self._chains[scope] = _Chain(self._snapshot, scope, last, self._context, self._tokenize)
+        return self._chains[scope]
 
 
 def _ids(moment: Moment) -> tuple[int, ...]:

@@ -251,7 +251,7 @@ async def _text(
         BadAnswerError: The LLM's reply is unusable, and there is a rule's summary.
     """
     if context.llm is None:
-        return (None if by_rule_stands else _text_by_rule(found, context)), ()
+        return (None if by_rule_stands else await _text_by_rule(found, context)), ()
     try:
         return await _text_by_llm(purpose, task, found, persona, context), ()
     except (EndpointError, EndpointRefusedError, OverBudgetError):
@@ -261,7 +261,7 @@ async def _text(
             raise
         retry_at = context.now + RETRY_AFTER / 10
         again = replace(task, attempts=task.attempts + 1, not_before=retry_at)
-    return (None if by_rule_stands else _text_by_rule(found, context)), (again,)
+    return (None if by_rule_stands else await _text_by_rule(found, context)), (again,)
 
 
 def _note_of(task: Task) -> SummaryNote:
@@ -305,10 +305,13 @@ def _made_from(
     return names_of(scope, (turn.id for turn in turns), (*parts, persona.id if persona else ""))
 
 
-def _text_by_rule(found: SummaryInput, context: JobContext) -> SummaryText:
+async def _text_by_rule(found: SummaryInput, context: JobContext) -> SummaryText:
     options = getattr(context.options, "rule", ExtractiveOptions())
     summarise = by_rule.of_turns if found.seen is None else by_rule.of_summaries
-    return summarise(found.turns, context.zone, Tokenizer(), options)
+    made: SummaryText = await context.blocking(
+        summarise, found.turns, context.zone, Tokenizer(), options
+    )
+    return made
 
 
 # ------------------------------------------------------------------- the jobs
