@@ -240,8 +240,6 @@ def _dead(
     ends: tuple[Ending, ...] = (Ending(subject.name),)
     if kin:
         ends = (Ending(speaker, (predicate,), subject.name if subject.named else ""), *ends)
-    elif subject.name != speaker:  # "Rex died": whose pet it was is known from another turn
-        ends = (Ending(speaker, ("has_pet",), subject.name), *ends)
     yield StatedFact(
         type="person",
         subject=speaker if had else subject.name,
