@@ -97,6 +97,17 @@ def test_docs_architecture_names_every_room_and_door() -> None:
             assert f"`{entry.name}`" in text, entry.name
 
 
+def test_docs_every_row_of_the_requirements_has_an_outcome_and_its_tests_exist() -> None:
+    text = (ROOT / "docs/requirement-rows.md").read_text()
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| ")]
+    rows = [row for row in rows if row[0].strip() != "row"]
+    assert len(rows) == 65
+    assert {row[1].strip() for row in rows} <= {"done", "in part", "not done"}
+    assert all(len(row) == 3 and row[2].strip() for row in rows)
+    tests = set(re.findall(r"`(tests/[\w/]+\.py)`", text))
+    assert tests and [name for name in sorted(tests) if not (ROOT / name).exists()] == []
+
+
 def test_docs_the_tested_pipecat_is_in_the_readme() -> None:
     assert re.search(r"Tested with Pipecat v1\.\d+\.\d+", README)
     assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()

@@ -69,9 +69,7 @@ def test_from_mem0_the_snippet_brings_memories_over(tmp_path, monkeypatch):
     try:
         faults = []
         for _ in range(2):
-            done = import_file(
-                engine, tmp_path / "mem0.jsonl", scope="anna", on_error=faults.append
-            )
+            done = import_file(engine, tmp_path / "mem0.json", scope="anna", on_error=faults.append)
         assert done.notes == 2 and not faults
         found = engine.search("what am I allergic to, walnuts?", "anna").hits
         assert [hit.memory.text for hit in found][:1] == ["Allergic to walnuts."]

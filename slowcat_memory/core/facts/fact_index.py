@@ -35,6 +35,7 @@ class FactIndex:
         self._groups: dict[Group, _Group] = {}
         self._group_of: dict[str, _Group] = {}
         self._ending: dict[str, Memory] = {}  # those that hold until a day
+        self._enders: dict[Group, dict[str, None]] = {}  # ids of those that end another subject's
 
     def get(self, id: str) -> Memory | None:
         group = self._group_of.get(id)
@@ -51,10 +52,14 @@ class FactIndex:
         at = (fact.speaker, fact.trust, subject_of(fact))
         group = self._group_of[fact.id] = self._groups.setdefault(at, _Group())
         group.add(fact, set(self._tokenize(fact.text)), vector)
+        for other in self._ended_groups(fact):
+            self._enders.setdefault(other, {})[fact.id] = None
 
     def drop(self, id: str) -> None:
         self._ending.pop(id, None)
         if group := self._group_of.pop(id, None):
+            for other in self._ended_groups(group.facts[id]):
+                self._enders.get(other, {}).pop(id, None)
             group.remove(id, set(self._tokenize(group.facts[id].text)))
 
     def ending_by(self, id: str) -> list[Memory]:
@@ -67,7 +72,14 @@ class FactIndex:
         for subject in ended_subjects(claim):
             if group := self._groups.get((new.speaker, new.trust, subject)):
                 found |= {id: group.facts[id] for id in group.rivals(claim)}
+        enders = self._enders.get((new.speaker, new.trust, subject_of(new)), {})
+        found |= {id: self._group_of[id].facts[id] for id in enders}
         return [one for id, one in found.items() if id != new.id]
+
+    def _ended_groups(self, fact: Memory) -> list[Group]:
+        """Return the groups of other subjects, whose facts a fact may end: "our dog died"."""
+        subjects = [one for one in ended_subjects(claim_of(fact)) if one != subject_of(fact)]
+        return [(fact.speaker, fact.trust, one) for one in subjects]
 
     def candidates(self, new: Memory, options: MergeOptions) -> list[Near]:
         """Return the facts that a fact may be merged with, each with its cosine if known.

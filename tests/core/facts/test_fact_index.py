@@ -74,6 +74,18 @@ def test_fact_index_forgets_what_is_retired_or_dropped() -> None:
     assert index.candidates(known[0], OPTIONS) == [] and not index._group_of
 
 
+def test_fact_index_finds_what_ends_a_fact_of_another_subject_in_both_orders() -> None:
+    dog = fact(1, "Anna has a dog called Rex.", subject="Anna", predicate="has_pet", object="Rex")
+    ends = '[{"subject":"Anna","predicates":["has_pet"],"object":""}]'
+    dead = fact(
+        2, "Anna's dog died.", subject="Anna's dog", predicate="died", over="yes", ends=ends
+    )
+    index = index_of([dead, dog])
+    assert index.rivals(dog) == [dead] and index.rivals(dead) == [dog]
+    index.drop(dead.id)
+    assert index.rivals(dog) == []
+
+
 def test_fact_index_compares_with_few_however_many_there_are() -> None:
     known = [fact(n, f"Anna ate pizza number {n} in Porto", subject="Anna") for n in range(1, 1001)]
     index = index_of(known)
