@@ -78,7 +78,9 @@ def test_app_what_cannot_be_a_folder_or_a_scope_is_refused(sm) -> None:
     sm.store = sm.config / "below-a-file"
     assert "cannot make" in sm.fails("remember", "x")
     sm.store = sm.folder / "memory"
-    assert "--scope 'No Good' cannot name a memory" in sm.fails("remember", "x", "--scope", "No Good")
+    assert "--scope 'No Good' cannot name a memory" in sm.fails(
+        "remember", "x", "--scope", "No Good"
+    )
 
 
 def test_app_ctrl_c_is_quiet(filled, monkeypatch: pytest.MonkeyPatch) -> None:
