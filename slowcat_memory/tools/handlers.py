@@ -185,9 +185,10 @@ class ToolCalls:
         )
         if kind := asked.kind.strip().lower():
             return self._found(call, self._summaries(call, query, kind, MOST, when))
-        found = call.engine.search(
-            query, call.scope, MOST, speaker=asked.speaker, exclude=call.hidden, talk=False, **when
-        )
+        how: SearchArguments = {
+            **when, "speaker": asked.speaker, "exclude": call.hidden, "talk": False
+        }  # fmt: skip
+        found = call.engine.search(query, call.scope, MOST, **how)
         told = self._found(call, found.hits)
         return told if asked.speaker else told | self._overview(call, query, when)
 
@@ -195,7 +196,8 @@ class ToolCalls:
         self, call: Call, query: str, kind: str, most: int, when: SearchArguments
     ) -> list[Hit]:
         try:
-            return call.engine.search(query, call.scope, most, kinds=(kind,), **when).hits
+            how: SearchArguments = {**when, "kinds": (kind,)}
+            return call.engine.search(query, call.scope, most, **how).hits
         except ConfigError:
             raise Unclear(f"The kind is one of {', '.join(SUMMARIES)}.") from None
 

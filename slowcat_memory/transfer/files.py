@@ -119,8 +119,8 @@ def read(path: Path, on_error: Report = _ignore, *, scoped: bool = True) -> Iter
             for transcript in _json(first, every, name, on_error, scoped):
                 yield _dated(transcript, changed)
             return
-        every = as_plain_text(first[1] if first else "", every)
-        if (transcript := plain_text.transcript(every, name, on_error)).sessions:
+        as_text = as_plain_text(first[1] if first else "", every)
+        if (transcript := plain_text.transcript(as_text, name, on_error)).sessions:
             yield _dated(transcript, changed)
 
 

@@ -128,7 +128,9 @@ def _matching(
     from slowcat_memory.core.summaries.summary import META, WINDOW, until
 
     hits = engine.search(text, scope, 2 * most, kinds=(kind or "summary",), local=True).hits
-    found = [hit.memory for hit in hits if kind or hit.memory.kind not in (WINDOW, META)]
+    found: list[Memory] = [
+        hit.memory for hit in hits if kind or hit.memory.kind not in (WINDOW, META)
+    ]
     return [one for one in found if since is None or until(one) > since][:most]
 
 

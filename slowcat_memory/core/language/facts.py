@@ -1,7 +1,7 @@
 """Words for extracting, checking and comparing facts and relations, by language."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -294,11 +294,11 @@ _NAME_PATTERNS = ("introduces", "presents")
 
 
 def name_words(lists: Mapping[str, str], abbreviations: Mapping[str, str] = {}) -> NameWords:
-    return NameWords(
-        **{name: word_set(text) for name, text in lists.items() if name not in _NAME_PATTERNS},
-        **{name: _phrases(lists[name]) for name in _NAME_PATTERNS},
-        abbreviations=abbreviations,
-    )
+    words: dict[str, Any] = {
+        name: _phrases(text) if name in _NAME_PATTERNS else word_set(text)
+        for name, text in lists.items()
+    }
+    return NameWords(**words, abbreviations=abbreviations)
 
 
 def _phrases(text: str) -> str:
