@@ -123,6 +123,7 @@ NO_EXIT = {
     *("stats", "latest_session", "remember", "mark", "push_icebreaker", "carry_out", "undo"),
     *("forget", "apply", "maintain", "think", "subscribe", "drain", "flush"),
     *("embedding", "opened", "acquire", "release", "close"),
+    "reader",  # says who reads, and shows nothing
     *("snapshot", "why"),  # for the doors, which show them to the owner; see the last tests
 }
 NO_ANSWER = {

@@ -264,11 +264,6 @@ class MemoryEngine:
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         return self.store.snapshot()
 
-    def user_name(self, scope: str) -> str:
-        """Return what a scope's user is called where nobody identifies the speaker."""
-        self.wiring.users.load(scope)
-        return self.wiring.users.of(scope)
-
     def reader(self, *scopes: str, local: bool = False) -> Reader:
         return self.wiring.reader(*scopes, local=local)
 

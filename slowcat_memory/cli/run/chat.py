@@ -82,7 +82,7 @@ class Chat:
         self, console: Console, engine: "MemoryEngine", thread: "ChatThread", config: Config
     ) -> None:
         self._out, self._engine, self._thread = console, engine, thread
-        self._scope = config.memory.user_id
+        self._scope, self._configured = config.memory.user_id, config.memory.user_name
         self._said = 0
         self._commands: dict[str, tuple[Callable[[], None], str]] = {
             "/why": (self._why, "what was recalled for the last turn, with scores"),
@@ -92,11 +92,16 @@ class Chat:
             "/quit": (lambda: None, "leave, as Ctrl-D and Ctrl-C do"),
         }
 
+    def _user_name(self) -> str:
+        """Return the name that the user has given, or that of the scope."""
+        called = self._engine.reader(self._scope, local=True).called
+        return called[0].now if called else self._configured
+
     def run(self) -> None:
         """Chat until the user leaves. Ctrl-C during an answer stops the answer."""
         while True:
             try:
-                line = input(f"\n{self._engine.user_name(self._scope)}> ")
+                line = input(f"\n{self._user_name()}> ")
             except (EOFError, KeyboardInterrupt):
                 self._out.print()
                 return

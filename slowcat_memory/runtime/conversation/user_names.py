@@ -44,7 +44,7 @@ class UserNames:
 
     def load(self, scope: str) -> None:
         """Read a scope's name; until then, it has its default name."""
-        if scope not in self._learned:
+        if scope and scope not in self._learned:  # "" names nobody, and is refused elsewhere
             with self._snapshot() as snapshot:
                 self._learned.setdefault(scope, learned_name(snapshot, scope, self._configured))
 

@@ -17,7 +17,7 @@ from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
 from slowcat_memory.core.ranking.selection import any_answers, least_share
-from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
@@ -187,13 +187,18 @@ class Chooser:
     ) -> AnswerEvidence:
         """Return whether any candidate answers, except those at rejected positions."""
         searcher, names = search.searcher, names_in(search.parsed.words, self._options.language)
-        names += self._unseen_thing(search)
+        thing = self._unseen_thing(search)
+        names += thing
         unseen = [name for name in names if not searcher.knows(name)]
+        if unseen and self._options.ask.sounds:  # a name that sounds like a known one may be it
+            heard = {fold(one.said) for one in searcher.heard(" ".join(unseen))}
+            unseen = [name for name in unseen if fold(name) not in heard]
         return AnswerEvidence(
             coverage=trace.max_coverage(rejected),
             max_similarity=trace.max_similarity(rejected),
             unseen_names=len(unseen) / max(1, len(names)),
             memories=len(searcher),
+            lacks_value=1.0 if thing else 0.0,
         )
 
     def _unseen_thing(self, search: Search) -> list[str]:

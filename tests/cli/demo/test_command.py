@@ -79,7 +79,7 @@ def test_command_demo_blocks_can_be_read_aloud(whole):
         _, *lines, _ = block.splitlines()
         for line in lines:
             when = r"\d{1,2} [A-Z][a-z]+|(on|last) [A-Z][a-z]+day|(to|yester)day"
-            assert re.fullmatch(rf"- \(({when})\) (Nora|You): \S.*", line), line
+            assert re.fullmatch(rf"- \((until )?({when})\) (Nora|You): \S.*", line), line
             assert not re.search(r"chunk/|\d{8}T|[0-9a-f]{6}", line)
 
 
