@@ -56,7 +56,7 @@ MaintenanceTask = Literal[
 
 
 class Memory(Protocol):
-    """Everything that a caller may do with a memory, in at most 25 methods.
+    """Everything that a caller may do with a memory, in at most 26 methods.
 
     Unless a method says otherwise it blocks, may be called from any thread but an event loop's, and
     raises ``StoreError`` when the store cannot be read or written, and ``ConfigError`` when a scope
