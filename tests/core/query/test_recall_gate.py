@@ -123,3 +123,8 @@ def test_recall_gate_nothing_that_needs_a_memory_is_skipped(said: object) -> Non
     needed = [one for one in GENERAL if one[1] == "needed"]
     assert len(needed) >= 60
     assert [text for language, _, text in needed if not judge(said(text), language).query] == []  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("language", [one.name for one in LANGUAGES])
+def test_recall_gate_many_digits_take_no_time_to_divide(language: str) -> None:
+    assert judge("what is " + "1" * 400 + "?", language)  # took for ever

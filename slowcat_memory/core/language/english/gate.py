@@ -11,7 +11,7 @@ _NUM = (
     r"seventy|eighty|ninety|hundred|thousand|million|dozen|point|minus|quarters?|thirds?|eighths?|"
     r"fifths?|sevenths?|tenths?|a|an)(?: and)?)"
 )
-_NUMS = rf"(?:{_NUM}[ -]?)+"
+_NUMS = rf"(?>{_NUM}(?:[ -]?{_NUM})*)[ -]?"  # atomic: digits divide in one way only
 _UNIT = (
     r"(?:(?:kilo|centi|milli|deci)?(?:met(?:er|re)s?|grams?|grammes?|lit(?:er|re)s?)|ounces?|oz|pounds?|"
     r"lbs?|stones?|tons?|tonnes?|inch(?:es)?|feet|foot|ft|yards?|miles?|acres?|hectares?|gallons?|"

@@ -13,7 +13,7 @@ _NUM = (
     rf"(?:\d+|minus|komma|anderthalb|halbe?|{_DIGIT}(?:und|{_DIGIT})*(?:einhalb)?|(?:ein|zwei|drei|\w+)"
     r"(?:viertel|drittel|achtel|fünftel|zehntel))"
 )
-_NUMS = rf"(?:{_NUM} ?)+"
+_NUMS = rf"(?>{_NUM}(?: ?{_NUM})*) ?"  # atomic: digits divide in one way only
 _UNIT = (
     r"(?:(?:kilo|zenti|milli|quadrat|kubik)?(?:meter[ns]?|gramm|liter[ns]?)|unzen?|pfund|zentner|tonnen?|zoll|"
     r"fuss|meilen?|hektar|tassen?|(?:ess|tee)löffel|sekunden?|minuten?|stunden?|tagen?|tag|wochen?|monaten?|"
