@@ -150,7 +150,7 @@ def print_wrong(played: Played, cases: dict[str, list[Case]], laws: Sequence[str
     }
     for name in laws or wanted:
         for case in cases[name]:
-            if case.hit != wanted[name]:
+            if case.hit is not wanted[name]:
                 print(f"\n{played.diary.name}, {played.mode}, {name} {case.group}\n    {case.what}")
                 print(f"    shown  {case.shown}" if case.shown else "")
 

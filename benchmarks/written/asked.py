@@ -13,7 +13,7 @@ from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint
 def answered(played: Played) -> list[Case]:
     """Return whether each question's answer is in its block: a gold turn, and the words."""
     cases = list[Case]()
-    for question, answer in zip(played.diary.questions, played.answers):
+    for question, answer in zip(played.diary.questions, played.answers, strict=True):
         if question.gold:
             group = "changed" if question.changed else "lasting"
             right = cites(played, answer, question.gold) and has_words(answer.block, question)
@@ -24,7 +24,7 @@ def answered(played: Played) -> list[Case]:
 def outdated(played: Played) -> list[Case]:
     """Return whether the block for a changed answer has the old statement without the new one."""
     cases = list[Case]()
-    for question, answer in zip(played.diary.questions, played.answers):
+    for question, answer in zip(played.diary.questions, played.answers, strict=True):
         if question.gold and question.old:
             new = cites(played, answer, question.gold)
             cases.append(
@@ -38,7 +38,7 @@ def outdated(played: Played) -> list[Case]:
 def unanswerable(played: Played) -> dict[str, int]:
     """Count what is offered where nothing is known: it says so, is silent, or tells other things."""
     found = Counter(says_so=0, silent=0, unrelated=0)
-    for question, answer in zip(played.diary.questions, played.answers):
+    for question, answer in zip(played.diary.questions, played.answers, strict=True):
         if not question.gold:
             kind = "says_so" if answer.unknown else "silent" if not answer.block else "unrelated"
             found[kind] += 1

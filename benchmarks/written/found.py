@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from benchmarks.written.diary import Exchange, Fact
 from benchmarks.written.good import Piece
 from benchmarks.written.play import Played
@@ -14,7 +16,6 @@ from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.records import Memory
 
 KEPT = 0.8  # share of an item's words in a stored text
-DATED = ("fact", "context", "summary", "episode")
 
 
 def words(text: str) -> frozenset[str]:
@@ -53,6 +54,7 @@ class Found:
         self._keys: dict[str, set[str]] = defaultdict(set)
         for key in played.keys:
             self._keys[key.memory].add(fingerprint(key.text))
+        self._called = {one.id: " ".join(_names(one)[:-1]) for one in self.of_kind("entity")}
         self._names = {fold(name) for entity in self.of_kind("entity") for name in _names(entity)}
         self._statements = self._read()
 
@@ -156,8 +158,13 @@ class Found:
         found: dict[str, list[ReadStatement]] = defaultdict(list)
         for memory in self.of_kind("reading"):
             reading = TurnReading.of(memory)
-            found[self.played.exchange(reading.turn)] += reading.statements
+            found[self.played.exchange(reading.turn)] += map(self._with_names, reading.statements)
         return found
+
+    def _with_names(self, one: ReadStatement) -> ReadStatement:
+        """Return a statement with names in place of ids."""
+        subject, object_ = (self._called.get(id, id) for id in (one.subject, one.object))
+        return replace(one, subject=subject, object=object_)
 
     def derived(self) -> Iterator[tuple[str, str]]:
         """Yield every text that was derived from turns, with where it stands."""

@@ -5,19 +5,20 @@ so a prompt of other words, or one that asks for several things at once, is answ
 diary does not know is left empty.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from benchmarks.written.diary import Conversation, Diary, Entity, Exchange, Fact, Item, Relation
+from benchmarks.written.diary import Conversation, Diary, Exchange, Fact, Item
 from benchmarks.written.merging import Pairs
-from benchmarks.written.shown import ALIKE, Line, Reader, Shown, Spot, days_in, overlap
+from benchmarks.written.shown import ALIKE, Line, Reader, Shown, Spot, overlap
 from slowcat_memory.core.text.normalize import fingerprint
 
 EPISODE_WORDS = 45
+FEW_WORDS = {"en": "{} talks to {}.", "de": "{} spricht mit {}."}
 OF_ITEM = frozenset({"needs", "otherwise", "id"})
 SUMMARY_FIELDS = ("topics", "entities", "tone", "relationship")
 
@@ -35,7 +36,8 @@ class Piece(Struct, frozen=True):
     """One item of a reply.
 
     Attributes:
-        kind: "fact", "entity", "relation", "context", "episode", "summary", or the reply's field.
+        kind: "fact", "entity", "relation", "context", "episode", "summary", or the reply's field;
+            "few words" for the context of a turn that the diary says nothing of.
         key: What of the diary it is: the fact's id, or the turn and a number.
         value: As it stands in the reply.
         fault: Of a wrong item; "" for a good one.
@@ -100,11 +102,16 @@ class GoodModel:
         ]
 
     def _contexts(self, request: Request, shown: Shown) -> list[Piece]:
-        return [
-            Piece("context", spot.id, {"turn": number} | entry)
-            for number, spot in shown.turns()
-            if any((entry := described(spot)).values())
-        ]
+        """Return an entry for each turn, as the prompt wants it: a few words for small talk."""
+        return [self._described(number, spot) for number, spot in shown.turns()]
+
+    def _described(self, number: int, spot: Spot) -> Piece:
+        entry = {"turn": number, **described(spot)}
+        if entry["context"]:
+            return Piece("context", spot.id, entry)
+        who = (self.diary.agent, self.diary.user)
+        words = FEW_WORDS[self.diary.language].format(*(who if spot.agent else reversed(who)))
+        return Piece("few words", spot.id, entry | {"context": words})
 
     # ------------------------------------------------------------------ of conversations
 

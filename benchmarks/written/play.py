@@ -104,9 +104,12 @@ def play(
         with thinking(diary, mode, record, replay) as thinker:
             played = _run(diary, mode, config, embedder, thinker.llm)
             calls = tuple(thinker.server.calls) if thinker.server else ()
+            failed = thinker.server.failed if thinker.server else ()
     finally:
         logger.enable("slowcat_memory")
         logger.enable("pipecat")
+    if failed:
+        raise failed[0]
     return replace(played, calls=calls, seconds=wall.perf_counter() - began)
 
 

@@ -45,19 +45,22 @@ class ModelServer:
 
     Attributes:
         calls: Every request, in order.
-        unknown: Jobs that it could say nothing about.
+        failed: What went wrong in the server itself, which the client takes for an outage.
     """
 
     def __init__(self, diary: Diary, mode: Mode) -> None:
         self._model = SloppyModel(diary) if mode == "sloppy" else GoodModel(diary)
         self.calls = list[Call]()
-        self.unknown = set[str]()
+        self.failed = list[Exception]()
 
     def __call__(self, body: dict[str, Any]) -> str:
-        request = _request(body)
-        if not request.schema.get("properties"):
-            self.unknown.add(request.job)
-            return "{}"
+        try:
+            return self._answer(_request(body))
+        except Exception as error:
+            self.failed.append(error)
+            raise
+
+    def _answer(self, request: Request) -> str:
         reply = fitted(self._model.reply(request), request.schema)
         damage, text, sent = self._damaged(request, reply)
         tokens_in = estimate_tokens(request.system) + estimate_tokens(request.user)
@@ -88,7 +91,7 @@ def fitted(reply: Reply, schema: dict[str, Any]) -> Reply:
     """Keep the fields of items that the schema asks for: a strong model adds none of its own."""
     made = dict[str, Any]()
     for name, value in reply.items():
-        wanted = schema["properties"].get(name, {}).get("items", {}).get("properties")
+        wanted = schema.get("properties", {}).get(name, {}).get("items", {}).get("properties")
         made[name] = [_fitted(one, wanted) for one in value] if wanted and isinstance(value, list) else value  # fmt: skip
     return made
 

@@ -99,7 +99,9 @@ class Reader:
         every = [self._candidates(text) for _, text, _ in rows]
         votes = Counter(spot.conversation.id for found in every for spot in found)
         spots = _in_order(every, votes)
-        lines = tuple(Line(n, text, spot, day) for (n, text, day), spot in zip(rows, spots))
+        lines = tuple(
+            Line(n, text, spot, day) for (n, text, day), spot in zip(rows, spots, strict=True)
+        )
         asked = _asked(user) or frozenset(one.number for one in lines if one.spot)
         words = f" {fingerprint(f'{system} {user}')} "
         return Shown(user, lines, asked, words)

@@ -33,11 +33,11 @@ class SloppyModel(GoodModel):
         made = super().reply(request)
         changes = {"facts": self._worse_facts, "entities": self._worse_entities,
                    "relations": self._worse_relations, "turns": self._worse_contexts}  # fmt: skip
+        if "summary" in made:
+            return made | {"summary": self._worse_summary(made["summary"], shown)}
         for name, change in changes.items():
             if name in made:
                 made[name] = change(made[name], shown)
-        if "summary" in made:
-            made["summary"] = self._worse_summary(made["summary"], shown)
         if request.job == "episodes" and "text" in made:
             made["text"] = self._worse_episode(made["text"], shown)
         return made
@@ -120,6 +120,8 @@ def _mixed(wrong: list[Piece], good: list[Piece]) -> list[Piece]:
 def _worse_context(piece: Piece, shown: Shown) -> list[Piece]:
     """Return an entry with the turn's wrong texts; wrong questions and notes go unsent, for judges."""
     id, _, who = piece.key.partition("/")
+    if piece.kind != "context":
+        return [piece]
     exchange = next(spot.exchange for spot in shown.spots() if spot.exchange.id == id)
     if who == "agent":
         return [piece]
