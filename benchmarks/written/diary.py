@@ -355,8 +355,8 @@ def _of_turn(conversation: Conversation, one: Exchange) -> Iterator[str]:
             yield f"{one.id}: {item.quote!r} is not said there"
     for fact in one.facts:
         for name, text in (("date", fact.date), ("since", fact.since)):
-            if text and not _is_day(text):
-                yield f"{one.id}, {fact.id}: {name} {text!r} is no day like 2026-05-12"
+            if text and not is_day(text):
+                yield f"{one.id}, {fact.id}: {name} {text!r} is no day like 2026-05-12, and no month"
     for wrong in one.wrong:
         if wrong.fault not in FAULTS:
             yield f"{one.id}: unknown fault {wrong.fault!r}"
@@ -378,9 +378,19 @@ def _of_order(diary: Diary) -> Iterator[str]:
             yield f"{pair.older} is said after {pair.newer}"
 
 
-def _is_day(text: str) -> bool:
+def is_day(text: str) -> bool:
+    """Return whether a text is a day ("2026-05-12") or a month ("2026-05")."""
     try:
-        date.fromisoformat(text)
+        first_day(text)
     except ValueError:
         return False
-    return len(text) == len("2026-05-12")
+    return len(text) in (len("2026-05"), len("2026-05-12"))
+
+
+def first_day(text: str) -> date:
+    """Return a day, or the first one of a month.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    return date.fromisoformat(f"{text}-01" if len(text) == len("2026-05") else text)

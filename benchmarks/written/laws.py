@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from benchmarks.written.diary import Fact
+from benchmarks.written.diary import Fact, first_day
 from benchmarks.written.found import KEPT, Found, coverage, said
 from benchmarks.written.good import Piece
 from benchmarks.written.server import Call
@@ -203,16 +203,16 @@ def dates_wrong(found: Found) -> Iterator[Case]:
 
 def _wrong_date(found: Found, memory: Memory, fact: Fact, said_on: date) -> str:
     day = memory.facets.get("date", "")
-    if day and fact.date and not fact.date.startswith(day):
+    if day and fact.date and not (fact.date.startswith(day) or day.startswith(fact.date)):
         return "day"
     if fact.date and not day:
         return "day lost"
     since, allowed = found.played.day(memory.valid_from), {said_on}
     if fact.since:
-        begins = date.fromisoformat(fact.since)
+        begins = first_day(fact.since)
         allowed = {begins} if begins <= said_on else {begins, said_on}
     elif fact.date:
-        allowed.add(date.fromisoformat(fact.date))
+        allowed.add(first_day(fact.date))
     if since not in allowed and not _merged_earlier(found, memory, since):
         return "since"
     return ""
