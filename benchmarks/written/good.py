@@ -1,0 +1,289 @@
+"""The good model: answers a prompt with what the diary says of the turns that the prompt shows.
+
+The reply has the fields that the product's schema asks for, each filled by the function of its name;
+so a prompt of other words, or one that asks for several things at once, is answered too. What the
+diary does not know is left empty.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from benchmarks.written.diary import Conversation, Diary, Exchange, Fact, Item
+from benchmarks.written.merging import Pairs
+from benchmarks.written.shown import ALIKE, Line, Reader, Shown, Spot, overlap
+from slowcat_memory.core.text.normalize import fingerprint
+
+EPISODE_WORDS = 45
+FEW_WORDS = {"en": "{} talks to {}.", "de": "{} spricht mit {}."}
+OF_ITEM = frozenset({"needs", "otherwise", "id"})
+SUMMARY_FIELDS = ("topics", "entities", "tone", "relationship")
+
+
+class Request(Struct, frozen=True):
+    """A prompt as a server sees it: its texts, the job's name, and the schema of the reply."""
+
+    job: str
+    system: str
+    user: str
+    schema: dict[str, Any]
+
+
+class Piece(Struct, frozen=True):
+    """One item of a reply.
+
+    Attributes:
+        kind: "fact", "entity", "relation", "context", "episode", "summary", or the reply's field;
+            "few words" for the context of a turn that the diary says nothing of.
+        key: What of the diary it is: the fact's id, or the turn and a number.
+        value: As it stands in the reply.
+        fault: Of a wrong item; "" for a good one.
+    """
+
+    kind: str
+    key: str
+    value: Any
+    fault: str = ""
+
+
+Reply = dict[str, Any]  # values, or lists of `Piece`
+
+
+class GoodModel:
+    """Answers as a careful strong model would."""
+
+    def __init__(self, diary: Diary) -> None:
+        self.diary, self.reader = diary, Reader(diary)
+        self._pairs = Pairs(diary)
+        self._fields: dict[str, Callable[[Request, Shown], Any]] = {
+            "facts": self._facts, "entities": self._entities, "relations": self._relations,
+            "turns": self._contexts, "pairs": self._verdicts, "lines": self._lines,
+            "fields": self._profile, "grades": self._grades, "text": self._text,
+        }  # fmt: skip
+
+    def reply(self, request: Request) -> Reply:
+        """Return the reply's fields; items that can be judged are `Piece`."""
+        shown = self.reader.read(request.system, request.user)
+        wanted = request.schema.get("properties", {})
+        if "summary" in wanted:
+            return self._summary(request, shown)
+        return {
+            name: self._fields[name](request, shown) if name in self._fields else _empty(rule)
+            for name, rule in wanted.items()
+        }
+
+    # ------------------------------------------------------------------ of turns
+
+    def _facts(self, request: Request, shown: Shown) -> list[Piece]:
+        return [
+            Piece("fact", fact.id, {"turn": number} | made)
+            for number, one in own_turns(shown)
+            for fact in one.facts
+            if (made := given(fact, shown))
+        ]
+
+    def _entities(self, request: Request, shown: Shown) -> list[Piece]:
+        found = dict[str, Piece]()
+        for _, one in own_turns(shown):
+            for entity in one.entities:
+                if made := given(entity, shown):
+                    found.setdefault(fingerprint(entity.name), Piece("entity", entity.name, made))
+        return list(found.values())
+
+    def _relations(self, request: Request, shown: Shown) -> list[Piece]:
+        return [
+            Piece("relation", f"{one.id}.{place}", {"turn": number} | made)
+            for number, one in own_turns(shown)
+            for place, relation in enumerate(one.relations)
+            if (made := given(relation, shown))
+        ]
+
+    def _contexts(self, request: Request, shown: Shown) -> list[Piece]:
+        """Return an entry for each turn, as the prompt wants it: a few words for small talk."""
+        return [self._described(number, spot) for number, spot in shown.turns()]
+
+    def _described(self, number: int, spot: Spot) -> Piece:
+        entry = {"turn": number, **described(spot)}
+        if entry["context"]:
+            return Piece("context", spot.id, entry)
+        who = (self.diary.agent, self.diary.user)
+        words = FEW_WORDS[self.diary.language].format(*(who if spot.agent else reversed(who)))
+        return Piece("few words", spot.id, entry | {"context": words})
+
+    # ------------------------------------------------------------------ of conversations
+
+    def _summary(self, request: Request, shown: Shown) -> Reply:
+        made = self._summed(request, shown)
+        rest = {name: made.get(name) or _nothing(name) for name in SUMMARY_FIELDS}
+        return {"summary": Piece("summary", made.get("key", ""), made["summary"]), **rest}
+
+    def _summed(self, request: Request, shown: Shown) -> dict[str, Any]:
+        spots = shown.spots()
+        if request.job == "window_summary" and spots:
+            named = [entity.name for spot in spots for entity in spot.exchange.entities]
+            return {"summary": joined(spots), "entities": list(dict.fromkeys(named))[:12]}
+        if spots:
+            return of_conversation(_most_shown(spots))
+        parts = [c for line in shown.lines if (c := self.reader.conversation_of(line))]
+        parts = list({c.id: c for c in parts}.values())
+        if request.job == "topics":
+            return self._topic(parts)
+        return self._period(shown.days, parts)
+
+    def _topic(self, parts: Sequence[Conversation]) -> dict[str, Any]:
+        ids = {one.id for one in parts}
+        best = max(
+            self.diary.topics, key=lambda one: len(ids & set(one.conversations)), default=None
+        )
+        if best is None or not ids & set(best.conversations):
+            return _sum_of(parts)
+        return {"summary": best.summary, "topics": [best.name], "key": f"topic {best.name}"}
+
+    def _period(self, days: Sequence[date], parts: Sequence[Conversation]) -> dict[str, Any]:
+        """Return the summary of a day or of a week; that of the conversations if it has none."""
+        if len(parts) == 1 and len(days) < 2:
+            return of_conversation(parts[0])
+        texts = {one.monday.isocalendar()[:2]: one.summary for one in self.diary.weeks}
+        if len(days) == 1:
+            text = next((one.summary for one in self.diary.days if one.date == days[0]), "")
+        else:
+            text = texts.get(days[0].isocalendar()[:2], "") if days else ""
+        return {**_sum_of(parts), **({"summary": text} if text else {})}
+
+    # ------------------------------------------------------------------ of what is known
+
+    def _verdicts(self, request: Request, shown: Shown) -> list[Piece]:
+        return [
+            Piece("pair", f"{one.older}|{one.newer}", {"pair": n, "same_fact": one.same, "text": one.text})
+            for n, one in self._pairs.of(request.user)
+        ]  # fmt: skip
+
+    def _lines(self, request: Request, shown: Shown) -> list[Piece]:
+        """Return a block's lines that are true on the latest day of the record."""
+        last = shown.days[-1] if shown.days else self.diary.asked_at.date()
+        label = request.user.rstrip(" .").rsplit(" ", 1)[-1].lower()
+        return [
+            Piece("line", one.text, one.text)
+            for one in self.diary.lines
+            if one.block == label and one.since <= last and (one.until is None or one.until > last)
+        ]
+
+    def _profile(self, request: Request, shown: Shown) -> list[Piece]:
+        found = list[Piece]()
+        for name, one in self.diary.profile.items():
+            said = set(fingerprint(one.value).split())
+            stated = [n.number for n in shown.lines if said <= set(fingerprint(n.text).split())]
+            if stated:
+                value = {"field": name, "value": one.value, "statement": stated[-1]}
+                found.append(Piece("profile", name, value))
+        return found
+
+    def _grades(self, request: Request, shown: Shown) -> list[Piece]:
+        """Grade what was found by the exchanges that answer the turn."""
+        head, _, _ = request.user.partition("\nFound:")
+        asked = self.reader.read("", f"0. {head.rstrip()}").spots()
+        wanted = set(asked[-1].exchange.answers) if asked else set()
+        grades = [(line.number, self._states(line, wanted)) for line in shown.lines]
+        return [Piece("grade", "", {"line": n, "grade": 2 if yes else 0}) for n, yes in grades]
+
+    def _states(self, line: Line, wanted: set[str]) -> bool:
+        if line.spot is not None:
+            return line.spot.exchange.id in wanted
+        text = line.text.partition(": ")[2]
+        return any(
+            overlap(fact.content, text) >= 0.8
+            for one, fact in self.diary.facts().values()
+            if one.id in wanted
+        )
+
+    def _text(self, request: Request, shown: Shown) -> Piece:
+        if request.job == "bring_up":
+            return Piece("bring_up", "", self._matter(shown))
+        spots = shown.spots()
+        return Piece("episode", spots[0].id if spots else "", joined(spots, EPISODE_WORDS))
+
+    def _matter(self, shown: Shown) -> str:
+        """Return the words to ask about the matter that a prompt shows."""
+        texts = [line.text.partition(": ")[2] or line.text for line in shown.lines]
+        exchanges = {one.id: one for _, one in self.diary.exchanges()}
+        scored = [
+            (max((_about(exchanges[one.turn], text) for text in texts), default=0.0), one.text)
+            for one in self.diary.threads
+        ]
+        score, text = max(scored, default=(0.0, ""))
+        return text if score >= ALIKE else ""
+
+
+def own_turns(shown: Shown) -> list[tuple[int, Exchange]]:
+    """Return the user's turns that are asked about."""
+    return [(number, spot.exchange) for number, spot in shown.turns() if not spot.agent]
+
+
+def given(item: Item, shown: Shown) -> dict[str, Any] | None:
+    """Return an item's fields, as far as the prompt shows what it needs; None without them."""
+    fields = {name: value for name, value in asdict(item).items() if name not in OF_ITEM}
+    if isinstance(item, Fact):
+        del fields["since"]  # the oracle's
+    if shown.has(item.needs):
+        return fields
+    return fields | item.otherwise if item.otherwise else None
+
+
+def described(spot: Spot) -> dict[str, Any]:
+    """Return what places a turn."""
+    one = spot.exchange
+    if spot.agent:
+        return {"context": one.agent_context, "questions": [*one.agent_questions], "notes": []}
+    return {"context": one.context, "questions": [*one.questions], "notes": [*one.notes]}
+
+
+def of_conversation(one: Conversation) -> dict[str, Any]:
+    """Return the good summary of a conversation."""
+    return {
+        "summary": one.summary, "topics": [*one.topics], "entities": [*one.entities],
+        "tone": one.tone, "relationship": one.relationship, "key": one.id,
+    }  # fmt: skip
+
+
+def joined(spots: Iterable[Spot], most: int = 0) -> str:
+    """Return what the exchanges tell, whole sentences up to ``most`` words; 0 for all."""
+    told, words = list[str](), 0
+    for text in dict.fromkeys(spot.exchange.told for spot in spots if spot.exchange.told):
+        words += len(text.split())
+        if most and told and words > most:
+            break
+        told.append(text)
+    return " ".join(told)
+
+
+def _most_shown(spots: Sequence[Spot]) -> Conversation:
+    every = [spot.conversation for spot in spots]
+    ids = [one.id for one in every]
+    return max(every, key=lambda one: ids.count(one.id))
+
+
+def _sum_of(parts: Sequence[Conversation]) -> dict[str, Any]:
+    every = [of_conversation(one) for one in parts]
+    return {
+        "summary": " ".join(one["summary"] for one in every),
+        "topics": list(dict.fromkeys(t for one in every for t in one["topics"]))[:6],
+        "entities": list(dict.fromkeys(e for one in every for e in one["entities"]))[:12],
+        "key": " ".join(one["key"] for one in every),
+    }
+
+
+def _about(exchange: Exchange, text: str) -> float:
+    """Return how well a text is about an exchange: its words, or what it tells."""
+    own = (exchange.user, exchange.told, *(fact.content for fact in exchange.facts))
+    return max(overlap(one, text) for one in own if one)
+
+
+def _nothing(field: str) -> Any:
+    return "" if field in ("tone", "relationship") else []
+
+
+def _empty(rule: dict[str, Any]) -> Any:
+    return {"array": [], "object": {}, "string": "", "boolean": False}.get(rule.get("type", ""), 0)

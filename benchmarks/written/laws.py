@@ -1,0 +1,301 @@
+"""What must hold of a diary's store: each law counts its cases, and those in which something happened.
+
+A law's ``wanted`` says whether that should happen (a right item is kept) or not (a wrong one is).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from typing import Any
+
+from msgspec import Struct
+
+from benchmarks.written.diary import Fact, first_day
+from benchmarks.written.found import KEPT, Found, coverage, said
+from benchmarks.written.good import Piece
+from benchmarks.written.server import Call
+from benchmarks.written.shown import overlap
+from slowcat_memory.core.extraction.grounding import sentences
+from slowcat_memory.records import Memory
+
+DAMAGES = frozenset({"shifted", "too long", "copied example"})  # wrong items that a damage makes
+ITEMS = frozenset({"fact", "entity", "relation", "context", "question", "note", "episode"})
+
+
+class Case(Struct, frozen=True):
+    """One case; ``hit`` is whether what the law is about happened."""
+
+    what: str
+    hit: bool
+    group: str = ""
+    shown: str = ""
+
+
+Law = Callable[[Found], Iterator[Case]]
+
+
+def _given(calls: Sequence[Call], *kinds: str, right: bool = True) -> list[Piece]:
+    """Return the items of some kinds that were sent, each once: an item's last form."""
+    found = dict[tuple[str, str, str], Piece]()
+    for call in calls:
+        for piece in call.pieces:
+            if piece.kind in kinds and bool(piece.fault) != right and said(piece):
+                found[piece.kind, piece.key or said(piece), piece.fault] = piece
+    return list(found.values())
+
+
+def _case(found: Found, piece: Piece, group: str = "") -> Case:
+    stored = found.kept(piece)
+    return Case(f"{piece.key}: {said(piece)}", stored is not None, group, stored or "")
+
+
+def facts_kept(found: Found) -> Iterator[Case]:
+    """Right facts are kept."""
+    for piece in _given(found.played.calls, "fact"):
+        yield _case(found, piece)
+
+
+def entities_kept(found: Found) -> Iterator[Case]:
+    """Right entities and relations are kept."""
+    for piece in _given(found.played.calls, "entity", "relation"):
+        yield _case(found, piece, piece.kind)
+
+
+def episodes_kept(found: Found) -> Iterator[Case]:
+    """Right episodes are kept."""
+    for piece in _given(found.played.calls, "episode"):
+        yield _case(found, piece)
+
+
+def contexts_kept(found: Found) -> Iterator[Case]:
+    """Right contexts are kept."""
+    for piece in _given(found.played.calls, "context"):
+        yield _case(found, piece)
+
+
+def questions_kept(found: Found) -> Iterator[Case]:
+    """Right questions and notes of contexts are kept."""
+    for piece in _given(found.played.calls, "context"):
+        for name, kind in (("questions", "question"), ("notes", "note")):
+            for text in piece.value.get(name) or ():
+                yield _case(found, Piece(kind, piece.key, text), kind)
+
+
+def summaries_kept(found: Found) -> Iterator[Case]:
+    """Right summaries of conversations, days, weeks and topics are kept."""
+    jobs = {call.job for call in found.played.calls}
+    for job in sorted(jobs):
+        own = [call for call in found.played.calls if call.job == job]
+        for piece in _given(own, "summary"):
+            yield _case(found, piece, job)
+
+
+def others_kept(found: Found) -> Iterator[Case]:
+    """Right lines of blocks, fields of the profile and words to bring something up are kept."""
+    yield from _lines(found)
+    yield from _fields(found)
+    yield from _matters(found)
+
+
+def _lines(found: Found) -> Iterator[Case]:
+    last = {call.user.rsplit(" ", 1)[-1]: call for call in found.played.calls if call.job == "blocks"}  # fmt: skip
+    shown = "\n".join(one.text for one in found.of_kind("block") if one.retired_at is None)
+    for call in last.values():
+        for piece in call.pieces:
+            yield Case(said(piece), coverage(said(piece), shown) >= KEPT, "blocks")
+
+
+def _fields(found: Found) -> Iterator[Case]:
+    calls = [call for call in found.played.calls if call.job == "profile"]
+    blocks = [one for one in found.of_kind("block") if one.retired_at is None]
+    for piece in calls[-1].pieces if calls else ():
+        field, value = str(piece.value["field"]), str(piece.value["value"])
+        kept = any(coverage(value, one.facets.get(field, "")) >= KEPT for one in blocks)
+        yield Case(f"{field}: {value}", kept, "profile")
+
+
+def _matters(found: Found) -> Iterator[Case]:
+    """Yield the words for each matter, unless another took its place in the queue."""
+    openers = [one.text for one in found.of_kind("icebreaker")]
+    for call in found.played.calls:
+        for piece in call.pieces:
+            if call.job == "bring_up" and said(piece):
+                kept = any(coverage(said(piece), one) >= KEPT for one in openers)
+                in_rule_words = any(overlap(one, call.user) >= 0.9 for one in openers)
+                if kept or in_rule_words:
+                    yield Case(said(piece), kept, "bring_up")
+
+
+def wrong_kept(found: Found) -> Iterator[Case]:
+    """Wrong items are kept."""
+    for piece in _given(found.played.calls, *ITEMS, "summary", right=False):
+        if piece.fault not in DAMAGES and piece.fault != "of relation":
+            group = "wrong relation" if piece.kind == "relation" else piece.fault
+            yield _case(found, piece, group)
+
+
+def shifted_kept(found: Found) -> Iterator[Case]:
+    """Contexts of another turn are kept."""
+    for piece in _given(found.played.calls, "context", right=False):
+        if piece.fault == "shifted":
+            yield _case(found, piece)
+
+
+def right_beside_wrong(found: Found) -> Iterator[Case]:
+    """Right items in a reply with wrong ones are kept."""
+    for call in found.played.calls:
+        if not call.damage and any(piece.fault for piece in call.pieces):
+            for piece in _given([call], "fact", "entity", "relation", "context"):
+                yield _case(found, piece, piece.kind)
+
+
+def right_in_damaged(found: Found) -> Iterator[Case]:
+    """Right items in a damaged reply are kept."""
+    for call in found.played.calls:
+        if call.damage:
+            for piece in _given([call], *ITEMS, "summary"):
+                yield _case(found, piece, call.damage)
+
+
+def orders_leaked(found: Found) -> Iterator[Case]:
+    """An order from a talk stands somewhere in what was derived."""
+    derived = list(found.derived())
+    diary = found.played.diary
+    every = [(one.id, wrong.words) for _, one in diary.exchanges() for wrong in one.wrong
+             if wrong.fault == "leaked order"]  # fmt: skip
+    every += [
+        (one.id, one.wrong_summary.text)
+        for one in diary.conversations
+        if one.wrong_summary and one.wrong_summary.fault == "leaked order"
+    ]
+    for id, text in every:
+        where = dict.fromkeys(place for place, one in derived if holds(one, text))
+        yield Case(f"{id}: {text}", bool(where), "", ", ".join(where))
+
+
+def holds(text: str, order: str) -> bool:
+    """Return whether most words of an order stand in one sentence of a text."""
+    return any(coverage(order, one) >= KEPT for one in [*sentences(text), *text.splitlines()])
+
+
+def read_aloud_brought_up(found: Found) -> Iterator[Case]:
+    """An icebreaker, or a fact of the head, comes from what was only read aloud."""
+    heads = "\n".join(found.played.heads)
+    for memory in (*found.of_kind("icebreaker"), *found.of_kind("fact")):
+        own = found.played.cites(memory)
+        shown = memory.kind.startswith("icebreaker") or coverage(memory.text, heads) == 1.0
+        if own and shown:
+            aloud = all(found.exchanges[id].reading for id in own)
+            seen = memory.kind.startswith("icebreaker") or any(holds(head, memory.text) for head in found.played.heads)  # fmt: skip
+            yield Case(memory.text, aloud and seen, memory.kind.partition("/")[0])
+
+
+def dates_wrong(found: Found) -> Iterator[Case]:
+    """A kept right fact has a wrong day, or is valid from a wrong one."""
+    said_on = {one.id: c.at.date() for c, one in found.played.diary.exchanges()}
+    for exchange, fact in found.played.diary.facts().values():
+        memory = found.of_fact(exchange, fact)
+        if memory is None or not (memory.made and memory.made.model):
+            continue
+        why = _wrong_date(found, memory, fact, said_on[exchange.id])
+        shown = f"{memory.facets.get('date', '')} since {found.played.day(memory.valid_from)}"
+        yield Case(f"{fact.id}: {fact.content} ({fact.date}, since {fact.since})", bool(why), why, shown)  # fmt: skip
+
+
+def _wrong_date(found: Found, memory: Memory, fact: Fact, said_on: date) -> str:
+    day = memory.facets.get("date", "")
+    if day and fact.date and not (fact.date.startswith(day) or day.startswith(fact.date)):
+        return "day"
+    if fact.date and not day:
+        return "day lost"
+    since, allowed = found.played.day(memory.valid_from), {said_on}
+    if fact.since:
+        begins = first_day(fact.since)
+        allowed = {begins} if begins <= said_on else {begins, said_on}
+    elif fact.date:
+        allowed.add(first_day(fact.date))
+    if since not in allowed and not _merged_earlier(found, memory, since):
+        return "since"
+    return ""
+
+
+def _merged_earlier(found: Found, memory: Memory, since: date) -> bool:
+    """Return whether a fact is valid since an earlier turn that said the same."""
+    days = {one.id: c.at.date() for c, one in found.played.diary.exchanges()}
+    return any(days[id] == since for id in found.played.cites(memory))
+
+
+def changes_superseded(found: Found) -> Iterator[Case]:
+    """Of a clear change, the older fact is over and the newer one is not, by the older."""
+    facts = found.played.diary.facts()
+    for pair in found.played.diary.changes:
+        older, newer = (found.of_fact(*facts[id]) for id in (pair.older, pair.newer))
+        if older and newer and older.id != newer.id:
+            turned = newer.facets.get("superseded_by") == older.id
+            yield Case(f"{older.text} -> {newer.text}", _over(older) and not turned)
+
+
+def repeats_joined(found: Found) -> Iterator[Case]:
+    """Of two facts that say the same, one is left."""
+    facts = found.played.diary.facts()
+    for pair in found.played.diary.same:
+        older, newer = (found.of_fact(*facts[id]) for id in (pair.older, pair.newer))
+        if older and newer:
+            one = older.id == newer.id or _over(older) or _over(newer)
+            yield Case(f"{older.text} = {newer.text}", one)
+
+
+def wrongly_merged(found: Found) -> Iterator[Case]:
+    """Of two facts that both hold, one took the other's place."""
+    facts = found.played.diary.facts()
+    for pair in found.played.diary.apart:
+        one, other = (found.of_fact(*facts[id]) for id in (pair.one, pair.other))
+        if one and other:
+            by = {one.facets.get("superseded_by"), other.facets.get("superseded_by")}
+            merged = one.id == other.id or bool(by & {one.id, other.id})
+            yield Case(f"{one.text} | {other.text}", merged)
+
+
+def _over(memory: Memory) -> bool:
+    return memory.retired_at is not None or memory.valid_to is not None
+
+
+class Rule(Struct, frozen=True):
+    """A law, and whether what it is about should happen."""
+
+    check: Law
+    wanted: bool
+
+
+LAWS: dict[str, Rule] = {
+    "facts kept": Rule(facts_kept, True),
+    "entities and relations kept": Rule(entities_kept, True),
+    "episodes kept": Rule(episodes_kept, True),
+    "contexts kept": Rule(contexts_kept, True),
+    "questions and notes kept": Rule(questions_kept, True),
+    "summaries kept": Rule(summaries_kept, True),
+    "blocks, profile, bring-up kept": Rule(others_kept, True),
+    "wrong kept": Rule(wrong_kept, False),
+    "shifted contexts kept": Rule(shifted_kept, False),
+    "right beside wrong kept": Rule(right_beside_wrong, True),
+    "right in damaged replies kept": Rule(right_in_damaged, True),
+    "orders leaked": Rule(orders_leaked, False),
+    "read aloud brought up": Rule(read_aloud_brought_up, False),
+    "dates wrong": Rule(dates_wrong, False),
+    "changes superseded": Rule(changes_superseded, True),
+    "repeats joined": Rule(repeats_joined, True),
+    "wrongly merged": Rule(wrongly_merged, False),
+}
+
+
+def counts(cases: Sequence[Case]) -> dict[str, Any]:
+    """Return ``n``, ``hits``, their ``share``, and the same by group."""
+    groups = sorted({case.group for case in cases} - {""})
+    made = _share(cases)
+    if groups:
+        made["by"] = {one: _share([case for case in cases if case.group == one]) for one in groups}
+    return made
+
+
+def _share(cases: Sequence[Case]) -> dict[str, Any]:
+    hits = sum(case.hit for case in cases)
+    return {"n": len(cases), "hits": hits, "share": round(hits / len(cases), 4) if cases else None}
