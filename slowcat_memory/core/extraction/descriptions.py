@@ -18,6 +18,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.grounding import Ground, held, holds, sentences, tidy
+from slowcat_memory.core.extraction.known import NOTHING_KNOWN, Known, known_lines
 from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Turn
@@ -81,7 +82,13 @@ class CheckedReply(Struct, frozen=True):
     dropped: int
 
 
-def build_prompt(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars: int) -> str:
+def build_prompt(
+    turns: Sequence[Turn],
+    asked: Iterable[int],
+    zone: tzinfo,
+    turn_chars: int,
+    known: Known = NOTHING_KNOWN,
+) -> str:
     """Return the user message that asks about some turns of a conversation.
 
     The part before the numbers is the same for every call about the same turns, so that a local
@@ -91,9 +98,16 @@ def build_prompt(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn
         turns: The visible part of the conversation, in order, at least one turn.
         asked: Log ids of the turns to describe.
         turn_chars: As in ``prompt_record.fenced``.
+        known: What was known before the turns.
     """
     numbers = ", ".join(str(id) for id in asked)
-    return f"{fenced(turns, zone, turn_chars)}\nWrite about the turns {numbers}."
+    return "\n".join(
+        (
+            *known_lines(known, zone),
+            fenced(turns, zone, turn_chars),
+            f"Write about the turns {numbers}.",
+        )
+    )
 
 
 def check_reply(

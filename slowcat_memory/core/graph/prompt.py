@@ -14,7 +14,8 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.evidence import asks, needed, quoted
-from slowcat_memory.core.extraction.grounding import Ground, ground, strays
+from slowcat_memory.core.extraction.grounding import Ground, strays
+from slowcat_memory.core.extraction.known import NOTHING_KNOWN, Known, ground_with, sources_used
 from slowcat_memory.core.extraction.predicates import (
     PREFERRED,
     Confidence,
@@ -124,6 +125,13 @@ class _Record(Struct, frozen=True):
     ground: Ground
     zone: tzinfo
     types: Sequence[str]
+    before: Known
+
+    @property
+    def said(self) -> str:
+        """What is said in the turns, with the known names."""
+        names = (one.name for one in self.before.names)
+        return " ".join((*(f"{turn.speaker} {turn.text}" for turn in self.turns), *names))
 
 
 def check_reply(
@@ -133,6 +141,7 @@ def check_reply(
     zone: tzinfo,
     known: Mapping[str, str] = {},
     types: Sequence[str] = TYPES,
+    before: Known = NOTHING_KNOWN,
 ) -> dict[int, TurnExtract]:
     """Return the usable part of a reply by log id, without turns that have none.
 
@@ -140,11 +149,12 @@ def check_reply(
         asked: The turns it was asked about, by log id.
         known: Types of known entities, by folded name.
         types: Wanted types; others become "topic".
+        before: What the prompt showed as known; its names count as said.
     """
     own = {
         id: turn for id, turn in asked.items() if turn.role == "user" and not injected(turn.text)
     }
-    record = _Record(seen, ground(seen, zone), zone, types)
+    record = _Record(seen, ground_with(seen, zone, before), zone, types, before)
     named = _named(answer.entities, record)
     kinds = {**known, **{fold(one.name): one.type for one in named}}
     kinds |= {fold(turn.speaker): "person" for turn in seen if turn.role == "user"}
@@ -165,7 +175,7 @@ def check_reply(
 def _named(entities: Iterable[EntityReply], record: _Record) -> list[EntityReply]:
     """Return the entities whose names occur, with the attributes that occur."""
     agents = {fold(turn.speaker) for turn in record.turns if turn.role != "user"}
-    said = " ".join(f"{turn.speaker} {turn.text}" for turn in record.turns)
+    said = record.said
     kept: dict[str, EntityReply] = {}
     for one in entities:
         name, kind = tidy(one.name), _kind(one.type, record.types)
@@ -224,9 +234,10 @@ def _statement(
         return None
     if fold(subject) == fold(turn.speaker) and _about_another(quote, predicate, object_):
         return None
-    window = " ".join(f"{other.speaker} {other.text}" for other in record.turns)
     by_name = fold(object_) in kinds and fold(object_) != fold(subject)
-    if not (by_name and _nameable(object_, window)) and not _sayable(object_, turn.text, record):
+    if not (by_name and _nameable(object_, record.said)) and not _sayable(
+        object_, turn.text, record
+    ):
         return None
     since, until = (
         _moment(one.since, turn, record, "start"),
@@ -306,6 +317,8 @@ def _read(
     if not mentions:
         return None
     content = " ".join(one.name for one in mentions.values())
-    return TurnExtract(
-        tuple(mentions.values()), tuple(statements), needed(content, turn, record.turns)
+    sources = (
+        *needed(content, turn, record.turns),
+        *sources_used(content, record.turns, record.before),
     )
+    return TurnExtract(tuple(mentions.values()), tuple(statements), tuple(dict.fromkeys(sources)))
