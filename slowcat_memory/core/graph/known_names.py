@@ -27,10 +27,12 @@ from slowcat_memory.core.memory import FACT, READING, RELATION, SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.records import Memory, Turn
 
-LINE_CHARS = 110  # of a fact that stands for a name
+LINE_CHARS = 90  # of a fact that stands for a name
 LAST_CHARS = 170  # of the last conversation
 RECENT_DAYS = 10.0  # after which the weight of the last mention is halved
-NAMED, NEAR, LATELY, ROLE = 4.0, 1.5, 2.0, 1.2  # weights of a name or line
+NAMED, NEAR, LATELY, ROLE = 4.0, 1.5, 2.0, 2.0  # weights of a name or line
+KINDS = {"person": 1.0, "pet": 1.0, "organisation": 1.0, "place": 0.0}  # weights; others -1
+ALIVE = ("person", "pet")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -76,8 +78,9 @@ class KnownIndex:
     def before(self, turns: Sequence[Turn], zone: tzinfo) -> Known:
         """Return what was known before some turns of a conversation, in order, at least one."""
         first, at = turns[0].id, turns[0].at
-        people = _people(one for one in self._readings.values() if one.turn < first)
-        scene = _Scene(turns, people, _language_of(turns), zone)
+        read = [one for one in self._readings.values() if one.turn < first]
+        said = {one.turn: one.said for one in read}
+        scene = _Scene(turns, _people(read), said, _language_of(turns), zone)
         lines = [*self._roles(scene), *self._sentences(scene)]
         names = _best_of_each(lines, scene)
         return limited(Known(tuple(names), self._last(first, at)))
@@ -114,6 +117,7 @@ class _Person(Struct):
     """An entity by the turns before: its fullest name, all its names, and how often and when."""
 
     name: str
+    kind: str
     names: set[str]
     count: int
     last: datetime
@@ -125,20 +129,34 @@ class _Scene:
     Attributes:
         words: Stems of what is said in them.
         speakers: Folded names of those who speak.
+        names: Stems of all names.
     """
 
     def __init__(
-        self, turns: Sequence[Turn], people: Mapping[str, _Person], language: Language, zone: tzinfo
+        self,
+        turns: Sequence[Turn],
+        people: Mapping[str, _Person],
+        said: Mapping[int, datetime],
+        language: Language,
+        zone: tzinfo,
     ) -> None:
         self.first, self.at, self.zone = turns[0].id, turns[0].at, zone
         self.people, self.language = people, language
-        self.speakers = {fold(turn.speaker) for turn in turns}
+        self.speakers = frozenset(fold(turn.speaker) for turn in turns)
         self.words = words_of(" ".join(turn.text for turn in turns)).keys()
+        self._said = said
+        self.names = {
+            stem for one in people.values() for name in one.names for stem in words_of(name)
+        } | {stem for name in self.speakers for stem in words_of(name)}
         self.by_word: dict[str, list[str]] = {}
         for id, one in people.items():
             if not self.speakers & one.names:
                 for word in {fingerprint(name).partition(" ")[0] for name in one.names}:
                     self.by_word.setdefault(word, []).append(id)
+
+    def said(self, turn: int) -> datetime:
+        """Return when an earlier turn was said; when these turns were, if that is not known."""
+        return self._said.get(turn, self.at)
 
     def speaks(self, id: str) -> bool:
         """Return whether an entity is one of the speakers."""
@@ -163,7 +181,7 @@ def _people(readings: Iterable[TurnReading]) -> dict[str, _Person]:
 def _count(found: dict[str, _Person], mention: Mention, said: datetime) -> None:
     one = found.get(mention.entity)
     if one is None:
-        found[mention.entity] = _Person(mention.name, {fold(mention.name)}, 1, said)
+        found[mention.entity] = _Person(mention.name, mention.type, {fold(mention.name)}, 1, said)
         return
     one.names.add(fold(mention.name))
     one.count, one.last = one.count + 1, max(one.last, said)
@@ -197,7 +215,7 @@ def _role_of(one: Relation, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
     name = scene.name_of(about)
     text = f"{name}: {what}{_times(one, scene)}"
     if harmless(text):
-        yield about, KnownLine(text, name, min(one.recorded_at, scene.at), one.id, one.sources)
+        yield about, KnownLine(text, name, scene.said(min(one.sources)), one.id, one.sources)
 
 
 def _times(one: Relation, scene: _Scene) -> str:
@@ -206,7 +224,7 @@ def _times(one: Relation, scene: _Scene) -> str:
     if not is_functional(one.predicate):
         return ""
     text = ""
-    if one.valid_from != ALWAYS:
+    if one.valid_from != ALWAYS and one.valid_from != scene.said(min(one.sources)):
         text = f" {words['from']} {one.valid_from.astimezone(scene.zone).date().isoformat()}"
     if one.valid_to is not None and max(one.sources) < scene.first:
         text += f" {words['until']} {one.valid_to.astimezone(scene.zone).date().isoformat()}"
@@ -225,7 +243,7 @@ def _sentence_of(fact: Memory, scene: _Scene) -> Iterator[tuple[str, KnownLine]]
         for id in scene.by_word.get(word, ()):
             one = scene.people[id]
             if any(f" {fingerprint(name)} " in whole for name in one.names):
-                said = min(fact.recorded_at or fact.valid_from, scene.at)
+                said = scene.said(fact.sources[0])
                 yield id, KnownLine(text, one.name, said, fact.id, fact.sources)
 
 
@@ -237,23 +255,48 @@ def _best_of_each(lines: Iterable[tuple[str, KnownLine]], scene: _Scene) -> list
         if id not in best or (score, line.said) > (best[id][0], best[id][1].said):
             best[id] = (score, line)
     scored = [
-        (score + _name_score(scene.people[id], scene), line) for id, (score, line) in best.items()
+        (score + _name_score(scene.people[id], scene), id, line)
+        for id, (score, line) in best.items()
     ]
-    scored.sort(key=lambda one: (-one[0], one[1].name))
-    return list({line.memory: line for _, line in reversed(scored)}.values())[::-1]
+    scored.sort(key=lambda one: (-one[0], one[2].name))
+    kept = dict[str, KnownLine]()
+    for _, id, line in scored:
+        shown = any(line.name in other.text for other in kept.values())
+        if not shown or scene.people[id].kind in ALIVE:
+            kept.setdefault(line.memory, line)
+    return list(kept.values())
 
 
 def _line_score(line: KnownLine, scene: _Scene) -> float:
-    own = words_of(line.name).keys() | {stem for one in scene.speakers for stem in words_of(one)}
-    near = len((words_of(line.text).keys() - own) & scene.words)
-    role = ROLE if line.text.startswith(f"{line.name}: ") else 0.0
-    return NEAR * min(2, near) + role
+    """Return how well a line says what a name is, and how near it is to the turns."""
+    near = len((words_of(line.text).keys() - scene.names) & scene.words)
+    role = ROLE if _says_role(line, scene) else 0.0
+    return NEAR * min(2, near) + role - len(line.text) / 60
+
+
+def _says_role(line: KnownLine, scene: _Scene) -> bool:
+    """Return whether a line says what a name is to a speaker: "Hana is Mira's little sister"."""
+    words = fingerprint(line.text.replace("’s ", "s ").replace("'s ", "s "))
+    rest = words.removeprefix(f"{fingerprint(line.name)} ")
+    return rest != words and bool(_role_pattern(scene.language.name, scene.speakers).match(rest))
 
 
 def _name_score(one: _Person, scene: _Scene) -> float:
     named = any(words_of(name).keys() & scene.words for name in one.names)
     days = max(0.0, (scene.at - one.last) / timedelta(days=1))
-    return NAMED * named + log2(1 + one.count) / 2 + LATELY * 0.5 ** (days / RECENT_DAYS)
+    used = log2(1 + one.count) / 2 + LATELY * 0.5 ** (days / RECENT_DAYS)
+    return NAMED * named + used + KINDS.get(one.kind, -1.0)
+
+
+@cache
+def _role_pattern(language: str, speakers: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern of the words behind a name that say what it is to a speaker."""
+    table = next(one.facts.roles for one in LANGUAGES if one.name == language)
+    nouns = "|".join(fold(noun) for name, noun in table.items() if "_" in name)
+    who = "|".join(map(re.escape, sorted(map(fingerprint, speakers))))
+    return re.compile(
+        rf"(?:(?:{nouns}) {table['of']} (?:{who})$|(?:is|ist) (?:{who})s? (?:\w+ ){{0,2}}(?:{nouns})\b)"
+    )
 
 
 def _cut(text: str, most: int) -> str:
