@@ -4,11 +4,13 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from benchmarks.written import __main__ as cli
+from benchmarks.written import reach
 from benchmarks.written.damage import DAMAGES, possible
 from benchmarks.written.diary import FOLDER, DiaryError, check, load
 from benchmarks.written.good import GoodModel, Request
@@ -163,3 +165,21 @@ def test_the_command_writes_its_figures_and_hides_held_out_cases(
     made = json.loads(saved.read_text())
     assert set(made["by_half"]["held out"]["good"]["laws"]) == set(LAWS)
     assert "875 euros" not in capsys.readouterr().out
+
+
+def test_what_is_reached_counts_only_the_cases_beyond_a_limit() -> None:
+    def share(hits: int) -> dict[str, Any]:
+        return {"n": 100, "hits": hits, "share": hits / 100}
+
+    def models(kept: int, leaked: int) -> dict[str, Any]:
+        fine = {"laws": dict.fromkeys(LAWS, share(0)), "questions": {"answered": share(50), "outdated": share(0)}}  # fmt: skip
+        jobs = {"facts": {"in_per_turn": 260.0, "out_per_turn": 90.0}}
+        good = {**fine, "laws": {**fine["laws"], "facts kept": share(kept), "orders leaked": share(leaked)}}  # fmt: skip
+        return {"none": fine, "good": {**good, "economy": {"jobs": jobs}}, "sloppy": fine}
+
+    reached = reach.beyond(models(kept=95, leaked=0))
+    assert reached["good, facts kept"] == reached["good, orders leaked"] == 0
+    missed = reach.beyond(models(kept=90, leaked=2))
+    assert (missed["good, facts kept"], missed["good, orders leaked"]) == (5, 2)
+    assert missed["good over none"] == 12 and missed["sloppy over none"] == 0
+    assert missed["tokens"] == 10 and set(missed) == set(reach.LAWS)
