@@ -23,6 +23,7 @@ _HUMAN = frozenset("goal plan decision possession success task_completed open_th
 _HUMAN_PREDICATES = frozenset("works_as works_at studies studies_at speaks learns".split())
 # What a person or animal of a name is to the speaker, and is no longer once dead.
 _COMPANY = ("has_pet", "has_friend", "friend_of", *PARTNERS)
+APPOSED = " – "  # before the other name of a thing: "a new car – a Fiat"
 _SPACES = re.compile(r"\s+")
 
 
@@ -153,7 +154,8 @@ def _made(
     for object_ in complements(rule.complement, Words(raw, clause.cased, language, announced)):
         if rule.type == "preference" and grammar_of(language).misplaced.match(object_):
             continue
-        object_ = _uncapitalised(object_.replace(SPEAKER, speaker), clause, language)
+        object_ = object_.replace(SPEAKER, speaker).replace(APPOSED, ", ")
+        object_ = _uncapitalised(object_, clause, language)
         if rule.inflect and (subject.speaker or denied):
             object_ = _third_person(object_, language)
         if kin and not rule.over and rule.predicate in ("has_pet", "has_{kin}"):

@@ -1,6 +1,7 @@
 """The English grammar of facts that people state, and words on facts and names."""
 
 from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.english.event_rules import EVENT_RULES, JOINED
 from slowcat_memory.core.language.english.statement_rules import (
     CLASSES,
     CONDITION,
@@ -47,7 +48,8 @@ _FINITE = (
 )
 
 STATEMENTS = StatementWords(
-    rules=RULES,
+    rules=RULES + EVENT_RULES,
+    joined=JOINED,
     endings=ENDINGS,
     over=OVER,
     expand=(
@@ -74,7 +76,7 @@ STATEMENTS = StatementWords(
         r"guess what|to be honest|believe it or not|turns out|fun fact|oh and|plus|because|cause|cos|since|though|"
         r"although|while|then|i think i told you|as you know|just so you know|for the record|(?:some )?(?:good|bad|sad|great|terrible|awful) news|"
         r"sorry|hmm+|mm+|great|thanks|thank you|please|now|let me tell you|"
-        r"too|or|that|wow|god|gosh|finally|sadly|luckily|unfortunately|update|news|big news|remember,?|"
+        r"too|or|that|hurray|hooray|hurrah|yay|woohoo|wow|god|gosh|finally|sadly|luckily|unfortunately|update|news|big news|remember,?|"
         r"just|in the end|from now on|these days|nowadays|at the moment|currently|by profession"
     ),
     adverbs=(
@@ -223,7 +225,7 @@ STATEMENTS = StatementWords(
         r"used|have|has|will|can|could|would|should|must|may|might|not"
     ),
     own=(
-        (rf"\b(?:my|our) (?={KIN}|{CONTACT}|{any_of(_C['several'])}|boss)", "§'s "),
+        (rf"\b(?:my|our) (?=(?:{KIN}|{CONTACT}|{any_of(_C['several'])}|boss)\b(?! {any_of(_C['appointments'], _C['occasions'])}))", "§'s "),
         (r"\b(?:my|our)(?: own)? ", "the "), (r"\b(?:his|her|their) ", "the "), (r" (?:for|by) (?:myself|ourselves|himself|herself)\b", ""), (r"\b(?:myself|ourselves|himself|herself)\b", "oneself"), (r"\b(?:for|to|with) (?:me|us)\b", ""),
     ),
     third=(

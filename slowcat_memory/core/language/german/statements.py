@@ -2,6 +2,7 @@
 
 from slowcat_memory.core.language.data import read_words, word_set
 from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
+from slowcat_memory.core.language.german.event_rules import EVENT_RULES, JOINED
 from slowcat_memory.core.language.german.statement_rules import (
     CLASSES,
     ENDINGS,
@@ -56,7 +57,8 @@ _WHEN = (
 )
 
 STATEMENTS = StatementWords(
-    rules=RULES,
+    rules=RULES + EVENT_RULES,
+    joined=JOINED,
     endings=ENDINGS,
     over=OVER,
     expand=(
@@ -79,7 +81,7 @@ STATEMENTS = StatementWords(
         r"ähm?|hm+|also|ja|nein,|nein(?= (?:mein|unser|ihr|sein)\w*\b)|ne,|nee,|doch|na|ach|oh|du|naja|na ja|tja|so|und|aber|denn|weil|übrigens|eigentlich|ehrlich gesagt|weißt du|"
         r"weißt|wissen sie|hör mal|stell dir vor,? ich(?= )x|sag mal|hallo|hey|hi|danke|bitte|leider|endlich|zum glück|okay|ok|gut|genau|schau|schau mal|guck mal|"
         r"wie gesagt|nur damit du es weißt|falls du fragst|ganz ehrlich|(?:eine )?(?:gute|schlechte|traurige|schlimme|tolle) (?:nachricht|neuigkeit)(?:en)?|super|toll|ich sag dir|ich glaube,?|"
-        r"jetzt|außerdem|auch|gestern abend,|kurz gesagt|im übrigen|nebenbei|ich muss dir sagen|wow|mensch|sorry|dann"
+        r"hurra|juhu|juchhu|yippie|geschafft|stimmt,|jetzt|außerdem|auch|gestern abend,|kurz gesagt|im übrigen|nebenbei|ich muss dir sagen|wow|mensch|sorry|dann"
     ),
     adverbs=(
         r"jetzt|gerade|derzeit|momentan|eben|halt|ja|doch|mal|auch|schon|endlich|übrigens|eigentlich|wirklich|echt|total|sehr|leider|nun|"
@@ -238,7 +240,7 @@ STATEMENTS = StatementWords(
     same_kin=_KIN,
     verb_second=rf"{_VERB}|(?!heute|gerne|meine|deine|wie)\w+e(?= ich\b)",
     function=frozenset(_C["function"]),
-    ordinary=frozenset(word for words in _C.values() for word in words),
+    ordinary=frozenset(word for name, words in _C.items() for word in words),
 )  # fmt: skip
 
 FACTS = FactWords(
