@@ -201,7 +201,7 @@ def _sentence(content: str, language: Language, **parts: str) -> str:
     if language.statements.capital_nouns and " {kin}" in f" {content}":
         *before, noun = parts.get("kin", "").split(" ")
         parts["kin"] = " ".join((*before, noun.capitalize()))
-    text = _SPACES.sub(" ", content.format(**parts)).strip()
+    text = _SPACES.sub(" ", content.format(**parts).replace("..", ".")).strip()
     return rewritten(text[:1].upper() + text[1:], grammar_of(language).gender)
 
 

@@ -9,7 +9,7 @@ from slowcat_memory.core.language.facts import StatementRule as Rule
 from slowcat_memory.core.language.life import any_of, read_classes
 
 _C = read_classes(__package__)
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b(?!'s)"
 _MONTH = (
     r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
 )
@@ -42,7 +42,7 @@ _ADJ = (
     r"(?:(?!a\b|an\b|the\b|not\b|in\b|at\b|of\b|to\b|for\b|on\b|from\b|with\b|and\b)[\w'-]+ ){0,3}?"
 )
 _NOUN = any_of(_C["appointments"], _C["occasions"], _C["trips"]) + "s?"
-_WITH = r"(?: (?:with|at|for|in|to|of|from|by) (?!the \d)(?:the |my |our |her |his |an? )?[\w'&-]+(?: [\w'&-]+){0,3}?)?"
+_WITH = r"(?: (?:with|at|for|in|to|of|from|by) (?!the \d|every|each|most)(?:the |my |our |her |his |an? )?[\w'&-]+(?: (?!every\b|each\b)[\w'&-]+){0,3}?)?"
 EVENT = rf"{_ADJ}{_NOUN}\b{_WITH}"
 _WHOM = rf"(?:the|my|our|his|her|a) {_ADJ}{any_of(_C['visited'], _C['contacts'], _C['family'], _C['partner'], _C['friends'])}s?\b{_WITH}"
 _BE, _HAVE = r"(?:am|is|are)", r"(?:have|has)(?: got)?"
@@ -54,10 +54,13 @@ _ATTEND = (
     rf"(?:{_BE} (?:going to|off to|off on|going on|going for|heading to|invited to|due for|booked in for|booked on|"
     r"scheduled for|expected at|up for|flying to|driving to|back for))"
 )
-_OBLIGED = r"(?:(?:have|has|need|needs|got|have got|has got|am supposed|must|will|am going|is going|are going)(?: to)?)"
+_OBLIGED = r"(?:(?:have|has|need|needs|got|have got|has got) to|must)"
+_SERVICE = rf"(?:the|my|our) {_ADJ}{any_of(_C['services'], _C['family'], _C['friends'], _C['contacts'])}s?\b"
+_COMES = r"(?:is|are) (?:being )?(?:coming|due|arriving|delivered|fitted|installed|collected|picked up|visiting|coming over|coming round|coming back)|comes|arrives|gets delivered|gets here|will be (?:here|delivered|fitted|installed)|will (?:come|arrive)"
+_TREATED = rf"(?:my|the|our|his|her) (?:\w+ )?(?:hair|teeth|tooth|eyes|ears|nails|car|van|bike|boiler|blood|stitches|cast|braces|knee|hip|back|shoulder|foot) (?:cut|done|checked|serviced|tested|cleaned|coloured|dyed|removed|out|fitted|repaired|taken|x-rayed|scanned)"
 _MOVED = (
     r"(?:(?:have|has) been|was|were|got|is being|is|has) (?:moved|rescheduled|postponed|pushed(?: back)?|put (?:back|off)|brought forward|"
-    r"changed|shifted|delayed)(?: (?:back|forward))?(?: again)?(?: from [\w ]+?)? (?:to|until|till) (?:the )?"
+    r"changed|shifted|delayed)(?: (?:back|forward))?(?: again)?(?: from [\w ]+?)? (?:to|until|till) "
 )
 _WENT = r"(?:went|turned out|was) (?:(?:really|very|pretty|quite) )?(?:fine|well|ok|okay|great|smoothly|badly|good|wonderful|lovely|a success|a disaster|quick|brilliant|terrible|all right|alright)"
 _DONE = any_of(_C["outings"])
@@ -71,6 +74,10 @@ EVENT_RULES = (
     Rule("event", "appointment", "{s} has {o}.", rf"(?:{_HAVE}|got) (?P<o>{_WHOM} {_SOON}.*)", "text"),
     Rule("event", "appointment", "{s} has to {n} {o}.", rf"{_OBLIGED} (?P<n>go to|see|visit|meet|be at|get to|attend|take \w+ to) (?P<o>(?:{_WHOM}|{_DETERMINER} {EVENT}) {_SOON}.*)", "text"),
     Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_BE} (?:seeing|meeting|visiting|going to(?: see)?|off to(?: see)?) {_WHOM} {_SOON}.*)", "action", inflect=True),
+    Rule("event", "appointment", "{s} will {n} {o}.", rf"(?:will|{_BE} going to) (?P<n>go to|see|visit|meet|be at|attend) (?P<o>(?:{_WHOM}|{_DETERMINER} {EVENT}) {_SOON}.*)", "text"),
+    # It comes to the house, or leaves.
+    Rule("event", "event", "{n} {o}.", rf"(?P<n>{_SERVICE}) (?P<o>(?:{_COMES}) {_SOON}.*)", "action", whose="me"),
+    Rule("event", "event", "{s}'s {n} {o}.", rf"'s (?P<n>{_ADJ}(?:flight|train|ferry|bus|plane|coach|boat|cruise|ship)) (?P<o>(?:leaves|departs|goes|is) {_SOON}.*)", "action"),
     # Before its time ("on Friday I have ...").
     Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_HOLD} {_DETERMINER} {EVENT})$", "action", inflect=True, front=rf"^{_SOON}$"),
     Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_ATTEND} (?:{_DETERMINER} )?{EVENT})$", "action", inflect=True, front=rf"^{_SOON}$"),
@@ -83,6 +90,8 @@ EVENT_RULES = (
     Rule("event", "event", "{n} is {o}.", rf"(?P<n>the {EVENT}) (?:is|takes place|will be|starts|begins|falls)(?: now)? (?P<o>{_SOON}.*)", "text", whose="me"),
     # It happened.
     Rule("event", "event", "{s} had {o}.", rf"(?:(?:have|has) )?had (?P<o>{_DETERMINER} {EVENT} {_AGO}.*)", "text"),
+    Rule("event", "event", "{s} had {o}.", rf"(?:(?:have|has) )?had (?P<o>{_TREATED} {_AGO}.*)", "text"),
+    Rule("event", "event", "{s} {o}.", rf"(?P<o>took (?:the|my|our|his|her) (?:{any_of(_C['family'], _C['pets'], _C['partner'])})s? to .+ {_AGO})", "action"),
     Rule("event", "event", "{s} was at {o}.", rf"(?:was|were) (?:at|on|in) (?P<o>(?:{_WHOM}|(?:{_DETERMINER} )?{EVENT}) {_AGO}.*)", "text"),
     Rule("event", "event", "{s}'s {n} {o}.", rf"'s (?P<n>{EVENT}) (?P<o>{_WENT} {_AGO}.*)", "action"),
     Rule("event", "event", "{s}'s {n} was {o}.", rf"'s (?P<n>{EVENT}) was (?P<o>{_AGO})", "text"),

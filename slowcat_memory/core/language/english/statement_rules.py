@@ -314,7 +314,7 @@ RULES = (
     Rule("habit", "member_of", "{s} is a member of {o}.", rf"(?:{_BE} (?:in|a member of|part of)|{_PAST}joined|belongs? to) (?P<o>(?:an?|the|our|my) (?:[\w'-]+ ){{0,3}}(?:choir|band|orchestra|club|team|society|book club|union|church|group|association|league))\b", "value"),
     Rule("habit", "smokes", "{s} {o}.", r"(?P<o>smokes?|vapes?)(?=$|,| and\b| about\b| like\b)", "action", inflect=True),
     # What lies ahead
-    Rule("event", "appointment", "{s} has {o}.", rf"(?:{_HAVE}|got|{_PAST}booked|(?:have|has) made) (?P<o>(?:an?|my|the|another) {_ADJ}{_APPOINTMENT}\b(?! of (?:stairs|steps)).{{3,60}})", "event"),
+    Rule("event", "appointment", "{s} has {o}.", rf"(?:{_HAVE}|got|{_PAST}booked|(?:have|has) made) (?P<o>(?:an?|my|the|another) {_ADJ}{_APPOINTMENT}\b(?! of (?:stairs|steps|patience|strength|time|life)|.*\b(?:every|each)\b).{{3,60}})", "event"),
     Rule("event", "appointment", "{s} is seeing {o}.", rf"{_BE} (?:seeing|meeting|visiting) (?P<o>(?:the|my|a) (?:{CONTACT}|{KIN})s?\b.+)", "dated"),
     Rule("event", "event", "{s}'s {n} is {o}.", rf"'s (?P<n>{_ADJ}(?:{_APPOINTMENT}|anniversary|party|due date|move|last day|first day|exam|finals|results?|holiday|holidays)(?: (?:at|with|in|for) (?:the |my )?[\w']+(?: [\w']+)?)?) (?:is|starts?|begins?) (?P<o>(?:on|in|at|this|next|tomorrow|the|coming)\b.+)", "dated"),
     Rule("event", "event", "{s} is getting married{o}.", rf"{_BE} getting married(?P<o>.*)", "due"),

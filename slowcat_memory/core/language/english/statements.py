@@ -241,6 +241,7 @@ STATEMENTS = StatementWords(
         (r"^\{o\} is\b", "{o} is no longer"),
     ),
     gender=(
+        (r"\bno longer (is|are) ", r"\1 no longer "),
         (r"^(\S+(?:'s \S+)?) been (?=\w+ed\b|elected|chosen)", r"\1 was "), (r"\b((?:got|is getting) (?:married|engaged).*) with (?=\S+\.$)", r"\1 to "),
         (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) is\b", r"\1 are"),
         (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) has\b", r"\1 have"),

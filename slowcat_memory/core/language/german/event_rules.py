@@ -52,6 +52,15 @@ EVENT_RULES = (
     Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}(?P<o>{_HAB} (?:.* )?{_A} {EVENT}(?! \w*ge\w+[nt]$).*)$", "action", inflect=True),
     Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}(?P<o>(?:mache?n?|macht|feiere?n?|feiert|gebe?n?|gibt|veranstalten?|veranstaltet|plane?n?|plant|besuche?n?|besucht|treffe?n?|trifft) .+)", "action", inflect=True),
     Rule("event", "appointment", "{o} von {s} ist jetzt {n}.", rf"'s (?P<o>{EVENT}) (?:wurde|ist) (?:auf |vom .+? auf )(?:den )?(?P<n>{_SOON}.*?) (?:verschoben|verlegt)", "value", ends=_AHEAD),
+    Rule("event", "appointment", "{o} von {s} ist jetzt am {n}.", rf"'s (?P<o>{EVENT}) (?:wurde|ist|wird) auf (?:den )?(?P<n>{_NTH}|{_DAY}{_PART}) (?:verschoben|verlegt|vorverlegt)", "value", ends=_AHEAD),
+    Rule("event", "appointment", "{s} hat {o}.", rf"{_FIRST}{_HAB} (?P<o>{_SOON}(?: um \w+(?: uhr)?)? \w*{any_of(_C['visited'], _C['occasions'], _C['appointments'], _C['trips'])}\b.*)", "text"),
+    Rule("event", "event", "{s} {o}.", rf"{_FIRST}(?P<o>(?:komme?n?|kommt) .*zu besuch)", "action", whose="other"),
+    Rule("event", "event", "{n} kommt {o}.", rf"(?P<n>{_ITS} (?:\w+ )?\w*{any_of(_C['services'])}) (?:kommt|kommen|wird) (?P<o>{_SOON}.*?)(?: geliefert| an| zu uns)?$", "text", whose="me"),
+    Rule("event", "event", "{n} kommt {o}.", rf"(?P<o>{_SOON}) (?:kommt|kommen|wird) (?P<n>{_ITS} (?:\w+ )?\w*{any_of(_C['services'])})\b", "text", whose="me"),
+    Rule("event", "event", "{n} von {s} ist {o}.", rf"'s (?P<n>\w*(?:flug|zug|flieger|fähre|bus|schiff|kreuzfahrt)) (?:geht|fährt|startet|legt) (?P<o>{_SOON}.*?)(?: ab| los)?$", "text"),
+    Rule("event", "event", "{n} ist {o}.", rf"(?P<o>{_SOON}) (?:ist|findet|steht) (?:(?:der|die|das|ein\w*|unser\w*|mein\w*) )?(?P<n>\w*{any_of(_C['occasions'], _C['appointments'], _C['trips'])}\b)(?!.*\bvon\b)", "text", whose="me"),
+    Rule("event", "event", "{n} ist {o}.", rf"(?:es gibt|es ist) (?P<o>{_SOON}) (?P<n>ein\w* \w*{any_of(_C['occasions'], _C['appointments'], _C['trips'])}\b)", "text", whose="me"),
+    Rule("event", "event", "{s} hat {o} gemacht.", rf"{_THEN}{_HAB} (?P<o>.*\bein\w* (?:\w+ )?\w*{any_of(_C['trips'], _C['occasions'])}) (?:gemacht|gehabt|veranstaltet|geschmissen|gegeben)", "text"),
     Rule("event", "event", "{n} von {s} ist {o}.", rf"'s (?P<n>{EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text"),
     Rule("event", "event", "{n} ist {o}.", rf"(?P<n>{_ITS} {EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text", whose="me"),
     Rule("event", "event", "{s} {o}.", rf"{_THEN}{_NO_DAILY}(?P<o>(?:war|waren) (?:.* )?{_GOAL}.*)", "action"),
@@ -67,6 +76,7 @@ EVENT_RULES = (
 
 # Sentences whose clauses are read together; see the English ones.
 JOINED: Rewrites = (
+    (rf"\b({_SOON}) geht(?:'s| es)(?: für (?:mich|uns))? ((?:nach|zum|zur|ins|in|an|auf) .+)$", r"\1 fahren wir \2"),
     (rf"\b(?:mein\w*|unser\w*|der|die|das) ({EVENT}) (?:wurde|ist|wird) (?:verschoben|verlegt|umgelegt|vorverlegt|nach hinten geschoben)(?: worden)?,? (?:und )?(?:(?:er|sie|es) ist |es wird |(?:jetzt|nun) ist (?:er|sie|es) )?(?:jetzt |nun |erst )*({_SOON})",
      r"mein \1 wurde auf \2 verschoben"),
     (rf"\b(?:ich|wir|die|sie) (?:habe|hab|haben|ham) (?:den|die|das|mein\w*|unser\w*) ({EVENT}) (?:verschoben|verlegt|umgelegt|vorverlegt),? (?:und )?(?:(?:er|sie|es) ist |es wird |(?:jetzt|nun) ist (?:er|sie|es) )?(?:jetzt |nun |erst )*({_SOON})",

@@ -207,7 +207,7 @@ STATEMENTS = StatementWords(
         (r"^(?:helfe|helfen)\b", "hilft"), (r"^(?:gebe|geben)\b", "gibt"), (r"^(?:sehe|sehen)\b", "sieht"), (r"^(?:treffe|treffen)\b", "trifft"),
         (r"^(?:werde|werden)\b", "wird"), (r"^(?:haben|habe)\b", "hat"), (r"^(?:bin|sind)\b", "ist"), (r"^(?:wandere|wandern)\b", "wandert"),
         (r"^(?:radle|radeln)\b", "radelt"), (r"^(?:segle|segeln)\b", "segelt"), (r"^(?:mag|mögen)\b", "mag"), (r"^(\w*[^\W\d])([dt])(?:e|en)\b", r"\1\2et"),
-        (r"^(\w*[szßx])(?:e|en)\b", r"\1t"), (r"^(\w+?)(?:e|en)\b", r"\1t"),
+        (r"^(\w*[szßx])(?:e|en)\b", r"\1t"), (r"^(\w+e[lr])n\b", r"\1t"), (r"^(\w+?)(?:e|en)\b", r"\1t"),
     ),
     denied=(
         (r"^\{s\} hat \{o\}\.", "{s} hat {o} nicht mehr."), (r"^(\{s\} (?:ist|hat)) ", r"\1 nicht mehr "), (r"^(\{s\} \w+)\.$", r"\1 nicht mehr."), (r"^(\{s\} \w+) ", r"\1 nicht mehr "),
@@ -238,7 +238,7 @@ STATEMENTS = StatementWords(
     plain_kin={"kleiner": "sohn", "großer": "sohn", "jüngster": "sohn", "ältester": "sohn", "junge": "sohn", "kleine": "tochter", "große": "tochter", "jüngste": "tochter", "älteste": "tochter", "mädchen": "tochter"},
     singular=_PLURALS,
     same_kin=_KIN,
-    verb_second=rf"{_VERB}|(?!heute|gerne|meine|deine|wie)\w+e(?= ich\b)",
+    verb_second=rf"{_VERB}|war|waren|hatte|hatten|(?!heute|gerne|meine|deine|wie)\w+e(?= ich\b)|\w+(?:en|ern|eln)(?= wir\b)",
     function=frozenset(_C["function"]),
     ordinary=frozenset(word for name, words in _C.items() for word in words),
 )  # fmt: skip
