@@ -155,7 +155,8 @@ def _made(
         if rule.type == "preference" and grammar_of(language).misplaced.match(object_):
             continue
         object_ = object_.replace(SPEAKER, speaker).replace(APPOSED, ", ")
-        object_ = _uncapitalised(object_, clause, language)
+        if object_type(rule.predicate) not in ("place", "organisation", "person", "pet"):
+            object_ = _uncapitalised(object_, clause, language)
         if rule.inflect and (subject.speaker or denied):
             object_ = _third_person(object_, language)
         if kin and not rule.over and rule.predicate in ("has_pet", "has_{kin}"):

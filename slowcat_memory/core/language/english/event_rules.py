@@ -57,7 +57,7 @@ _ATTEND = (
 _OBLIGED = r"(?:(?:have|has|need|needs|got|have got|has got) to|must)"
 _SERVICE = rf"(?:the|my|our) {_ADJ}{any_of(_C['services'], _C['family'], _C['friends'], _C['contacts'])}s?\b"
 _COMES = r"(?:is|are) (?:being )?(?:coming|due|arriving|delivered|fitted|installed|collected|picked up|visiting|coming over|coming round|coming back)|comes|arrives|gets delivered|gets here|will be (?:here|delivered|fitted|installed)|will (?:come|arrive)"
-_TREATED = rf"(?:my|the|our|his|her) (?:\w+ )?(?:hair|teeth|tooth|eyes|ears|nails|car|van|bike|boiler|blood|stitches|cast|braces|knee|hip|back|shoulder|foot) (?:cut|done|checked|serviced|tested|cleaned|coloured|dyed|removed|out|fitted|repaired|taken|x-rayed|scanned)"
+_TREATED = r"(?:my|the|our|his|her) (?:\w+ )?(?:hair|teeth|tooth|eyes|ears|nails|car|van|bike|boiler|blood|stitches|cast|braces|knee|hip|back|shoulder|foot) (?:cut|done|checked|serviced|tested|cleaned|coloured|dyed|removed|out|fitted|repaired|taken|x-rayed|scanned)"
 _MOVED = (
     r"(?:(?:have|has) been|was|were|got|is being|is|has) (?:moved|rescheduled|postponed|pushed(?: back)?|put (?:back|off)|brought forward|"
     r"changed|shifted|delayed)(?: (?:back|forward))?(?: again)?(?: from [\w ]+?)? (?:to|until|till) "
@@ -86,6 +86,12 @@ EVENT_RULES = (
     # It has moved: the old day holds no longer.
     Rule("event", "appointment", "{s}'s {o} was moved to {n}.", rf"'s (?P<o>{EVENT}) {_MOVED}(?P<n>{_SOON})", "value", ends=_AHEAD),
     # Its own day.
+    Rule("event", "event", "{n} is {o}.", rf"(?P<n>(?:an?|the) {EVENT}) is (?P<o>(?:planned|scheduled|set|fixed|arranged|pencilled in|booked) for {_SOON}.*)", "text", whose="me"),
+    Rule("event", "event", "{n} is {o}.", rf"(?P<o>{_SOON})(?: it is| there is| is)(?: going to be)? (?P<n>(?:an?|the|my|our) (?:{EVENT}|{_ADJ}{any_of(_C['visited'], _C['contacts'])}))$", "text", whose="me"),
+    Rule("event", "event", "{n} is {o}.", rf"there is (?:going to be )?(?P<n>an? {EVENT})(?: (?:at|over at) (?:ours|my place|our place|mine|home))? (?P<o>{_SOON}.*)", "text", whose="me"),
+    Rule("event", "appointment", "{n} expects {s} {o}.", rf"(?P<n>the {_ADJ}{any_of(_C['visited'], _C['contacts'])}) (?:is|are) expecting (?:me|us) (?P<o>{_SOON}.*)", "text", whose="me"),
+    Rule("event", "appointment", "The {o} was moved to {n}.", rf"the (?P<o>{EVENT}) {_MOVED}(?P<n>{_SOON})", "value", whose="me", ends=_AHEAD),
+    Rule("event", "event", "{n} {o}.", rf"(?P<n>the (?:{EVENT}|{_ADJ}{any_of(_C['visited'])})) (?P<o>(?:{_WENT} {_AGO}|{_AGO} {_WENT}))", "action", whose="me"),
     Rule("event", "event", "{s}'s {n} is {o}.", rf"'s (?P<n>{EVENT}) (?:is|takes place|will be|starts|begins|falls)(?: now)? (?P<o>{_SOON}.*)", "text"),
     Rule("event", "event", "{n} is {o}.", rf"(?P<n>the {EVENT}) (?:is|takes place|will be|starts|begins|falls)(?: now)? (?P<o>{_SOON}.*)", "text", whose="me"),
     # It happened.

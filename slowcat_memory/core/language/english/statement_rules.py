@@ -188,7 +188,7 @@ RULES = (
     Rule("person", "lives_in", "{s} lives in {o}.",
         rf"'s (?:home|place|flat|house|apartment) is (?:(?:{_FLAT})?{_NEAR} )?(?P<o>.+)", "place", whose="speaker"),
     Rule("person", "lives_in", "{s} moved to {o}.",
-        rf"{_PAST}(?:moved|relocated|emigrated)(?: house| here| back| away| over| up| down| from [\w ]+?)* to (?:{_FLAT}{_NEAR} )?(?P<o>.+)", "place"),
+        rf"{_PAST}(?:moved|relocated|emigrated)(?: house| here| back| away| over| up| down| from [\w ]+?)* (?<!moved over )to (?:{_FLAT}{_NEAR} )?(?P<o>.+)", "place"),
     Rule("person", "lives_in", "{s} moved to {o}.", rf"{_PAST}(?:settled|bought (?:a|our|my) (?:\w+ )?(?:house|flat|place)) in (?P<o>.+)", "place"),
     Rule("person", "lives_in", "{s} lives in {o}.", rf"home is (?:(?:{_FLAT})?{_NEAR} )?(?P<o>.+)", "place", whose="me"),
     Rule("person", "address", "{s}'s address is {o}.", r"the (?:new )?address is (?P<o>.+)", "text", whose="me"),

@@ -2,6 +2,7 @@
 
 from slowcat_memory.core.language.data import read_words, word_set
 from slowcat_memory.core.language.english.event_rules import EVENT_RULES, JOINED
+from slowcat_memory.core.language.english.life_rules import LIFE_ENDINGS, LIFE_RULES
 from slowcat_memory.core.language.english.statement_rules import (
     CLASSES,
     CONDITION,
@@ -48,9 +49,9 @@ _FINITE = (
 )
 
 STATEMENTS = StatementWords(
-    rules=RULES + EVENT_RULES,
+    rules=RULES + LIFE_RULES + EVENT_RULES,
     joined=JOINED,
-    endings=ENDINGS,
+    endings=LIFE_ENDINGS + ENDINGS,
     over=OVER,
     expand=(
         (r"\b(called|named|name is|name's) (\w+),? (?:and )?not \w+$", r"\1 \2"),

@@ -90,7 +90,7 @@ RULES = (
     Rule("person", "has_{kin}", "", r"heißt (?P<o>.+)", "people", whose="unnamed", reverse=True),
     Rule("person", "has_{kin}", "", rf"ist (?:{_MY}) (?:\w+ )??(?P<kin>{KIN}|{PET})\b(?P<o>)", reverse=True),
     Rule("preference", "likes", "{s} mag {o}.", r"(?:esse|trinke|lese|höre|isst|trinkt|liest|hört) für mein leben gerne? (?P<o>.+)", "things"),
-    Rule("preference", "likes", "{s} mag {o}.", rf"{_BIN} (?:ein |eine |großer |große |riesiger |totaler )*(?P<o>[\w]+)(?:-| )?(?:fan|liebhaber|liebhaberin)\b", "value"),
+    Rule("preference", "likes", "{s} mag {o}.", rf"{_BIN} (?:ein |eine |großer |große |riesiger |totaler )*(?P<o>(?!groß|riesig|total|ein\b)[\w]+)(?:-| )?(?:fan|liebhaber|liebhaberin)\b(?! vo[nm]\b)", "value"),
     Rule("preference", "dislikes", "{s} hat Angst vor {o}.", rf"{_HAB} (?:vor (?P<o>.+?) )(?:große |riesige |totale )?angst\b", "thing"),
     Rule("preference", "dislikes", "{s} hat Angst vor {o}.", rf"{_HAB} (?:\w+ )?angst vor (?P<o>.+)", "things"),
     Rule("plan", "plans", "{s} zieht {o} um.", r"(?:ziehe|ziehen|zieht) (?P<o>.+?) um$", "text"),

@@ -3,6 +3,7 @@
 from slowcat_memory.core.language.data import read_words, word_set
 from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
 from slowcat_memory.core.language.german.event_rules import EVENT_RULES, JOINED
+from slowcat_memory.core.language.german.life_rules import LIFE_ENDINGS, LIFE_RULES
 from slowcat_memory.core.language.german.statement_rules import (
     CLASSES,
     ENDINGS,
@@ -57,9 +58,9 @@ _WHEN = (
 )
 
 STATEMENTS = StatementWords(
-    rules=RULES + EVENT_RULES,
+    rules=RULES + LIFE_RULES + EVENT_RULES,
     joined=JOINED,
-    endings=ENDINGS,
+    endings=LIFE_ENDINGS + ENDINGS,
     over=OVER,
     expand=(
         (r"\b(wohn|arbeit|leb|jobb|heiß|mag|lieb|hass|find|kauf|zieh|plan|lern|spiel|trink|sing|brauch|freu|hoff|glaub|denk)(?<!mag) (ich|wir)\b", r"\1e \2"),
