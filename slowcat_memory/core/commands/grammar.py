@@ -12,11 +12,14 @@ from functools import lru_cache
 from msgspec import Struct
 
 from slowcat_memory.core.commands.composition import (
+    Composed,
     addresses_another,
     compose,
     is_order,
     is_reported,
 )
+from slowcat_memory.core.commands.intent import find_intent, intended
+from slowcat_memory.core.commands.intent_model import read_model
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.table import CommandRule, CommandWords
 
@@ -109,6 +112,8 @@ def _of_everything(command: Command, language: str) -> Command:
 def _composed(text: str, language: str, names: tuple[str, ...]) -> Command | None:
     table = language_of(language).commands
     found = compose(text, table.composed, names)
+    if found is None or not found.sure:
+        found = _judged(text, language, names) or found
     if found is None:
         return None
     argument = text[slice(*found.span)] if found.span else ""
@@ -116,6 +121,13 @@ def _composed(text: str, language: str, names: tuple[str, ...]) -> Command | Non
         return None
     command = Command(kind=found.kind, argument=argument, shared=found.shared)
     return command if found.sure else Command(kind="confirm", argument=argument, meant=command)
+
+
+def _judged(text: str, language: str, names: tuple[str, ...]) -> Composed | None:
+    """Return the command that the model of intents sees in what no rule reads."""
+    model, table = read_model(language), language_of(language).commands.composed
+    intent = find_intent(text, table, model, names) if model else None
+    return intended(intent, text, table, names) if intent else None
 
 
 def _is_statement(kind: CommandKind, argument: str, table: CommandWords) -> bool:

@@ -39,6 +39,9 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
         content: Classes without which a sentence is no command.
         tail: Classes of words at the end of an argument that are not part of it.
         head: Classes of words before an argument that are not part of it.
+        phrase: Classes of words inside a topic; any other ends it.
+        edges: Those of them that neither begin nor end a topic.
+        times: Classes of words inside a time ("the last two days").
         tail_pair: Two classes that are no part of it together ("will you").
         compounds: Last parts of compound words that have the class of the part ("Flurlicht").
         enclitics: Endings of words that are words of their own, the longest first.
@@ -48,6 +51,9 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     content: str
     tail: str
     head: str
+    phrase: str = ""
+    edges: str = ""
+    times: str = ""
     compounds: str = ""
     enclitics: str = ""
     tail_pair: str = ""
@@ -96,6 +102,18 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     @cached_property
     def tail_codes(self) -> frozenset[str]:
         return self._codes_of(self.tail) | {STOP}
+
+    @cached_property
+    def phrase_codes(self) -> frozenset[str]:
+        return self._codes_of(self.phrase) | {OTHER}
+
+    @cached_property
+    def edge_codes(self) -> frozenset[str]:
+        return self._codes_of(self.edges)
+
+    @cached_property
+    def time_codes(self) -> frozenset[str]:
+        return self._codes_of(self.times)
 
     @cached_property
     def head_codes(self) -> frozenset[str]:

@@ -1,0 +1,81 @@
+"""Decides what the model of intents may do alone: carry out, ask back, or nothing.
+
+The grammar comes first. What it does not read is a command only if the model is sure; words that
+speak against a command (a question, somebody else's words, a third person) raise the bar, and an
+addressee other than the agent or a thing that is no memory rules it out. Where the model is only
+fairly sure of a command about privacy, the user is asked.
+"""
+
+import re
+from typing import Final
+
+from slowcat_memory.core.commands.arguments import find_argument
+from slowcat_memory.core.commands.composition import Composed, Doubts, find_doubts
+from slowcat_memory.core.commands.intent_model import Intent, IntentModel
+from slowcat_memory.core.language.compose import ComposeWords
+from slowcat_memory.core.language.table import CommandKind
+
+SURE: Final = 0.9
+_QUITE_SURE = 0.975  # although something speaks against it, or no word of the memory is there
+_LIKELY = 0.6  # enough to ask
+NO_COMMAND: Final = 0.985  # the grammar may be wrong: this sure of conversation, it is not believed
+MOST_WORDS = 60  # of an utterance; a longer one is conversation
+_PRIVATE = frozenset(
+    ("forget_that", "forget_about", "forget_span", "forget_everything", "off_record", "on_record")
+)
+_QUESTIONS = frozenset(("what_known", "why", "who_sees"))
+_OWN_WORDS = frozenset(("remember", "remember_shared", "correct"))  # may be about anything
+_NEEDS_ARGUMENT = frozenset(("remember", "remember_shared", "correct", "forget_about"))
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
+
+
+def words_of(text: str, names: tuple[str, ...] = ("Slowcat",)) -> list[str]:
+    """Return the words of an utterance in lower case, without the agent's names."""
+    line = f" {' '.join(_WORD.findall(text.translate(_QUOTES).lower()))} "
+    for name in names:
+        line = line.replace(f" {' '.join(_WORD.findall(name.lower()))} ", " ")
+    return line.split()
+
+
+def find_intent(
+    text: str, table: ComposeWords, model: IntentModel, names: tuple[str, ...] = ()
+) -> Intent | None:
+    """Return the model's estimate; None for an utterance of one word, or of too many."""
+    words = words_of(text, names)
+    return model.judge(words, table) if 1 < len(words) <= MOST_WORDS else None
+
+
+def intended(
+    intent: Intent, text: str, table: ComposeWords, names: tuple[str, ...] = ()
+) -> Composed | None:
+    """Return the command that an utterance most likely is, or None for conversation."""
+    if intent.asks < _LIKELY:
+        return None
+    doubts = find_doubts(text, table, names)
+    kind, shared = intent.kind, intent.kind == "remember_shared"
+    if doubts.elsewhere or (doubts.foreign and kind not in _OWN_WORDS):
+        return None
+    if intent.asks >= _bar(kind, doubts):
+        return _with_argument("remember" if shared else kind, shared, text, table, names)
+    if kind in _PRIVATE and doubts.known and not doubts.against and not doubts.asks:
+        found = _with_argument(kind, False, text, table, names)
+        return found and found._replace(sure=False)
+    return None
+
+
+def _bar(kind: str, doubts: Doubts) -> float:
+    doubtful = doubts.against or not doubts.known or (doubts.asks and kind not in _QUESTIONS)
+    return _QUITE_SURE if doubtful else SURE
+
+
+def _with_argument(
+    kind: CommandKind | str, shared: bool, text: str, table: ComposeWords, names: tuple[str, ...]
+) -> Composed | None:
+    span = find_argument(kind, text, table, names)
+    if span is None and kind in _NEEDS_ARGUMENT:
+        if kind != "forget_about":
+            return None
+        kind = "forget_that"
+        return Composed("forget_that", None, sure=False)
+    return Composed(kind, span, shared)  # type: ignore[arg-type]
