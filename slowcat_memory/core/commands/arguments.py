@@ -16,9 +16,8 @@ from slowcat_memory.core.commands.composition import (
 )
 from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.table import CommandKind
-from slowcat_memory.core.language.word_classes import OTHER
+from slowcat_memory.core.language.word_classes import OTHER, STOP
 
-_TOPICAL = ("forget_about", "local", "what_known")
 _STATED = ("remember", "correct")
 _LEAST = 2  # words of a statement
 
@@ -30,8 +29,9 @@ def find_argument(
 ) -> Run | None:
     """Return the offsets of a command's argument in a text; None for none."""
     codes, tokens = read(text, table, names)
-    if found := patterned_argument(kind, codes, tokens, table):
-        return found
+    patterned = patterned_argument(kind, codes, tokens, table)
+    if patterned and kind not in _STATED:
+        return patterned
     run: Run | None = None
     if kind == "forget_about":
         run = _topic(codes, table)
@@ -39,7 +39,7 @@ def find_argument(
         run = _time(codes, table)
     elif kind in _STATED:
         run = _statement(codes, table)
-    return trimmed(*run, codes, tokens, table) if run else None
+    return trimmed(*run, codes, tokens, table) if run else patterned
 
 
 def _topic(codes: str, table: ComposeWords) -> Run | None:
@@ -52,7 +52,7 @@ def _topic(codes: str, table: ComposeWords) -> Run | None:
         while last > first and codes[last - 1] in table.edge_codes:
             last -= 1
         own = codes.count(OTHER, first, last)
-        if own > most and last - first <= TOPIC_WORDS:
+        if own >= max(most, 1) and last - first <= TOPIC_WORDS:
             found, most = (first, last), own
     return found
 
@@ -67,6 +67,24 @@ def _time(codes: str, table: ComposeWords) -> Run | None:
 
 
 def _statement(codes: str, table: ComposeWords) -> Run | None:
+    """Return what is stated: behind "that" or a colon, in other clauses, behind the order."""
+    ways = (_behind_mark, _other_clauses, _behind_order)
+    runs = (way(codes, table) for way in ways)
+    return next((run for run in runs if run and OTHER in codes[slice(*run)]), None)
+
+
+def _behind_mark(codes: str, table: ComposeWords) -> Run | None:
+    """Return what follows a colon, or the "that" of a clause, after a word of commands."""
+    marks = table.mark_codes
+    for at, code in enumerate(codes):
+        if code in marks and len(codes) - at > _LEAST and not table.needed.isdisjoint(codes[:at]):
+            follows = codes[at + 1] not in table.pauses and table.needed.isdisjoint(codes[at + 1])
+            if follows and (code == table.code_of["colon"] or codes[at + 1] != STOP):
+                return at + 1, len(codes)
+    return None
+
+
+def _other_clauses(codes: str, table: ComposeWords) -> Run | None:
     """Return the longest sequence of clauses without a word of commands."""
     found: Run | None = None
     for first, last in _runs(codes, frozenset(codes) - table.needed):
@@ -76,9 +94,18 @@ def _statement(codes: str, table: ComposeWords) -> Run | None:
             last -= 1
         while first < last and codes[first] in table.pauses:
             first += 1
-        if last - first >= _LEAST and (found is None or last - first > found[1] - found[0]):
+        long = sum(code not in table.head_codes and code not in table.pauses for code in codes[first:last])
+        if long > _LEAST and (found is None or last - first > found[1] - found[0]):
             found = first, last
     return found
+
+
+def _behind_order(codes: str, table: ComposeWords) -> Run | None:
+    """Return what follows the first word of commands and the words that belong to it."""
+    at = next((at for at, code in enumerate(codes) if code in table.needed), len(codes))
+    while at < len(codes) and codes[at] in table.order_codes:
+        at += 1
+    return (at, len(codes)) if len(codes) - at > _LEAST else None
 
 
 def _runs(codes: str, inside: frozenset[str]) -> Iterator[Run]:

@@ -292,8 +292,9 @@ def _argument(
     first, last = -1, -1
     for name in _ARGUMENT.get(kind, ()):
         if (found := slots.find(name)) and "x" in found.re.groupindex and found["x"]:
-            first, last = found.span("x")
-            break
+            if found["x"][0] != table.code_of["that"] or OTHER in found["x"]:
+                first, last = found.span("x")
+                break
     if kind == "forget_span" and first < 0 and (found := slots.find("span")):
         first, last = found.span()
     if kind == "correct" and (found := slots.find("corrects")):

@@ -17,7 +17,8 @@ from slowcat_memory.core.language.table import CommandKind
 
 SURE: Final = 0.9
 _QUITE_SURE = 0.975  # although something speaks against it, or no word of the memory is there
-_LIKELY = 0.6  # enough to ask
+LIKELY = 0.6  # enough to ask
+OTHER_KIND = 0.95  # the grammar may have read another kind: this sure of one, the model wins
 NO_COMMAND: Final = 0.985  # the grammar may be wrong: this sure of conversation, it is not believed
 MOST_WORDS = 60  # of an utterance; a longer one is conversation
 _PRIVATE = frozenset(
@@ -38,19 +39,43 @@ def words_of(text: str, names: tuple[str, ...] = ("Slowcat",)) -> list[str]:
     return line.split()
 
 
-def find_intent(
-    text: str, table: ComposeWords, model: IntentModel, names: tuple[str, ...] = ()
-) -> Intent | None:
-    """Return the model's estimate; None for an utterance of one word, or of too many."""
+def candidates(
+    text: str,
+    read: Composed | None,
+    table: ComposeWords,
+    model: IntentModel,
+    names: tuple[str, ...] = (),
+) -> list[Composed]:
+    """Return the commands that an utterance may be, the likeliest first; none for conversation.
+
+    Args:
+        text: With plain apostrophes.
+        read: What the grammar reads.
+    """
     words = words_of(text, names)
-    return model.judge(words, table) if 1 < len(words) <= MOST_WORDS else None
+    if not 1 < len(words) <= MOST_WORDS:
+        return [read] if read else []
+    intent = model.judge(words, table)
+    if read is None or not read.sure:
+        found = (_intended(intent, text, table, names), read)
+    elif intent.asks < 1.0 - NO_COMMAND:
+        found = (read._replace(sure=False) if read.kind in _PRIVATE else None,)
+    elif intent.share >= OTHER_KIND and intent.kind != _name(read):
+        found = (_intended(intent, text, table, names), read)
+    else:
+        found = (read,)
+    return [one for one in found if one is not None]
 
 
-def intended(
-    intent: Intent, text: str, table: ComposeWords, names: tuple[str, ...] = ()
+def _name(read: Composed) -> str:
+    return read.kind + "_shared" * read.shared
+
+
+def _intended(
+    intent: Intent, text: str, table: ComposeWords, names: tuple[str, ...]
 ) -> Composed | None:
-    """Return the command that an utterance most likely is, or None for conversation."""
-    if intent.asks < _LIKELY:
+    """Return the command that the model sees; None for conversation."""
+    if intent.asks < LIKELY:
         return None
     doubts = find_doubts(text, table, names)
     kind, shared = intent.kind, intent.kind == "remember_shared"

@@ -42,6 +42,8 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
         phrase: Classes of words inside a topic; any other ends it.
         edges: Those of them that neither begin nor end a topic.
         times: Classes of words inside a time ("the last two days").
+        marks: Classes of words before a statement, if a word of the memory precedes.
+        orders: Classes of words that belong to the order before a statement.
         tail_pair: Two classes that are no part of it together ("will you").
         compounds: Last parts of compound words that have the class of the part ("Flurlicht").
         enclitics: Endings of words that are words of their own, the longest first.
@@ -54,6 +56,8 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     phrase: str = ""
     edges: str = ""
     times: str = ""
+    marks: str = ""
+    orders: str = ""
     compounds: str = ""
     enclitics: str = ""
     tail_pair: str = ""
@@ -110,6 +114,14 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     @cached_property
     def edge_codes(self) -> frozenset[str]:
         return self._codes_of(self.edges)
+
+    @cached_property
+    def mark_codes(self) -> frozenset[str]:
+        return self._codes_of(self.marks)
+
+    @cached_property
+    def order_codes(self) -> frozenset[str]:
+        return self.needed | self._codes_of(self.orders)
 
     @cached_property
     def time_codes(self) -> frozenset[str]:
