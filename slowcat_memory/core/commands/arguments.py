@@ -74,20 +74,20 @@ def _statement(codes: str, table: ComposeWords) -> Run | None:
 
 
 def _behind_mark(codes: str, table: ComposeWords) -> Run | None:
-    """Return what follows a colon, or the "that" of a clause, after a word of commands."""
-    marks = table.mark_codes
-    for at, code in enumerate(codes):
-        if code in marks and len(codes) - at > _LEAST and not table.needed.isdisjoint(codes[:at]):
-            follows = codes[at + 1] not in table.pauses and table.needed.isdisjoint(codes[at + 1])
-            if follows and (code == table.code_of["colon"] or codes[at + 1] != STOP):
-                return at + 1, len(codes)
+    """Return what follows a colon or a "that", after a word of commands."""
+    ordered = False
+    for at, code in enumerate(codes[:-_LEAST]):
+        ordered = ordered or code in table.verb_codes
+        follows = codes[at + 1] not in table.pauses and codes[at + 1] not in table.verb_codes
+        if code in table.mark_codes and follows and (ordered or code in table.lone_mark_codes):
+            return at + 1, len(codes)
     return None
 
 
 def _other_clauses(codes: str, table: ComposeWords) -> Run | None:
     """Return the longest sequence of clauses without a word of commands."""
     found: Run | None = None
-    for first, last in _runs(codes, frozenset(codes) - table.needed):
+    for first, last in _runs(codes, frozenset(codes) - table.verb_codes):
         while first < last and first > 0 and codes[first] not in table.pauses:
             first += 1  # the rest of a clause of the command
         while last > first and last < len(codes) and codes[last - 1] not in table.pauses:
@@ -102,7 +102,7 @@ def _other_clauses(codes: str, table: ComposeWords) -> Run | None:
 
 def _behind_order(codes: str, table: ComposeWords) -> Run | None:
     """Return what follows the first word of commands and the words that belong to it."""
-    at = next((at for at, code in enumerate(codes) if code in table.needed), len(codes))
+    at = next((at for at, code in enumerate(codes) if code in table.verb_codes), len(codes))
     while at < len(codes) and codes[at] in table.order_codes:
         at += 1
     return (at, len(codes)) if len(codes) - at > _LEAST else None

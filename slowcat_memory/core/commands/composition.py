@@ -118,7 +118,9 @@ def find_doubts(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> 
     slots = _Slots(codes, table)
     return Doubts(
         known=not table.needed.isdisjoint(codes),
-        elsewhere=is_reported(text) or _calls_another(codes, tokens, table),
+        elsewhere=is_reported(text)
+        or _calls_another(codes, tokens, table)
+        or _begins_with_name(codes, table),
         foreign=slots("foreign") and not slots("memory", "said", "known"),
         against=slots("veto", "third"),
         asks=slots("question"),
@@ -346,3 +348,9 @@ def _calls_another(codes: str, tokens: Tokens, table: ComposeWords) -> bool:
             if len(codes) > 1:
                 return True
     return False
+
+
+def _begins_with_name(codes: str, table: ComposeWords) -> bool:
+    """Return whether an imperative follows one unknown word: "robbie forget that"."""
+    orders = [table.code_of[name] for name in ("forget", "erase", "store")]
+    return codes[:1] == OTHER and codes[1:2] in orders

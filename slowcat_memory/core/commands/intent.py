@@ -26,7 +26,8 @@ _PRIVATE = frozenset(
 )
 _QUESTIONS = frozenset(("what_known", "why", "who_sees"))
 _OWN_WORDS = frozenset(("remember", "remember_shared", "correct"))  # may be about anything
-_NEEDS_ARGUMENT = frozenset(("remember", "remember_shared", "correct", "forget_about"))
+_NEEDS_STATEMENT = frozenset(("remember", "correct"))
+_NEEDS_ARGUMENT = frozenset(("forget_about", "forget_span"))
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
@@ -95,12 +96,11 @@ def _bar(kind: str, doubts: Doubts) -> float:
 
 
 def _with_argument(
-    kind: CommandKind | str, shared: bool, text: str, table: ComposeWords, names: tuple[str, ...]
+    kind: CommandKind, shared: bool, text: str, table: ComposeWords, names: tuple[str, ...]
 ) -> Composed | None:
     span = find_argument(kind, text, table, names)
+    if span is None and kind in _NEEDS_STATEMENT:
+        return None
     if span is None and kind in _NEEDS_ARGUMENT:
-        if kind != "forget_about":
-            return None
-        kind = "forget_that"
-        return Composed("forget_that", None, sure=False)
-    return Composed(kind, span, shared)  # type: ignore[arg-type]
+        return Composed("forget_that", sure=False)
+    return Composed(kind, span, shared)

@@ -87,12 +87,13 @@ def read_model(language: str) -> IntentModel | None:
 
 
 def rows(words: Sequence[str], table: ComposeWords) -> list[int]:
-    """Return the rows of an utterance's features, at least one."""
+    """Return the rows of an utterance's features, each once."""
     found = [row for word in words for row in _in_word(word[:_WORD_LETTERS])]
     found += [
         _row(f"b{first} {second}") for first, second in zip(("<", *words), (*words, ">"), strict=True)
     ]
-    return found + [_row(feature) for feature in _of_classes(words, table)]
+    found += [_row(feature) for feature in _of_classes(words, table)]
+    return list(dict.fromkeys(found))  # a repeated word counts once
 
 
 @lru_cache(maxsize=8192)

@@ -42,7 +42,9 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
         phrase: Classes of words inside a topic; any other ends it.
         edges: Those of them that neither begin nor end a topic.
         times: Classes of words inside a time ("the last two days").
-        marks: Classes of words before a statement, if a word of the memory precedes.
+        marks: Classes of words before a statement, if one of ``verbs`` precedes.
+        lone_marks: Those of them before which none need precede.
+        verbs: Classes of words that make a clause an order.
         orders: Classes of words that belong to the order before a statement.
         tail_pair: Two classes that are no part of it together ("will you").
         compounds: Last parts of compound words that have the class of the part ("Flurlicht").
@@ -57,6 +59,8 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     edges: str = ""
     times: str = ""
     marks: str = ""
+    lone_marks: str = ""
+    verbs: str = ""
     orders: str = ""
     compounds: str = ""
     enclitics: str = ""
@@ -121,7 +125,15 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def order_codes(self) -> frozenset[str]:
-        return self.needed | self._codes_of(self.orders)
+        return self.verb_codes | self._codes_of(self.orders)
+
+    @cached_property
+    def verb_codes(self) -> frozenset[str]:
+        return self._codes_of(self.verbs)
+
+    @cached_property
+    def lone_mark_codes(self) -> frozenset[str]:
+        return self._codes_of(self.lone_marks)
 
     @cached_property
     def time_codes(self) -> frozenset[str]:
