@@ -12,11 +12,14 @@ from functools import lru_cache
 from msgspec import Struct
 
 from slowcat_memory.core.commands.composition import (
+    Composed,
     addresses_another,
     compose,
     is_order,
     is_reported,
 )
+from slowcat_memory.core.commands.intent import candidates
+from slowcat_memory.core.commands.intent_model import read_model
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.table import CommandRule, CommandWords
 
@@ -107,12 +110,19 @@ def _of_everything(command: Command, language: str) -> Command:
 
 
 def _composed(text: str, language: str, names: tuple[str, ...]) -> Command | None:
-    table = language_of(language).commands
-    found = compose(text, table.composed, names)
-    if found is None:
-        return None
+    """Return the command that the grammar reads, or else the one that the model sees."""
+    table, model = language_of(language).commands.composed, read_model(language)
+    read = compose(text, table, names)
+    possible = candidates(text, read, table, model, names) if model else [read] if read else []
+    found = (_command(one, text, language) for one in possible)
+    return next(filter(None, found), None)
+
+
+def _command(found: Composed, text: str, language: str) -> Command | None:
+    """Return a composed command; None if it lacks what it needs."""
     argument = text[slice(*found.span)] if found.span else ""
-    if found.kind in _STATEMENTS and not _is_statement(found.kind, argument, table):
+    words = language_of(language).commands
+    if found.kind in _STATEMENTS and not _is_statement(found.kind, argument, words):
         return None
     command = Command(kind=found.kind, argument=argument, shared=found.shared)
     return command if found.sure else Command(kind="confirm", argument=argument, meant=command)

@@ -72,6 +72,11 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
         return {"name": NAME, **own}
 
     @cached_property
+    def name_of(self) -> Mapping[str, str]:
+        """The class of each code."""
+        return {code: name for name, code in self.code_of.items()}
+
+    @cached_property
     def pauses(self) -> str:
         """The codes between clauses."""
         return STOP + self.code_of["comma"] + self.code_of["colon"]
