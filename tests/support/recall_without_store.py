@@ -82,7 +82,7 @@ class FakeNamespace:
     def changing(self, query: str) -> list[str]:
         return self.changes
 
-    def stating(self, asked: AskedFact) -> list[str]:
+    def stating(self, asked: AskedFact, now: datetime) -> list[str]:
         return []
 
     def fetch(self, ids: Sequence[str]) -> dict[str, Memory]:

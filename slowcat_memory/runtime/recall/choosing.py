@@ -108,7 +108,7 @@ class Chooser:
         """Return the chunks that state a fact which the turn asks for, by what facts know."""
         need = search.query.need
         asked = asked_fact(search.query.text, self._options.language) if need else None
-        return search.namespace.stating(asked) if asked else []
+        return search.namespace.stating(asked, search.query.now) if asked else []
 
     def _with_stated(self, search: Search, hits: list[Hit], fetch: Fetch) -> list[Hit]:
         """Put the turns that state what is asked for before the hits."""

@@ -128,19 +128,23 @@ def about(id_: str, predicate: str, value: str, turn: int, text: str) -> Memory:
 def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now() -> None:
     endings = Endings([MOVED, PORTO])
     home = AskedFact(frozenset({"lives_in"}))
-    assert endings.stating(home) == ["chunk/2"]
+    assert endings.stating(home, MAY) == ["chunk/2"]
     endings.drop(PORTO.id)
-    assert endings.stating(home) == []
+    assert endings.stating(home, MAY) == []
+
+
+def asked_pet(thing: str) -> AskedFact:
+    return AskedFact(frozenset({"has_pet"}), thing, frozenset({thing[:5]}))
 
 
 def test_of_several_facts_those_about_the_thing_that_is_asked_for_are_meant() -> None:
     dog = about("d", "has_pet", "Bello", 3, "Anna has a dog called Bello.")
     cat = about("c", "has_pet", "Mimi", 4, "Anna has a cat called Mimi.")
     endings = Endings([dog, cat])
-    assert endings.stating(AskedFact(frozenset({"has_pet"}), "cat")) == ["chunk/4"]
-    assert endings.stating(AskedFact(frozenset({"has_pet"}), "parrot")) == ["chunk/4", "chunk/3"]
+    assert endings.stating(asked_pet("cat"), MAY) == ["chunk/4"]
+    assert endings.stating(asked_pet("parrot"), MAY) == ["chunk/4", "chunk/3"]
 
 
 def test_what_others_are_is_not_what_the_speaker_asks_for() -> None:
     sister = replace(PORTO, facets=PORTO.facets | {"subject": "Clara"})
-    assert Endings([sister]).stating(AskedFact(frozenset({"lives_in"}))) == []
+    assert Endings([sister]).stating(AskedFact(frozenset({"lives_in"})), MAY) == []

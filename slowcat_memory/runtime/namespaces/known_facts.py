@@ -1,0 +1,97 @@
+"""The facts about a scope's speaker by what may be asked: predicate, words, and days ahead.
+
+Recall puts the turn that states the fact asked for before what the ranking finds.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from msgspec import Struct
+
+from slowcat_memory.core.extraction.predicates import canonical
+from slowcat_memory.core.facts.fact import type_of
+from slowcat_memory.core.memory import chunk_id, turn_of
+from slowcat_memory.core.query.asked_facts import AskedFact
+from slowcat_memory.core.query.revisions import keys
+from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.records import Memory
+
+MOST = 3  # chunks for a fact that is asked for
+# A relative whom no predicate names stands by its noun alone: "Anna is the sister of Emma".
+_BY_NOUN = "has_"
+
+
+class _Known(Struct, frozen=True):
+    """A fact: its chunk, beginnings of its words and of those behind it, its day and its end."""
+
+    chunk: str
+    words: frozenset[str]
+    names: tuple[str, ...]
+    date: str
+    over: bool
+
+
+class KnownFacts:
+    """A scope's facts, by what they are about. Changed under the namespace's lock."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._facts: dict[str, _Known] = {}
+        self._by_name: dict[str, set[str]] = {}  # by predicate and type: ids of facts
+        self._dated: set[str] = set()
+
+    def put(self, fact: Memory) -> None:
+        """Add or replace a fact of which a turn is known, about its speaker or with a day."""
+        self.drop(fact.id)
+        facets = fact.facets
+        date = facets.get("last", "") or facets.get("date", "")
+        own = fold(facets.get("subject", "")) == fold(fact.speaker)
+        over = fact.valid_to is not None or facets.get("over") == "yes"
+        if not fact.sources or (fact.retired_at is not None and not fact.valid_to):
+            return
+        if facets.get("confidence") == "low" or not (own or date):
+            return
+        predicate = canonical(facets.get("predicate", "")).replace(" ", "_")
+        names = tuple(name for name in (predicate, f"type:{type_of(fact)}") if name) if own else ()
+        said = " ".join((fact.text, facets.get("quote", ""), facets.get("object", "")))
+        words = frozenset(keys(said, self._language))
+        self._facts[fact.id] = _Known(chunk_id(fact.sources[0]), words, names, date, over)
+        for name in names:
+            self._by_name.setdefault(name, set()).add(fact.id)
+        if date and not over:
+            self._dated.add(fact.id)
+
+    def drop(self, fact_id: str) -> None:
+        known = self._facts.pop(fact_id, None)
+        for name in known.names if known else ():
+            self._by_name[name].discard(fact_id)
+        self._dated.discard(fact_id)
+
+    def stating(self, asked: AskedFact, now: datetime) -> list[str]:
+        """Return the chunks that state what is asked for: the latest first, or the next to come."""
+        if asked.ahead:
+            return self._ahead(asked, now)
+        found = [one for one in self._named(asked.predicates) if one.over == asked.former]
+        about = [one for one in found if not asked.words.isdisjoint(one.words)]
+        if not found and any(name.startswith(_BY_NOUN) for name in asked.predicates):
+            persons = (one for one in self._named(("type:person",)) if not one.over)
+            about = [one for one in persons if not asked.words.isdisjoint(one.words)]
+        chunks = {one.chunk for one in (about or (() if asked.about_thing else found))}
+        return sorted(chunks, key=turn_of, reverse=True)[:MOST]
+
+    def _named(self, names: Iterable[str]) -> Iterator[_Known]:
+        ids = set[str]().union(*(self._by_name.get(name, ()) for name in names))
+        return (self._facts[id_] for id_ in ids)
+
+    def _ahead(self, asked: AskedFact, now: datetime) -> list[str]:
+        """Return the chunks of what is still ahead: by common words, then by day."""
+        today = now.date().isoformat()
+        coming = [self._facts[one] for one in self._dated if self._facts[one].date >= today]
+        common = Counter({one: len(one.words & asked.words) for one in coming})
+        most = max(common.values(), default=0)
+        if asked.words and not most:
+            return []
+        best = [one for one in coming if common[one] == most]
+        best.sort(key=lambda one: (one.date, -turn_of(one.chunk)))
+        return list(dict.fromkeys(one.chunk for one in best))[:MOST]
