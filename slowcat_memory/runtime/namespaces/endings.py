@@ -14,7 +14,7 @@ from slowcat_memory.core.extraction.predicates import Ending as Ended
 from slowcat_memory.core.extraction.predicates import Triple, canonical
 from slowcat_memory.core.extraction.slots import Slot, ending_of, ends, exclude, slot_of
 from slowcat_memory.core.extraction.stated import stated_by
-from slowcat_memory.core.facts.fact import is_fact
+from slowcat_memory.core.facts.fact import is_fact, stated_in
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.text.normalize import fold
@@ -67,7 +67,7 @@ class Endings:
         if not is_fact(memory) or not memory.sources or memory.facets.get("why") == "same":
             return
         by = memory.facets.get("superseded_by", "")
-        chunks = tuple(map(chunk_id, memory.sources))
+        chunks = stated_in(memory)
         until = memory.valid_to or (memory.retired_at if by else None)
         self._known.put(memory)
         stated = _Stated(chunks, memory.facets.get("quote", ""), until, by)

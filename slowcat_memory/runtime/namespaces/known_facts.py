@@ -10,8 +10,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.predicates import canonical
-from slowcat_memory.core.facts.fact import type_of
-from slowcat_memory.core.memory import chunk_id, turn_of
+from slowcat_memory.core.facts.fact import stated_in, type_of
 from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.query.revisions import keys
 from slowcat_memory.core.text.normalize import fold
@@ -23,9 +22,10 @@ _BY_NOUN = "has_"
 
 
 class _Known(Struct, frozen=True):
-    """A fact: its chunk, beginnings of its words and of those behind it, its day and its end."""
+    """A fact: the memory that states it, since when, beginnings of its words and of those behind it, its day and its end."""
 
     chunk: str
+    at: datetime
     words: frozenset[str]
     names: tuple[str, ...]
     date: str
@@ -56,7 +56,7 @@ class KnownFacts:
         names = tuple(name for name in (predicate, f"type:{type_of(fact)}") if name) if own else ()
         said = " ".join((fact.text, facets.get("quote", ""), facets.get("object", "")))
         words = frozenset(keys(said, self._language))
-        self._facts[fact.id] = _Known(chunk_id(fact.sources[0]), words, names, date, over)
+        self._facts[fact.id] = _Known(stated_in(fact)[0], fact.valid_from, words, names, date, over)
         for name in names:
             self._by_name.setdefault(name, set()).add(fact.id)
         if date and not over:
@@ -77,8 +77,9 @@ class KnownFacts:
         if not found and any(name.startswith(_BY_NOUN) for name in asked.predicates):
             persons = (one for one in self._named(("type:person",)) if not one.over)
             about = [one for one in persons if not asked.words.isdisjoint(one.words)]
-        chunks = {one.chunk for one in (about or (() if asked.about_thing else found))}
-        return sorted(chunks, key=turn_of, reverse=True)[:MOST]
+        chosen = about or (() if asked.about_thing else found)
+        latest = sorted(chosen, key=lambda one: (one.at, one.chunk), reverse=True)
+        return list(dict.fromkeys(one.chunk for one in latest))[:MOST]
 
     def _named(self, names: Iterable[str]) -> Iterator[_Known]:
         ids = set[str]().union(*(self._by_name.get(name, ()) for name in names))
@@ -93,5 +94,5 @@ class KnownFacts:
         if asked.words and not most:
             return []
         best = [one for one in coming if common[one] == most]
-        best.sort(key=lambda one: (one.date, -turn_of(one.chunk)))
+        best.sort(key=lambda one: (one.date, -one.at.timestamp(), one.chunk))
         return list(dict.fromkeys(one.chunk for one in best))[:MOST]
