@@ -28,6 +28,8 @@ class TalkWords(Struct, frozen=True, kw_only=True):
             answer it (``type:goal``: facts of a type); a group is the thing, ``{thing}`` in them. With
             "!" only facts about that thing answer.
         asking: Matches the word of a folded text with which a question for such a fact begins.
+        others: What makes a folded question about somebody else (``{name}`` in the pattern) one about
+            oneself, with replacements.
         former: Matches a folded question for what held before something else.
         ahead: Matches a folded question for what is ahead, or when something is.
         when: Matches one that asks when a certain thing is.
@@ -58,6 +60,7 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     renewal: re.Pattern[str]
     asked: tuple[tuple[str, str], ...]
     asking: re.Pattern[str]
+    others: tuple[tuple[str, str], ...]
     former: re.Pattern[str]
     ahead: re.Pattern[str]
     when: re.Pattern[str]

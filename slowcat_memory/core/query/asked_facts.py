@@ -70,6 +70,19 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
     return _asked_ahead(line, language)
 
 
+def asked_about(query: str, name: str, language: str) -> AskedFact | None:
+    """Return which fact about somebody else a question asks for: "where does Tom live?".
+
+    Args:
+        name: Of that person, folded; stands in the question.
+    """
+    line = said = fold(query.replace("’", "'"))
+    for pattern, own in language_of(language).talk.others:
+        line = re.sub(pattern.replace("{name}", re.escape(name)), own, line)
+    asked = asked_fact(line, language) if line != said else None
+    return asked if asked and not asked.ahead else None
+
+
 def _asked_ahead(line: str, language: str) -> AskedFact | None:
     """Return what is asked for by a question of what is ahead, or when it is."""
     talk = language_of(language).talk

@@ -16,7 +16,6 @@ from slowcat_memory.core.extraction.slots import Slot, ending_of, ends, exclude,
 from slowcat_memory.core.extraction.stated import stated_by
 from slowcat_memory.core.facts.fact import is_fact, stated_in
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
@@ -86,9 +85,9 @@ class Endings:
             self._ended[chunk] = (*self._ended.get(chunk, ()), memory.id)
             self._heard.pop(chunk, None)
 
-    def stating(self, asked: AskedFact, now: datetime) -> list[str]:
-        """Return the chunks that state a fact which a speaker asks for."""
-        return self._known.stating(asked, now)
+    def stating(self, query: str, now: datetime) -> list[str]:
+        """Return the chunks that state a fact which a query asks for."""
+        return self._known.stating(query, now)
 
     def drop(self, memory_id: str) -> None:
         self._known.drop(memory_id)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.extraction.predicates import canonical
 from slowcat_memory.core.facts.fact import stated_in, type_of
-from slowcat_memory.core.query.asked_facts import AskedFact
+from slowcat_memory.core.query.asked_facts import AskedFact, asked_about, asked_fact
 from slowcat_memory.core.query.revisions import keys
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
@@ -50,10 +50,13 @@ class KnownFacts:
         over = fact.valid_to is not None or facets.get("over") == "yes"
         if not fact.sources or (fact.retired_at is not None and not fact.valid_to):
             return
-        if facets.get("confidence") == "low" or not (own or date):
+        subject = fold(facets.get("subject", ""))
+        if facets.get("confidence") == "low" or not subject:
             return
         predicate = canonical(facets.get("predicate", "")).replace(" ", "_")
-        names = tuple(name for name in (predicate, f"type:{type_of(fact)}") if name) if own else ()
+        names = tuple(name for name in (predicate, f"type:{type_of(fact)}") if name)
+        if not own:
+            names = tuple(f"{subject}/{name}" for name in (*names, ""))
         said = " ".join((fact.text, facets.get("quote", ""), facets.get("object", "")))
         words = frozenset(keys(said, self._language))
         self._facts[fact.id] = _Known(stated_in(fact)[0], fact.valid_from, words, names, date, over)
@@ -68,16 +71,31 @@ class KnownFacts:
             self._by_name[name].discard(fact_id)
         self._dated.discard(fact_id)
 
-    def stating(self, asked: AskedFact, now: datetime) -> list[str]:
-        """Return the chunks that state what is asked for: the latest first, or the next to come."""
+    def somebody(self, query: str) -> str:
+        """Return the name of somebody else in a query about whom facts are known, or ""."""
+        words = fold(query.replace("’", "'")).replace("'s ", " ").rstrip("?!. ").split()
+        names = (form for word in words for form in (word, word.removesuffix("s")))
+        return next((name for name in names if self._by_name.get(f"{name}/")), "")
+
+    def stating(self, query: str, now: datetime) -> list[str]:
+        """Return the chunks that state what a query asks for: the latest, or the next to come."""
+        if asked := asked_fact(query, self._language):
+            return self.of(asked, now)
+        about = self.somebody(query)
+        asked = asked_about(query, about, self._language) if about else None
+        return self.of(asked, now, about) if asked else []
+
+    def of(self, asked: AskedFact, now: datetime, about: str = "") -> list[str]:
+        """Return the chunks that state a fact about the speaker, or about somebody else."""
         if asked.ahead:
             return self._ahead(asked, now)
-        found = [one for one in self._named(asked.predicates) if one.over == asked.former]
-        about = [one for one in found if not asked.words.isdisjoint(one.words)]
-        if not found and any(name.startswith(_BY_NOUN) for name in asked.predicates):
+        predicates = [f"{about}/{name}" for name in asked.predicates] if about else asked.predicates
+        found = [one for one in self._named(predicates) if one.over == asked.former]
+        right = [one for one in found if not asked.words.isdisjoint(one.words)]
+        if not found and not about and any(name.startswith(_BY_NOUN) for name in asked.predicates):
             persons = (one for one in self._named(("type:person",)) if not one.over)
-            about = [one for one in persons if not asked.words.isdisjoint(one.words)]
-        chosen = about or (() if asked.about_thing else found)
+            right = [one for one in persons if not asked.words.isdisjoint(one.words)]
+        chosen = right or (() if asked.about_thing else found)
         latest = sorted(chosen, key=lambda one: (one.at, one.chunk), reverse=True)
         return list(dict.fromkeys(one.chunk for one in latest))[:MOST]
 

@@ -138,9 +138,9 @@ TALK = TalkWords(
     ),
     asked=(
         (
-            _doing("live|(?<!a )living|lived|reside|residing|based|settled|staying")
-            + r"|\bwhere is (?:my|our) (?:home|flat|house|place|apartment)\b|\bwhere(?:'s| is) home\b|"
-            + _own("home ?town|address|city|town")
+            _doing("live|lives|(?<!a )living|lived|reside|residing|based|settled|staying")
+            + r"|\bwhere is (?:my|our) (?:home|flat|house|place|apartment)\b|\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b|\bis home\b|\bwhere was home\b|"
+            + _own("home ?town|address|city|town|home city|place of residence|new home")
             + r"|\b(?:which|what) (?:city|town|country|place|street|area|part of town) .*\b(?:i|we|my|our)\b"
             r"(?! (?:go|went|visit\w*|travel\w*|fly|flew|see|saw|been))",
             "lives_in address",
@@ -148,20 +148,25 @@ TALK = TalkWords(
         (
             r"\b(?:where|who|which (?:company|firm|place|employer)|what (?:company|firm)).*\bi(?:'m)? "
             r"(?:\w+ ){0,2}?(?:work|works|working|worked|employed)\b|\bwho (?:employs|pays) me\b|"
-            r"\b(?:where(?:'s| is) my (?:job|work)\b)|" + _own("employer|company|firm|workplace"),
+            r"\b(?:where(?:'s| is) my (?:job|work)\b)|"
+            + r"\bwho(?:se)?(?:'s| is)? (?:pay(?:s|ing)?|employing|payroll).*\b(?:me|my|i)\b|"
+            + _own("employer|company|firm|workplace"),
             "works_at works_for",
         ),
         (
             r"\bwhat do i do(?:\?|$| for (?:a living|work)| at work| professionally| all day| job)|"
             r"\bwhat(?:'s| is| kind of work| sort of work).*\bi (?:\w+ )?(?:work as|do for)|\bwhat do i "
-            r"work as\b|\bwhat am i by\b|\bhow do i (?:earn|make) (?:a|my) (?:living|money)\b|"
+            r"work as\b|\bwhat am i by\b|\bwhat am i (?:\w+ )?doing for (?:work|a living|a job)\b|\bhow do i (?:earn|make) (?:a|my) (?:living|money)\b|"
             r"\bwhat(?:'s| is) my (?:line of work|work)\b|"
-            + _own("job|profession|occupation|trade|career|position|line of work"),
+            + _own(
+                "role at work|day job|job|profession|occupation|trade|career|position|line of work"
+            ),
             "works_as works_at",
         ),
         (
             _doing("dating|seeing|together with|going out|married to|engaged to|in a relationship")
             + "|"
+            + r"\bam i (?:still )?(?:single|married|engaged|taken|seeing anyone)\b|"
             + _own("partner|other half|better half|significant other|love life|relationship"),
             "has_partner married_to has_husband has_wife has_spouse has_boyfriend has_girlfriend "
             "engaged_to dating relationship_status",
@@ -169,12 +174,14 @@ TALK = TalkWords(
         (
             r"\bwhat (?:kind of food |sort of food |food )?(?:do|don't|can|can't) i (?:not )?eat\b|"
             r"\b(?:am i|if i'm|whether i'm) (?:still |a |on a )*(?:vegan|vegetarian|gluten|veggie|pescatarian"
-            r"|diet)\b|\bhow do i eat\b|" + _own("diet|dietary|eating habits"),
+            r"|diet)\b|\bhow do i eat\b|\b(?:what|anything|foods?).*\b(?:i (?:can't|cannot|don't|shouldn't|should avoid|may not|avoid) "
+            r"?(?:eat\w*|have|touch)?|off limits|agree with me)\b|\bwhat (?:should|must|do) i avoid\b|"
+            r"" + _own("diet|dietary|eating habits"),
             "diet allergic_to",
         ),
         (
             r"\ballerg(?:ic|y|ies).*\b(?:i|my|me)\b|\b(?:i|my)\b.*\ballerg|\b(?:am i|i'm) intolerant|"
-            r"\bwhat (?:can't|shouldn't|must) i (?:not )?(?:eat|touch|have)\b",
+            r"\bwhat (?:can't|shouldn't|must|should|do) i (?:not )?(?:eat|touch|have|avoid)\b|\bagree with me\b|\banything i can't eat\b",
             "allergic_to",
         ),
         (
@@ -184,17 +191,22 @@ TALK = TalkWords(
             "type:health allergic_to",
         ),
         (
-            _own("hobby|hobbies|pastime") + r"|\bwhat do i do (?:in|with) my (?:free|spare) time\b",
+            _own("hobby|hobbies|pastime")
+            + r"|\b(?:do i (?:do|like doing|like to do|get up to) (?:\w+ )?(?:(?:in|with) my (?:free|spare|leisure) time|for fun|to relax|after work))\b",
             "habit plays practises member_of type:hobby",
         ),
         (
             _own("goals?|ambitions?|dreams?|aims?|resolutions?")
             + "|"
-            + _doing("aiming|working towards|trying to achieve"),
+            + _doing(
+                "aiming|working towards|trying to achieve|want to achieve|hope to achieve|hoping to achieve|striving|set out to"
+            ),
             "goal type:goal plans",
         ),
         (
-            _doing("decide|decided|made up my mind") + "|" + _own("decisions?"),
+            _doing("decide|decided|settle on|settled on|resolve to|make up my mind|made up my mind")
+            + "|"
+            + _own("decisions?"),
             "decided type:decision",
         ),
         (r"\bmy favou?rite (\w+)", "favourite_{thing}"),
@@ -202,13 +214,13 @@ TALK = TalkWords(
             r"\b(?:what|which)(?: \w+){0,2}? (car|phone|mobile|bike|laptop|motorbike|van|camera)\b.*\bi\b|"
             rf"\bmy {_AGE}(car|phone|mobile|bike|laptop|motorbike|van|camera)\b(?!')|"
             r"\b(?:do|have) i (?:\w+ ){0,2}?(car|phone|mobile|bike|laptop|motorbike|van|camera)\b|"
-            r"\bwhat do i (drive)\b",
+            r"\bwhat (?:do|am) i (drive|driving)\b",
             "owns has_possession bought type:possession!",
         ),
         (
             r"\b(?:do|don't|did) i (?:\w+ )?(?:like|love|enjoy|hate|dislike|mind) (?!to\b)([\w-]+(?: \w+)?)\??$|"
             r"\b(?:how do i feel|what do i (?:think|feel|say)|what are my feelings|what's my (?:opinion|view|"
-            r"take))(?: (?:about|of|on))+ (?:the )?([\w-]+(?: \w+)?)\??$|\bam i (?:a fan of|into|fond of) "
+            r"take))(?: (?:about|of|on))+ (?:the )?([\w-]+(?: \w+)?)\??$|\bam i (?:a fan of|into|fond of|keen on|crazy about|partial to) "
             r"([\w-]+)",
             "likes dislikes loves hates enjoys prefers does_not_like avoids fan_of habit drinks eats "
             "stopped gave_up!",
@@ -217,14 +229,24 @@ TALK = TalkWords(
             rf"\b(?:what(?:'s| is| was| are| were)|who(?:'s| is| was| are)|do you know|tell me|remember|remind me|know|how is) "
             rf"(?:again )?(?:what |who )?(?:the name of )?(?:my|our) {_AGE}([\w-]+)(?:'s name| is called| called"
             rf"| again| named|\??$)|\bnames? of (?:my|our) {_AGE}([\w-]+)|\b(?:my|our) {_AGE}([\w-]+)'s? name"
-            rf"|\b(?:call|called|name) (?:my|our) {_AGE}([\w-]+)\??$|\bdo (?:i|we) have (?:a|an|any) "
-            rf"([\w-]+)\??$|\b(?:what|which|how many|any) ([\w-]+) (?:do|have) (?:i|we)\b|\b(?:who|what)(?:'s| is) (?:my|our) {_AGE}([\w-]+)\??$",
+            rf"|\b(?:call|called|name) (?:my|our) {_AGE}([\w-]+)\??$|\b(?:do|have) (?:i|we) (?:have|got|own|keep) (?:a|an|any) "
+            rf"([\w-]+)\??$|\btell me (?:something |more )?about (?:my|our) (?:\w+ly )?([\w-]+)\??$|\bmy ([\w-]+)'s "
+            rf"called\b|\b(?:what|which|how many|any) ([\w-]+) (?:do|have) (?:i|we)\b|\b(?:who|what)(?:'s| is) (?:my|our) {_AGE}([\w-]+)\??$",
             "has_{thing}",
         ),
     ),
     asking=re.compile(
         r"\b(?:who|who's|whom|whose|what|what's|which|where|where's|when|when's|how|how's|do|does|did|have|"
         r"has|had|am|are|is|was|any|if|whether|names? of|remind me|tell me|remember|know)\b"
+    ),
+    others=(
+        (r"\bdoes {name}\b", "do i"),
+        (r"\bdid {name}\b", "did i"),
+        (r"\bhas {name}\b", "have i"),
+        (r"\bis {name}(?!['\w])", "am i"),
+        (r"\b{name}(?:'s|s')(?= (?:living|working|based|dating|seeing|moved|been)\b)", "am i"),
+        (r"\b{name}(?:'s|s')", "my"),
+        (r"\b{name} (?=lives|works|drives)", "i "),
     ),
     former=re.compile(
         r"\b(?:before|used to|previous\w*|former\w*|earlier|prior|old (?:job|home|flat|employer|company|"
@@ -234,9 +256,9 @@ TALK = TalkWords(
         r"\bwhen(?:'s| is| are| am| do| does| will|'m)\b|\b(?:what|which) (?:day|date|time|week)\b|"
         r"\bhow (?:long|many \w+) (?:until|till|to)\b|\b(?:do|have) (?:i|we) (?:\w+ ){0,3}?(?:planned|plans?|"
         r"appointments?|on|coming up|lined up|ahead|scheduled)\b|\b(?:what's|what is|what have (?:i|we)|"
-        r"what do (?:i|we) have|anything|what are|what) (?:\w+ ){0,3}?(?:coming up|next|planned|plans|ahead|"
+        r"what do (?:i|we) have|anything|what are|what|what'll) (?:\w+ ){0,3}?(?:coming up|next|planned|plans|ahead|"
         r"lined up|scheduled|on my (?:calendar|agenda|schedule)|on (?:this|next|tomorrow|today|the))\b|"
-        r"\bmy (?:next|upcoming) \w+|\bremind me (?:\w+ )?when\b"
+        r"\bmy (?:next|upcoming) \w+|\banything (?:\w+ )?(?:planned|on|coming up)\b|\bremind me (?:\w+ )?when\b"
     ),
     when=re.compile(r"\b(?:when|(?:what|which) (?:day|date|time|week)|how (?:long|many))\b"),
     ahead_words=re.compile(
@@ -245,7 +267,7 @@ TALK = TalkWords(
         r"again|going|take|place|happening|happen|due|booked|today|tomorrow)\b"
     ),
     synonyms=(
-        "car drive drives van vehicle",
+        "car drive drives driving van vehicle",
         "phone mobile handset smartphone",
         "bike bicycle cycle",
         "mum mother mom mam",

@@ -38,7 +38,7 @@ _TIME = re.compile(
 
 _AGE = (
     r"(?:(?:beste|bester|besten|neue|neuer|neuen|ältere|älterer|jüngere|jüngerer|kleine|kleiner|große|"
-    r"grosse|grosser|jetzige|jetziger|aktuelle|aktueller|eigene|eigener|liebe|lieber|engste) )*"
+    r"grosse|grosser|jetzige|jetziger|aktuelle|aktueller|eigene|eigener|liebe|lieber|engste|engster|engstes|guter|gute) )*"
 )
 _MY = r"(?:mein|meine|meiner|meinem|meinen|meines|unser|unsere|unserer|unserem|unseren)"
 
@@ -138,38 +138,42 @@ TALK = TalkWords(
     asked=(
         (
             _doing(
-                "wohne|lebe|wohnen|leben|gewohnt|gelebt|wohnte|lebte|hause|zuhause|daheim|gezogen|hingezogen"
+                "wohne?|leb|lebe|wohnen|leben|gewohnt|gelebt|wohnte|lebte|hause|zuhause|daheim|gezogen|hingezogen"
             )
             + r"|\bwo (?:bin|sind) (?:ich|wir) (?:zu hause|zuhause|daheim)\b|\bwo (?:ist|liegt|steht) "
             rf"{_MY} (?:zuhause|wohnung|haus|bleibe)\b|"
-            + _own("adresse|anschrift|wohnort|heimatstadt|zuhause|stadt")
+            + _own("wohnsitz|wohnung|adresse|anschrift|wohnort|heimatstadt|zuhause|stadt")
             + r"|\bin welche[rm] (?:stadt|ort|land|dorf|gegend|strasse|straße) .*\b(?:ich|wir)\b",
             "lives_in address",
         ),
         (
             r"\b(?:wo|bei wem|für wen|für welche\w*|bei welche\w*|in welche\w*|welche firma|wer).*\b(?:arbeite"
             r"|gearbeitet|angestellt|beschäftigt|beschäftigt mich|bezahlt mich)\b(?! (?!ich|mich)\w)|"
-            + _own("arbeitgeber|arbeitgeberin|firma|arbeitsplatz|arbeitsstelle|betrieb"),
+            + _own(
+                "unternehmen|arbeitgeber|arbeitgeberin|firma|arbeitsplatz|arbeitsstelle|betrieb"
+            ),
             "works_at works_for",
         ),
         (
             r"\bwas arbeite ich\b|\bwas mache? ich (?:\w+ )?(?:beruflich|von beruf|arbeitsmässig|arbeit)\b|"
-            r"\bwas (?:bin|war) ich (?:\w+ )?(?:von beruf|beruflich)\b|\bals was (?:arbeite|bin) ich\b|\bwomit "
+            r"\bwas (?:bin|war) ich (?:\w+ )?(?:von beruf|beruflich)\b|\bwas mach(?:e)? ich (?:\w+ )?für (?:eine )?arbeit\b|\bals was (?:arbeite|bin) ich\b|\bwomit "
             r"verdiene ich\b|\bwas ich (?:\w+ )?(?:arbeite|mache|von beruf|beruflich)\b|"
             + _own("beruf|job|tätigkeit|arbeit|position|stelle"),
             "works_as works_at",
         ),
         (
-            r"\bmit wem .*\bich\b.*\b(?:zusammen|liiert|verheiratet|verlobt)\b|\bmit wem (?:bin|lebe) ich\b|"
+            r"\bmit wem .*\bich\b.*\b(?:zusammen|liiert|verheiratet|verlobt)\b|\bmit wem (?:bin|lebe|gehe) ich\b|"
             r"\b(?:bin|habe) ich (?:\w+ )?(?:in einer beziehung|jemanden|vergeben|verheiratet|liiert|single)|"
-            r"\bwen (?:date|liebe) ich\b|" + _own("partner|partnerin|beziehung|lebensgefährt\\w+"),
+            r"\bwen (?:date|liebe) ich\b|"
+            + _own("bessere hälfte|partner|partnerin|beziehung|lebensgefährt\\w+"),
             "has_partner married_to has_husband has_wife has_spouse has_boyfriend has_girlfriend "
             "engaged_to dating relationship_status",
         ),
         (
             r"\bwas (?:esse|darf|kann) ich(?: \w+)?(?: nicht)?(?: essen)?\b|\bwie (?:ernähre|esse) ich\b|"
             r"\b(?:bin|esse|lebe) ich (?:\w+ )?(?:vegan|vegetarisch|vegetarier\w*|veganer\w*|glutenfrei|"
-            r"laktosefrei)|" + _own("ernährung|diät|kost|essgewohnheiten"),
+            r"laktosefrei)|\bernähre ich mich\b|\bwas ich (?:nicht )?(?:essen|esse|darf)|"
+            + _own("ernährung|ernährungsweise|diät|kost|essgewohnheiten"),
             "diet allergic_to",
         ),
         (
@@ -185,12 +189,12 @@ TALK = TalkWords(
         ),
         (
             _own("hobby|hobbys|hobbies|freizeitbeschäftigung")
-            + r"|\bwas mache? ich (?:\w+ )?(?:in meiner freizeit|als hobby)\b",
+            + r"|\bwas mache? ich (?:\w+ )?(?:in meiner freizeit|als hobby|zum spaß|zum spass)\b|\bwomit (?:verbringe|beschäftige) ich",
             "habit plays practises member_of type:hobby",
         ),
         (
             _own("ziel|ziele|lebensziel|vorsatz|vorsätze|traum|träume")
-            + r"|\bwas (?:hab|habe) ich mir (?:\w+ )?vorgenommen\b|\bwas will ich (?:\w+ )?erreichen\b",
+            + r"|\bwas (?:hab|habe) ich mir (?:\w+ )?vorgenommen\b|\bwas (?:nehme|nahm) ich mir (?:\w+ )?vor\b|\bwas (?:will|wollte|möchte) ich (?:\w+ )?erreichen\b",
             "goal type:goal plans",
         ),
         (
@@ -209,11 +213,13 @@ TALK = TalkWords(
         (
             r"\b(?:mag|liebe|hasse) ich (?:\w+ )?([\w-]+)\??$|\bob ich (?:\w+ )?([\w-]+) (?:mag|liebe|hasse)\b|"
             r"\b(?:was (?:halte|denke) ich (?:von|über)|wie (?:finde|stehe) ich(?: zu)?|wie ich) ([\w-]+)(?: finde)?"
-            r"\??$|\b(?:trinke|esse) ich (?:\w+ )?(?:gern|gerne) ([\w-]+)\??$",
+            r"\??$|\bschmeckt mir ([\w-]+)|\b(?:trinke|esse) ich (?:\w+ )?(?:gern|gerne) ([\w-]+)\??$",
             "likes dislikes loves hates enjoys prefers does_not_like avoids fan_of habit drinks eats "
             "stopped gave_up!",
         ),
         (
+            rf"\b(?:was für ein\w*|welche[rsn]?|wie viele) ([\w-]+) (?:hab|habe|haben) (?:ich|wir)\b|\b(?:erzähl|weisst|"
+            rf"sag).*\büber {_MY} ([\w-]+)\??$|\b(?:heisst|hiess) (?:noch )*{_MY} {_AGE}([\w-]+)|"
             rf"\bwie (?:heisst|hiess|heissen|nenne ich|nennen wir) (?:nochmal |noch mal |noch |denn |eigentlich )*"
             rf"{_MY} {_AGE}([\w-]+)|\bwie {_MY} {_AGE}([\w-]+) (?:heisst|heissen|hiess)\b|\bwer (?:ist|war) "
             rf"(?:nochmal |noch mal |noch |denn |eigentlich )*{_MY} {_AGE}([\w-]+)|\bnamen? (?:von )?{_MY} {_AGE}"
@@ -227,6 +233,16 @@ TALK = TalkWords(
         r"weisst|kennst|ob|sag|erinnerst|namen?|leide|vertrage)\b|^(?:mag|liebe|hasse|trinke|esse|fahre|fahr|lebe|"
         r"arbeite) ich\b"
     ),
+    others=(
+        (r"\bist {name}\b", "bin ich"),
+        (r"\bhat {name}\b", "habe ich"),
+        (r"\bfährt {name}\b", "fahre ich"),
+        (r"\bisst {name}\b", "esse ich"),
+        (r"\b(\w+?)e?t {name}\b", r"\1e ich"),
+        (r"\b{name} (\w+ )*?(\w+?)e?t\b", r"ich \1\2e"),
+        (r"\b{name}(?:s|'s)?(?= \w)", "mein"),
+        (r"\b(\w+) (?:von|bei) {name}\b", r"mein \1"),
+    ),
     former=re.compile(
         r"\b(?:früher\w*|vorher|davor|zuvor|ehemalig\w*|vorige\w*|alte[rns]? (?:job|wohnung|adresse|firma|"
         r"arbeitgeber|stadt|auto|handy|chef)|letzte[rns]? (?:job|wohnung|firma|arbeitgeber|stelle))\b"
@@ -235,7 +251,7 @@ TALK = TalkWords(
         r"\bwann\b|\b(?:an|auf|zu) welche[mnr] (?:tag|datum|termin)\b|\bwelche[rns]? (?:tag|datum)\b|\bwie "
         r"(?:lange|viele \w+) (?:\w+ )?bis\b|\bsteht (?:\w+ ){0,4}?(?:an|bevor)\b|\bansteht\b|\bwas (?:hab|habe|"
         r"haben) (?:ich|wir) (?:\w+ ){0,4}?(?:vor|geplant|termine)\b|\bwas (?:kommt|liegt) (?:\w+ ){0,3}?"
-        r"(?:an|als nächstes)\b|\b(?:mein|meine|meinen) nächste[rsn]? \w+|\b(?:hab|habe) ich (?:\w+ ){0,4}?"
+        r"(?:an|als nächstes|dran)\b|\bwas (?:ist|kommt) (?:\w+ )?als nächstes\b|\b(?:mein|meine|meinen) nächste[rsn]? \w+|\b(?:hab|habe) ich (?:\w+ ){0,4}?"
         r"(?:\w*termine?|vor|geplant|pläne)\b|\bwas ist (?:\w+ ){0,3}?geplant\b|\bwelche termine\b"
     ),
     when=re.compile(
@@ -244,7 +260,7 @@ TALK = TalkWords(
     ahead_words=re.compile(
         r"\b(?:wann|tag|tage|tagen|datum|uhr|zeit|woche|wochen|wochenende|monat|nächste\w*|kommende\w*|steht|"
         r"ansteht|geplant|vor|an|bevor|als|termin|termine|pläne|welche\w*|bis|heute|morgen|hab|habe|noch|"
-        r"nochmal|eigentlich|liegt|kommt|demnächst|fahre|fahren|gehe|gehen|muss|soll|findet|statt)\b"
+        r"nochmal|eigentlich|liegt|kommt|diese\\w*|beim|geht|gibt|ausgemacht|dran|ist|demnächst|fahre|fahren|gehe|gehen|muss|soll|findet|statt)\b"
     ),
     synonyms=(
         "auto wagen fahr fahre fährt pkw",
@@ -252,7 +268,7 @@ TALK = TalkWords(
         "fahrrad rad",
         "mutter mama mutti",
         "vater papa vati",
-        "chef chefin vorgesetzte",
+        "chef chefin vorgesetzte vorgesetzter boss",
         "kollege kollegin",
         "freund freundin",
         "hund hündin",
