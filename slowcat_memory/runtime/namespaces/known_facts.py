@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.extraction.predicates import canonical
 from slowcat_memory.core.facts.fact import stated_in, type_of
+from slowcat_memory.core.language import language_of
 from slowcat_memory.core.query.asked_facts import AskedFact, asked_about, asked_fact
 from slowcat_memory.core.query.revisions import keys
 from slowcat_memory.core.text.normalize import fold
@@ -54,7 +55,9 @@ class KnownFacts:
         if facets.get("confidence") == "low" or not subject:
             return
         predicate = canonical(facets.get("predicate", "")).replace(" ", "_")
-        names = tuple(name for name in (predicate, f"type:{type_of(fact)}") if name)
+        kind = type_of(fact)
+        state = "" if date or predicate == "allergic_to" else f"state:{kind}"
+        names = tuple(name for name in (predicate, f"type:{kind}", state) if name)
         if not own:
             names = tuple(f"{subject}/{name}" for name in (*names, ""))
         said = " ".join((fact.text, facets.get("quote", ""), facets.get("object", "")))
@@ -80,10 +83,18 @@ class KnownFacts:
     def stating(self, query: str, now: datetime) -> list[str]:
         """Return the chunks that state what a query asks for: the latest, or the next to come."""
         if asked := asked_fact(query, self._language):
-            return self.of(asked, now)
+            coming = self._named_ahead(query)
+            return self.of(asked, now) or (self.of(coming, now) if coming else [])
         about = self.somebody(query)
         asked = asked_about(query, about, self._language) if about else None
         return self.of(asked, now, about) if asked else []
+
+    def _named_ahead(self, query: str) -> AskedFact | None:
+        """Return a question for what is ahead by a query's words: "do I have a driving lesson"."""
+        talk, line = language_of(self._language).talk, fold(query.replace("’", "'"))
+        words = frozenset(keys(talk.ahead_words.sub(" ", line), self._language))
+        past = talk.past.search(line)
+        return AskedFact(words=words, ahead=True) if words and not past else None
 
     def of(self, asked: AskedFact, now: datetime, about: str = "") -> list[str]:
         """Return the chunks that state a fact about the speaker, or about somebody else."""

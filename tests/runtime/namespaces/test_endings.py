@@ -156,3 +156,13 @@ def test_of_several_facts_those_about_the_thing_that_is_asked_for_are_meant() ->
 def test_what_others_are_is_not_what_the_speaker_asks_for() -> None:
     sister = replace(PORTO, facets=PORTO.facets | {"subject": "Clara"})
     assert known(sister).of(AskedFact(frozenset({"lives_in"})), MAY) == []
+
+
+def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None:
+    endings = Endings()
+    endings.hear(said(1, "I work at Siemens."))
+    endings.hear(said(2, "I work as a nurse."))
+    endings.hear(said(3, "I quit my job.", 30))
+    for chunk in ("chunk/1", "chunk/2"):
+        assert [one.newer for one in endings.of(chunk, MAY + 31 * DAY)] == ["chunk/3"]
+    assert endings.of("chunk/1", MAY + 20 * DAY) == ()

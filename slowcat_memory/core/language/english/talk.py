@@ -138,6 +138,16 @@ TALK = TalkWords(
     ),
     asked=(
         (
+            r"\b(?:who (?:do i (?:report|answer|work under)|tells me what to do)|in charge of me|who (?:leads|runs|"
+            r"manages|heads|supervises) (?:me|my))\b",
+            "has_boss",
+        ),
+        (
+            _doing("decide|decided|settle on|settled on") + "|" + _own("decisions?"),
+            "decided type:decision",
+        ),
+        (_own("goals?|ambitions?|aims?|resolutions?"), "goal type:goal state:plan"),
+        (
             _doing("live|lives|(?<!a )living|lived|reside|residing|based|settled|staying")
             + r"|\bwhere is (?:my|our) (?:home|flat|house|place|apartment)\b|\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b|\bis home\b|\bwhere was home\b|"
             + _own("home ?town|address|city|town|home city|place of residence|new home")
@@ -174,9 +184,9 @@ TALK = TalkWords(
         (
             r"\bwhat (?:kind of food |sort of food |food )?(?:do|don't|can|can't) i (?:not )?eat\b|"
             r"\b(?:am i|if i'm|whether i'm) (?:still |a |on a )*(?:vegan|vegetarian|gluten|veggie|pescatarian"
-            r"|diet)\b|\bhow do i eat\b|\b(?:what|anything|foods?).*\b(?:i (?:can't|cannot|don't|shouldn't|should avoid|may not|avoid) "
+            r"|diet)\b|\b(?:do|can) i (?:still )?eat \w+\??$|\bwhat.*\bi (?:\w+ )?eat\b|\bhow do i eat\b|\b(?:what|anything|foods?).*\b(?:i (?:can't|cannot|don't|shouldn't|should avoid|may not|avoid) "
             r"?(?:eat\w*|have|touch)?|off limits|agree with me)\b|\bwhat (?:should|must|do) i avoid\b|"
-            r"" + _own("diet|dietary|eating habits"),
+            r"" + _own("diet|dietary|eating habits|food rules|food|nutrition|intolerances?"),
             "diet allergic_to",
         ),
         (
@@ -188,7 +198,7 @@ TALK = TalkWords(
             _doing("suffer|suffering|ill with|treated for")
             + r"|\bwhat(?:'s| is) wrong with me\b|"
             + _own("health|illness|condition|conditions|ailment|injury|health problems?"),
-            "type:health allergic_to",
+            "state:health",
         ),
         (
             _own("hobby|hobbies|pastime")
@@ -201,7 +211,7 @@ TALK = TalkWords(
             + _doing(
                 "aiming|working towards|trying to achieve|want to achieve|hope to achieve|hoping to achieve|striving|set out to"
             ),
-            "goal type:goal plans",
+            "goal type:goal state:plan",
         ),
         (
             _doing("decide|decided|settle on|settled on|resolve to|make up my mind|made up my mind")
@@ -211,9 +221,9 @@ TALK = TalkWords(
         ),
         (r"\bmy favou?rite (\w+)", "favourite_{thing}"),
         (
-            r"\b(?:what|which)(?: \w+){0,2}? (car|phone|mobile|bike|laptop|motorbike|van|camera)\b.*\bi\b|"
-            rf"\bmy {_AGE}(car|phone|mobile|bike|laptop|motorbike|van|camera)\b(?!')|"
-            r"\b(?:do|have) i (?:\w+ ){0,2}?(car|phone|mobile|bike|laptop|motorbike|van|camera)\b|"
+            r"\b(?:what|which)(?: \w+){0,2}? (car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b.*\bi\b|"
+            rf"\bmy {_AGE}(car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b(?!')|"
+            r"\b(?:do|have) i (?:\w+ ){0,2}?(car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b|"
             r"\bwhat (?:do|am) i (drive|driving)\b",
             "owns has_possession bought type:possession!",
         ),
@@ -234,10 +244,20 @@ TALK = TalkWords(
             rf"called\b|\b(?:what|which|how many|any) ([\w-]+) (?:do|have) (?:i|we)\b|\b(?:who|what)(?:'s| is) (?:my|our) {_AGE}([\w-]+)\??$",
             "has_{thing}",
         ),
+        (
+            r"\b(?:status|news|update|progress|happening|going on|(?:what's|is) up|stand|deal|outstanding|pending|"
+            r"become|came|dealt|sorted?(?: out)?|waiting)\b(?: (?:of|on|with|about|for|from))*(?: (?:the|my))* (.+)",
+            "type:open_thread!",
+        ),
+        (
+            r"\b(?:what|which|anything|is there).*\b(?:still (?:have|need|open|to do|pending|outstanding)|left to do|"
+            r"to sort out|on my (?:to-?do|list|plate|mind)|outstanding|unfinished|pending|unresolved)\b",
+            "type:open_thread",
+        ),
     ),
     asking=re.compile(
         r"\b(?:who|who's|whom|whose|what|what's|which|where|where's|when|when's|how|how's|do|does|did|have|"
-        r"has|had|am|are|is|was|any|if|whether|names? of|remind me|tell me|remember|know)\b"
+        r"has|had|am|are|is|was|any|anything|if|whether|names? of|remind me|tell me|remember|know)\b"
     ),
     others=(
         (r"\bdoes {name}\b", "do i"),
@@ -267,8 +287,8 @@ TALK = TalkWords(
         r"again|going|take|place|happening|happen|due|booked|today|tomorrow)\b"
     ),
     synonyms=(
-        "car drive drives driving van vehicle",
-        "phone mobile handset smartphone",
+        "car drive drives driving van vehicle wheels",
+        "phone mobile handset smartphone cellphone cell",
         "bike bicycle cycle",
         "mum mother mom mam",
         "dad father",

@@ -137,6 +137,22 @@ TALK = TalkWords(
     ),
     asked=(
         (
+            r"\bwer (?:leitet|führt) (?:mich|mein\w*)|\bwem (?:bin ich unterstellt|berichte ich)\b",
+            "has_boss",
+        ),
+        (
+            _doing("entschieden|beschlossen|entschlossen")
+            + "|"
+            + _own("entscheidung|entscheidungen|entschluss"),
+            "decided type:decision",
+        ),
+        (_own("ziel|ziele|lebensziel|vorsatz|vorsätze"), "goal type:goal state:plan"),
+        (
+            r"\bunverträglich|\b(?:meiden|aufpassen|achten)\b.*\bessen\b|\bessen\b.*\b(?:meiden|aufpassen|achten)\b|"
+            r"\b(?:was|gibt).*\bich\b.*\b(?:meiden|vertragen?)\b|\bnicht vertrage\b",
+            "allergic_to diet",
+        ),
+        (
             _doing(
                 "wohne?|leb|lebe|wohnen|leben|gewohnt|gelebt|wohnte|lebte|hause|zuhause|daheim|gezogen|hingezogen"
             )
@@ -172,8 +188,8 @@ TALK = TalkWords(
         (
             r"\bwas (?:esse|darf|kann) ich(?: \w+)?(?: nicht)?(?: essen)?\b|\bwie (?:ernähre|esse) ich\b|"
             r"\b(?:bin|esse|lebe) ich (?:\w+ )?(?:vegan|vegetarisch|vegetarier\w*|veganer\w*|glutenfrei|"
-            r"laktosefrei)|\bernähre ich mich\b|\bwas ich (?:nicht )?(?:essen|esse|darf)|"
-            + _own("ernährung|ernährungsweise|diät|kost|essgewohnheiten"),
+            r"laktosefrei)|\besse ich (?:\w+ )?\w+\??$|\bwas (?:\w+ )?(?:esse|ess) ich\b|\bernähre ich mich\b|\bwas ich (?:nicht )?(?:essen|esse|darf)|"
+            + _own("ernährung|ernährungsweise|speiseplan|essen|diät|kost|essgewohnheiten"),
             "diet allergic_to",
         ),
         (
@@ -185,7 +201,7 @@ TALK = TalkWords(
             r"\b(?:was fehlt mir|was hab(?:e)? ich für (?:eine )?krank\w*|woran (?:leide|erkrankt)|leide ich)\b|"
             r"\bbin ich (?:\w+ )?krank\b|"
             + _own("gesundheit|krankheit|krankheiten|beschwerden|leiden|verletzung"),
-            "type:health allergic_to",
+            "state:health",
         ),
         (
             _own("hobby|hobbys|hobbies|freizeitbeschäftigung")
@@ -195,7 +211,7 @@ TALK = TalkWords(
         (
             _own("ziel|ziele|lebensziel|vorsatz|vorsätze|traum|träume")
             + r"|\bwas (?:hab|habe) ich mir (?:\w+ )?vorgenommen\b|\bwas (?:nehme|nahm) ich mir (?:\w+ )?vor\b|\bwas (?:will|wollte|möchte) ich (?:\w+ )?erreichen\b",
-            "goal type:goal plans",
+            "goal type:goal state:plan",
         ),
         (
             _doing("entschieden|beschlossen|entschlossen")
@@ -205,8 +221,8 @@ TALK = TalkWords(
         ),
         (rf"\b{_MY} lieblings(\w+)", "favourite_{thing} likes"),
         (
-            r"\b(?:was für|welche\w*)(?: \w+){0,2}? (auto|wagen|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b.*\bich\b|"
-            rf"\b{_MY} {_AGE}(auto|wagen|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|\b(?:hab|habe|fahre|fahr) ich (?:\w+ ){{0,2}}?(auto|wagen|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|"
+            r"\b(?:was für|welche\w*)(?: \w+){0,2}? (auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b.*\bich\b|"
+            rf"\b{_MY} {_AGE}(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|\b(?:hab|habe|fahre|fahr) ich (?:\w+ ){{0,2}}?(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|"
             r"\bwas (fahr)e? ich\b",
             "owns has_possession bought type:possession!",
         ),
@@ -227,11 +243,22 @@ TALK = TalkWords(
             rf"irgendeine?n? )?(?:\w+ )?([\w-]+)\??$",
             "has_{thing}",
         ),
+        (
+            r"\b(?:wie steht es|wie sieht es|was ist|was wurde|stand|neues|gibt's was|gibt es was|wie läuft es|wie weit bin "
+            r"ich|was macht)\b(?: (?:neues|mit|um|aus|bei|von|zu|wegen|der|die|das|dem|den|mein\w*))+ (.+)",
+            "type:open_thread!",
+        ),
+        (
+            r"\b(?:was|welche\w*|ist|gibt).*\b(?:noch (?:offen|zu tun|erledigen|zu erledigen|zu klären|aus)|erledigen|"
+            r"offene\w*|unerledigt\w*|ansteht|klären)\b",
+            "type:open_thread",
+        ),
     ),
     asking=re.compile(
         r"(?:\b(?:bei|mit|in|an|auf|von|aus|zu) )?\b(?:wer|wen|wem|was|welche\w*|wo|wohin|wann|wie|womit|wogegen|worauf|woran|für wen|hab|habe|haben|bin|sind|"
-        r"weisst|kennst|ob|sag|erinnerst|namen?|leide|vertrage)\b|^(?:mag|liebe|hasse|trinke|esse|fahre|fahr|lebe|"
-        r"arbeite) ich\b"
+        r"weisst|kennst|ob|sag|erinnerst|erzähl|erzähle|gibt|gibts|heisst|hiess|namen?|leide|vertrage)\b|"
+        r"^(?:schmeckt|ernähre|mag|liebe|hasse|trinke|esse|fahre|fahr|lebe|"
+        r"arbeite) (?:ich|mir)\b"
     ),
     others=(
         (r"\bist {name}\b", "bin ich"),
@@ -263,8 +290,8 @@ TALK = TalkWords(
         r"nochmal|eigentlich|liegt|kommt|diese\\w*|beim|geht|gibt|ausgemacht|dran|ist|demnächst|fahre|fahren|gehe|gehen|muss|soll|findet|statt)\b"
     ),
     synonyms=(
-        "auto wagen fahr fahre fährt pkw",
-        "handy smartphone telefon",
+        "auto wagen fahrzeug karre fahr fahre fährt pkw",
+        "handy smartphone telefon mobiltelefon",
         "fahrrad rad",
         "mutter mama mutti",
         "vater papa vati",
