@@ -50,7 +50,7 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
     if begins is None:
         return None
     line = line[begins.start() :]
-    if talk.when.search(line) and (coming := _asked_ahead(line, language)):
+    if coming := _asked_ahead(line, language):
         return coming
     for pattern, predicates in _rules(language):
         if match := pattern.search(line):
@@ -67,7 +67,7 @@ def asked_fact(query: str, language: str) -> AskedFact | None:
                 about_thing="!" in predicates,
                 former=bool(talk.former.search(line)),
             )
-    return _asked_ahead(line, language)
+    return None
 
 
 def asked_about(query: str, name: str, language: str) -> AskedFact | None:

@@ -56,7 +56,8 @@ class KnownFacts:
             return
         predicate = canonical(facets.get("predicate", "")).replace(" ", "_")
         kind = type_of(fact)
-        state = "" if date or predicate == "allergic_to" else f"state:{kind}"
+        event = date and kind != "health"
+        state = "" if event or predicate == "allergic_to" else f"state:{kind}"
         names = tuple(name for name in (predicate, f"type:{kind}", state) if name)
         if not own:
             names = tuple(f"{subject}/{name}" for name in (*names, ""))

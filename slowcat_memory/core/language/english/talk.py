@@ -221,10 +221,14 @@ TALK = TalkWords(
         ),
         (r"\bmy favou?rite (\w+)", "favourite_{thing}"),
         (
-            r"\b(?:what|which)(?: \w+){0,2}? (car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b.*\bi\b|"
+            r"^(?!.*\b(?:did|was|were|had)\b)(?=.*\b(?:i|i'm|my|me|we|our)\b).*\b(?:eat|eating|foods?|diet|dietary|meals?)\b",
+            "diet allergic_to",
+        ),
+        (
+            r"\b(?:what|which)(?: \w+){0,3}? (car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b.*\b(?:i|we|mine|our)\b|"
             rf"\bmy {_AGE}(car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b(?!')|"
             r"\b(?:do|have) i (?:\w+ ){0,2}?(car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b|"
-            r"\bwhat (?:do|am) i (drive|driving)\b",
+            r"\bi (?:\w+ )?(drive|driving)\b",
             "owns has_possession bought type:possession!",
         ),
         (

@@ -148,6 +148,11 @@ TALK = TalkWords(
         ),
         (_own("ziel|ziele|lebensziel|vorsatz|vorsätze"), "goal type:goal state:plan"),
         (
+            r"(?=.*\b(?:ich|mir|mich|mein\w*)\b).*(?:\bunverträglich|\büberempfindlich|\breagiere\b|\bnicht gut\b|"
+            r"\bvertrag|\bvertrage|\bbekommt mir|\bmeiden\b|\baufpassen\b|\bvorsicht|\bgefährlich)",
+            "allergic_to diet",
+        ),
+        (
             r"\bunverträglich|\b(?:meiden|aufpassen|achten)\b.*\bessen\b|\bessen\b.*\b(?:meiden|aufpassen|achten)\b|"
             r"\b(?:was|gibt).*\bich\b.*\b(?:meiden|vertragen?)\b|\bnicht vertrage\b",
             "allergic_to diet",
@@ -220,6 +225,10 @@ TALK = TalkWords(
             "decided type:decision",
         ),
         (rf"\b{_MY} lieblings(\w+)", "favourite_{thing} likes"),
+        (
+            r"^(?!.*\b(?:war|hatte|gegessen|gestern|haben wir)\b)(?=.*\b(?:ich|mir|mich|mein\w*)\b).*\b(?:esse|essen|ernähr\w*|kost|diät|speise\w*|mahlzeit\w*)\b",
+            "diet allergic_to",
+        ),
         (
             r"\b(?:was für|welche\w*)(?: \w+){0,2}? (auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b.*\bich\b|"
             rf"\b{_MY} {_AGE}(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|\b(?:hab|habe|fahre|fahr) ich (?:\w+ ){{0,2}}?(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|"
