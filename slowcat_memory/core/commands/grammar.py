@@ -220,3 +220,13 @@ def _with_parts(pattern: str, words: CommandWords) -> str:
     for name, part in words.parts.items():
         pattern = pattern.replace(f"{{{name}}}", f"(?:{part})")
     return pattern
+
+
+def compile_patterns(language: str, names: tuple[str, ...] = ()) -> None:
+    """Compile every pattern of the commands, which takes about 0.3 s."""
+    for answers in (True, False):
+        _rules(language, names, answers)
+    for slot in language_of(language).commands.composed.compiled.values():
+        for patterns in slot.values():
+            for one in patterns:
+                one.pattern.compile()

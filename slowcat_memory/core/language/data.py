@@ -30,6 +30,10 @@ class LazyPattern:
     def __init__(self, *expressions: str) -> None:
         self.pattern = "|".join(f"(?:{expression})" for expression in expressions)
 
+    def compile(self) -> None:
+        """Compile it now, so that the first use is as fast as later ones."""
+        _ = self._compiled
+
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
         return re.compile(self.pattern)
