@@ -28,9 +28,9 @@ def nothing(found: dict, *names: str) -> None:
 
 
 def test_crash_kill9_loses_nothing_acknowledged():
-    found = harness("kill9", "--kills", "60")
-    assert found["acked"] > 100
-    assert found["aged"] > 100
+    found = harness("kill9", "--kills", "30")
+    assert found["acked"] > 50
+    assert found["aged"] > 50
     nothing(found, "lost", "torn", "corrupt", "accused")
 
 
@@ -44,8 +44,8 @@ def test_crash_kill9_control_a_block_that_comes_after_its_rows_went_is_found_out
 
 
 def test_crash_forget9_loses_nothing_and_brings_nothing_back():
-    found = harness("forget9", "--kills", "16")
-    assert found["begun"] > 10 and found["forgotten"] > 0  # most are killed on their way
+    found = harness("forget9", "--kills", "8")
+    assert found["begun"] > 4 and found["forgotten"] > 0  # most are killed on their way
     nothing(found, "lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused")
     nothing(found, "index", "backups", "drafts", "recalled", "unfound", "bad_backups")
 
@@ -60,12 +60,12 @@ def test_crash_forget9_control_copies_that_stay_are_found_by_their_own_law(contr
 
 
 def test_crash_forget9_control_what_was_made_of_a_forgotten_turn_is_found():
-    found = harness("forget9", "--kills", "6", "--control", "thoughts")
+    found = harness("forget9", "--kills", "4", "--control", "thoughts")
     assert found["half"] + found["residue"] > 0
 
 
 def test_crash_forget9_control_text_that_is_only_deleted_is_found():
-    assert harness("forget9", "--kills", "6", "--control", "erase")["residue"] > 0
+    assert harness("forget9", "--kills", "4", "--control", "erase")["residue"] > 0
 
 
 @pytest.mark.slow
@@ -74,13 +74,13 @@ def test_crash_forget9_control_text_that_stays_in_a_dictionary_is_found():
 
 
 def test_crash_powerloss_loses_nothing_acknowledged():
-    found = harness("powerloss", "--images", "120")
+    found = harness("powerloss", "--images", "60")
     nothing(found, "bad", "lost", "corrupt", "undead", "died")
     assert found["syncs"] > 50
 
 
 def test_crash_powerloss_relaxed_takes_the_last_transaction_at_most():
-    found = harness("powerloss", "--images", "60", "--mode", "relaxed")
+    found = harness("powerloss", "--images", "40", "--mode", "relaxed")
     nothing(found, "corrupt", "undead", "died")
     assert found["max_lost"] <= 1
 
@@ -90,14 +90,16 @@ def test_crash_powerloss_control_a_store_that_does_not_flush_is_found_out():
 
 
 def test_crash_damage_is_recognised_and_health_is_not_accused():
-    found = harness("damage", "--damaged", "60", "--healthy", "60")
+    found = harness("damage", "--damaged", "30", "--healthy", "30")
     nothing(found, "accused", "missed")
-    assert found["cut_caught"] >= 15  # of 20; one that takes only free pages harms nothing
+    assert found["cut_caught"] >= 7  # of 10; one that takes only free pages harms nothing
 
 
-@pytest.mark.parametrize("what", ["backup", "restore", "salvage", "index"])
-def test_crash_powerloss_every_other_writer_keeps_its_promise(what):
-    nothing(harness("powerloss", "--what", what, "--images", "24"), "bad", "lost", "corrupt")
+@pytest.mark.parametrize(
+    ("what", "images"), [("backup", 24), ("restore", 24), ("salvage", 8), ("index", 24)]
+)
+def test_crash_powerloss_every_other_writer_keeps_its_promise(what, images):
+    nothing(harness("powerloss", "--what", what, "--images", str(images)), "bad", "lost", "corrupt")
 
 
 @pytest.mark.slow
@@ -108,7 +110,7 @@ def test_crash_powerloss_control_another_writer_that_does_not_flush_is_found_out
 
 
 def test_crash_damage_a_salvage_loses_little_and_brings_nothing_back():
-    found = harness("damage", "--pages", "40")
+    found = harness("damage", "--pages", "24")
     nothing(found, "poor", "cut_lost", "undead", "died")
 
 
