@@ -21,6 +21,7 @@ from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.table import CommandRule, CommandWords
 
 MAX_WORDS = 120  # of an utterance; a longer one is conversation
+MAX_CHARS = 1200
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 MAX_VALUE = 3  # words of a right value alone
 _STATEMENTS = ("remember", "correct")
@@ -127,7 +128,7 @@ def _is_statement(kind: CommandKind, argument: str, table: CommandWords) -> bool
 
 
 def _words(text: str) -> _Words:
-    plain = text.translate(_QUOTES)
+    plain = text.translate(_QUOTES) if len(text) <= MAX_CHARS else ""
     line: list[str] = []
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}
