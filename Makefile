@@ -19,6 +19,8 @@ OLD    := .venv-oldest
 RUN    := $(VENV)/bin/python
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# The tests start hundreds of processes: each would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM := false
 export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models

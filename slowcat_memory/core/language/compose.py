@@ -6,7 +6,6 @@ is found. Which slots make which command is decided in ``core.commands.compositi
 language alike.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -15,7 +14,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from slowcat_memory.core.language.data import read_data
+from slowcat_memory.core.language.data import LazyPattern, read_data
 from slowcat_memory.core.language.word_classes import OTHER, STOP, WordClasses
 
 
@@ -23,7 +22,7 @@ class SlotPattern(NamedTuple):
     """A pattern of a slot, its place there, and the bits that its matches need."""
 
     place: int
-    pattern: re.Pattern[str]
+    pattern: LazyPattern
     needs: tuple[int, ...]
 
 
@@ -83,7 +82,7 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def compiled(self) -> Mapping[str, Slot]:
-        """The patterns by slot, each under the codes of the need that the fewest words meet.
+        """The patterns by slot, not compiled yet, each under the codes of the need that the fewest words meet.
 
         Raises:
             KeyError: A pattern has an unknown class.
@@ -93,7 +92,7 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     def _slot(self, patterns: Sequence[str]) -> Slot:
         slot = defaultdict[str, list[SlotPattern]](list)
         for place, text in enumerate(patterns):
-            one = SlotPattern(place, self.compile(text), self.needs(text))
+            one = SlotPattern(place, self.pattern(text), self.needs(text))
             rarest = min(one.needs, key=int.bit_count, default=0)
             for code in self._codes_in(rarest) or ("",):
                 slot[code].append(one)
