@@ -1,5 +1,6 @@
 """Days and changes of people's lives: what is read of appointments, outings, moves and endings."""
 
+from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from slowcat_memory.core.extraction.clauses import MOST_LETTERS, clauses
 from slowcat_memory.core.extraction.stated import stated_by
 from slowcat_memory.core.language import language_of
+from slowcat_memory.core.time.expressions import statement_times
 from tests.support.said import said_by_anna
 
 # A fact | what Anna says
@@ -56,3 +58,16 @@ def test_clauses_of_a_question_about_a_moved_day_state_nothing() -> None:
 def test_clauses_with_an_endless_word_are_not_matched() -> None:
     endless = "7" * (MOST_LETTERS + 1)
     assert clauses(f"I live at {endless}", language_of("english")) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("My exam has been moved to the 10th.", 10),
+        ("Die Prüfung wurde auf den 12. verschoben.", 12),
+        ("Am 13. Gehe ich zum Impfen.", 13),
+    ],
+)
+def test_a_day_without_its_month_is_the_next_one(said: str, day: int) -> None:
+    turn = said_by_anna(said)
+    assert [one.start.day for one in statement_times(said, turn.at, UTC)] == [day]
