@@ -13,6 +13,7 @@ from msgspec import Struct
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 
 MOST_WORDS = 40  # of a clause: longer ones are stories
+MOST_LETTERS = 80  # of a word: longer ones are numbers, addresses or noise, and slow to match
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "´": "'", "`": "'"})  # one letter each
 _QUOTED = re.compile('["“”„«»]')
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
@@ -128,12 +129,17 @@ def _separate(sentence: str, moods: Moods) -> list[Clause]:
     found = list[Clause]()
     for start, end in parts:
         text = _without_fillers(said[start:end], moods)
-        if len(text.split()) > MOST_WORDS or moods.asks.match(text):
+        if _is_too_long(text) or moods.asks.match(text):
             continue
         text = _without_fillers(_expanded(text, moods), moods)
         if text and not moods.false_clause.search(text):
             found.append(Clause(sentence[start:end].strip(_EDGE), text, cased, said[end:]))
     return found
+
+
+def _is_too_long(text: str) -> bool:
+    words = text.split()
+    return len(words) > MOST_WORDS or max(map(len, words), default=0) > MOST_LETTERS
 
 
 def _parts(said: str, moods: Moods) -> Iterator[tuple[int, int]]:

@@ -25,7 +25,7 @@ _THING = r"(?:car|phone|mobile|bike|laptop|computer|van|motorbike|camera|tablet)
 LIFE_RULES = (
     # Home
     Rule("person", "lives_in", "{s} lives in {o}.", r"calls? (?P<o>[\w' -]+?) home\b", "place"),
-    Rule("person", "lives_in", "{s} lives in {o}.", r"(?P<o>[\w' -]+?) is (?:where (?:i|we) (?:now )?live|(?:my|our) home|home (?:to me|for me|for us|now))\b", "place", whose="me"),
+    Rule("person", "lives_in", "{s} lives in {o}.", r"(?P<o>[\w' -]+?) is (?:where (?:i|we) (?:now )?live|(?:my|our) home(?=$|,| now\b| since\b)|home (?:to me|for me|for us|now)\b)", "place", whose="me"),
     Rule("person", "lives_in", "{s} moved to {o}.", rf"{_PAST}(?:made the move|packed up and (?:left|moved)|packed (?:my|our) bags and (?:left|moved)|upped sticks)(?: for| to) (?P<o>.+)", "place"),
     Rule("person", "lives_in", "{s} lives in {o}.", r"'s (?:new )?(?:address|home|base) is (?:now )?in (?P<o>.+)", "place", whose="speaker"),
     Rule("plan", "plans", "{s} is moving to {o}.", r"will (?:be )?(?:living|moving|move|live) (?:in|to) (?P<o>.+)", "dated"),
@@ -35,7 +35,7 @@ LIFE_RULES = (
     Rule("person", "works_as", "{s}'s trade is {o}.", r"'s (?:trade|line of work|occupation|day job) is (?P<o>(?!to\b|not\b).+)", "thing"),
     Rule("person", "works_at", "{s} works at {o}.", r"(?:am|is|are) on the (?:payroll|staff|books) (?:at|of|with) (?P<o>.+)", "organisation"),
     Rule("person", "works_at", "{s} works at {o}.", r"(?P<o>[\w&' -]+?) (?:is|are) (?:now )?(?:my|our) (?:new |current )?employers?\b", "organisation", whose="me"),
-    Rule("person", "works_at", "{s} was hired by {o}.", r"(?P<o>(?!they\b|he\b|she\b|someone\b|nobody\b|who\b)[\w&' -]+?) (?:have |has )?(?:hired|employed|recruited|taken on|took on|headhunted) (?:me|us)\b", "firm", whose="me"),
+    Rule("person", "works_at", "{s} was hired by {o}.", r"(?P<o>(?!they\b|he\b|she\b|someone\b|nobody\b|who\b)[\w&' -]+?) (?:have |has )?(?:hired|employed|recruited|taken on|took on|headhunted) (?:me|us)(?=$|,| (?:as|on|in|last|this|yesterday|since|after|two|three)\b)", "firm", whose="me"),
     # People
     Rule("person", "has_colleague", "{s}'s colleague is called {o}.", r"works? (?:alongside|together with) (?P<o>.+)", "given"),
     Rule("person", "has_girlfriend", "{s}'s girlfriend is called {o}.", r"(?:have|has)(?: got)? a (?:new )?girlfriend(?: now)?,? (?:and )?(?:her name is|she is called|she is) (?P<o>.+)", "people"),
@@ -61,7 +61,7 @@ LIFE_RULES = (
 )  # fmt: skip
 
 LIFE_ENDINGS = (
-    Rule("person", "works_at", "{s} left the job.", r"(?:they|the (?:company|firm|boss)|my boss) (?:have |has )?(?:let (?:me|us) go|fired (?:me|us)|sacked (?:me|us)|laid (?:me|us) off|made (?:me|us) redundant|gave (?:me|us) the sack)(?! (?:at|from|by)\b)(?P<o>)", "nothing", over=True, ends=_WORK, whose="me"),
+    Rule("person", "works_at", "{s} left the job.", r"(?:they|the (?:company|firm|boss)|my boss) (?:have |has )?(?:let (?:me|us) go|fired (?:me|us)|sacked (?:me|us)|laid (?:me|us) off|made (?:me|us) redundant|gave (?:me|us) the sack)(?=$|,| (?:on|in|last|this|yesterday|today|after|because|two|three|a|just)\b)(?P<o>)", "nothing", over=True, ends=_WORK, whose="me"),
     Rule("person", "works_at", "{s} left the job.", r"(?:was|were|got|(?:have|has) been) (?:made redundant|laid off|let go|fired|sacked)(?=$|,| (?:\w+ ){1,2}ago| in\b| on\b| last\b| yesterday\b| today\b)(?P<o>)", "nothing", over=True, ends=_WORK),
     Rule("person", "has_partner", "{s} separated from {o}.", r"(?:it is|it's|things are) (?:all )?over (?:between|with) (?:me and )?(?P<o>\S+?)(?: and (?:me|i))?(?=$|,| now\b| since\b)", "given", over=True, ends=_LOVE, whose="me"),
     Rule("person", "has_partner", "{s} separated from {o}.", r"(?P<o>\S+) is (?:now )?my ex(?:-\w+)?\b", "given", over=True, ends=_LOVE, whose="me"),
@@ -74,5 +74,4 @@ LIFE_ENDINGS = (
     Rule("open_thread", "done", "{o} is done.", rf"(?P<o>{_A_MATTER}) (?:is|are|has been|got) (?:finally )?(?:off my (?:list|plate|desk)|out of the way|dealt with|behind (?:me|us)|sorted|settled|wrapped up|ticked off)\b", "value", over=True, ends=_AHEAD, whose="me"),
     Rule("event", "called_off", "{o} is cancelled.", rf"(?P<o>(?:the|our|my) {EVENT}) (?:is|are) not (?:happening|going ahead|taking place|on any ?more)\b", "thing", over=True, ends=_AHEAD, whose="me"),
     Rule("event", "called_off", "{o} is cancelled.", rf"(?:the|my) [\w' ]+? (?:has |have )?(?:cancelled|canceled|called off|scrapped) (?P<o>my {EVENT})", "thing", over=True, ends=_AHEAD, whose="me"),
-    Rule("person", "has_pet", "{s} had {o}, who died.", r"(?:had to (?:say goodbye to|let) |said goodbye to )(?P<o>.+?)(?: go)?(?=$| (?:yesterday|today|last|on|this)\b)", "name", over=True, ends=("has_pet",)),
 )  # fmt: skip

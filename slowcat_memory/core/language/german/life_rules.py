@@ -22,7 +22,7 @@ _GADGET = (
 
 LIFE_RULES = (
     # Home
-    Rule("person", "lives_in", "{s} wohnt in {o}.", rf"{_BIN} (?:jetzt |nun |inzwischen |mittlerweile )*in (?P<o>\S+) (?:zu hause|zuhause|daheim|gelandet|heimisch geworden|sesshaft geworden|gemeldet)", "place"),
+    Rule("person", "lives_in", "{s} wohnt in {o}.", rf"{_BIN} (?:jetzt |nun |inzwischen |mittlerweile )*in (?P<o>\S+) (?:zu hause|zuhause|daheim|heimisch geworden|sesshaft geworden|gemeldet)", "place"),
     Rule("person", "lives_in", "{s} wohnt in {o}.", r"'s (?:neue[sr]? )?(?:zuhause|heimat|wohnort|adresse|bleibe|haus) (?:ist|liegt) (?:jetzt |nun )*(?:in )?(?P<o>.+)", "place", whose="speaker"),
     Rule("person", "lives_in", "{s} wohnt in {o}.", r"(?P<o>\S+) ist (?:jetzt |nun |inzwischen )*(?:mein|unser) (?:neues )?(?:zuhause|wohnort)\b", "place", whose="me"),
     Rule("person", "lives_in", "{s} ist nach {o} gezogen.", rf"{_HAB} (?:\w+ ){{0,4}}?(?:den umzug|unsere zelte|meine zelte|unsere kisten) nach (?P<o>\S+) (?:geschafft|verlegt|hinter (?:mir|uns)|gewagt|gemacht)", "place"),
@@ -55,8 +55,8 @@ LIFE_RULES = (
 )  # fmt: skip
 
 LIFE_ENDINGS = (
-    Rule("person", "works_at", "{s} hat die Stelle verloren.", r"(?:die|man|mein chef|die firma|meine firma) (?:hat|haben) (?:mich|mir|uns) (?:\w+ ){0,3}?(?:entlassen|gekündigt|rausgeworfen|gefeuert|vor die tür gesetzt)(?P<o>)", "nothing", over=True, ends=_WORK, whose="me"),
-    Rule("person", "works_at", "{s} hat die Stelle verloren.", r"(?:wurde|wurden|bin|ist) (?:\w+ ){0,4}?(?:entlassen|gefeuert|rausgeworfen|rausgeflogen|gekündigt)(?: worden)?$(?P<o>)", "nothing", over=True, ends=_WORK),
+    Rule("person", "works_at", "{s} hat die Stelle verloren.", r"(?!.*\b(?:krankenhaus|klinik|reha|haft|gefängnis|station|wehrdienst|bundeswehr)\b)(?:die|man|mein chef|die firma|meine firma) (?:hat|haben) (?:mich|mir|uns) (?:\w+ ){0,3}?(?:entlassen|gekündigt|rausgeworfen|gefeuert|vor die tür gesetzt)(?P<o>)", "nothing", over=True, ends=_WORK, whose="me"),
+    Rule("person", "works_at", "{s} hat die Stelle verloren.", r"(?!.*\b(?:krankenhaus|klinik|reha|haft|gefängnis|station|wehrdienst|bundeswehr)\b)(?:wurde|wurden|bin|ist) (?:\w+ ){0,4}?(?:entlassen|gefeuert|rausgeworfen|rausgeflogen|gekündigt)(?: worden)?$(?P<o>)", "nothing", over=True, ends=_WORK),
     Rule("health", "recovered", "{s} hat {o} nicht mehr.", rf"(?:der|die|das|mein\w*) (?P<o>{_ILLNESS}) ist (?:\w+ ){{0,2}}?(?:weg|vorbei|überstanden|ausgestanden|ausgeheilt|abgeklungen|verschwunden)", "value", over=True, ends=("health", "has", "event"), whose="me"),
     Rule("health", "recovered", "{s} hat {o} nicht mehr.", rf"{_HAB} (?:der |die |das |den |mein\w* )?(?P<o>{_ILLNESS}) (?:\w+ ){{0,2}}?(?:überstanden|hinter (?:mir|sich|uns)|auskuriert|überwunden)", "value", over=True, ends=("health", "has", "event")),
     Rule("preference", "dislikes", "{s} mag {o} nicht mehr.", rf"(?P<o>{_THEM}[\w-]+) (?:ist|sind|schmeckt|schmecken|gefällt|gefallen) (?:mir )?(?:\w+ )?nicht mehr(?: (?:mein ding|mein fall))?$", "thing", ends=_TASTE, whose="me"),
