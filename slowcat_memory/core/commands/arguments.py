@@ -94,7 +94,9 @@ def _other_clauses(codes: str, table: ComposeWords) -> Run | None:
             last -= 1
         while first < last and codes[first] in table.pauses:
             first += 1
-        long = sum(code not in table.head_codes and code not in table.pauses for code in codes[first:last])
+        long = sum(
+            code not in table.head_codes and code not in table.pauses for code in codes[first:last]
+        )
         if long > _LEAST and (found is None or last - first > found[1] - found[0]):
             found = first, last
     return found

@@ -18,7 +18,7 @@ from slowcat_memory.core.commands.composition import (
     is_order,
     is_reported,
 )
-from slowcat_memory.core.commands.intent import candidates
+from slowcat_memory.core.commands.intent import asks_something, candidates
 from slowcat_memory.core.commands.intent_model import read_model
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.table import CommandRule, CommandWords
@@ -94,12 +94,21 @@ def recognise(
     return _composed(words.text, language, names)
 
 
+def prepare(language: str) -> None:
+    """Read what recognition needs, so that no turn waits for a disk."""
+    read_model(language)
+    recognise("hello there", language)
+
+
 def asks_change(text: str, language: str = "english", *, names: tuple[str, ...] = ()) -> bool:
     """Return whether an utterance that is no command asks the agent to change its memory."""
     words = _words(text)
     if not words.line or words.line.count(" ") >= MAX_WORDS or is_reported(text):
         return False
-    return is_order(words.text, language_of(language).commands.composed, names)
+    table, model = language_of(language).commands.composed, read_model(language)
+    return is_order(words.text, table, names) or (
+        model is not None and asks_something(words.text, table, model, names)
+    )
 
 
 def _of_everything(command: Command, language: str) -> Command:

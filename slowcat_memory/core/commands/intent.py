@@ -15,11 +15,13 @@ from slowcat_memory.core.commands.intent_model import Intent, IntentModel
 from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.table import CommandKind
 
-SURE: Final = 0.9
-_QUITE_SURE = 0.975  # although something speaks against it, or no word of the memory is there
-LIKELY = 0.6  # enough to ask
+SURE: Final = 0.8
+_QUITE_SURE = 0.95  # although something speaks against it, or no word of the memory is there
+LIKELY = 0.4  # enough to ask about privacy
 OTHER_KIND = 0.95  # the grammar may have read another kind: this sure of one, the model wins
-NO_COMMAND: Final = 0.985  # the grammar may be wrong: this sure of conversation, it is not believed
+HALF = 0.5  # enough to tell the LLM that nothing was changed
+DOUBTED = 0.25  # below it, the user is asked about what the grammar reads
+NO_COMMAND = 0.1  # below it, what the grammar reads is nothing, unless it is about privacy
 MOST_WORDS = 60  # of an utterance; a longer one is conversation
 _PRIVATE = frozenset(
     ("forget_that", "forget_about", "forget_span", "forget_everything", "off_record", "on_record")
@@ -59,13 +61,32 @@ def candidates(
     intent = model.judge(words, table)
     if read is None or not read.sure:
         found = (_intended(intent, text, table, names), read)
-    elif intent.asks < 1.0 - NO_COMMAND:
-        found = (read._replace(sure=False) if read.kind in _PRIVATE else None,)
+    elif intent.asks < DOUBTED:
+        found = (_doubted(read, intent),)
     elif intent.share >= OTHER_KIND and intent.kind != _name(read):
         found = (_intended(intent, text, table, names), read)
     else:
         found = (read,)
     return [one for one in found if one is not None]
+
+
+def asks_something(
+    text: str, table: ComposeWords, model: IntentModel, names: tuple[str, ...] = ()
+) -> bool:
+    """Return whether the model rather sees a command that changes the memory than conversation."""
+    words = words_of(text, names)
+    if not 1 < len(words) <= MOST_WORDS:
+        return False
+    intent, doubts = model.judge(words, table), find_doubts(text, table, names)
+    clear = doubts.known and not any(doubts[1:])
+    return clear and intent.asks >= HALF and intent.kind not in _QUESTIONS
+
+
+def _doubted(read: Composed, intent: Intent) -> Composed | None:
+    """Return what the grammar reads in what the model takes for conversation."""
+    if read.kind in _PRIVATE:
+        return read._replace(sure=False)
+    return read if intent.asks >= NO_COMMAND else None
 
 
 def _name(read: Composed) -> str:
@@ -84,7 +105,8 @@ def _intended(
         return None
     if intent.asks >= _bar(kind, doubts):
         return _with_argument("remember" if shared else kind, shared, text, table, names)
-    if kind in _PRIVATE and doubts.known and not doubts.against and not doubts.asks:
+    bar = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
+    if kind in _PRIVATE and intent.asks >= bar:
         found = _with_argument(kind, False, text, table, names)
         return found and found._replace(sure=False)
     return None

@@ -80,6 +80,8 @@ def read_model(language: str) -> IntentModel | None:
     try:
         data = read_data(f"{LANGUAGES_PACKAGE}.{language}", FILE)
     except FileNotFoundError:
+        data = b""
+    if not data:
         return None
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         weights = file["weights"].astype(np.float32) * file["scale"]
@@ -90,7 +92,8 @@ def rows(words: Sequence[str], table: ComposeWords) -> list[int]:
     """Return the rows of an utterance's features, each once."""
     found = [row for word in words for row in _in_word(word[:_WORD_LETTERS])]
     found += [
-        _row(f"b{first} {second}") for first, second in zip(("<", *words), (*words, ">"), strict=True)
+        _row(f"b{first} {second}")
+        for first, second in zip(("<", *words), (*words, ">"), strict=True)
     ]
     found += [_row(feature) for feature in _of_classes(words, table)]
     return list(dict.fromkeys(found))  # a repeated word counts once
