@@ -221,6 +221,11 @@ TALK = TalkWords(
         ),
         (r"\bmy favou?rite (\w+)", "favourite_{thing}"),
         (
+            r"^(?!.*\b(?:did|were|had)\b)(?:.*\b(?:i|we|my|our)\b (?:\w+ ){0,3}?(dog|cat|pet)s?\b(?!'s (?!name))|"
+            r".*\b(?:which|what|any) (?:\w+ ){0,2}?(dog|cat|pet)s?\b.*\b(?:i|we|me|us|mine)\b)",
+            "has_{thing}",
+        ),
+        (
             r"^(?!.*\b(?:did|was|were|had)\b)(?=.*\b(?:i|i'm|my|me|we|our)\b).*\b(?:eat|eating|foods?|diet|dietary|meals?)\b",
             "diet allergic_to",
         ),

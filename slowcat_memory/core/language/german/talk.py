@@ -183,10 +183,13 @@ TALK = TalkWords(
             "works_as works_at",
         ),
         (
-            r"\bmit wem .*\bich\b.*\b(?:zusammen|liiert|verheiratet|verlobt)\b|\bmit wem (?:bin|lebe|gehe) ich\b|"
+            r"\bmit wem .*\bich\b.*\b(?:zusammen|liiert|verheiratet|verlobt)\b|\ban meiner seite\b|\b(?:in wen|mit wem) .*\bich\b.*\b(?:verliebt|beziehung)|\bich .*(?:single|vergeben|liiert)\b|"
+            r"\bmit wem (?:bin|lebe|gehe|führe|teile|wohne) ich\b|"
             r"\b(?:bin|habe) ich (?:\w+ )?(?:in einer beziehung|jemanden|vergeben|verheiratet|liiert|single)|"
             r"\bwen (?:date|liebe) ich\b|"
-            + _own("bessere hälfte|partner|partnerin|beziehung|lebensgefährt\\w+"),
+            + _own(
+                "bessere hälfte|liebesleben|beziehungsstatus|schatz|liebste|liebster|fester freund|feste freundin|partner|partnerin|beziehung|lebensgefährt\\w+"
+            ),
             "has_partner married_to has_husband has_wife has_spouse has_boyfriend has_girlfriend "
             "engaged_to dating relationship_status",
         ),
@@ -225,6 +228,11 @@ TALK = TalkWords(
             "decided type:decision",
         ),
         (rf"\b{_MY} lieblings(\w+)", "favourite_{thing} likes"),
+        (
+            r"^(?!.*\b(?:war|hatte|gestern)\b)(?:.*\b(?:ich|wir|mein\w*|unser\w*|mir|uns)\b.*\b(hund|katze|kater|haustier|tier)e?\b|"
+            r".*\b(hund|katze|kater|haustier|tier)e?\b.*\b(?:ich|wir|mir|uns)\b)",
+            "has_{thing}",
+        ),
         (
             r"^(?!.*\b(?:war|hatte|gegessen|gestern|haben wir)\b)(?=.*\b(?:ich|mir|mich|mein\w*)\b).*\b(?:esse|essen|ernähr\w*|kost|diät|speise\w*|mahlzeit\w*)\b",
             "diet allergic_to",
