@@ -63,27 +63,46 @@ class Ground(Struct, frozen=True):
     days: frozenset[tuple[int, int]] = frozenset()
 
 
-def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
-    """Collect the names, numbers and dates of the turns that a text is based on."""
+def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Ground:
+    """Collect the names, numbers and dates of the turns that a text is based on.
+
+    Args:
+        known: Other texts whose names, numbers and dates count as said, such as what a prompt
+            tells of earlier conversations; a date without a year is in the year of a turn.
+    """
     words, numbers, spans = set[str](), set[str](), set[tuple[date, date]]()
-    days = set[tuple[int, int]]()
+    days, turn_days = set[tuple[int, int]](), set[date]()
     for turn in turns:
         # Words that occur only in an order do not count as known.
         turn = replace(turn, text=without_orders(turn.text))
-        told = f"{turn.speaker} {turn.text}"
-        found = {_bare(match[0]) for match in _WORD.finditer(told)}
-        words |= found
-        numbers |= {_digits(match[0]) for match in _NUMBER.finditer(told)}
-        numbers |= {NUMBERS[word] for word in found if word in NUMBERS}
+        _add_words(f"{turn.speaker} {turn.text}", words, numbers)
         day = turn.at.astimezone(zone).date()
+        turn_days.add(day)
         spans.add((day, day))
         spans |= {_dates(one, zone) for one in expressions.times(turn.text, turn.at, zone)}
-        for match in _DATE.finditer(turn.text):
-            if span := _said(match, day):
-                spans.add(span)
-                if match["d2"] or match["d3"]:
-                    days.add((span[0].month, span[0].day))
+        _add_dates(turn.text, day, spans, days)
+    for text in map(without_orders, known):
+        _add_words(text, words, numbers)
+        for day in turn_days:
+            _add_dates(text, day, spans, days)
     return Ground(frozenset(words), frozenset(numbers), tuple(sorted(spans)), frozenset(days))
+
+
+def _add_words(text: str, words: set[str], numbers: set[str]) -> None:
+    found = {_bare(match[0]) for match in _WORD.finditer(text)}
+    words |= found
+    numbers |= {_digits(match[0]) for match in _NUMBER.finditer(text)}
+    numbers |= {NUMBERS[word] for word in found if word in NUMBERS}
+
+
+def _add_dates(
+    text: str, day: date, spans: set[tuple[date, date]], days: set[tuple[int, int]]
+) -> None:
+    for match in _DATE.finditer(text):
+        if span := _said(match, day):
+            spans.add(span)
+            if match["d2"] or match["d3"]:
+                days.add((span[0].month, span[0].day))
 
 
 def strays(text: str, ground: Ground) -> list[str]:
