@@ -2,17 +2,17 @@
 
 "My start" in one conversation is the job of another: a prompt that reads turns lists the names that
 were known *before* them, each with what it is, and the last conversation in a sentence. What a line
-names counts as said (see `ground_with`); numbers in it do not.
+shows counts as said (see `ground_with`).
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import Ground, ground
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.records import Turn
 
@@ -91,19 +91,8 @@ def known_lines(known: Known, zone: tzinfo) -> list[str]:
 
 
 def ground_with(turns: Iterable[Turn], zone: tzinfo, known: Known) -> Ground:
-    """Collect what a text about turns may name: what they say, and known names and dates."""
-    own = ground(turns, zone)
-    if not known.lines:
-        return own
-    other = ground(map(_as_turn, known.lines), zone)
-    said = {(day, day) for day in (one.said.astimezone(zone).date() for one in known.lines)}
-    spans = {*own.spans, *(span for span in other.spans if span not in said)}
-    return replace(
-        own,
-        words=own.words | other.words,
-        spans=tuple(sorted(spans)),
-        days=own.days | other.days,
-    )
+    """Collect what a text about turns may contain: what they say, and what the lines show."""
+    return ground(turns, zone, known=[one.text for one in known.lines])
 
 
 def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
@@ -113,6 +102,13 @@ def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
     said = words_of(" ".join(f"{turn.speaker} {turn.text}" for turn in turns)).keys()
     missing = words_of(text).keys() - said
     return [one for one in known.lines if missing & words_of(_names_in(one)).keys()]
+
+
+def origins_used(
+    text: str, turns: Sequence[Turn], known: Known, scope: str
+) -> tuple[tuple[str, str], ...]:
+    """Return the chunks of the earlier turns that a text depends on, for ``derived_from``."""
+    return tuple((scope, chunk_id(id)) for id in sources_used(text, turns, known))
 
 
 def sources_used(text: str, turns: Sequence[Turn], known: Known) -> tuple[int, ...]:
@@ -128,7 +124,3 @@ def _names_in(one: KnownLine) -> str:
 def _dated_line(one: KnownLine, zone: tzinfo) -> str:
     text = neutralise(one.text)[:FACT_CHARS]
     return f"- {text} ({one.said.astimezone(zone).date().isoformat()})"
-
-
-def _as_turn(one: KnownLine) -> Turn:
-    return Turn(session="", scope="", speaker="", role="user", text=one.text, at=one.said)

@@ -76,7 +76,7 @@ class Entities(SessionExtractor):
     name = NAME
     version = VERSION
     Options: type[Struct] = EntityOptions
-    rank = 60  # after the descriptions and the facts
+    rank = 46  # after the facts, before old sessions are described, which show whom they name
     shared_turns = 8
 
     def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
