@@ -28,7 +28,8 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.providers.llm.base import Answer, Prompt, ThinkingOptions
 from slowcat_memory.providers.llm.http import RefusedError, connect_async
-from slowcat_memory.providers.llm.json_modes import JsonMode, JsonModes, parse
+from slowcat_memory.providers.llm.json_modes import JsonMode, JsonModes
+from slowcat_memory.providers.llm.reply_parsing import parse_reply
 from slowcat_memory.providers.llm.server_info import (
     Server,
     ServerError,
@@ -143,8 +144,17 @@ class OpenAILLM:
         spent[1] += done.tokens_out
         self._check_not_truncated(prompt, done)
         model = self._fingerprint(done, self._server, prompt.model)
-        value = parse(done.text, into, prose=prose)
-        return Answer(value=value, model=model, tokens_in=spent[0], tokens_out=spent[1])
+        parsed = parse_reply(done.text, into, prose=prose and done.whole)
+        if parsed.lost:
+            logger.debug(f"{prompt.job}: parts of the LLM's answer are left out: {parsed.lost}")
+        return Answer(
+            value=parsed.value,
+            model=model,
+            tokens_in=spent[0],
+            tokens_out=spent[1],
+            lost=parsed.lost,
+            whole=parsed.whole and done.whole,
+        )
 
     async def _in_best_mode(self, prompt: Prompt, into: type[T], server: Server) -> Completion:
         key = (self._options.url, prompt.model or server.model, server.kind)
