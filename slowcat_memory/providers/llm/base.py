@@ -88,7 +88,7 @@ class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         model: Name of the model, "" for the first that the server offers.
         allow_remote: Allow memories to leave this machine for ``url``.
         context_tokens: Context length of the model in tokens; 0 asks the server, and if that does
-            not know, prompts have 2,500 at most.
+            not know, 8,192 are tried, then fewer.
         temperature: 0 to 2, in place of what each job asks for; negative (-1) keeps the job's.
         reasoning_tokens: Tokens (0 to 100,000) that the model may write before an answer, besides
             the answer's own; 1,000 or more for a model whose reasoning cannot be switched off.
