@@ -13,14 +13,16 @@ names, numbers and dates (see `grounding`).
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.grounding import Ground, held, holds, sentences, tidy
 from slowcat_memory.core.extraction.known import NOTHING_KNOWN, Known, known_lines
 from slowcat_memory.core.extraction.prompt_record import fenced
+from slowcat_memory.core.text import reply_names
 from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.records import Turn
 
 VERSION = 2  # of the prompt; raise it with any change: all turns are then described again
@@ -54,6 +56,12 @@ Answer with JSON alone, one entry for each number you were asked about:
 class DescribedTurn(Struct, frozen=True, forbid_unknown_fields=True):
     """One turn in the LLM's reply; see ``SYSTEM``."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "turn": reply_names.TURN,
+        "context": ("description", "text", "summary", "content"),
+        "questions": ("question", "queries"),
+        "notes": ("note", "statements"),
+    }
     turn: int
     context: Annotated[str, Meta(max_length=600)]
     questions: Annotated[list[Annotated[str, Meta(max_length=300)]], Meta(max_length=6)] = []
@@ -63,6 +71,9 @@ class DescribedTurn(Struct, frozen=True, forbid_unknown_fields=True):
 class DescriptionsReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply: an entry per turn."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "turns": ("descriptions", "entries", "index", "items", "results"),
+    }
     turns: Annotated[list[DescribedTurn], Meta(max_length=32)]
 
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
@@ -43,7 +43,9 @@ from slowcat_memory.core.extraction.third_person import (
     stated_change,
 )
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
+from slowcat_memory.core.text import reply_names
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold
+from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.records import Turn
 
 VERSION = 1  # of the prompt and the rules; raise it with any change
@@ -88,6 +90,16 @@ _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
 class FactReply(Struct, frozen=True, forbid_unknown_fields=True):
     """A fact in the LLM's reply; see ``SYSTEM``."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "turn": reply_names.TURN,
+        "type": ("kind", "category", "fact_type"),
+        "subject": ("name", "entity", "person", "about", "who"),
+        "content": ("fact", "statement", "text", "sentence", "description", "summary"),
+        "quote": reply_names.QUOTE,
+        "confidence": reply_names.CONFIDENCE,
+        "date": ("day", "when", "event_date", "time"),
+    }
+    WHEN_MISSING: ClassVar[dict[str, str]] = {"type": "other", "confidence": "medium"}
     turn: int
     type: Annotated[str, Meta(max_length=40)]
     subject: Annotated[str, Meta(max_length=80)]
@@ -100,6 +112,7 @@ class FactReply(Struct, frozen=True, forbid_unknown_fields=True):
 class FactsReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply."""
 
+    ALIASES: ClassVar[Aliases] = {"facts": ("fact", "statements", "items", "results")}
     facts: Annotated[list[FactReply], Meta(max_length=40)]
 
 

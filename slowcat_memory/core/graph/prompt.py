@@ -8,7 +8,7 @@ if a user's turn contains its quote, its subject was named, and its object occur
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
@@ -29,7 +29,9 @@ from slowcat_memory.core.graph.endings import endings_by_rule
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract, ending
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
+from slowcat_memory.core.text import reply_names
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold
+from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
@@ -83,6 +85,12 @@ _SUPPOSED = re.compile(rf"\b(?:{of_any(lambda one: one.facts.supposed)})\b|\?", 
 class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
     """An entity in the LLM's reply; see ``SYSTEM``."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "name": ("entity", "entity_name", "label"),
+        "type": ("kind", "category", "entity_type"),
+        "attributes": ("attribute", "properties", "details"),
+        "confidence": reply_names.CONFIDENCE,
+    }
     name: Annotated[str, Meta(max_length=80)]
     type: Annotated[str, Meta(max_length=40)]
     attributes: dict[str, Annotated[str, Meta(max_length=120)]] = {}
@@ -92,6 +100,18 @@ class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
 class RelationReply(Struct, frozen=True, forbid_unknown_fields=True):
     """A relation in the LLM's reply; see ``SYSTEM``."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "turn": reply_names.TURN,
+        "subject": ("source", "head", "entity", "person", "name", "who"),
+        "predicate": ("relation", "relationship", "relation_type", "verb", "property"),
+        "object": ("target", "tail", "value"),
+        "quote": reply_names.QUOTE,
+        "since": ("since_when", "start", "start_date", "valid_from"),
+        "until": ("until_when", "end", "end_date", "valid_to"),
+        "over": ("is_over", "ended", "has_ended"),
+        "corrects": ("is_correction", "correction", "corrected"),
+        "confidence": reply_names.CONFIDENCE,
+    }
     turn: int
     subject: Annotated[str, Meta(max_length=80)]
     predicate: Annotated[str, Meta(max_length=60)]
@@ -107,6 +127,10 @@ class RelationReply(Struct, frozen=True, forbid_unknown_fields=True):
 class RegisterReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "entities": ("entity", "names", "people", "things"),
+        "relations": ("relation", "relationships", "statements", "triples"),
+    }
     entities: Annotated[list[EntityReply], Meta(max_length=60)] = []
     relations: Annotated[list[RelationReply], Meta(max_length=60)] = []
 
