@@ -3,6 +3,7 @@
 #   make demo         hear it remember: a scripted conversation over several weeks
 #   make test         the test suite, on the newest Pipecat
 #   make lint         style, types, layers
+#   make written      what the memory makes of what a model writes: three models, every diary
 #   make bench        a selection of benchmarks; writes docs/performance.md
 #
 #   make test-oldest  the test suite on the oldest supported Pipecat
@@ -18,11 +19,13 @@ OLD    := .venv-oldest
 RUN    := $(VENV)/bin/python
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# The tests start hundreds of processes: each would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM := false
 export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models
 
-.PHONY: demo test test-oldest nightly test-audio lint bench docs clean
+.PHONY: demo test test-oldest nightly test-audio lint bench written docs clean
 
 demo: $(VENV)/ready
 	$(VENV)/bin/slowcat-memory demo
@@ -46,6 +49,9 @@ lint: $(VENV)/ready
 
 bench: $(VENV)/ready
 	$(RUN) -m benchmarks.run_all
+
+written: $(VENV)/ready $(VENV)/models
+	$(RUN) -m benchmarks.written --save
 
 docs: $(VENV)/ready
 	$(RUN) -m slowcat_memory.cli.setup.config_file > config.toml

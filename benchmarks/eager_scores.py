@@ -181,7 +181,7 @@ def _arms(postings: SealedPostings, codes: Codes) -> dict[str, Callable[[np.ndar
     )
 
     @numba.njit(nogil=True)
-    def add_codes(indptr, documents, codes, weights, rows, idf, scores):  # type: ignore[no-untyped-def]
+    def add_codes(indptr, documents, codes, weights, rows, idf, scores):  # type: ignore[no-untyped-def]  # numba infers them
         for place in range(len(rows)):
             row, value = rows[place], idf[place]
             for at in range(indptr[row], indptr[row + 1]):

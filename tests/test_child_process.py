@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,16 +46,18 @@ def start(command: list[str], **environment: str) -> subprocess.CompletedProcess
     )
 
 
-def python_files() -> Iterator[tuple[str, ast.Module]]:
+def python_files(having: str = "") -> Iterator[tuple[str, ast.Module]]:
+    """Yield the package's files by name, those with a certain word alone."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        name = path.relative_to(PACKAGE).as_posix()
-        yield name, ast.parse(path.read_text("utf-8"))
+        if having in (source := path.read_text("utf-8")):
+            yield path.relative_to(PACKAGE).as_posix(), ast.parse(source)
 
 
+@cache
 def children() -> list[str]:
     """List the modules that are programs of their own, commands left out."""
     programs = []
-    for name, tree in python_files():
+    for name, tree in python_files("__main__"):
         guards = [ast.unparse(node.test) for node in tree.body if isinstance(node, ast.If)]
         if "__name__ == '__main__'" in guards and not name.startswith("cli/"):
             programs.append("slowcat_memory." + name.removesuffix(".py").replace("/", "."))

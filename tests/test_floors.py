@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,12 +58,20 @@ def imports(package: Path) -> Iterator[tuple[str, str]]:
     """Yield (module, what it imports), lazy imports included, for every file of the package."""
     for path in sorted(package.rglob("*.py")):
         module = ".".join(path.relative_to(package).with_suffix("").parts).removesuffix(".__init__")
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                yield from ((module, alias.name) for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                assert not node.level, f"{path}: relative import"
-                yield from ((module, f"{node.module}.{alias.name}") for alias in node.names)
+        yield from ((module, name) for name in names_imported(path.read_text("utf-8")))
+
+
+@cache
+def names_imported(source: str) -> tuple[str, ...]:
+    """Return what a file imports; copies of the package have nearly the same files."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"relative import of {node.module}"
+            names += (f"{node.module}.{alias.name}" for alias in node.names)
+    return tuple(names)
 
 
 def below(module: str, homes: tuple[str, ...]) -> bool:

@@ -61,6 +61,13 @@ def recognised(row: Row) -> tuple[str, str]:
     return kind, found.argument
 
 
+def _asked_about(row: Row) -> str:
+    """Return the kind of command that a "yes" would carry out."""
+    found = recognise(row["sentence"], language(row), names=AGENT_NAMES)
+    meant = found and found.meant
+    return KINDS.get(meant.kind, "") if meant else ""
+
+
 def commands(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
     """Judge spoken commands: the right kind, the right argument, and missed ones noticed."""
     return [_command(row) for row in rows]
@@ -69,7 +76,8 @@ def commands(rows: Sequence[Row], _: Sequence[Row] = ()) -> list[Verdict]:
 def _command(row: Row) -> Verdict:
     kind, argument = recognised(row)
     right = kind == row["kind"]
-    marks = {"right kind": one(right)}
+    asked = kind == NEAR_MISS and _asked_about(row) == row["kind"]
+    marks = {"right kind": one(right), "right kind, or asked whether": one(right or asked)}
     if row["argument"]:
         same = right and same_phrase(argument, row["argument"], language(row))
         marks["right argument"] = one(same)

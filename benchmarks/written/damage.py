@@ -230,6 +230,8 @@ def possible(reply: Reply) -> list[str]:
             fits = True
         if fits:
             found.append(name)
+    if "shifted" in found:  # what a small model does most often with contexts
+        return [one for name in found for one in (name, "shifted")]
     return found
 
 

@@ -356,7 +356,7 @@ def _of_turn(conversation: Conversation, one: Exchange) -> Iterator[str]:
     for fact in one.facts:
         for name, text in (("date", fact.date), ("since", fact.since)):
             if text and not is_day(text):
-                yield f"{one.id}, {fact.id}: {name} {text!r} is no day like 2026-05-12, and no month"
+                yield f"{one.id}, {fact.id}: {name} {text!r} is no day like 2026-05-12, month or year"
     for wrong in one.wrong:
         if wrong.fault not in FAULTS:
             yield f"{one.id}: unknown fault {wrong.fault!r}"
@@ -379,18 +379,22 @@ def _of_order(diary: Diary) -> Iterator[str]:
 
 
 def is_day(text: str) -> bool:
-    """Return whether a text is a day ("2026-05-12") or a month ("2026-05")."""
+    """Return whether a text is a day ("2026-05-12"), a month ("2026-05") or a year."""
     try:
         first_day(text)
     except ValueError:
         return False
-    return len(text) in (len("2026-05"), len("2026-05-12"))
+    return True
 
 
 def first_day(text: str) -> date:
-    """Return a day, or the first one of a month.
+    """Return a day, or the first one of a month or year.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: It is none of these.
     """
-    return date.fromisoformat(f"{text}-01" if len(text) == len("2026-05") else text)
+    if len(text) not in (len("2026"), len("2026-05"), len("2026-05-12")):
+        raise ValueError(text)
+    return date.fromisoformat(
+        f"{text}{'-01-01'[len(text) - len('2026-05-12') :]}" if len(text) < 10 else text
+    )

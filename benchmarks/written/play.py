@@ -77,8 +77,11 @@ class Played(Struct, frozen=True, kw_only=True):
         return frozenset(map(self.exchange, memory.sources)) - {""}
 
     def day(self, at: datetime) -> date:
-        """Return the local day of a time."""
-        return at.astimezone(self.diary.tz).date()
+        """Return the local day of a time, which may be the first of all ("since ever")."""
+        try:
+            return at.astimezone(self.diary.tz).date()
+        except OverflowError:
+            return at.date()
 
 
 def play(

@@ -55,6 +55,7 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
+from slowcat_memory.runtime.first_turn import compile_patterns
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
@@ -249,6 +250,8 @@ class MemoryEngine:
             wiring.embedding.query("warm up")
         wiring.retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
         namespace.searcher.warm()
+        memory = self.config.memory
+        wiring.indexer.later(compile_patterns, memory.language, memory.agent_name)
         if not self.readonly:
             wiring.indexer.later(wiring.vectors.draft_missing, scope, wiring.indexer.closing)
             if namespace.seal_due():

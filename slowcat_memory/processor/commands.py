@@ -17,7 +17,7 @@ from pipecat.frames.frames import (
     LLMTextFrame,
 )
 
-from slowcat_memory.core.commands.grammar import Command, asks_change, recognise
+from slowcat_memory.core.commands.grammar import Command, asks_change, prepare, recognise
 from slowcat_memory.core.commands.replies import quote, say
 from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import Memory
@@ -70,6 +70,8 @@ class VoiceCommands:
         self._latest: tuple[str, bool, Command | None] = ("", False, None)
         self._running: set[asyncio.Task[Outcome]] = set()
         self.enabled, self.left_to_llm = self._options.enabled, False
+        if self.enabled:
+            prepare(self._language)
 
     def recognise(self, text: str, scopes: tuple[str, ...]) -> Command | None:
         """Return the command in a turn, None for conversation. Takes less than a millisecond.

@@ -27,6 +27,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from benchmarks.written.reach import LAWS as WRITTEN_REACH
+
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = ROOT / "scratch" / "nightly"
 VERSIONS = (
@@ -73,6 +75,7 @@ JOBS9 = ("lost", "half", "unlogged", "twice", "accused", "unfinished", "wrongly_
 WEEK = ("left", "asked_again", "moved", "missing", "twice", "wrong", "by_rule")
 POWERLOSS = ("bad", "lost", "corrupt", "undead", "died")
 TURNS = ("missing", "doubled", "broken", "edited", "captured", "lost", "repeated", "wrong", "stuck")
+WRITTEN = ("facts kept", "orders leaked", "dates wrong", "changes superseded", "answered")
 LIVES = ("dates", "superseded", "current", "icebreakers", "opposites", "spoken")
 KILLS = "--kills"
 SCENES = ("backup", "restore", "salvage", "index")
@@ -99,6 +102,8 @@ RUNS = (
             options=("--control", "state"), laws=("undead", "half", "residue"), control=True),
     Harness(name="lives control", module="simulated_lives", count=("--lives", 1),
             options=("--control",), laws=LIVES, control=True),
+    Harness(name="written diaries control", module="written_diaries", seeds=(),
+            options=("--control",), laws=WRITTEN, control=True),
     Harness(name="clock control", module="clock", count=("--seeds", 10), seeds=(),
             options=("--steps", "60", "--control"), laws=("early",), control=True),
     Harness(name="import control name", module="import_trips", count=("--transcripts", 5),
@@ -119,6 +124,8 @@ RUNS = (
         for what in SCENES
     ),
     Harness(name="orders", module="orders", seeds=()),
+    Harness(name="written diaries", module="written_diaries", count=("--diaries", 9), seeds=(),
+            laws=WRITTEN_REACH),
     Harness(name="import", module="import_trips", count=("--transcripts", 500)),
     Harness(name="starts", module="starts", count=("--rounds", 200),
             laws=("late", "deaf", "lost", "doubled", "out of order", "silent")),

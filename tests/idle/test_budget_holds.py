@@ -123,14 +123,20 @@ def test_budget_holds_for_all_jobs_and_rules_go_on(house, blocked) -> None:
     assert left and {"fact", "summary"} <= house.kinds()
 
 
-@pytest.mark.parametrize("blocked", BLOCKED)
 @pytest.mark.parametrize("job", JOBS)
-def test_budget_holds_for_each_job_whose_tasks_were_planned_before(house, job, blocked) -> None:
+def test_budget_holds_for_each_job_whose_tasks_were_planned_before(house, job) -> None:
+    for blocked in BLOCKED:  # no step writes anything: each finds the same tasks
+        try_planned_tasks(house, JOBS[job], blocked)
+        assert not house.prompts, blocked
+        assert blocked == "tokens spent" or not house.embedded, blocked
+        house.embedded = 0
+
+
+def try_planned_tasks(house, one, blocked: str) -> None:
     contexts = Contexts(house.parts())
     limits = IdleOptions(**RATES, **BLOCKED[blocked])
     budget = Budget(limits, lambda: True)
     budget.spend(10, house.mind.clock.now)
-    one = JOBS[job]
     plan = one.plan(contexts(one))
     try:
         for task in (plan.tasks if plan else ())[:3]:
@@ -140,8 +146,6 @@ def test_budget_holds_for_each_job_whose_tasks_were_planned_before(house, job, b
                 pass
     finally:
         contexts.close()
-    assert not house.prompts
-    assert blocked == "tokens spent" or not house.embedded
 
 
 def test_budget_what_waited_is_done_by_the_llm_when_it_may_be(house) -> None:

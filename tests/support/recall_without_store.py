@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
@@ -82,7 +81,7 @@ class FakeNamespace:
     def changing(self, query: str) -> list[str]:
         return self.changes
 
-    def stating(self, asked: AskedFact) -> list[str]:
+    def stating(self, query: str, now: datetime) -> list[str]:
         return []
 
     def fetch(self, ids: Sequence[str]) -> dict[str, Memory]:

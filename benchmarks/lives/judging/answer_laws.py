@@ -15,6 +15,8 @@ from benchmarks.lives.judging.truth import (
 from benchmarks.lives.model import Ask, Claim
 from benchmarks.lives.playing.record import Answer, Line, Record
 
+EARLIER = ("- (earlier", "- (früher")  # the block's mark of a turn that a later one changed
+
 
 def superseded(truth: Truth, record: Record) -> Verdict:
     """What is over is not offered for a question as if it held."""
@@ -100,7 +102,7 @@ def _answers(
 
 
 def _marked(line: Line) -> bool:
-    return line.over or OVER.search(line.text) is not None
+    return line.over or OVER.search(line.text) is not None or line.text.startswith(EARLIER)
 
 
 def _states_newer(truth: Truth, line: Line, claim: Claim, right: Iterable[Claim]) -> bool:

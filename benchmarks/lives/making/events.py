@@ -228,9 +228,14 @@ def diet_now(b: Builder) -> list[Exchange]:
 def diet_changed(b: Builder) -> list[Exchange]:
     name = b.value("diet")
     before = b.current("diet")
-    if before is None or before.value == name:
+    if before is None or before.value == name or _avoids(before.value) != _avoids(name):
         return []
     return _replaced(b, "diet", "diet_changed", {"diet": name}, name, "diet")
+
+
+def _avoids(diet: str) -> bool:
+    """Return whether a diet leaves something out beside any other: vegetarian and gluten-free."""
+    return any(word in diet.lower() for word in ("gluten", "lactose", "laktose"))
 
 
 def condition_began(b: Builder) -> list[Exchange]:

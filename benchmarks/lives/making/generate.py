@@ -159,7 +159,7 @@ def _trap(b: Builder) -> Exchange:
         "city": b.elsewhere(), "thing": b.some("thing"), "employer": b.some("employer"),
         **job, **people.animal(b, b.rng.choice(("dog", "cat"))),
     }  # fmt: skip
-    return b.exchange(b.phrase(kind, slots), kind, agent=_chatty(b))  # type: ignore[arg-type]
+    return b.exchange(b.phrase(kind, slots), kind, agent=_chatty(b))  # type: ignore[arg-type]  # one of three kinds
 
 
 def _tied(told: Sequence[Exchange]) -> bool:

@@ -34,6 +34,7 @@ from benchmarks.lives.playing.stage import Stage
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.core.memory import family
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import LLM, QueryEmbedder
 from slowcat_memory.records import Memory, Turn
@@ -213,7 +214,7 @@ class _Player:
         if n % 6 == 0:
             self._hold(at)
 
-    def _lines(self, packed) -> Iterator[Line]:  # type: ignore[no-untyped-def]
+    def _lines(self, packed: Packed) -> Iterator[Line]:
         """Yield the lines of a block, each with the memory that it words."""
         written = [line for line in packed.text.splitlines() if line.startswith("- ")]
         left = list(packed.hits)

@@ -94,6 +94,39 @@ def is_order(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> boo
     return slots("orders") and not slots("foreign", "question")
 
 
+class Doubts(NamedTuple):
+    """What speaks against a command in an utterance.
+
+    Attributes:
+        known: It has a word about the memory.
+        elsewhere: It is addressed to somebody else, or holds a quotation.
+        foreign: It has a thing that is no memory.
+        against: A third person, a condition, a report.
+        asks: It is a question.
+    """
+
+    known: bool
+    elsewhere: bool
+    foreign: bool
+    against: bool
+    asks: bool
+
+
+def find_doubts(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> Doubts:
+    """Return what speaks against a command in an utterance with plain apostrophes."""
+    codes, tokens = read(text, table, names)
+    slots = _Slots(codes, table)
+    return Doubts(
+        known=not table.needed.isdisjoint(codes),
+        elsewhere=is_reported(text)
+        or _calls_another(codes, tokens, table)
+        or _begins_with_name(codes, table),
+        foreign=slots("foreign") and not slots("memory", "said", "known"),
+        against=slots("veto", "third"),
+        asks=slots("question"),
+    )
+
+
 def compose(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> Composed | None:
     """Return the command in an utterance with plain apostrophes, or None for conversation."""
     codes, tokens = _read(text, table, names)
@@ -105,15 +138,25 @@ def compose(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> Comp
 Tokens = Sequence[re.Match[str]]
 
 
+def read(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> tuple[str, Tokens]:
+    """Return the codes of an utterance's words and punctuation marks, and these."""
+    tokens = list(_TOKEN.finditer(text))
+    codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
+    return _with_agent(codes, tokens, table, names), tokens
+
+
 def _read(text: str, table: ComposeWords, names: tuple[str, ...]) -> tuple[str, Tokens]:
     """Return the codes and the tokens; no codes for what cannot be a command."""
-    tokens = list(_TOKEN.finditer(text))
-    if not 1 < len(tokens) <= MAX_TOKENS:
-        return "", tokens
-    codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
-    if table.needed.isdisjoint(codes):
-        return "", tokens
-    return _with_agent(codes, tokens, table, names), tokens
+    codes, tokens = read(text, table, names)
+    possible = 1 < len(tokens) <= MAX_TOKENS and not table.needed.isdisjoint(codes)
+    return codes if possible else "", tokens
+
+
+def patterned_argument(
+    kind: CommandKind, codes: str, tokens: Tokens, table: ComposeWords
+) -> tuple[int, int] | None:
+    """Return the offsets of the argument that a pattern of the kind finds."""
+    return _argument(kind, _Slots(codes, table), codes, tokens, table)
 
 
 def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
@@ -251,8 +294,9 @@ def _argument(
     first, last = -1, -1
     for name in _ARGUMENT.get(kind, ()):
         if (found := slots.find(name)) and "x" in found.re.groupindex and found["x"]:
-            first, last = found.span("x")
-            break
+            if found["x"][0] != table.code_of["that"] or OTHER in found["x"]:
+                first, last = found.span("x")
+                break
     if kind == "forget_span" and first < 0 and (found := slots.find("span")):
         first, last = found.span()
     if kind == "correct" and (found := slots.find("corrects")):
@@ -262,10 +306,10 @@ def _argument(
             first, last = after.end(), len(codes)
         elif before := slots.find("stores_before"):
             first, last = 0, before.start()
-    return _trimmed(first, last, codes, tokens, table)
+    return trimmed(first, last, codes, tokens, table)
 
 
-def _trimmed(
+def trimmed(
     first: int, last: int, codes: str, tokens: Tokens, table: ComposeWords
 ) -> tuple[int, int] | None:
     """Return the offsets of words without the courtesies around them; None for no word."""
@@ -304,3 +348,9 @@ def _calls_another(codes: str, tokens: Tokens, table: ComposeWords) -> bool:
             if len(codes) > 1:
                 return True
     return False
+
+
+def _begins_with_name(codes: str, table: ComposeWords) -> bool:
+    """Return whether an imperative follows one unknown word: "robbie forget that"."""
+    orders = [table.code_of[name] for name in ("forget", "erase", "store")]
+    return codes[:1] == OTHER and codes[1:2] in orders

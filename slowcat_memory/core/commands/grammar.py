@@ -12,15 +12,19 @@ from functools import lru_cache
 from msgspec import Struct
 
 from slowcat_memory.core.commands.composition import (
+    Composed,
     addresses_another,
     compose,
     is_order,
     is_reported,
 )
+from slowcat_memory.core.commands.intent import asks_something, candidates
+from slowcat_memory.core.commands.intent_model import read_model
 from slowcat_memory.core.language import CommandKind, language_of
 from slowcat_memory.core.language.table import CommandRule, CommandWords
 
 MAX_WORDS = 120  # of an utterance; a longer one is conversation
+MAX_CHARS = 1200
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 MAX_VALUE = 3  # words of a right value alone
 _STATEMENTS = ("remember", "correct")
@@ -90,12 +94,21 @@ def recognise(
     return _composed(words.text, language, names)
 
 
+def prepare(language: str) -> None:
+    """Read what recognition needs, so that no turn waits for a disk."""
+    read_model(language)
+    recognise("hello there", language)
+
+
 def asks_change(text: str, language: str = "english", *, names: tuple[str, ...] = ()) -> bool:
     """Return whether an utterance that is no command asks the agent to change its memory."""
     words = _words(text)
     if not words.line or words.line.count(" ") >= MAX_WORDS or is_reported(text):
         return False
-    return is_order(words.text, language_of(language).commands.composed, names)
+    table, model = language_of(language).commands.composed, read_model(language)
+    return is_order(words.text, table, names) or (
+        model is not None and asks_something(words.text, table, model, names)
+    )
 
 
 def _of_everything(command: Command, language: str) -> Command:
@@ -107,12 +120,19 @@ def _of_everything(command: Command, language: str) -> Command:
 
 
 def _composed(text: str, language: str, names: tuple[str, ...]) -> Command | None:
-    table = language_of(language).commands
-    found = compose(text, table.composed, names)
-    if found is None:
-        return None
+    """Return the command that the grammar reads, or else the one that the model sees."""
+    table, model = language_of(language).commands.composed, read_model(language)
+    read = compose(text, table, names)
+    possible = candidates(text, read, table, model, names) if model else [read] if read else []
+    found = (_command(one, text, language) for one in possible)
+    return next(filter(None, found), None)
+
+
+def _command(found: Composed, text: str, language: str) -> Command | None:
+    """Return a composed command; None if it lacks what it needs."""
     argument = text[slice(*found.span)] if found.span else ""
-    if found.kind in _STATEMENTS and not _is_statement(found.kind, argument, table):
+    words = language_of(language).commands
+    if found.kind in _STATEMENTS and not _is_statement(found.kind, argument, words):
         return None
     command = Command(kind=found.kind, argument=argument, shared=found.shared)
     return command if found.sure else Command(kind="confirm", argument=argument, meant=command)
@@ -127,7 +147,7 @@ def _is_statement(kind: CommandKind, argument: str, table: CommandWords) -> bool
 
 
 def _words(text: str) -> _Words:
-    plain = text.translate(_QUOTES)
+    plain = text.translate(_QUOTES) if len(text) <= MAX_CHARS else ""
     line: list[str] = []
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}
@@ -220,3 +240,13 @@ def _with_parts(pattern: str, words: CommandWords) -> str:
     for name, part in words.parts.items():
         pattern = pattern.replace(f"{{{name}}}", f"(?:{part})")
     return pattern
+
+
+def compile_patterns(language: str, names: tuple[str, ...] = ()) -> None:
+    """Compile every pattern of the commands, which takes about 0.3 s."""
+    for answers in (True, False):
+        _rules(language, names, answers)
+    for slot in language_of(language).commands.composed.compiled.values():
+        for patterns in slot.values():
+            for one in patterns:
+                one.pattern.compile()

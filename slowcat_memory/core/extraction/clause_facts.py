@@ -23,6 +23,7 @@ _HUMAN = frozenset("goal plan decision possession success task_completed open_th
 _HUMAN_PREDICATES = frozenset("works_as works_at studies studies_at speaks learns".split())
 # What a person or animal of a name is to the speaker, and is no longer once dead.
 _COMPANY = ("has_pet", "has_friend", "friend_of", *PARTNERS)
+APPOSED = " – "  # before the other name of a thing: "a new car – a Fiat"
 _SPACES = re.compile(r"\s+")
 
 
@@ -153,7 +154,9 @@ def _made(
     for object_ in complements(rule.complement, Words(raw, clause.cased, language, announced)):
         if rule.type == "preference" and grammar_of(language).misplaced.match(object_):
             continue
-        object_ = _uncapitalised(object_.replace(SPEAKER, speaker), clause, language)
+        object_ = object_.replace(SPEAKER, speaker).replace(APPOSED, ", ")
+        if object_type(rule.predicate) not in ("place", "organisation", "person", "pet"):
+            object_ = _uncapitalised(object_, clause, language)
         if rule.inflect and (subject.speaker or denied):
             object_ = _third_person(object_, language)
         if kin and not rule.over and rule.predicate in ("has_pet", "has_{kin}"):
@@ -199,7 +202,7 @@ def _sentence(content: str, language: Language, **parts: str) -> str:
     if language.statements.capital_nouns and " {kin}" in f" {content}":
         *before, noun = parts.get("kin", "").split(" ")
         parts["kin"] = " ".join((*before, noun.capitalize()))
-    text = _SPACES.sub(" ", content.format(**parts)).strip()
+    text = _SPACES.sub(" ", content.format(**parts).replace("..", ".")).strip()
     return rewritten(text[:1].upper() + text[1:], grammar_of(language).gender)
 
 

@@ -186,12 +186,13 @@ def _turned(text: str, signs: Subjects, verb: re.Pattern[str]) -> Iterator[tuple
         if subject is None or (front and len(front.split()) > 8):
             continue
         who, tail = rest[: subject.end()].strip(), rest[subject.end() :].strip()
+        said = found[0].lower()
         if not front:
-            yield f"{who} {found[0]} {tail}", ""
+            yield f"{who} {said} {tail}", ""
             return
         front = _inside(front, signs)
-        yield f"{who} {found[0]} {front} {tail}", front
-        yield f"{who} {found[0]} {tail} {front}", front
+        yield f"{who} {said} {front} {tail}", front
+        yield f"{who} {said} {tail} {front}", front
         return
 
 

@@ -45,6 +45,7 @@ __all__ = ["StatedFact", "stated", "stated_by"]
 
 MOST_CHARS = 4000  # of a turn
 _WITHIN = ("only", "still", "both", "even")  # are no adverbs of the verb behind an article
+_OPEN_DATE = re.compile(r"^(?:am|zum|vom|ab|bis zum) \d{1,2}\.$", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
 
 # What a predicate may be misread for, by the one that says it better: a street, a best friend.
@@ -72,9 +73,7 @@ def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[Stat
         return []
     found, other = list[StatedFact](), None
     spoken = languages_of(kept) if len(languages) > 1 else list(languages)
-    # In German "am 25. Januar" is one sentence.
-    for sentence in sentencex.segment((spoken or languages)[0].code, kept):
-        sentence = " ".join(sentence.split())
+    for sentence in _sentences(kept, (spoken or languages)[0]):
         for language in languages_of(sentence) if len(languages) > 1 else languages:
             before: Subject | None = None
             for clause in clauses(sentence, language):
@@ -87,6 +86,18 @@ def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[Stat
     named = {(one.predicate, one.object) for one in found}
     found = [one for one in found if (_CLOSER.get(one.predicate), one.object) not in named]
     return list(dict.fromkeys(found))
+
+
+def _sentences(text: str, language: Language) -> list[str]:
+    """Return the sentences of a text; a recogniser's "Am 3. Gehe ich zum Arzt" is one."""
+    found = list[str]()
+    for sentence in sentencex.segment(language.code, text):
+        sentence = " ".join(sentence.split())
+        if found and _OPEN_DATE.search(found[-1]):
+            found[-1] = f"{found[-1]} {sentence}"
+        else:
+            found.append(sentence)
+    return found
 
 
 def _other(

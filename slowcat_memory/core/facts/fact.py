@@ -17,7 +17,7 @@ from slowcat_memory.core.extraction.grounding import harmless
 from slowcat_memory.core.extraction.predicates import Ending, Triple
 from slowcat_memory.core.facts.fact_importance import fact_importance
 from slowcat_memory.core.language import of_any
-from slowcat_memory.core.memory import FACT, QUARANTINED, chunk_id, family
+from slowcat_memory.core.memory import FACT, NOTE, QUARANTINED, chunk_id, family
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Key, Made, Memory, Turn
 
@@ -130,6 +130,14 @@ def key_id(fact: Memory) -> str:
     """Return the id of a fact's key, whether or not it has one."""
     source = fact.sources[0] if fact.sources else 0
     return f"{chunk_id(source)}?f{fact.id.partition('/')[2]}"
+
+
+def stated_in(fact: Memory) -> tuple[str, ...]:
+    """Return the ids of what states a fact: the note that it was read from, else chunks."""
+    notes = tuple(
+        id_ for scope, id_ in fact.derived_from if scope == fact.scope and family(id_) == NOTE
+    )
+    return notes or tuple(map(chunk_id, fact.sources))
 
 
 def is_fact(memory: Memory) -> bool:

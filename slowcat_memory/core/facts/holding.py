@@ -13,6 +13,7 @@ import msgspec
 from slowcat_memory.core.extraction.predicates import Ending, Triple, canonical
 from slowcat_memory.core.extraction.slots import (
     Slot,
+    content,
     ending_of,
     ends,
     exclude,
@@ -20,12 +21,15 @@ from slowcat_memory.core.extraction.slots import (
     slot_of,
 )
 from slowcat_memory.core.extraction.third_person import Sentence, read_sentence
-from slowcat_memory.core.facts.fact import subject_name
+from slowcat_memory.core.facts.fact import subject_name, type_of
+from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 
 # As in `core.graph.build`: a start this long before a conflicting fact belongs to the past.
 NEWS = timedelta(days=60)
+COMING = frozenset({"event", "plan", "appointment", "open_thread"})  # types of what lies ahead
+LEAST = 3  # letters of a word that names what takes place, at least one more
 SOON = timedelta(days=1)  # within which a correction is about what was said before
 
 
@@ -71,7 +75,7 @@ def claim_of(fact: Memory) -> Claim:
         quote=facets.get("quote", ""),
         over=over,
         ends=stated,
-        corrects=facets.get("corrects") == "yes",
+        corrects=facets.get("corrects") == "yes" or _changes_day(fact),
     )
 
 
@@ -112,7 +116,35 @@ def _corrects(newer: Memory, new: Claim, older: Memory, old: Claim) -> bool:
     soon = newer.valid_from - older.valid_from <= SOON
     same = new.predicate == old.predicate and fold(new.subject) == fold(old.subject)
     one = new.predicate.startswith(("has_", "favourite_")) and not old.over
-    return new.corrects and soon and same and one and not new.over
+    value = same and one and not new.over and soon
+    return new.corrects and (value or _moves(newer, new, older, old))
+
+
+def _moves(newer: Memory, new: Claim, older: Memory, old: Claim) -> bool:
+    """Return whether a fact gives another day for what was still ahead: an appointment was moved."""
+    day, other = newer.facets.get("date", ""), older.facets.get("date", "")
+    ahead = other >= newer.valid_from.date().isoformat()
+    if not day or not other or day == other or not ahead or new.over or old.over:
+        return False
+    same = fold(new.subject) == fold(old.subject)
+    return same and not _event_words(new).isdisjoint(_event_words(old))
+
+
+def _event_words(claim: Claim) -> frozenset[str]:
+    """Return the words for what takes place, without those for its day."""
+    text = fold(f"{claim.object} {claim.quote}")
+    for one in LANGUAGES:
+        text = one.talk.value.sub(" ", one.talk.ahead_words.sub(" ", text))
+        text = one.talk.change.sub(" ", text)
+    empty = frozenset[str]().union(*(one.talk.empty for one in LANGUAGES))
+    return frozenset(word for word in content(text) if len(word) > LEAST) - empty
+
+
+def _changes_day(fact: Memory) -> bool:
+    """Return whether a dated fact was said to be a change: "the dentist moved me to Friday"."""
+    quote = fact.facets.get("quote", "").replace("’", "'")
+    dated = bool(fact.facets.get("date")) and type_of(fact) in COMING
+    return dated and any(one.talk.change.search(fold(quote)) for one in LANGUAGES)
 
 
 def loser(newer: Memory, older: Memory) -> Memory | None:

@@ -11,6 +11,7 @@ one place in several languages.
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import cache
 
 from msgspec import Struct
 
@@ -91,7 +92,7 @@ def names(text: str, kind: str) -> tuple[Name, ...]:
         text = _ORDER.sub(" ", text)
     if kind in ("person", "pet"):
         return tuple(dict.fromkeys(person(one) for one in folded(text)))
-    known_as = _ALIASES.get(kind, {})
+    known_as = _aliases().get(kind, {})
     read = (thing(one) for one in folded(text))
     return tuple(dict.fromkeys(_known_name(one, known_as) for one in read))
 
@@ -168,7 +169,8 @@ def _canonical() -> dict[str, str]:
     return {spelt: group[0] for group in SAME_ROLES for word in group for spelt in folded(word)}
 
 
-def _known_as() -> dict[str, dict[str, Name]]:
+@cache
+def _aliases() -> dict[str, dict[str, Name]]:
     """Return the first of each group of aliases by the joined reduced others, by entity type."""
     return {
         kind: {
@@ -182,4 +184,3 @@ def _known_as() -> dict[str, dict[str, Name]]:
 
 
 _SAME = _canonical()
-_ALIASES = _known_as()

@@ -6,7 +6,6 @@ is found. Which slots make which command is decided in ``core.commands.compositi
 language alike.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -15,7 +14,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from slowcat_memory.core.language.data import read_data
+from slowcat_memory.core.language.data import LazyPattern, read_data
 from slowcat_memory.core.language.word_classes import OTHER, STOP, WordClasses
 
 
@@ -23,7 +22,7 @@ class SlotPattern(NamedTuple):
     """A pattern of a slot, its place there, and the bits that its matches need."""
 
     place: int
-    pattern: re.Pattern[str]
+    pattern: LazyPattern
     needs: tuple[int, ...]
 
 
@@ -39,6 +38,13 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
         content: Classes without which a sentence is no command.
         tail: Classes of words at the end of an argument that are not part of it.
         head: Classes of words before an argument that are not part of it.
+        phrase: Classes of words inside a topic; any other ends it.
+        edges: Those of them that neither begin nor end a topic.
+        times: Classes of words inside a time ("the last two days").
+        marks: Classes of words before a statement, if one of ``verbs`` precedes.
+        lone_marks: Those of them before which none need precede.
+        verbs: Classes of words that make a clause an order.
+        orders: Classes of words that belong to the order before a statement.
         tail_pair: Two classes that are no part of it together ("will you").
         compounds: Last parts of compound words that have the class of the part ("Flurlicht").
         enclitics: Endings of words that are words of their own, the longest first.
@@ -48,6 +54,13 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     content: str
     tail: str
     head: str
+    phrase: str = ""
+    edges: str = ""
+    times: str = ""
+    marks: str = ""
+    lone_marks: str = ""
+    verbs: str = ""
+    orders: str = ""
     compounds: str = ""
     enclitics: str = ""
     tail_pair: str = ""
@@ -69,7 +82,7 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def compiled(self) -> Mapping[str, Slot]:
-        """The patterns by slot, each under the codes of the need that the fewest words meet.
+        """The patterns by slot, not compiled yet, each under the codes of the need that the fewest words meet.
 
         Raises:
             KeyError: A pattern has an unknown class.
@@ -79,7 +92,7 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     def _slot(self, patterns: Sequence[str]) -> Slot:
         slot = defaultdict[str, list[SlotPattern]](list)
         for place, text in enumerate(patterns):
-            one = SlotPattern(place, self.compile(text), self.needs(text))
+            one = SlotPattern(place, self.pattern(text), self.needs(text))
             rarest = min(one.needs, key=int.bit_count, default=0)
             for code in self._codes_in(rarest) or ("",):
                 slot[code].append(one)
@@ -96,6 +109,34 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     @cached_property
     def tail_codes(self) -> frozenset[str]:
         return self._codes_of(self.tail) | {STOP}
+
+    @cached_property
+    def phrase_codes(self) -> frozenset[str]:
+        return self._codes_of(self.phrase) | {OTHER}
+
+    @cached_property
+    def edge_codes(self) -> frozenset[str]:
+        return self._codes_of(self.edges)
+
+    @cached_property
+    def mark_codes(self) -> frozenset[str]:
+        return self._codes_of(self.marks)
+
+    @cached_property
+    def order_codes(self) -> frozenset[str]:
+        return self.verb_codes | self._codes_of(self.orders)
+
+    @cached_property
+    def verb_codes(self) -> frozenset[str]:
+        return self._codes_of(self.verbs)
+
+    @cached_property
+    def lone_mark_codes(self) -> frozenset[str]:
+        return self._codes_of(self.lone_marks)
+
+    @cached_property
+    def time_codes(self) -> frozenset[str]:
+        return self._codes_of(self.times)
 
     @cached_property
     def head_codes(self) -> frozenset[str]:

@@ -1,8 +1,9 @@
-"""Reads the two data files of a language's folder: ``words.toml`` and ``sentences.toml``."""
+"""Reads the data files of a language's folder, and holds words and patterns made of them."""
 
 import pkgutil
-from collections.abc import Mapping
-from functools import cache
+import re
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property
 
 import msgspec
 
@@ -18,6 +19,36 @@ def read_words(package: str) -> Words:
         msgspec.ValidationError: A value is not a string.
     """
     return msgspec.toml.decode(read_data(package, "words.toml"), type=dict[str, dict[str, str]])
+
+
+class LazyPattern:
+    """Any of some regular expressions, compiled when it is first used.
+
+    Compiling the large ones of all languages would take longer than the rest of an import.
+    """
+
+    def __init__(self, *expressions: str) -> None:
+        self.pattern = "|".join(f"(?:{expression})" for expression in expressions)
+
+    def compile(self) -> None:
+        """Compile it now, so that the first use is as fast as later ones."""
+        _ = self._compiled
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+    @cached_property
+    def search(self) -> Callable[[str], re.Match[str] | None]:
+        return self._compiled.search
+
+    @cached_property
+    def match(self) -> Callable[[str], re.Match[str] | None]:
+        return self._compiled.match
+
+    @cached_property
+    def sub(self) -> Callable[[str, str], str]:
+        return self._compiled.sub
 
 
 def word_set(text: str) -> frozenset[str]:

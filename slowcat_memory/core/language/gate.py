@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import phrase_list, word_set
+from slowcat_memory.core.language.data import LazyPattern, phrase_list, word_set
 
 PhraseTable = Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -77,21 +77,21 @@ class GateWords(Struct, frozen=True, kw_only=True):
     numeric: frozenset[str]
     requests: frozenset[str]
     famous: frozenset[str]
-    leads: re.Pattern[str]
+    leads: LazyPattern
     noun_case: str
     time: frozenset[str]
-    about_now: re.Pattern[str]
+    about_now: LazyPattern
     asking: frozenset[str]
-    memory: re.Pattern[str]
-    advice: re.Pattern[str]
-    general: re.Pattern[str]
-    named: re.Pattern[str]
-    asides: re.Pattern[str]
-    personal: re.Pattern[str]
-    chatter: re.Pattern[str]
-    sums: re.Pattern[str]
-    world_begins: re.Pattern[str]
-    world: re.Pattern[str]
+    memory: LazyPattern
+    advice: LazyPattern
+    general: LazyPattern
+    named: LazyPattern
+    asides: LazyPattern
+    personal: LazyPattern
+    chatter: LazyPattern
+    sums: LazyPattern
+    world_begins: LazyPattern
+    world: LazyPattern
 
 
 def gate_words(lists: Mapping[str, str], **patterns: Any) -> GateWords:
@@ -138,15 +138,11 @@ def _by_first_word(*texts: str) -> PhraseTable:
     return {first: tuple(many) for first, many in made.items()}
 
 
-def any_of(*expressions: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{expression})" for expression in expressions))
-
-
-def begin_or_within(*expressions: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def begin_or_within(*expressions: str) -> tuple[LazyPattern, LazyPattern]:
     """Return patterns of those alternatives that begin a text, and of the others."""
     parts = [part for expression in expressions for part in _alternatives(expression)]
     begins = [part for part in parts if part.startswith("^")]
-    return any_of(*begins), any_of(*(part for part in parts if part not in begins))
+    return LazyPattern(*begins), LazyPattern(*(part for part in parts if part not in begins))
 
 
 def _alternatives(expression: str) -> list[str]:

@@ -25,7 +25,16 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         change: Matches a folded statement that something is different from before.
         renewal: Matches one that is so only if both statements are about the same matter.
         asked: Patterns of folded questions for a fact about the user, each with the predicates that
-            answer it; a group is the thing, ``{thing}`` in them.
+            answer it (``type:goal``: facts of a type); a group is the thing, ``{thing}`` in them. With
+            "!" only facts about that thing answer.
+        asking: Matches the word of a folded text with which a question for such a fact begins.
+        others: What makes a folded question about somebody else (``{name}`` in the pattern) one about
+            oneself, with replacements.
+        former: Matches a folded question for what held before something else.
+        ahead: Matches a folded question for what is ahead, or when something is.
+        when: Matches one that asks when a certain thing is.
+        ahead_words: Matches the words of such a question that name no thing.
+        synonyms: Words for the same kind of thing, a kind each.
         values: Patterns of folded questions for a value, each with what such a value matches; the
             group "counted" is the thing whose number is asked for.
         past: Matches a folded question about what happened.
@@ -50,6 +59,13 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     change: re.Pattern[str]
     renewal: re.Pattern[str]
     asked: tuple[tuple[str, str], ...]
+    asking: re.Pattern[str]
+    others: tuple[tuple[str, str], ...]
+    former: re.Pattern[str]
+    ahead: re.Pattern[str]
+    when: re.Pattern[str]
+    ahead_words: re.Pattern[str]
+    synonyms: tuple[str, ...]
     values: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
     past: re.Pattern[str]
     value: re.Pattern[str]

@@ -58,6 +58,8 @@ class TimeWords(Struct, frozen=True):
         past: Words that override ``future``.
         ordinal: Endings after the digits of an ordinal ("7th").
         capitalised: Whether nouns are written with capitals.
+        pronouns: Subjects, before which a word with a capital is no noun but the verb of a sentence
+            that a recogniser began too early ("Am 3. Gehe ich").
     """
 
     table: Mapping[str, tuple[str, Any]]
@@ -67,6 +69,7 @@ class TimeWords(Struct, frozen=True):
     past: frozenset[str]
     ordinal: frozenset[str] = frozenset()
     capitalised: bool = False
+    pronouns: frozenset[str] = frozenset()
 
 
 def time_words(
@@ -76,6 +79,7 @@ def time_words(
     past: str,
     ordinal: str = "",
     capitalised: bool = False,
+    pronouns: str = "",
 ) -> TimeWords:
     """Build a table.
 
@@ -104,6 +108,7 @@ def time_words(
         past=frozenset(past.split()),
         ordinal=frozenset(ordinal.split()),
         capitalised=capitalised,
+        pronouns=frozenset(pronouns.split()),
     )
 
 

@@ -14,6 +14,8 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from slowcat_memory.core.language.data import LazyPattern
+
 OTHER, NAME, STOP = "x", "N", "."  # codes of other words, of names, of the end of a sentence
 _FIRST = 0xE000  # codes of classes: private use
 _NEAR, _FAR, _SENTENCE = 3, 8, 12  # words of a gap
@@ -72,6 +74,11 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
         return {"name": NAME, **own}
 
     @cached_property
+    def name_of(self) -> Mapping[str, str]:
+        """The class of each code."""
+        return {code: name for name, code in self.code_of.items()}
+
+    @cached_property
     def pauses(self) -> str:
         """The codes between clauses."""
         return STOP + self.code_of["comma"] + self.code_of["colon"]
@@ -83,6 +90,14 @@ class WordClasses(Struct, frozen=True, kw_only=True, dict=True):
             KeyError: It has an unknown class.
         """
         return re.compile("".join(self._parts(text)))
+
+    def pattern(self, text: str) -> LazyPattern:
+        """Return a pattern for a text of codes, compiled when it is first used.
+
+        Raises:
+            KeyError: It has an unknown class.
+        """
+        return LazyPattern("".join(self._parts(text)))
 
     def needs(self, text: str) -> tuple[int, ...]:
         """Return bits of classes: a match has at least one of each number.

@@ -13,8 +13,10 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from slowcat_memory.core.language import language_of
+from slowcat_memory.core.language.data import LazyPattern
 from slowcat_memory.core.language.english.vocabulary import CALENDAR, NUMBERS
 from slowcat_memory.core.language.gate import GateWords, PhraseTable
 from slowcat_memory.core.language.given_names import is_given_name
@@ -306,3 +308,10 @@ def _line(sentence: str, table: GateWords) -> str:
     """Return a folded sentence without its leading fillers."""
     words = [_folded(match[0]) for match in _WORD.finditer(sentence[-MOST_CHARS:])]
     return " ".join(words[_after(words, table.fillers) :] or words)
+
+
+def compile_patterns(language: str) -> None:
+    """Compile every pattern of the gate, which takes about 0.1 s."""
+    for value in asdict(language_of(language).gate).values():
+        if isinstance(value, LazyPattern):
+            value.compile()

@@ -105,7 +105,7 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     # on the 5th
     (
         "nth_day",
-        r"(?:jT|(?<=[uckbF])T|(?<=W)T)[qO](?![^,|pxAjJiTukbFcgtLSh])"
+        r"(?:jT|(?<=[uckbF])T|(?<=W)T)[qO](?![^,|pxAjJiTukbFcgtLSh])|(?<=o)Tq(?![^,|pxA])"
         r"|(?:J|j|(?<=[uckbF])J?T?)[qO](?![fMmvUWOPshK])",
         pieces.day_of_month,
     ),

@@ -65,11 +65,17 @@ def _plain(text: str, language: TimeWords) -> Iterator[tuple[str, Token]]:
             if kind == "v" and start and match["word"][0].isupper():  # "In May we moved"
                 kind = "m"
             if kind == "." and nouns and match["word"][0].isupper():
-                kind = "K"
+                kind = "." if _begins_sentence(text[end:], language) else "K"
         else:
             kind, value = _number(match, language)
         ordinal = kind in "Oq"
         yield word, Token(kind, value, start, end)
+
+
+def _begins_sentence(rest: str, language: TimeWords) -> bool:
+    """Return whether a pronoun follows a word, which is then a verb at the beginning."""
+    following = _TOKEN.match(rest.lstrip())
+    return following is not None and (following["word"] or "").lower() in language.pronouns
 
 
 def _number(match: re.Match[str], language: TimeWords) -> tuple[str, Any]:

@@ -33,9 +33,8 @@ Append = Callable[[Event], Ack]
 LATEST = 4  # turns of a session that are cached; a query needs two
 
 
-_NOBODY = frozenset(
-    ("", "user")
-)  # ids that name nobody: Pipecat's transports and tests set the last
+# STT ids that identify no speaker: Pipecat's transports and tests set the last.
+_UNIDENTIFIED = frozenset(("", "user"))
 
 
 class Names(NamedTuple):
@@ -52,7 +51,7 @@ class Names(NamedTuple):
     def of(self, speaker: str) -> str:
         """Return the display name of an STT speaker id, which may be empty."""
         known = self.speakers.get(speaker)
-        if known is None and speaker.strip().casefold() in _NOBODY:
+        if known is None and speaker.strip().casefold() in _UNIDENTIFIED:
             return self.user
         name, _ = clean(known or speaker, 64)
         return name or self.user

@@ -10,16 +10,16 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from slowcat_memory.core.extraction.predicates import Ending as Ended
 from slowcat_memory.core.extraction.predicates import Triple, canonical
-from slowcat_memory.core.extraction.slots import Slot, exclude, slot_of
+from slowcat_memory.core.extraction.slots import Slot, ending_of, ends, exclude, slot_of
 from slowcat_memory.core.extraction.stated import stated_by
-from slowcat_memory.core.facts.fact import is_fact
-from slowcat_memory.core.memory import chunk_id, turn_of
-from slowcat_memory.core.query.asked_facts import AskedFact
+from slowcat_memory.core.facts.fact import is_fact, stated_in
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory, Turn
+from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 
-MOST_STATED = 3  # chunks for a fact that is asked for
 MOST_LINKS = 20  # of a chain of facts, each superseded by the next
 
 
@@ -49,13 +49,12 @@ class _Stated(Struct, frozen=True):
 class Endings:
     """The ends of a scope's facts, by chunk. Changed under the namespace's lock."""
 
-    def __init__(self, facts: Iterable[Memory] = ()) -> None:
+    def __init__(self, facts: Iterable[Memory] = (), language: str = "english") -> None:
+        self._known = KnownFacts(language)
         self._facts: dict[str, _Stated] = {}
         self._ended: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts with an end
         # By speaker, subject and slot: the chunk of the latest statement, and the statement.
         self._latest: dict[tuple[str, str, Slot], tuple[str, Triple]] = {}
-        # By predicate: chunk and text of each current fact about its speaker, by the fact's id.
-        self._about_speaker: dict[str, dict[str, tuple[str, str]]] = {}
         self._heard: dict[str, Ending] = {}  # by chunk, from turns that idle work has not read yet
         self._read_to = 0  # log id of the latest turn that a fact was read from
         for fact in sorted(facts, key=lambda one: one.valid_from):
@@ -67,13 +66,13 @@ class Endings:
         if not is_fact(memory) or not memory.sources or memory.facets.get("why") == "same":
             return
         by = memory.facets.get("superseded_by", "")
-        chunks = tuple(map(chunk_id, memory.sources))
+        chunks = stated_in(memory)
         until = memory.valid_to or (memory.retired_at if by else None)
+        self._known.put(memory)
         stated = _Stated(chunks, memory.facets.get("quote", ""), until, by)
         self._facts[memory.id] = stated
         self._read_to = max(self._read_to, *memory.sources)
         if stated.until is None and memory.retired_at is None:
-            self._know(memory.id, memory, chunks[0])
             self._hold(
                 memory.speaker,
                 memory.facets.get("subject", ""),
@@ -86,23 +85,12 @@ class Endings:
             self._ended[chunk] = (*self._ended.get(chunk, ()), memory.id)
             self._heard.pop(chunk, None)
 
-    def _know(self, id_: str, fact: Memory, chunk: str) -> None:
-        names = (fact.facets.get("subject", ""), fact.facets.get("predicate", ""))
-        if names[1] and fold(names[0]) == fold(fact.speaker):
-            known = self._about_speaker.setdefault(canonical(names[1]).replace(" ", "_"), {})
-            known[id_] = (chunk, fact.text)
-
-    def stating(self, asked: AskedFact) -> list[str]:
-        """Return the chunks that state a fact which a speaker asks for, the latest first."""
-        names = (name for name in asked.predicates if name in self._about_speaker)
-        found = [one for name in names for one in self._about_speaker[name].values()]
-        about = [one for one in found if asked.thing and asked.thing in fold(one[1])]
-        chunks = dict.fromkeys(chunk for chunk, _ in about or found)
-        return sorted(chunks, key=turn_of, reverse=True)[:MOST_STATED]
+    def stating(self, query: str, now: datetime) -> list[str]:
+        """Return the chunks that state a fact which a query asks for."""
+        return self._known.stating(query, now)
 
     def drop(self, memory_id: str) -> None:
-        for known_facts in self._about_speaker.values():
-            known_facts.pop(memory_id, None)
+        self._known.drop(memory_id)
         known = self._facts.pop(memory_id, None)
         for chunk in known.chunks if known else ():
             left = tuple(id_ for id_ in self._ended.get(chunk, ()) if id_ != memory_id)
@@ -119,13 +107,27 @@ class Endings:
         """
         if turn.id <= self._read_to:
             return
+        chunk = chunk_id(turn.id)
         for one in stated_by(turn):
+            for ending in (*one.ends, *((ending_of(one),) if one.over and not one.ends else ())):
+                self._end(turn, ending)
             if one.over:
                 continue
-            chunk = chunk_id(turn.id)
             before = self._hold(turn.speaker, one.subject, one.predicate, one.object, chunk)
             if before and before not in self._ended:
                 self._heard[before] = Ending(turn.at, newer=chunk)
+
+    def _end(self, turn: Turn, ending: Ended) -> None:
+        """End the latest statements that a turn says are over."""
+        gone = [
+            (key, chunk)
+            for key, (chunk, one) in self._latest.items()
+            if key[:2] == (turn.speaker, fold(ending.subject)) and ends(ending, one)
+        ]
+        for key, chunk in gone:
+            del self._latest[key]
+            if chunk != chunk_id(turn.id) and chunk not in self._ended:
+                self._heard[chunk] = Ending(turn.at, newer=chunk_id(turn.id))
 
     def _hold(self, speaker: str, subject: str, predicate: str, value: str, chunk: str) -> str:
         """Keep the latest statement of a slot; return the chunk of one that it excludes, or ""."""

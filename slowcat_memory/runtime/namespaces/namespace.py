@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import local_only_ids
 from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id, turn_of
-from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.index import IndexOptions, Searcher
@@ -160,7 +159,7 @@ class Namespace:
         loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
         with store.snapshot() as snapshot:
             loaded = loader.load(snapshot)
-            self._endings = Endings(snapshot.memories(scope, f"{FACT}/"))
+            self._endings = Endings(snapshot.memories(scope, f"{FACT}/"), tokenizer.language)
             self._changes = Changes(tokenizer.language)
             for turn in _latest(snapshot, scope, hot_cache_size):
                 self._hot.add(snapshot.read(scope, chunk_id(turn.id)) or chunk(turn), None)
@@ -362,9 +361,9 @@ class Namespace:
         """Return the latest chunks that may change an earlier one about a query."""
         return self._changes.about(query)
 
-    def stating(self, asked: AskedFact) -> list[str]:
-        """Return the chunks that state a fact about the user that holds, the latest first."""
-        return self._endings.stating(asked)
+    def stating(self, query: str, now: datetime) -> list[str]:
+        """Return the chunks that state a fact that a query asks for, the latest first."""
+        return self._endings.stating(query, now)
 
     def fetch(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return the memories that exist, by id, from memory or from the store."""

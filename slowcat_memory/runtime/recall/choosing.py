@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import CHUNK, holds, turn_of
-from slowcat_memory.core.query.asked_facts import asked_fact
 from slowcat_memory.core.query.asked_names import named_thing
 from slowcat_memory.core.query.asked_values import lacks_value
 from slowcat_memory.core.query.revisions import asks_past, changes, may_revise, revises
@@ -106,9 +105,8 @@ class Chooser:
 
     def stated(self, search: Search) -> list[str]:
         """Return the chunks that state a fact which the turn asks for, by what facts know."""
-        need = search.query.need
-        asked = asked_fact(search.query.text, self._options.language) if need else None
-        return search.namespace.stating(asked) if asked else []
+        query = search.query
+        return search.namespace.stating(query.text, query.now) if query.need else []
 
     def _with_stated(self, search: Search, hits: list[Hit], fetch: Fetch) -> list[Hit]:
         """Put the turns that state what is asked for before the hits."""

@@ -216,3 +216,32 @@ def test_a_german_date_does_not_cut_a_sentence_in_two() -> None:
                 text="Wir sind am 25. April nach Münster gezogen.")  # fmt: skip
     (moved,) = facts_by_rule(turn, UTC)
     assert (moved.object, moved.since.date().isoformat()) == ("Münster", "2026-04-25")
+
+
+def appointment(day: str, quote: str, turn: int, **facets: str) -> Memory:
+    made = said("has", "dentist appointment", turn, quote=quote, date=day, **facets)
+    return replace(made, kind="fact/event")
+
+
+def test_an_appointment_that_was_moved_is_on_its_new_day_alone() -> None:
+    old = appointment("2026-05-20", "I have a dentist appointment on the 20th", 1)
+    moved = appointment("2026-05-22", "my dentist appointment is now on the 22nd", 2)
+    corrected = appointment("2026-05-23", "the dentist is on the 23rd", 3, corrects="yes")
+    assert loser(moved, old) == old and loser(corrected, moved) == moved
+
+
+def test_two_appointments_of_a_kind_both_stand_where_nothing_was_moved() -> None:
+    one = appointment("2026-05-20", "I have a dentist appointment on the 20th", 1)
+    another = appointment("2026-05-29", "I have a dentist appointment on the 29th", 2)
+    assert loser(another, one) is None
+    other = replace(
+        appointment("2026-05-29", "my driving lesson is now on the 29th", 2),
+        facets={**another.facets, "object": "driving lesson", "quote": "now on the 29th"},
+    )
+    assert loser(other, one) is None
+
+
+def test_a_day_that_is_past_is_not_moved() -> None:
+    past = appointment("2026-05-13", "I have a dentist appointment on the 13th", 1)
+    again = appointment("2026-05-29", "my dentist appointment is now on the 29th", 9)
+    assert loser(again, past) is None

@@ -9,6 +9,7 @@ from slowcat_memory.core.facts.fact import supersede
 from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.runtime.namespaces.endings import Endings
+from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 
 DAY = timedelta(days=1)
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
@@ -126,21 +127,42 @@ def about(id_: str, predicate: str, value: str, turn: int, text: str) -> Memory:
 
 
 def test_a_fact_that_is_asked_for_leads_to_the_turns_that_state_it_now() -> None:
-    endings = Endings([MOVED, PORTO])
+    endings = known(MOVED, PORTO)
     home = AskedFact(frozenset({"lives_in"}))
-    assert endings.stating(home) == ["chunk/2"]
+    assert endings.of(home, MAY) == ["chunk/2"]
     endings.drop(PORTO.id)
-    assert endings.stating(home) == []
+    assert endings.of(home, MAY) == []
+
+
+def known(*facts: Memory) -> KnownFacts:
+    made = KnownFacts("english")
+    for one in facts:
+        made.put(one)
+    return made
+
+
+def asked_pet(thing: str) -> AskedFact:
+    return AskedFact(frozenset({"has_pet"}), thing, frozenset({thing[:5]}))
 
 
 def test_of_several_facts_those_about_the_thing_that_is_asked_for_are_meant() -> None:
     dog = about("d", "has_pet", "Bello", 3, "Anna has a dog called Bello.")
     cat = about("c", "has_pet", "Mimi", 4, "Anna has a cat called Mimi.")
-    endings = Endings([dog, cat])
-    assert endings.stating(AskedFact(frozenset({"has_pet"}), "cat")) == ["chunk/4"]
-    assert endings.stating(AskedFact(frozenset({"has_pet"}), "parrot")) == ["chunk/4", "chunk/3"]
+    endings = known(dog, cat)
+    assert endings.of(asked_pet("cat"), MAY) == ["chunk/4"]
+    assert endings.of(asked_pet("parrot"), MAY) == ["chunk/4", "chunk/3"]
 
 
 def test_what_others_are_is_not_what_the_speaker_asks_for() -> None:
     sister = replace(PORTO, facets=PORTO.facets | {"subject": "Clara"})
-    assert Endings([sister]).stating(AskedFact(frozenset({"lives_in"}))) == []
+    assert known(sister).of(AskedFact(frozenset({"lives_in"})), MAY) == []
+
+
+def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None:
+    endings = Endings()
+    endings.hear(said(1, "I work at Siemens."))
+    endings.hear(said(2, "I work as a nurse."))
+    endings.hear(said(3, "I quit my job.", 30))
+    for chunk in ("chunk/1", "chunk/2"):
+        assert [one.newer for one in endings.of(chunk, MAY + 31 * DAY)] == ["chunk/3"]
+    assert endings.of("chunk/1", MAY + 20 * DAY) == ()

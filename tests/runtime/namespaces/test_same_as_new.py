@@ -175,7 +175,12 @@ class Life(Scene):
 
 
 @pytest.mark.parametrize(
-    ("seed", "batches"), [(1, False), (2, False), (1, True), (3, True), (4, True)]
+    ("seed", "batches"),
+    [
+        (1, False),
+        (3, True),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((2, False), (1, True), (4, True))),
+    ],
 )
 def test_same_as_new_namespace_changed_step_by_step_equals_one_loaded_anew(
     tmp_path: Path, seed: int, batches: bool

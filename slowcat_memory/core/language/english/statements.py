@@ -1,6 +1,8 @@
 """The English grammar of facts that people state, and words on facts and names."""
 
 from slowcat_memory.core.language.data import read_words, word_set
+from slowcat_memory.core.language.english.event_rules import EVENT_RULES, JOINED
+from slowcat_memory.core.language.english.life_rules import LIFE_ENDINGS, LIFE_RULES
 from slowcat_memory.core.language.english.statement_rules import (
     CLASSES,
     CONDITION,
@@ -47,8 +49,9 @@ _FINITE = (
 )
 
 STATEMENTS = StatementWords(
-    rules=RULES,
-    endings=ENDINGS,
+    rules=RULES + LIFE_RULES + EVENT_RULES,
+    joined=JOINED,
+    endings=LIFE_ENDINGS + ENDINGS,
     over=OVER,
     expand=(
         (r"\b(called|named|name is|name's) (\w+),? (?:and )?not \w+$", r"\1 \2"),
@@ -74,7 +77,7 @@ STATEMENTS = StatementWords(
         r"guess what|to be honest|believe it or not|turns out|fun fact|oh and|plus|because|cause|cos|since|though|"
         r"although|while|then|i think i told you|as you know|just so you know|for the record|(?:some )?(?:good|bad|sad|great|terrible|awful) news|"
         r"sorry|hmm+|mm+|great|thanks|thank you|please|now|let me tell you|"
-        r"too|or|that|wow|god|gosh|finally|sadly|luckily|unfortunately|update|news|big news|remember,?|"
+        r"too|or|that|hurray|hooray|hurrah|yay|woohoo|wow|god|gosh|finally|sadly|luckily|unfortunately|update|news|big news|remember,?|"
         r"just|in the end|from now on|these days|nowadays|at the moment|currently|by profession"
     ),
     adverbs=(
@@ -223,7 +226,7 @@ STATEMENTS = StatementWords(
         r"used|have|has|will|can|could|would|should|must|may|might|not"
     ),
     own=(
-        (rf"\b(?:my|our) (?={KIN}|{CONTACT}|{any_of(_C['several'])}|boss)", "§'s "),
+        (rf"\b(?:my|our) (?=(?:{KIN}|{CONTACT}|{any_of(_C['several'])}|boss)\b(?! {any_of(_C['appointments'], _C['occasions'])}))", "§'s "),
         (r"\b(?:my|our)(?: own)? ", "the "), (r"\b(?:his|her|their) ", "the "), (r" (?:for|by) (?:myself|ourselves|himself|herself)\b", ""), (r"\b(?:myself|ourselves|himself|herself)\b", "oneself"), (r"\b(?:for|to|with) (?:me|us)\b", ""),
     ),
     third=(
@@ -239,6 +242,7 @@ STATEMENTS = StatementWords(
         (r"^\{o\} is\b", "{o} is no longer"),
     ),
     gender=(
+        (r"\bno longer (is|are) ", r"\1 no longer "),
         (r"^(\S+(?:'s \S+)?) been (?=\w+ed\b|elected|chosen)", r"\1 was "), (r"\b((?:got|is getting) (?:married|engaged).*) with (?=\S+\.$)", r"\1 to "),
         (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) is\b", r"\1 are"),
         (r"\b((?:grand)?parents|kids|children|in-laws|siblings|brothers|sisters|sons|daughters|twins|grandchildren) has\b", r"\1 have"),

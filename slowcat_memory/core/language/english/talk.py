@@ -29,6 +29,26 @@ _TIME = re.compile(
     r"every|daily|now)\b"
 )
 
+_I = r"(?:i|we)(?:'m|'re|'ve|'d)?"
+_AGE = (
+    r"(?:(?:best|new|older|younger|little|big|elder|eldest|oldest|youngest|twin|current|own|closest|"
+    r"old|dear|lovely|first|only|latest) )*"
+)
+
+
+def _doing(verbs: str) -> str:
+    """Return a pattern of a question for what the user does: "which city am I living in"."""
+    return rf"\b{_I} (?:\w+ ){{0,3}}?(?:{verbs})\b"
+
+
+def _own(nouns: str) -> str:
+    """Return a pattern of a question for what is the user's: "what's my current job"."""
+    of = rf"\b(?:my|our) (?:\w+ ){{0,2}}?(?:{nouns})\b(?!'s| is on| on )"
+    had = rf"\b(?:what|which|any|whose) (?:\w+ ){{0,2}}?(?:{nouns})\b.*\b{_I}\b"
+    has = rf"\b(?:do|have|am|are|did) {_I} (?:\w+ ){{0,3}}?(?:{nouns})\b"
+    return rf"{of}|{had}|{has}"
+
+
 TALK = TalkWords(
     empty=word_set(
         """
@@ -118,35 +138,174 @@ TALK = TalkWords(
     ),
     asked=(
         (
-            r"\bwhere (?:do (?:i|we) (?:currently |actually )?live|am i living|are we living|is (?:my|our) "
-            r"(?:home|flat|house|place))\b|\b(?:which|what) (?:city|town|country|place|street) do (?:i|we) "
-            r"live\b|\b(?:what is|what's) (?:my|our) (?:home ?town|address|city)\b|\bwhere(?:'s| is) home\b",
+            r"\b(?:who (?:do i (?:report|answer|work under)|tells me what to do)|in charge of me|who (?:leads|runs|"
+            r"manages|heads|supervises) (?:me|my))\b",
+            "has_boss",
+        ),
+        (
+            _doing("decide|decided|settle on|settled on") + "|" + _own("decisions?"),
+            "decided type:decision",
+        ),
+        (_own("goals?|ambitions?|aims?|resolutions?"), "goal type:goal state:plan"),
+        (
+            _doing("live|lives|(?<!a )living|lived|reside|residing|based|settled|staying")
+            + r"|\bwhere is (?:my|our) (?:home|flat|house|place|apartment)\b|\bwhere(?:'s| is) (?:home|my (?:home|flat|house|place|apartment))\b|\bis home\b|\bwhere was home\b|"
+            + _own("home ?town|address|city|town|home city|place of residence|new home")
+            + r"|\b(?:which|what) (?:city|town|country|place|street|area|part of town) .*\b(?:i|we|my|our)\b"
+            r"(?! (?:go|went|visit\w*|travel\w*|fly|flew|see|saw|been))",
             "lives_in address",
         ),
         (
-            r"\bwhere do i (?:currently |actually )?work\b|\bwho do i work for\b|\b(?:who|what)(?:'s| is) "
-            r"my (?:employer|company)\b|\b(?:which|what) company do i work\b",
+            r"\b(?:where|who|which (?:company|firm|place|employer)|what (?:company|firm)).*\bi(?:'m)? "
+            r"(?:\w+ ){0,2}?(?:work|works|working|worked|employed)\b|\bwho (?:employs|pays) me\b|"
+            r"\b(?:where(?:'s| is) my (?:job|work)\b)|"
+            + r"\bwho(?:se)?(?:'s| is)? (?:pay(?:s|ing)?|employing|payroll).*\b(?:me|my|i)\b|"
+            + _own("employer|company|firm|workplace"),
             "works_at works_for",
         ),
         (
-            r"\bwhat do i do (?:for (?:a living|work)|at work|professionally)\b|\bwhat(?:'s| is) my (?:job|"
-            r"profession|occupation)\b|\bwhat do i work as\b|\bwhat am i by (?:trade|profession)\b",
+            r"\bwhat do i do(?:\?|$| for (?:a living|work)| at work| professionally| all day| job)|"
+            r"\bwhat(?:'s| is| kind of work| sort of work).*\bi (?:\w+ )?(?:work as|do for)|\bwhat do i "
+            r"work as\b|\bwhat am i by\b|\bwhat am i (?:\w+ )?doing for (?:work|a living|a job)\b|\bhow do i (?:earn|make) (?:a|my) (?:living|money)\b|"
+            r"\bwhat(?:'s| is) my (?:line of work|work)\b|"
+            + _own(
+                "role at work|day job|job|profession|occupation|trade|career|position|line of work"
+            ),
             "works_as works_at",
         ),
         (
-            r"\bwhat (?:kind of food |sort of food |food )?(?:do|don't|can|can't) i eat\b|\bmy diet\b|\bam i "
-            r"(?:a )?(?:vegan|vegetarian)\b",
+            _doing("dating|seeing|together with|going out|married to|engaged to|in a relationship")
+            + "|"
+            + r"\bam i (?:still )?(?:single|married|engaged|taken|seeing anyone)\b|"
+            + _own("partner|other half|better half|significant other|love life|relationship"),
+            "has_partner married_to has_husband has_wife has_spouse has_boyfriend has_girlfriend "
+            "engaged_to dating relationship_status",
+        ),
+        (
+            r"\bwhat (?:kind of food |sort of food |food )?(?:do|don't|can|can't) i (?:not )?eat\b|"
+            r"\b(?:am i|if i'm|whether i'm) (?:still |a |on a )*(?:vegan|vegetarian|gluten|veggie|pescatarian"
+            r"|diet)\b|\b(?:do|can) i (?:still )?eat \w+\??$|\bwhat.*\bi (?:\w+ )?eat\b|\bhow do i eat\b|\b(?:what|anything|foods?).*\b(?:i (?:can't|cannot|don't|shouldn't|should avoid|may not|avoid) "
+            r"?(?:eat\w*|have|touch)?|off limits|agree with me)\b|\bwhat (?:should|must|do) i avoid\b|"
+            r"" + _own("diet|dietary|eating habits|food rules|food|nutrition|intolerances?"),
             "diet allergic_to",
         ),
-        (r"\b(?:am i allergic|my allerg|allergies do i|am i intolerant)", "allergic_to"),
-        (r"\bmy (?:\w+ )?(?:goal|ambition)\b", "goal"),
+        (
+            r"\ballerg(?:ic|y|ies).*\b(?:i|my|me)\b|\b(?:i|my)\b.*\ballerg|\b(?:am i|i'm) intolerant|"
+            r"\bwhat (?:can't|shouldn't|must|should|do) i (?:not )?(?:eat|touch|have|avoid)\b|\bagree with me\b|\banything i can't eat\b",
+            "allergic_to",
+        ),
+        (
+            _doing("suffer|suffering|ill with|treated for")
+            + r"|\bwhat(?:'s| is) wrong with me\b|"
+            + _own("health|illness|condition|conditions|ailment|injury|health problems?"),
+            "state:health",
+        ),
+        (
+            _own("hobby|hobbies|pastime")
+            + r"|\b(?:do i (?:do|like doing|like to do|get up to) (?:\w+ )?(?:(?:in|with) my (?:free|spare|leisure) time|for fun|to relax|after work))\b",
+            "habit plays practises member_of type:hobby",
+        ),
+        (
+            _own("goals?|ambitions?|dreams?|aims?|resolutions?")
+            + "|"
+            + _doing(
+                "aiming|working towards|trying to achieve|want to achieve|hope to achieve|hoping to achieve|striving|set out to"
+            ),
+            "goal type:goal state:plan",
+        ),
+        (
+            _doing("decide|decided|settle on|settled on|resolve to|make up my mind|made up my mind")
+            + "|"
+            + _own("decisions?"),
+            "decided type:decision",
+        ),
         (r"\bmy favou?rite (\w+)", "favourite_{thing}"),
         (
-            r"\b(?:what(?:'s| is)|who(?:'s| is)|do you know|tell me|remember) (?:what )?(?:the name of )?my "
-            r"([\w-]+)(?:'s name| is called| called|$)|\bname of my ([\w-]+)|\bmy ([\w-]+)'s name\b|"
-            r"\bwhat is my ([\w-]+) called\b",
+            r"^(?!.*\b(?:did|were|had)\b)(?:.*\b(?:i|we|my|our)\b (?:\w+ ){0,3}?(dog|cat|pet)s?\b(?!'s (?!name))|"
+            r".*\b(?:which|what|any) (?:\w+ ){0,2}?(dog|cat|pet)s?\b.*\b(?:i|we|me|us|mine)\b)",
             "has_{thing}",
         ),
+        (
+            r"^(?!.*\b(?:did|was|were|had)\b)(?=.*\b(?:i|i'm|my|me|we|our)\b).*\b(?:eat|eating|foods?|diet|dietary|meals?)\b",
+            "diet allergic_to",
+        ),
+        (
+            r"\b(?:what|which)(?: \w+){0,3}? (car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b.*\b(?:i|we|mine|our)\b|"
+            rf"\bmy {_AGE}(car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b(?!')|"
+            r"\b(?:do|have) i (?:\w+ ){0,2}?(car|phone|mobile|bike|laptop|motorbike|van|camera|vehicle|wheels|handset|smartphone|cellphone|cell)\b|"
+            r"\bi (?:\w+ )?(drive|driving)\b",
+            "owns has_possession bought type:possession!",
+        ),
+        (
+            r"\b(?:do|don't|did) i (?:\w+ )?(?:like|love|enjoy|hate|dislike|mind) (?!to\b)([\w-]+(?: \w+)?)\??$|"
+            r"\b(?:how do i feel|what do i (?:think|feel|say)|what are my feelings|what's my (?:opinion|view|"
+            r"take))(?: (?:about|of|on))+ (?:the )?([\w-]+(?: \w+)?)\??$|\bam i (?:a fan of|into|fond of|keen on|crazy about|partial to) "
+            r"([\w-]+)",
+            "likes dislikes loves hates enjoys prefers does_not_like avoids fan_of habit drinks eats "
+            "stopped gave_up!",
+        ),
+        (
+            rf"\b(?:what(?:'s| is| was| are| were)|who(?:'s| is| was| are)|do you know|tell me|remember|remind me|know|how is) "
+            rf"(?:again )?(?:what |who )?(?:the name of )?(?:my|our) {_AGE}([\w-]+)(?:'s name| is called| called"
+            rf"| again| named|\??$)|\bnames? of (?:my|our) {_AGE}([\w-]+)|\b(?:my|our) {_AGE}([\w-]+)'s? name"
+            rf"|\b(?:call|called|name) (?:my|our) {_AGE}([\w-]+)\??$|\b(?:do|have) (?:i|we) (?:have|got|own|keep) (?:a|an|any) "
+            rf"([\w-]+)\??$|\btell me (?:something |more )?about (?:my|our) (?:\w+ly )?([\w-]+)\??$|\bmy ([\w-]+)'s "
+            rf"called\b|\b(?:what|which|how many|any) ([\w-]+) (?:do|have) (?:i|we)\b|\b(?:who|what)(?:'s| is) (?:my|our) {_AGE}([\w-]+)\??$",
+            "has_{thing}",
+        ),
+        (
+            r"\b(?:status|news|update|progress|happening|going on|(?:what's|is) up|stand|deal|outstanding|pending|"
+            r"become|came|dealt|sorted?(?: out)?|waiting)\b(?: (?:of|on|with|about|for|from))*(?: (?:the|my))* (.+)",
+            "type:open_thread!",
+        ),
+        (
+            r"\b(?:what|which|anything|is there).*\b(?:still (?:have|need|open|to do|pending|outstanding)|left to do|"
+            r"to sort out|on my (?:to-?do|list|plate|mind)|outstanding|unfinished|pending|unresolved)\b",
+            "type:open_thread",
+        ),
+    ),
+    asking=re.compile(
+        r"\b(?:who|who's|whom|whose|what|what's|which|where|where's|when|when's|how|how's|do|does|did|have|"
+        r"has|had|am|are|is|was|any|anything|if|whether|names? of|remind me|tell me|remember|know)\b"
+    ),
+    others=(
+        (r"\bdoes {name}\b", "do i"),
+        (r"\bdid {name}\b", "did i"),
+        (r"\bhas {name}\b", "have i"),
+        (r"\bis {name}(?!['\w])", "am i"),
+        (r"\b{name}(?:'s|s')(?= (?:living|working|based|dating|seeing|moved|been)\b)", "am i"),
+        (r"\b{name}(?:'s|s')", "my"),
+        (r"\b{name} (?=lives|works|drives)", "i "),
+    ),
+    former=re.compile(
+        r"\b(?:before|used to|previous\w*|former\w*|earlier|prior|old (?:job|home|flat|employer|company|"
+        r"address|city|town|car|phone|boss)|last (?:job|home|flat|employer|company))\b"
+    ),
+    ahead=re.compile(
+        r"\bwhen(?:'s| is| are| am| do| does| will|'m)\b|\b(?:what|which) (?:day|date|time|week)\b|"
+        r"\bhow (?:long|many \w+) (?:until|till|to)\b|\b(?:do|have) (?:i|we) (?:\w+ ){0,3}?(?:planned|plans?|"
+        r"appointments?|on|coming up|lined up|ahead|scheduled)\b|\b(?:what's|what is|what have (?:i|we)|"
+        r"what do (?:i|we) have|anything|what are|what|what'll) (?:\w+ ){0,3}?(?:coming up|next|planned|plans|ahead|"
+        r"lined up|scheduled|on my (?:calendar|agenda|schedule)|on (?:this|next|tomorrow|today|the))\b|"
+        r"\bmy (?:next|upcoming) \w+|\banything (?:\w+ )?(?:planned|on|coming up)\b|\bremind me (?:\w+ )?when\b"
+    ),
+    when=re.compile(r"\b(?:when|(?:what|which) (?:day|date|time|week)|how (?:long|many))\b"),
+    ahead_words=re.compile(
+        r"\b(?:when|when's|day|days|date|time|week|weeks|weekend|month|next|upcoming|coming|up|planned|"
+        r"plans?|ahead|lined|scheduled|schedule|calendar|agenda|appointments?|anything|remind|until|till|"
+        r"again|going|take|place|happening|happen|due|booked|today|tomorrow)\b"
+    ),
+    synonyms=(
+        "car drive drives driving van vehicle wheels",
+        "phone mobile handset smartphone cellphone cell",
+        "bike bicycle cycle",
+        "mum mother mom mam",
+        "dad father",
+        "boss manager supervisor",
+        "colleague coworker",
+        "friend mate buddy",
+        "dog puppy",
+        "cat kitten",
     ),
     values=(
         (re.compile(r"\bhow many (?P<counted>[\w-]+)"), _AMOUNT),
@@ -179,7 +338,7 @@ TALK = TalkWords(
         "aunt uncle cousin sister brother friend doctor dr mr mrs ms"
     ),
     alike={
-        "has_pet": "dog cat puppy kitten pet horse pony rabbit hamster budgie parrot tortoise",
+        "has_pet": "pet pets animal animals dog cat puppy kitten pet horse pony rabbit hamster budgie parrot tortoise",
         "has_partner": "wife husband girlfriend boyfriend spouse fiancé fiancée fiance fiancee partner",
         "has_spouse": "wife husband spouse",
         "married_to": "wife husband spouse",
@@ -189,7 +348,11 @@ TALK = TalkWords(
         "has_boyfriend": "boyfriend partner",
         "has_mother": "mum mom mam",
         "has_father": "dad",
-        "has_child": "son daughter kid child",
+        "has_child": "son daughter kid child kids children",
+        "has_son": "son sons kid child kids children",
+        "has_daughter": "daughter daughters kid child kids children",
+        "has_sister": "sister sisters sibling siblings",
+        "has_brother": "brother brothers sibling siblings",
     },
     about_talk=re.compile(
         r"\b(?:ask(?:ed|ing)?|question|questions|wonder(?:ed|ing)?|want(?:ed)? to know)\b"

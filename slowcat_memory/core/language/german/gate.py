@@ -1,9 +1,7 @@
 """German patterns of the recall gate; its lists are in ``words.toml``."""
 
-import re
-
-from slowcat_memory.core.language.data import read_words
-from slowcat_memory.core.language.gate import any_of, begin_or_within, gate_words
+from slowcat_memory.core.language.data import LazyPattern, read_words
+from slowcat_memory.core.language.gate import begin_or_within, gate_words
 
 _DIGIT = (
     r"(?:null|ein(?:s|e|en|em|er)?|zwei|zwo|drei|vier|fünf|sechs?|sieb(?:en)?|acht|neun|zehn|elf|zwölf|"
@@ -37,7 +35,7 @@ _ADJ = (
     r"seltsam|schade|traurig|schlimm|fein|richtig|falsch|wahr|klar|cool|spannend|hilfreich|schlau|klug|"
     r"genug|ärgerlich|verrückt|stark|süss|freundlich|herrlich|grossartig|fantastisch|besser|okay|ok|logisch)"
 )
-_CHATTER = any_of(
+_CHATTER = LazyPattern(
     r"^(?:(?:oh|ok|okay|na|ja|nein|gut|super|prima|ach|ah|toll|perfekt|alles klar|also) )*(?:danke\w*|(?:vielen|"
     r"lieben|herzlichen|besten|tausend|schönen)(?: \w+)? dank|ich danke)\b(?: (?:für|das|die|den|deine|ihre|hilfe|"
     r"auskunft|info|tipp|alles|dir|ihnen|ist|war|sehr|nett|lieb|von|so|echt|wirklich|und|gute|nacht|auch|noch|mal|schön|"
@@ -65,7 +63,7 @@ _CHATTER = any_of(
     r"musik|singen|tanzen|lachen|denken|menschen|witze|auch|eigentlich)?(?: (?:gut|noch|auch|eigentlich|denn))*$|^wer hat dich (?:gebaut|gemacht|programmiert|"
     r"erfunden|entwickelt)$|^was ist (?:deine|dein) lieblings\w+$",
 )
-_SUMS = any_of(
+_SUMS = LazyPattern(
     rf"\b(?:das )?(?:doppelte|dreifache|hälfte|ein (?:drittel|viertel|fünftel|zehntel)|zwei drittel|drei viertel|durchschnitt|"
     rf"mittelwert|summe|produkt|differenz) (?:von|aus|zwischen) {_NUMS}",
     rf"\b{_NUMS} ?(?:\w+ )?(?:auf|durch|geteilt|aufgeteilt|verteilt) .*\b(?:leute|personen|köpfe|teile|freunde|gruppen)\b",
@@ -189,7 +187,7 @@ _WORLD_BEGINS, _WORLD = begin_or_within(
     r"^(?:wie|womit|bei wie viel grad|bei wieviel grad|bei welcher temperatur|wann|warum|wozu)(?: \w+){0,3} man\b",
     r"^wie lange? (?:braucht|muss|brauchen|kocht|dauert es)(?: \w+){0,3}(?: \w+)?$",
 )
-_PERSONAL = any_of(
+_PERSONAL = LazyPattern(
     r"\b(?:ich|wir|mir|mich|uns|mein\w*|unser\w*|unsre\w*)\b",
     r"\b(?:er|ihm|ihn|ihnen|ihr|ihre\w*|seine\w*|ihrem)\b",
     r"\b(?:mama|mami|mutti|mutter|papa|papi|vati|vater|oma|opa|tante|onkel|chef\w*|vermieter\w*|frau|mann|kinder|"
@@ -198,7 +196,7 @@ _PERSONAL = any_of(
     r"\b(?:erinner\w*|nochmal|noch mal|letztes mal|neulich|immer|lieblings\w*|gestern|vorhin|vorher|geplant|"
     r"entschieden|abgemacht|versprochen|erwähnt|gesagt|erzählt|termin\w*|geburtstag\w*|hochzeitstag|schon)\b",
 )
-_ASIDES = any_of(
+_ASIDES = LazyPattern(
     r"\b(?:von|mit) (?:dir|ihnen)\b|\bkönntest du ausrechnen\b",
     r"\b(?:erklär\w*|sag\w*|erzähl\w*|gib|zeig\w*|lies|les|sing\w*|nenn\w*|hilf|kannst du|könntest du|"
     r"würdest du) (?:mir|uns)\b|\bwie (?:koche|backe|entferne|reinige|schäle|schneide|pflanze|falte|binde|brate|grille|"
@@ -207,12 +205,12 @@ _ASIDES = any_of(
 
 GATE = gate_words(
     read_words(__package__)["gate"],
-    about_now=any_of(
+    about_now=LazyPattern(
         r"\b(?:heute|morgen|übermorgen|diese[nrs]? (?:woche|wochenende|monat|jahr)|"
         r"nächste[nrs]? (?:woche|wochenende|monat|jahr)|wie lange\b.*\b(?:her|noch|seit|bis)|"
         r"wie viele (?:stunden|tage|wochen|monate|jahre)\b.*\b(?:bis|noch|her|seit))\b"
     ),
-    memory=any_of(
+    memory=LazyPattern(
         r"\b(?:erinnerst|entsinnst) du dich\b|\bkannst du dich erinnern\b|\bdich (?:noch "
         r")?erinnern\b",
         r"\bweisst du (?:noch|wie|wo|was|wer|wann|welche\w*|ob|etwas über)?\b.*"
@@ -232,13 +230,13 @@ GATE = gate_words(
         r"neulich|gestern|vorgestern|damals|vor \w+ (?:tag\w*|woche\w*|monat\w*|jahr\w*))\b",
         r"\büber mich\b|\bvon mir\b|\bwer bin ich\b|\bmein name\b",
     ),
-    advice=any_of(
+    advice=LazyPattern(
         r"(?:wie|was|wo|wann|wen|wem|womit|welche\w*)?(?: \w+){0,2} ?\b(?:kann|könnte|soll|sollte|"
         r"muss|müsste|darf|dürfte) (?:ich|wir|man)\b(?! (?:dir|dich))",
         r"(?:kannst|könntest|würdest) du (?:mir |uns |bitte )*(?:helfen|ein\w*|etwas|sagen wie "
         r"man)\b",
     ),
-    general=any_of(
+    general=LazyPattern(
         r"\bwie (?:hoch|weit|gross|tief|schwer|schnell|heiss|lang|viele menschen) (?:ist|sind|"
         r"war)\b",
         r"\b(?:hauptstadt|einwohner|präsident\w*|kanzler\w*|könig\w*|währung|wetter|entfernung|"
@@ -251,12 +249,12 @@ GATE = gate_words(
         r"geschichte|lied)",
         r"\b(?:wetter|nachrichten)\b",
     ),
-    named=re.compile(
+    named=LazyPattern(
         r"(?i:\b(?:hat|hatte|ist|war|wird|wurde|will|wollte|kann|konnte|mag|heißt|wohnt|arbeitet|"
         r"macht|kommt|geht|ging|kam|sagte|isst|trinkt|findet|"
         r"fand)\s+)(?=[^\W\d_a-zäöüß]\w*(?:['’]?s)?\b(?!\s+(?:von|in|der|des)\b))"
     ),
-    leads=re.compile(
+    leads=LazyPattern(
         r"(?:(?:(?:kannst|könntest|würdest|magst) du (?:mir |uns )?(?:bitte |mal |kurz |schnell |vielleicht |eben )*"
         r"(?:sagen|erklären|verraten|erzählen|zeigen|ausrechnen)|(?:sag|erklär|erkläre|verrat|zeig|erzähl)(?: mir| uns)?"
         r"(?: bitte| mal| doch| kurz| eben| schnell)*|weisst du(?: eigentlich| zufällig| vielleicht)*|"

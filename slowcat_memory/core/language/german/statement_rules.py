@@ -76,6 +76,9 @@ RULES = (
     Rule("preference", "likes", "{s} mag {o}.", r"(?P<o>[\w -]{3,30}?) (?:ist|sind) mein(?:e)? lieblings\w+$", "thing", whose="me"),
     Rule("habit", "member_of", "{s} ist Mitglied in {o}.", r"(?:bin|ist|sind) (?:mitglied )?(?:in|im|bei) (?P<o>(?:einem|einer|der|dem|unserem|unserer)? ?(?:\w+ )?\w*(?:chor|band|orchester|verein|feuerwehr|mannschaft|kegelclub|gesangverein|partei|gewerkschaft))\b", "value"),
     Rule("habit", "smokes", "{s} raucht.", r"(?:rauche|raucht)(?P<o>)(?=$|,| seit| wieder| immer)", "nothing"),
+    Rule("possession", "owns", "{s} hat {o}.", r"'s neue[sr]? (?P<n>auto|wagen|handy|telefon|smartphone|laptop|computer|fahrrad|rad|kamera|gitarre|tablet|motorrad) ist (?P<o>(?:ein|eine) .+)", "thing"),
+    Rule("preference", "likes", "{s} findet {o} {n}.", r"(?:finde|finden|findet) (?P<o>(?!(?:das|es|den|die|der|diese\w*|dein\w*|sein\w*|ihr\w*|ihn|dich|heute|gerade)\b)[\w -]+?) (?:(?:echt|richtig|total|sehr|einfach|ganz) )*(?P<n>toll|super|klasse|großartig|herrlich|spitze|lecker|köstlich|genial|wunderbar)$", "things", whose="person"),
+    Rule("preference", "dislikes", "{s} findet {o} {n}.", r"(?:finde|finden|findet) (?P<o>(?!(?:das|es|den|die|der|diese\w*|dein\w*|sein\w*|ihr\w*|ihn|dich|heute|gerade)\b)[\w -]+?) (?:(?:echt|richtig|total|sehr|einfach|ganz) )*(?P<n>furchtbar|schrecklich|scheußlich|eklig|ekelhaft|grässlich|widerlich|doof|blöd)$", "things", whose="person"),
     Rule("plan", "plans", "{s} hat vor: {o}.", r"'s plan ist(?: es)?,? (?P<o>.+)", "plan"),
     Rule("plan", "plans", "{s} hat {o} vor.", rf"{_HAB} (?:mir|uns) (?:fest )?vorgenommen,? (?P<o>.+)", "plan"),
     Rule("plan", "plans", "{s} {o}.", r"(?P<o>(?:mache|machen|macht|beginne|beginnt|fange|fängt|starte|startet) (?:im|am|ab|nächste\w*|nächsten) .+ (?:kurs|ausbildung|studium|praktikum|urlaub|führerschein|meister|reha|kur|weltreise|umschulung)\b.*)", "action", inflect=True),
@@ -87,7 +90,7 @@ RULES = (
     Rule("person", "has_{kin}", "", r"heißt (?P<o>.+)", "people", whose="unnamed", reverse=True),
     Rule("person", "has_{kin}", "", rf"ist (?:{_MY}) (?:\w+ )??(?P<kin>{KIN}|{PET})\b(?P<o>)", reverse=True),
     Rule("preference", "likes", "{s} mag {o}.", r"(?:esse|trinke|lese|höre|isst|trinkt|liest|hört) für mein leben gerne? (?P<o>.+)", "things"),
-    Rule("preference", "likes", "{s} mag {o}.", rf"{_BIN} (?:ein |eine |großer |große |riesiger |totaler )*(?P<o>[\w]+)(?:-| )?(?:fan|liebhaber|liebhaberin)\b", "value"),
+    Rule("preference", "likes", "{s} mag {o}.", rf"{_BIN} (?:ein |eine |großer |große |riesiger |totaler )*(?P<o>(?!groß|riesig|total|ein\b)[\w]+)(?:-| )?(?:fan|liebhaber|liebhaberin)\b(?! vo[nm]\b)", "value"),
     Rule("preference", "dislikes", "{s} hat Angst vor {o}.", rf"{_HAB} (?:vor (?P<o>.+?) )(?:große |riesige |totale )?angst\b", "thing"),
     Rule("preference", "dislikes", "{s} hat Angst vor {o}.", rf"{_HAB} (?:\w+ )?angst vor (?P<o>.+)", "things"),
     Rule("plan", "plans", "{s} zieht {o} um.", r"(?:ziehe|ziehen|zieht) (?P<o>.+?) um$", "text"),
@@ -253,6 +256,7 @@ RULES = (
     # Open matters
     Rule("open_thread", "has_to", "{s} muss noch {o}.", r"(?:muss|müssen) (?:unbedingt )?(?:noch |(?=bis |vor |morgen |nächste))(?P<o>.+ \w+n)$", "plan"),
     Rule("open_thread", "wants_reminder", "{s} will erinnert werden: {o}.", r"erinner(?:e|n sie)? mich (?:bitte )?(?:daran,? |an )(?P<o>.+)", "text", whose="request"),
+    Rule("open_thread", "waits_for", "{s} wartet auf {o}.", rf"(?:warte|warten|wartet) {_ANY}auf (?P<o>(?:eine |einen )?(?:nachricht|antwort|bescheid|rückmeldung|bestätigung|zusage|termin|post) (?:wegen|zu|zum|zur|von|vom|für|über) .+)", "text"),
     Rule("open_thread", "waits_for", "{s} wartet auf {o}.", rf"(?:warte|warten|wartet) {_ANY}auf (?P<o>(?:den|die|das|ein\w*)\b.+)", "thing"),
 )  # fmt: skip
 

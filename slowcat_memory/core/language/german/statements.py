@@ -2,6 +2,8 @@
 
 from slowcat_memory.core.language.data import read_words, word_set
 from slowcat_memory.core.language.facts import FactWords, StatementWords, name_words
+from slowcat_memory.core.language.german.event_rules import EVENT_RULES, JOINED
+from slowcat_memory.core.language.german.life_rules import LIFE_ENDINGS, LIFE_RULES
 from slowcat_memory.core.language.german.statement_rules import (
     CLASSES,
     ENDINGS,
@@ -56,8 +58,9 @@ _WHEN = (
 )
 
 STATEMENTS = StatementWords(
-    rules=RULES,
-    endings=ENDINGS,
+    rules=RULES + LIFE_RULES + EVENT_RULES,
+    joined=JOINED,
+    endings=LIFE_ENDINGS + ENDINGS,
     over=OVER,
     expand=(
         (r"\b(wohn|arbeit|leb|jobb|heiß|mag|lieb|hass|find|kauf|zieh|plan|lern|spiel|trink|sing|brauch|freu|hoff|glaub|denk)(?<!mag) (ich|wir)\b", r"\1e \2"),
@@ -79,7 +82,7 @@ STATEMENTS = StatementWords(
         r"ähm?|hm+|also|ja|nein,|nein(?= (?:mein|unser|ihr|sein)\w*\b)|ne,|nee,|doch|na|ach|oh|du|naja|na ja|tja|so|und|aber|denn|weil|übrigens|eigentlich|ehrlich gesagt|weißt du|"
         r"weißt|wissen sie|hör mal|stell dir vor,? ich(?= )x|sag mal|hallo|hey|hi|danke|bitte|leider|endlich|zum glück|okay|ok|gut|genau|schau|schau mal|guck mal|"
         r"wie gesagt|nur damit du es weißt|falls du fragst|ganz ehrlich|(?:eine )?(?:gute|schlechte|traurige|schlimme|tolle) (?:nachricht|neuigkeit)(?:en)?|super|toll|ich sag dir|ich glaube,?|"
-        r"jetzt|außerdem|auch|gestern abend,|kurz gesagt|im übrigen|nebenbei|ich muss dir sagen|wow|mensch|sorry|dann"
+        r"hurra|juhu|juchhu|yippie|geschafft|stimmt,|jetzt|außerdem|auch|gestern abend,|kurz gesagt|im übrigen|nebenbei|ich muss dir sagen|wow|mensch|sorry|dann"
     ),
     adverbs=(
         r"jetzt|gerade|derzeit|momentan|eben|halt|ja|doch|mal|auch|schon|endlich|übrigens|eigentlich|wirklich|echt|total|sehr|leider|nun|"
@@ -205,7 +208,7 @@ STATEMENTS = StatementWords(
         (r"^(?:helfe|helfen)\b", "hilft"), (r"^(?:gebe|geben)\b", "gibt"), (r"^(?:sehe|sehen)\b", "sieht"), (r"^(?:treffe|treffen)\b", "trifft"),
         (r"^(?:werde|werden)\b", "wird"), (r"^(?:haben|habe)\b", "hat"), (r"^(?:bin|sind)\b", "ist"), (r"^(?:wandere|wandern)\b", "wandert"),
         (r"^(?:radle|radeln)\b", "radelt"), (r"^(?:segle|segeln)\b", "segelt"), (r"^(?:mag|mögen)\b", "mag"), (r"^(\w*[^\W\d])([dt])(?:e|en)\b", r"\1\2et"),
-        (r"^(\w*[szßx])(?:e|en)\b", r"\1t"), (r"^(\w+?)(?:e|en)\b", r"\1t"),
+        (r"^(\w*[szßx])(?:e|en)\b", r"\1t"), (r"^(\w+e[lr])n\b", r"\1t"), (r"^(\w+?)(?:e|en)\b", r"\1t"),
     ),
     denied=(
         (r"^\{s\} hat \{o\}\.", "{s} hat {o} nicht mehr."), (r"^(\{s\} (?:ist|hat)) ", r"\1 nicht mehr "), (r"^(\{s\} \w+)\.$", r"\1 nicht mehr."), (r"^(\{s\} \w+) ", r"\1 nicht mehr "),
@@ -236,9 +239,9 @@ STATEMENTS = StatementWords(
     plain_kin={"kleiner": "sohn", "großer": "sohn", "jüngster": "sohn", "ältester": "sohn", "junge": "sohn", "kleine": "tochter", "große": "tochter", "jüngste": "tochter", "älteste": "tochter", "mädchen": "tochter"},
     singular=_PLURALS,
     same_kin=_KIN,
-    verb_second=rf"{_VERB}|(?!heute|gerne|meine|deine|wie)\w+e(?= ich\b)",
+    verb_second=rf"{_VERB}|war|waren|hatte|hatten|(?!heute|gerne|meine|deine|wie)\w+e(?= ich\b)|\w+(?:en|ern|eln)(?= wir\b)",
     function=frozenset(_C["function"]),
-    ordinary=frozenset(word for words in _C.values() for word in words),
+    ordinary=frozenset(word for name, words in _C.items() for word in words),
 )  # fmt: skip
 
 FACTS = FactWords(

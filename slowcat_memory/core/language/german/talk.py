@@ -36,6 +36,29 @@ _TIME = re.compile(
     r"pfingsten|silvester|erst\w*|bald|später|nach|vor|bis|wenn|immer|jede[nmrs]?|jetzt|\w+ten|\w+ferien)\b"
 )
 
+_AGE = (
+    r"(?:(?:beste|bester|besten|neue|neuer|neuen|ältere|älterer|jüngere|jüngerer|kleine|kleiner|große|"
+    r"grosse|grosser|jetzige|jetziger|aktuelle|aktueller|eigene|eigener|liebe|lieber|engste|engster|engstes|guter|gute) )*"
+)
+_MY = r"(?:mein|meine|meiner|meinem|meinen|meines|unser|unsere|unserer|unserem|unseren)"
+
+
+def _doing(verbs: str) -> str:
+    """Return a pattern of a question for what the user does: "in welcher Stadt wohne ich"."""
+    return (
+        rf"\b(?:{verbs}) (?:\w+ ){{0,2}}?(?:ich|wir)\b|"
+        rf"\b(?:ich|wir) (?:\w+ ){{0,4}}?(?:{verbs})\b"
+    )
+
+
+def _own(nouns: str) -> str:
+    """Return a pattern of a question for what is the user's: "was ist mein aktueller Beruf"."""
+    of = rf"\b{_MY} (?:\w+ ){{0,2}}?(?:{nouns})\b(?! (?:von|meine|deine|seine|ihre)\b)"
+    had = rf"\b(?:was für|welche\w*|wessen) (?:\w+ ){{0,2}}?(?:{nouns})\b.*\b(?:ich|wir)\b"
+    has = rf"\b(?:hab|habe|haben) (?:ich|wir) (?:\w+ ){{0,3}}?(?:{nouns})\b"
+    return rf"{of}|{had}|{has}"
+
+
 TALK = TalkWords(
     empty=word_set(
         """
@@ -114,34 +137,186 @@ TALK = TalkWords(
     ),
     asked=(
         (
-            r"\bwo (?:wohne|lebe|wohnen|leben) (?:ich|wir)\b|\bwo (?:bin|sind) (?:ich|wir) (?:zu hause|"
-            r"zuhause|daheim)\b|\bin welche[rm] (?:stadt|ort|land|dorf|strasse) (?:wohne|lebe|wohnen|leben)"
-            r"|\bwie (?:ist|lautet) meine (?:adresse|anschrift)\b|\bwo ist mein(?:e)? (?:zuhause|wohnung)\b",
+            r"\bwer (?:leitet|führt) (?:mich|mein\w*)|\bwem (?:bin ich unterstellt|berichte ich)\b",
+            "has_boss",
+        ),
+        (
+            _doing("entschieden|beschlossen|entschlossen")
+            + "|"
+            + _own("entscheidung|entscheidungen|entschluss"),
+            "decided type:decision",
+        ),
+        (_own("ziel|ziele|lebensziel|vorsatz|vorsätze"), "goal type:goal state:plan"),
+        (
+            r"(?=.*\b(?:ich|mir|mich|mein\w*)\b).*(?:\bunverträglich|\büberempfindlich|\breagiere\b|\bnicht gut\b|"
+            r"\bvertrag|\bvertrage|\bbekommt mir|\bmeiden\b|\baufpassen\b|\bvorsicht|\bgefährlich)",
+            "allergic_to diet",
+        ),
+        (
+            r"\bunverträglich|\b(?:meiden|aufpassen|achten)\b.*\bessen\b|\bessen\b.*\b(?:meiden|aufpassen|achten)\b|"
+            r"\b(?:was|gibt).*\bich\b.*\b(?:meiden|vertragen?)\b|\bnicht vertrage\b",
+            "allergic_to diet",
+        ),
+        (
+            _doing(
+                "wohne?|leb|lebe|wohnen|leben|gewohnt|gelebt|wohnte|lebte|hause|zuhause|daheim|gezogen|hingezogen"
+            )
+            + r"|\bwo (?:bin|sind) (?:ich|wir) (?:zu hause|zuhause|daheim)\b|\bwo (?:ist|liegt|steht) "
+            rf"{_MY} (?:zuhause|wohnung|haus|bleibe)\b|"
+            + _own("wohnsitz|wohnung|adresse|anschrift|wohnort|heimatstadt|zuhause|stadt")
+            + r"|\bin welche[rm] (?:stadt|ort|land|dorf|gegend|strasse|straße) .*\b(?:ich|wir)\b",
             "lives_in address",
         ),
         (
-            r"\b(?:wo|bei wem|für wen|bei welcher firma|in welcher firma) arbeite ich\b|\bwer ist mein "
-            r"arbeitgeber\b|\bwie heisst meine firma\b",
+            r"\b(?:wo|bei wem|für wen|für welche\w*|bei welche\w*|in welche\w*|welche firma|wer).*\b(?:arbeite"
+            r"|gearbeitet|angestellt|beschäftigt|beschäftigt mich|bezahlt mich)\b(?! (?!ich|mich)\w)|"
+            + _own(
+                "unternehmen|arbeitgeber|arbeitgeberin|firma|arbeitsplatz|arbeitsstelle|betrieb"
+            ),
             "works_at works_for",
         ),
         (
-            r"\bwas arbeite ich\b|\bwas mache ich (?:beruflich|von beruf)\b|\bwas bin ich von beruf\b|\bmein "
-            r"(?:beruf|job)\b|\bals was arbeite ich\b|\bwelchen beruf habe ich\b",
+            r"\bwas arbeite ich\b|\bwas mache? ich (?:\w+ )?(?:beruflich|von beruf|arbeitsmässig|arbeit)\b|"
+            r"\bwas (?:bin|war) ich (?:\w+ )?(?:von beruf|beruflich)\b|\bwas mach(?:e)? ich (?:\w+ )?für (?:eine )?arbeit\b|\bals was (?:arbeite|bin) ich\b|\bwomit "
+            r"verdiene ich\b|\bwas ich (?:\w+ )?(?:arbeite|mache|von beruf|beruflich)\b|"
+            + _own("beruf|job|tätigkeit|arbeit|position|stelle"),
             "works_as works_at",
         ),
         (
-            r"\bwas (?:esse|darf|kann) ich(?: nicht)?(?: essen)?\b|\bmeine ernährung\b|\bwie ernähre ich "
-            r"mich\b",
+            r"\bmit wem .*\bich\b.*\b(?:zusammen|liiert|verheiratet|verlobt)\b|\ban meiner seite\b|\b(?:in wen|mit wem) .*\bich\b.*\b(?:verliebt|beziehung)|\bich .*(?:single|vergeben|liiert)\b|"
+            r"\bmit wem (?:bin|lebe|gehe|führe|teile|wohne) ich\b|"
+            r"\b(?:bin|habe) ich (?:\w+ )?(?:in einer beziehung|jemanden|vergeben|verheiratet|liiert|single)|"
+            r"\bwen (?:date|liebe) ich\b|"
+            + _own(
+                "bessere hälfte|liebesleben|beziehungsstatus|schatz|liebste|liebster|fester freund|feste freundin|partner|partnerin|beziehung|lebensgefährt\\w+"
+            ),
+            "has_partner married_to has_husband has_wife has_spouse has_boyfriend has_girlfriend "
+            "engaged_to dating relationship_status",
+        ),
+        (
+            r"\bwas (?:esse|darf|kann) ich(?: \w+)?(?: nicht)?(?: essen)?\b|\bwie (?:ernähre|esse) ich\b|"
+            r"\b(?:bin|esse|lebe) ich (?:\w+ )?(?:vegan|vegetarisch|vegetarier\w*|veganer\w*|glutenfrei|"
+            r"laktosefrei)|\besse ich (?:\w+ )?\w+\??$|\bwas (?:\w+ )?(?:esse|ess) ich\b|\bernähre ich mich\b|\bwas ich (?:nicht )?(?:essen|esse|darf)|"
+            + _own("ernährung|ernährungsweise|speiseplan|essen|diät|kost|essgewohnheiten"),
             "diet allergic_to",
         ),
-        (r"\b(?:wogegen|gegen was) bin ich allergisch\b|\bmeine allergie", "allergic_to"),
-        (r"\bmein(?:e)? (?:\w+ )?ziel\b", "goal"),
-        (r"\bmein(?:e)? lieblings(\w+)", "favourite_{thing} likes"),
         (
-            r"\bwie heisst meine? ([\w-]+)|\bwie meine? ([\w-]+) heisst\b|\bwer ist meine? ([\w-]+)|"
-            r"\bname(?:n)? (?:von )?meine[rsm] ([\w-]+)|\bwie heissen meine ([\w-]+)",
+            r"\ballergi.*\b(?:ich|mein\w*|mir)\b|\b(?:ich|mein\w*)\b.*allergi|\bvertrage ich\b|\bich .*"
+            r"\b(?:vertrage|verträgt)\b",
+            "allergic_to",
+        ),
+        (
+            r"\b(?:was fehlt mir|was hab(?:e)? ich für (?:eine )?krank\w*|woran (?:leide|erkrankt)|leide ich)\b|"
+            r"\bbin ich (?:\w+ )?krank\b|"
+            + _own("gesundheit|krankheit|krankheiten|beschwerden|leiden|verletzung"),
+            "state:health",
+        ),
+        (
+            _own("hobby|hobbys|hobbies|freizeitbeschäftigung")
+            + r"|\bwas mache? ich (?:\w+ )?(?:in meiner freizeit|als hobby|zum spaß|zum spass)\b|\bwomit (?:verbringe|beschäftige) ich",
+            "habit plays practises member_of type:hobby",
+        ),
+        (
+            _own("ziel|ziele|lebensziel|vorsatz|vorsätze|traum|träume")
+            + r"|\bwas (?:hab|habe) ich mir (?:\w+ )?vorgenommen\b|\bwas (?:nehme|nahm) ich mir (?:\w+ )?vor\b|\bwas (?:will|wollte|möchte) ich (?:\w+ )?erreichen\b",
+            "goal type:goal state:plan",
+        ),
+        (
+            _doing("entschieden|beschlossen|entschlossen")
+            + "|"
+            + _own("entscheidung|entscheidungen|entschluss"),
+            "decided type:decision",
+        ),
+        (rf"\b{_MY} lieblings(\w+)", "favourite_{thing} likes"),
+        (
+            r"^(?!.*\b(?:war|hatte|gestern)\b)(?:.*\b(?:ich|wir|mein\w*|unser\w*|mir|uns)\b.*\b(hund|katze|kater|haustier|tier)e?\b|"
+            r".*\b(hund|katze|kater|haustier|tier)e?\b.*\b(?:ich|wir|mir|uns)\b)",
             "has_{thing}",
         ),
+        (
+            r"^(?!.*\b(?:war|hatte|gegessen|gestern|haben wir)\b)(?=.*\b(?:ich|mir|mich|mein\w*)\b).*\b(?:esse|essen|ernähr\w*|kost|diät|speise\w*|mahlzeit\w*)\b",
+            "diet allergic_to",
+        ),
+        (
+            r"\b(?:was für|welche\w*)(?: \w+){0,2}? (auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b.*\bich\b|"
+            rf"\b{_MY} {_AGE}(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|\b(?:hab|habe|fahre|fahr) ich (?:\w+ ){{0,2}}?(auto|wagen|fahrzeug|karre|mobiltelefon|handy|smartphone|telefon|fahrrad|rad|laptop|motorrad|kamera)\b|"
+            r"\bwas (fahr)e? ich\b",
+            "owns has_possession bought type:possession!",
+        ),
+        (
+            r"\b(?:mag|liebe|hasse) ich (?:\w+ )?([\w-]+)\??$|\bob ich (?:\w+ )?([\w-]+) (?:mag|liebe|hasse)\b|"
+            r"\b(?:was (?:halte|denke) ich (?:von|über)|wie (?:finde|stehe) ich(?: zu)?|wie ich) ([\w-]+)(?: finde)?"
+            r"\??$|\bschmeckt mir ([\w-]+)|\b(?:trinke|esse) ich (?:\w+ )?(?:gern|gerne) ([\w-]+)\??$",
+            "likes dislikes loves hates enjoys prefers does_not_like avoids fan_of habit drinks eats "
+            "stopped gave_up!",
+        ),
+        (
+            rf"\b(?:was für ein\w*|welche[rsn]?|wie viele) ([\w-]+) (?:hab|habe|haben) (?:ich|wir)\b|\b(?:erzähl|weisst|"
+            rf"sag).*\büber {_MY} ([\w-]+)\??$|\b(?:heisst|hiess) (?:noch )*{_MY} {_AGE}([\w-]+)|"
+            rf"\bwie (?:heisst|hiess|heissen|nenne ich|nennen wir) (?:nochmal |noch mal |noch |denn |eigentlich )*"
+            rf"{_MY} {_AGE}([\w-]+)|\bwie {_MY} {_AGE}([\w-]+) (?:heisst|heissen|hiess)\b|\bwer (?:ist|war) "
+            rf"(?:nochmal |noch mal |noch |denn |eigentlich )*{_MY} {_AGE}([\w-]+)|\bnamen? (?:von )?{_MY} {_AGE}"
+            rf"([\w-]+)|\bwer {_MY} {_AGE}([\w-]+) ist\b|\b(?:hab|habe|haben) (?:ich|wir) (?:eine?n? |"
+            rf"irgendeine?n? )?(?:\w+ )?([\w-]+)\??$",
+            "has_{thing}",
+        ),
+        (
+            r"\b(?:wie steht es|wie sieht es|was ist|was wurde|stand|neues|gibt's was|gibt es was|wie läuft es|wie weit bin "
+            r"ich|was macht)\b(?: (?:neues|mit|um|aus|bei|von|zu|wegen|der|die|das|dem|den|mein\w*))+ (.+)",
+            "type:open_thread!",
+        ),
+        (
+            r"\b(?:was|welche\w*|ist|gibt).*\b(?:noch (?:offen|zu tun|erledigen|zu erledigen|zu klären|aus)|erledigen|"
+            r"offene\w*|unerledigt\w*|ansteht|klären)\b",
+            "type:open_thread",
+        ),
+    ),
+    asking=re.compile(
+        r"(?:\b(?:bei|mit|in|an|auf|von|aus|zu) )?\b(?:wer|wen|wem|was|welche\w*|wo|wohin|wann|wie|womit|wogegen|worauf|woran|für wen|hab|habe|haben|bin|sind|"
+        r"weisst|kennst|ob|sag|erinnerst|erzähl|erzähle|gibt|gibts|heisst|hiess|namen?|leide|vertrage)\b|"
+        r"^(?:schmeckt|ernähre|mag|liebe|hasse|trinke|esse|fahre|fahr|lebe|"
+        r"arbeite) (?:ich|mir)\b"
+    ),
+    others=(
+        (r"\bist {name}\b", "bin ich"),
+        (r"\bhat {name}\b", "habe ich"),
+        (r"\bfährt {name}\b", "fahre ich"),
+        (r"\bisst {name}\b", "esse ich"),
+        (r"\b(\w+?)e?t {name}\b", r"\1e ich"),
+        (r"\b{name} (\w+ )*?(\w+?)e?t\b", r"ich \1\2e"),
+        (r"\b{name}(?:s|'s)?(?= \w)", "mein"),
+        (r"\b(\w+) (?:von|bei) {name}\b", r"mein \1"),
+    ),
+    former=re.compile(
+        r"\b(?:früher\w*|vorher|davor|zuvor|ehemalig\w*|vorige\w*|alte[rns]? (?:job|wohnung|adresse|firma|"
+        r"arbeitgeber|stadt|auto|handy|chef)|letzte[rns]? (?:job|wohnung|firma|arbeitgeber|stelle))\b"
+    ),
+    ahead=re.compile(
+        r"\bwann\b|\b(?:an|auf|zu) welche[mnr] (?:tag|datum|termin)\b|\bwelche[rns]? (?:tag|datum)\b|\bwie "
+        r"(?:lange|viele \w+) (?:\w+ )?bis\b|\bsteht (?:\w+ ){0,4}?(?:an|bevor)\b|\bansteht\b|\bwas (?:hab|habe|"
+        r"haben) (?:ich|wir) (?:\w+ ){0,4}?(?:vor|geplant|termine)\b|\bwas (?:kommt|liegt) (?:\w+ ){0,3}?"
+        r"(?:an|als nächstes|dran)\b|\bwas (?:ist|kommt) (?:\w+ )?als nächstes\b|\b(?:mein|meine|meinen) nächste[rsn]? \w+|\b(?:hab|habe) ich (?:\w+ ){0,4}?"
+        r"(?:\w*termine?|vor|geplant|pläne)\b|\bwas ist (?:\w+ ){0,3}?geplant\b|\bwelche termine\b"
+    ),
+    when=re.compile(
+        r"\b(?:wann|welche\w* (?:tag|datum|termin)|um wie ?viel|wie lange|wie viele)\b"
+    ),
+    ahead_words=re.compile(
+        r"\b(?:wann|tag|tage|tagen|datum|uhr|zeit|woche|wochen|wochenende|monat|nächste\w*|kommende\w*|steht|"
+        r"ansteht|geplant|vor|an|bevor|als|termin|termine|pläne|welche\w*|bis|heute|morgen|hab|habe|noch|"
+        r"nochmal|eigentlich|liegt|kommt|diese\\w*|beim|geht|gibt|ausgemacht|dran|ist|demnächst|fahre|fahren|gehe|gehen|muss|soll|findet|statt)\b"
+    ),
+    synonyms=(
+        "auto wagen fahrzeug karre fahr fahre fährt pkw",
+        "handy smartphone telefon mobiltelefon",
+        "fahrrad rad",
+        "mutter mama mutti",
+        "vater papa vati",
+        "chef chefin vorgesetzte vorgesetzter boss",
+        "kollege kollegin",
+        "freund freundin",
+        "hund hündin",
+        "katze kater kätzchen",
     ),
     values=(
         (re.compile(r"\bwie viele (?P<counted>[\w-]+)"), _AMOUNT),
@@ -177,7 +352,7 @@ TALK = TalkWords(
         "mit von für bei herr frau tante onkel und namens"
     ),
     alike={
-        "has_pet": "hund katze kater hündin welpe kätzchen haustier pferd pony hase hamster kaninchen",
+        "has_pet": "haustiere tier tiere hund katze kater hündin welpe kätzchen haustier pferd pony hase hamster kaninchen",
         "has_partner": "freund freundin frau mann partner partnerin verlobte verlobter",
         "has_husband": "mann",
         "has_wife": "frau",
@@ -185,9 +360,11 @@ TALK = TalkWords(
         "has_girlfriend": "freundin",
         "has_father": "vater papa",
         "has_mother": "mutter mama",
-        "has_sister": "schwester",
-        "has_brother": "bruder",
-        "has_child": "sohn tochter kind",
+        "has_sister": "schwester schwestern geschwister",
+        "has_brother": "bruder brüder geschwister",
+        "has_child": "sohn tochter kind kinder",
+        "has_son": "sohn söhne kind kinder",
+        "has_daughter": "tochter töchter kind kinder",
         "has_boss": "chef chefin",
     },
     about_talk=re.compile(r"\b(?:frag\w*|gefragt|frage|fragen|wissen wollte)\b"),

@@ -171,7 +171,12 @@ TIME = time_words(
         "i": valueless(
             "in innerhalb in_etwa in_ungefähr in_rund in_gut in_knapp in_circa in_genau"
         ),
-        "J": {"am": "on", "ab dem": "on", **valueless("im zum beim übers ums fürs ans")},
+        "J": {
+            "am": "on",
+            "ab dem": "on",
+            "auf den": "on",
+            **valueless("im zum beim übers ums fürs ans"),
+        },
         "j": {"ab": "on", **valueless("an um über zu auf für")},
         "p": valueless(
             "ist is sind war waren hat habe hab haben hatte hatten wird werde werden wurde wurden muss "
@@ -192,4 +197,5 @@ TIME = time_words(
     past="war waren habe hast hat haben hatte hatten sagte ging passierte",
     ordinal=".",
     capitalised=True,
+    pronouns="ich du er sie es wir ihr man",
 )

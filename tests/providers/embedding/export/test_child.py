@@ -5,7 +5,9 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
@@ -14,7 +16,27 @@ from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.providers.embedding.export import child as export_child
 
 
-def test_child_the_export_vouches_for_itself(export_folder: Path) -> None:
+class Exported(NamedTuple):
+    """A folder with an exported model, and the progress that was reported."""
+
+    folder: Path
+    lines: list[str]
+
+
+@pytest.fixture(scope="module")
+def exported(options: EmbedderOptions, tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    """An export of this module's own."""
+    lines: list[str] = []
+    cache = tmp_path_factory.mktemp("exported")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SLOWCAT_CACHE_DIR", raising=False)
+        export_model(msgspec.structs.replace(options, cache_dir=str(cache)), lines.append)
+    (folder,) = cache.iterdir()
+    return Exported(folder, lines)
+
+
+def test_child_the_export_vouches_for_itself(exported: Exported) -> None:
+    export_folder = exported.folder
     meta = export_format.read_meta(export_folder)
     assert meta and meta.int8 and meta.cosine >= 0.985
     assert meta.key == f"all-MiniLM-L6-v2@{export_folder.name.rpartition('-')[2]}/384"
@@ -30,9 +52,9 @@ def test_child_the_export_vouches_for_itself(export_folder: Path) -> None:
     assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
 
 
-def test_child_progress_is_told(options: EmbedderOptions, progress_lines: list[str]) -> None:
-    assert progress_lines[0] == "loading all-MiniLM-L6-v2"
-    assert len(progress_lines) >= 3
+def test_child_progress_is_reported(exported: Exported) -> None:
+    assert exported.lines[0] == "loading all-MiniLM-L6-v2"
+    assert len(exported.lines) >= 3
 
 
 def test_child_opening_finds_the_export_and_says_where_the_model_is_from(
@@ -141,6 +163,7 @@ def test_child_a_caller_that_gives_up_takes_the_child_along(tmp_path: Path) -> N
 TINY = """
 import sys
 from pathlib import Path
+from typing import NamedTuple
 import transformers
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer

@@ -1,0 +1,191 @@
+"""Fits the model that recognises commands which no rule reads, and writes its weights.
+
+The sentences are templates of ``data/intents`` (expanded with a seed), the wordings of the tests in
+``tests/data/commands``, the own list ``data/commands.tsv``, and of the unseen lists the half "tuned"
+alone. scikit-learn comes with sentence-transformers; using the model needs NumPy alone.
+
+    python -m benchmarks.intents            # five-fold cross-validation over all but the templates
+    python -m benchmarks.intents --write    # fit on everything, and write the weights
+
+The JSON, by language: ``sentences``, and by list ``commands``, ``right`` (asks surely, right kind),
+``lookalikes``, ``taken`` (those that ask surely).
+"""
+
+import argparse
+import csv
+import random
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks import common
+from benchmarks.unseen import lists
+from slowcat_memory.core.commands.intent import SURE, words_of
+from slowcat_memory.core.commands.intent_model import FILE, NONE, ROWS, Intent, IntentModel, rows
+from slowcat_memory.core.language import LANGUAGES, Language
+
+DATA = Path(__file__).parent / "data"
+WORDINGS = Path(__file__).parents[1] / "tests" / "data" / "commands"
+PACKAGES = Path(__file__).parents[1] / "slowcat_memory" / "core" / "language"
+SEED, EACH, FOLDS = 1, 60, 5  # EACH: sentences of a template
+STRENGTH = 30.0  # the inverse of the regularisation
+HAND_WRITTEN = 4.0  # the weight of a sentence that is not from a template
+KINDS = {
+    "forget topic": "forget_about",
+    "what do you know": "what_known",
+    "local only": "local",
+}
+
+
+class Example(NamedTuple):
+    """A sentence, its list, and its kind: ``NONE`` for conversation."""
+
+    list: str
+    sentence: str
+    kind: str
+
+
+def expand(template: str, words: Mapping[str, Sequence[str]], rng: random.Random) -> str:
+    """Return one sentence of a template: each [a|b] and {name} is chosen."""
+    text, inner = template, re.compile(r"\[([^\[\]{}]*)\]|\{(\w+)\}")
+    while found := inner.search(text):
+        options = words[found[2]] if found[2] else found[1].split("|")
+        text = text[: found.start()] + rng.choice(options) + text[found.end() :]
+    return " ".join(text.split())
+
+
+def templates(language: Language) -> list[Example]:
+    """Return the sentences of a language's templates; always the same ones."""
+    table = tomllib.loads((DATA / "intents" / f"{language.name}.toml").read_text("utf-8"))
+    rng, made = random.Random(SEED), list[Example]()
+    for kind, patterns in table["intents"].items():
+        for pattern in patterns:
+            said = dict.fromkeys(expand(pattern, table["words"], rng) for _ in range(EACH))
+            made += [Example("templates", sentence, kind) for sentence in said]
+    return made
+
+
+def hand_written(language: Language) -> list[Example]:
+    """Return the other sentences; of the unseen lists the half "tuned" alone."""
+    return [*_unseen(language), *_wordings(language), *_own(language)]
+
+
+def _unseen(language: Language) -> Iterator[Example]:
+    for name in ("commands", "lookalikes", "gate"):
+        for row in lists.read(lists.FOLDER / f"{name}.tsv", ("language", "sentence")):
+            if row["half"] == lists.TUNED and lists.language(row) == language.name:
+                said = row["kind"] if name == "commands" else NONE
+                kind = KINDS.get(said, said.replace(" ", "_"))
+                yield Example(name, row["sentence"], kind)
+
+
+def _wordings(language: Language) -> Iterator[Example]:
+    for line in (WORDINGS / f"{language.name}.tsv").read_text("utf-8").splitlines():
+        kind, sentence = line.split("\t")
+        yield Example("wordings", sentence, kind)
+    talk = (WORDINGS / f"{language.name}-conversation.txt").read_text("utf-8")
+    for sentence in talk.splitlines():
+        yield Example("conversation", sentence, NONE)
+
+
+def _own(language: Language) -> Iterator[Example]:
+    with (DATA / "commands.tsv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            if row["language"] == language.name:
+                shared = "_shared" * (row["kind"] == "remember" and row["shared"] == "1")
+                yield Example("own", row["sentence"], row["kind"] + shared or NONE)
+
+
+def features(examples: Sequence[Example], language: Language) -> Any:
+    """Return a sparse matrix of shape (n, ``ROWS``)."""
+    from scipy.sparse import csr_matrix
+
+    table, places, values, ends = language.commands.composed, list[int](), list[float](), [0]
+    for example in examples:
+        found = rows(words_of(example.sentence), table)
+        places += found
+        values += [1.0 / np.sqrt(len(found))] * len(found)
+        ends.append(len(places))
+    return csr_matrix((values, places, ends), shape=(len(examples), ROWS))
+
+
+def fit(examples: Sequence[Example], language: Language) -> IntentModel:
+    """Fit a multinomial logistic regression."""
+    from sklearn.linear_model import LogisticRegression
+
+    heavy = [1.0 if one.list == "templates" else HAND_WRITTEN for one in examples]
+    model = LogisticRegression(C=STRENGTH, max_iter=300).fit(
+        features(examples, language), [one.kind for one in examples], sample_weight=heavy
+    )
+    return IntentModel(list(model.classes_), model.coef_.T, model.intercept_)
+
+
+def write(model: IntentModel, file: Path) -> None:
+    """Write weights as whole numbers from -127 to 127 with a scale for each kind."""
+    scale = np.abs(model.weights).max(axis=0) / 127
+    np.savez_compressed(
+        file,
+        kinds=np.array(model.kinds),
+        weights=np.round(model.weights / scale).astype(np.int8),
+        scale=scale.astype(np.float32),
+        constant=model.constant,
+    )
+
+
+def cross_validated(language: Language) -> list[tuple[Example, Intent]]:
+    """Judge each hand-written sentence by a model that has not seen it."""
+    banked, others = templates(language), hand_written(language)
+    rng, judged = random.Random(SEED), list[tuple[Example, Intent]]()
+    fold = [rng.randrange(FOLDS) for _ in others]
+    for k in range(FOLDS):
+        rest = [one for one, at in zip(others, fold, strict=True) if at != k]
+        model = fit([*banked, *rest], language)
+        for one, at in zip(others, fold, strict=True):
+            if at == k:
+                judged.append(
+                    (one, model.judge(words_of(one.sentence), language.commands.composed))
+                )
+    return judged
+
+
+def figures(judged: Sequence[tuple[Example, Intent]]) -> dict[str, Any]:
+    """Count what a model recognises alone, by list."""
+    made: dict[str, Any] = {}
+    for name in dict.fromkeys(one.list for one, _ in judged):
+        mine = [(one, intent) for one, intent in judged if one.list == name]
+        asked = [(one, intent) for one, intent in mine if one.kind != NONE]
+        made[name] = {
+            "commands": len(asked),
+            "right": sum(i.asks >= SURE and i.kind == one.kind for one, i in asked),
+            "lookalikes": len(mine) - len(asked),
+            "taken": sum(i.asks >= SURE for one, i in mine if one.kind == NONE),
+        }
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = _arguments(arguments)
+    results: dict[str, Any] = {}
+    for language in LANGUAGES:
+        examples = [*templates(language), *hand_written(language)]
+        results[language.name] = {"sentences": len(examples)}
+        if options.write:
+            write(fit(examples, language), PACKAGES / language.name / FILE)
+        else:
+            results[language.name] |= figures(cross_validated(language))
+    common.console.print_json(data=results)
+    common.write_json(options.json, results)
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = common.arguments(__doc__)
+    parser.add_argument("--write", action="store_true", help="fit on everything, write the weights")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Decides what the model of intents may do alone: carry out, ask back, or nothing.
+
+The grammar comes first. What it does not read is a command only if the model is sure; words that
+speak against a command (a question, somebody else's words, a third person) raise the bar, and an
+addressee other than the agent or a thing that is no memory rules it out. Where the model is only
+fairly sure of a command about privacy, the user is asked.
+"""
+
+import re
+from typing import Final
+
+from slowcat_memory.core.commands.arguments import find_argument
+from slowcat_memory.core.commands.composition import Composed, Doubts, find_doubts
+from slowcat_memory.core.commands.intent_model import Intent, IntentModel
+from slowcat_memory.core.language.compose import ComposeWords
+from slowcat_memory.core.language.table import CommandKind
+
+SURE: Final = 0.8
+_QUITE_SURE = 0.95  # although something speaks against it, or no word of the memory is there
+LIKELY = 0.4  # enough to ask about privacy
+OTHER_KIND = 0.95  # the grammar may have read another kind: this sure of one, the model wins
+HALF = 0.5  # enough to tell the LLM that nothing was changed
+DOUBTED = 0.25  # below it, the user is asked about what the grammar reads
+NO_COMMAND = 0.1  # below it, what the grammar reads is nothing, unless it is about privacy
+MOST_WORDS = 60  # of an utterance; a longer one is conversation
+_PRIVATE = frozenset(
+    ("forget_that", "forget_about", "forget_span", "forget_everything", "off_record", "on_record")
+)
+_QUESTIONS = frozenset(("what_known", "why", "who_sees"))
+_OWN_WORDS = frozenset(("remember", "remember_shared", "correct"))  # may be about anything
+_NEEDS_STATEMENT = frozenset(("remember", "correct"))
+_NEEDS_ARGUMENT = frozenset(("forget_about", "forget_span"))
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
+
+
+def words_of(text: str, names: tuple[str, ...] = ("Slowcat",)) -> list[str]:
+    """Return the words of an utterance in lower case, without the agent's names."""
+    line = f" {' '.join(_WORD.findall(text.translate(_QUOTES).lower()))} "
+    for name in names:
+        line = line.replace(f" {' '.join(_WORD.findall(name.lower()))} ", " ")
+    return line.split()
+
+
+def candidates(
+    text: str,
+    read: Composed | None,
+    table: ComposeWords,
+    model: IntentModel,
+    names: tuple[str, ...] = (),
+) -> list[Composed]:
+    """Return the commands that an utterance may be, the likeliest first; none for conversation.
+
+    Args:
+        text: With plain apostrophes.
+        read: What the grammar reads.
+    """
+    words = words_of(text, names)
+    if not 1 < len(words) <= MOST_WORDS:
+        return [read] if read else []
+    intent = model.judge(words, table)
+    if read is None or not read.sure:
+        found = (_intended(intent, text, table, names), read)
+    elif intent.asks < DOUBTED:
+        found = (_doubted(read, intent),)
+    elif intent.share >= OTHER_KIND and intent.kind != _name(read):
+        found = (_intended(intent, text, table, names), read)
+    else:
+        found = (read,)
+    return [one for one in found if one is not None]
+
+
+def asks_something(
+    text: str, table: ComposeWords, model: IntentModel, names: tuple[str, ...] = ()
+) -> bool:
+    """Return whether the model rather sees a command that changes the memory than conversation."""
+    words = words_of(text, names)
+    if not 1 < len(words) <= MOST_WORDS:
+        return False
+    intent, doubts = model.judge(words, table), find_doubts(text, table, names)
+    clear = doubts.known and not any(doubts[1:])
+    return clear and intent.asks >= HALF and intent.kind not in _QUESTIONS
+
+
+def _doubted(read: Composed, intent: Intent) -> Composed | None:
+    """Return what the grammar reads in what the model takes for conversation."""
+    if read.kind in _PRIVATE:
+        return read._replace(sure=False)
+    return read if intent.asks >= NO_COMMAND else None
+
+
+def _name(read: Composed) -> str:
+    return read.kind + "_shared" * read.shared
+
+
+def _intended(
+    intent: Intent, text: str, table: ComposeWords, names: tuple[str, ...]
+) -> Composed | None:
+    """Return the command that the model sees; None for conversation."""
+    if intent.asks < LIKELY:
+        return None
+    doubts = find_doubts(text, table, names)
+    kind, shared = intent.kind, intent.kind == "remember_shared"
+    if doubts.elsewhere or (doubts.foreign and kind not in _OWN_WORDS):
+        return None
+    if intent.asks >= _bar(kind, doubts):
+        return _with_argument("remember" if shared else kind, shared, text, table, names)
+    bar = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
+    if kind in _PRIVATE and intent.asks >= bar:
+        found = _with_argument(kind, False, text, table, names)
+        return found and found._replace(sure=False)
+    return None
+
+
+def _bar(kind: str, doubts: Doubts) -> float:
+    doubtful = doubts.against or not doubts.known or (doubts.asks and kind not in _QUESTIONS)
+    return _QUITE_SURE if doubtful else SURE
+
+
+def _with_argument(
+    kind: CommandKind, shared: bool, text: str, table: ComposeWords, names: tuple[str, ...]
+) -> Composed | None:
+    span = find_argument(kind, text, table, names)
+    if span is None and kind in _NEEDS_STATEMENT:
+        return None
+    if span is None and kind in _NEEDS_ARGUMENT:
+        return Composed("forget_that", sure=False)
+    return Composed(kind, span, shared)

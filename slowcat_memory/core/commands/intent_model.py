@@ -1,0 +1,137 @@
+"""Estimates what an utterance asks of the memory, from its words: a linear model.
+
+The grammar of ``core.commands.composition`` reads what it has rules for. Free wordings that it does
+not read ("pop your pen down for the next bit") are judged by weights that
+``python -m benchmarks.intents`` fits from sentences. Features are words, pairs of words, parts of
+words, and classes of words in sequence and in pairs; each is hashed to a row of weights.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import combinations
+from typing import Final, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from slowcat_memory.core.language.compose import ComposeWords
+from slowcat_memory.core.language.data import read_data
+from slowcat_memory.core.language.word_classes import OTHER
+
+ROWS: Final = 1 << 13
+NONE: Final = "none"
+FILE: Final = "intents.npz"
+LANGUAGES_PACKAGE: Final = "slowcat_memory.core.language"
+_LONGEST, _SHORTEST = 5, 3  # letters of a part of a word
+_CLASSES = 3  # classes in sequence
+_WORD_LETTERS = 40  # of a longer word, what follows is no feature
+
+
+class Intent(NamedTuple):
+    """An estimate.
+
+    Attributes:
+        kind: The likeliest kind of command; "remember_shared" for one to the household memory.
+        asks: The probability that it is any command.
+        share: The probability that it is of this kind.
+    """
+
+    kind: str
+    asks: float
+    share: float
+
+
+class IntentModel:
+    """The weights of a language."""
+
+    def __init__(self, kinds: Sequence[str], weights: np.ndarray, constant: np.ndarray) -> None:
+        """Use weights.
+
+        Args:
+            kinds: ``NONE`` for conversation, and k - 1 kinds of commands.
+            weights: Shape (``ROWS``, k).
+            constant: Shape (k,).
+        """
+        self.kinds = tuple(kinds)
+        self.weights = np.ascontiguousarray(weights, np.float32)
+        self.constant = constant.astype(np.float32)
+        self._none = self.kinds.index(NONE)
+
+    def judge(self, words: Sequence[str], table: ComposeWords) -> Intent:
+        """Estimate what an utterance asks.
+
+        Args:
+            words: In lower case, without punctuation.
+        """
+        found = rows(words, table)
+        summed = self.weights[found].sum(axis=0) / np.sqrt(len(found)) + self.constant
+        shares = np.exp(summed - summed.max())
+        shares /= shares.sum()
+        asks = 1.0 - float(shares[self._none])
+        shares[self._none] = -1.0
+        best = int(shares.argmax())
+        return Intent(self.kinds[best], asks, float(shares[best]))
+
+
+@cache
+def read_model(language: str) -> IntentModel | None:
+    """Read a language's weights; None if it has none."""
+    try:
+        data = read_data(f"{LANGUAGES_PACKAGE}.{language}", FILE)
+    except FileNotFoundError:
+        data = b""
+    if not data:
+        return None
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        weights = file["weights"].astype(np.float32) * file["scale"]
+        return IntentModel([str(kind) for kind in file["kinds"]], weights, file["constant"])
+
+
+def rows(words: Sequence[str], table: ComposeWords) -> list[int]:
+    """Return the rows of an utterance's features, each once."""
+    found = [row for word in words for row in _in_word(word[:_WORD_LETTERS])]
+    found += [
+        _row(f"b{first} {second}")
+        for first, second in zip(("<", *words), (*words, ">"), strict=True)
+    ]
+    found += [_row(feature) for feature in _of_classes(words, table)]
+    return list(dict.fromkeys(found))  # a repeated word counts once
+
+
+@lru_cache(maxsize=8192)
+def _in_word(word: str) -> tuple[int, ...]:
+    """Return the rows of a word and of its parts."""
+    closed = f"<{word}>"
+    parts = {
+        closed[at : at + length]
+        for length in range(_SHORTEST, _LONGEST + 1)
+        for at in range(len(closed) - length + 1)
+    }
+    return (_row(f"w{word}"), *sorted(_row(f"p{part}") for part in parts))
+
+
+@lru_cache(maxsize=16384)
+def _row(feature: str) -> int:
+    return crc32(feature.encode()) % ROWS
+
+
+def _of_classes(words: Sequence[str], table: ComposeWords) -> Iterator[str]:
+    names = _classes(words, table)
+    closed = ("<", *names, ">")
+    for length in range(1, _CLASSES + 1):
+        for at in range(len(closed) - length + 1):
+            yield f"c{' '.join(closed[at : at + length])}"
+    known = dict.fromkeys(name for name in names if name != OTHER)
+    for first, second in combinations(known, 2):
+        yield f"s{first} {second}"
+
+
+def _classes(words: Sequence[str], table: ComposeWords) -> list[str]:
+    """Return the classes of words; words without any count once in sequence."""
+    found: list[str] = []
+    for word in words:
+        name = table.name_of.get(table.code(word), OTHER)
+        if name != OTHER or found[-1:] != [OTHER]:
+            found.append(name)
+    return found

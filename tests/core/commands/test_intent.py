@@ -1,0 +1,137 @@
+"""Commands that no rule reads, and how sure the model must be of them."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slowcat_memory.core.commands.composition import Composed, compose
+from slowcat_memory.core.commands.grammar import asks_change, recognise
+from slowcat_memory.core.commands.intent import MOST_WORDS, candidates, words_of
+from slowcat_memory.core.commands.intent_model import NONE, Intent, read_model
+from slowcat_memory.core.language import LANGUAGES, language_of
+
+UNREAD = {  # each is conversation to the grammar alone
+    "english": {
+        "off_record": "let me vent a little without you writing any of it down",
+        "on_record": "carry on remembering what i say once more",
+        "forget_that": "that last remark of mine is for the bin please",
+        "forget_about": "there should be no trace of the tax audit left in your head",
+        "remember": "here's one worth keeping in your notes: the gate code is 4411",
+    },
+    "german": {
+        "off_record": "lass mich kurz was loswerden ohne dass du davon was aufschreibst",
+        "on_record": "aktiviere deine aufzeichnung bitte wieder",
+        "forget_about": "entledige dich aller Notizen, die mit der Steuerprüfung zusammenhängen",
+        "remember": "Nehmen Sie bitte auf, dass unser Tor jetzt einen Code hat",
+    },
+}
+
+
+class FixedModel:
+    """Judges every utterance alike."""
+
+    def __init__(self, kind: str, asks: float, share: float) -> None:
+        self._intent = Intent(kind, asks, share)
+
+    def judge(self, words, table) -> Intent:
+        return self._intent
+
+
+def kinds(text: str, model: FixedModel, language: str = "english") -> list[tuple[str, bool]]:
+    table = language_of(language).commands.composed
+    found = candidates(text, compose(text, table), table, model)
+    return [(one.kind, one.sure) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("language", "kind", "said"),
+    [(name, kind, said) for name, rows in UNREAD.items() for kind, said in rows.items()],
+)
+def test_intent_a_wording_that_no_rule_reads_is_understood(language, kind, said):
+    found = recognise(said, language)
+    assert found is not None
+    assert (found.meant or found).kind == kind
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_intent_to_stop_storing_for_a_moment_is_off_the_record(upper):
+    said = "Please just stop storing the things I'm saying for a moment"
+    found = recognise(said if upper else said.lower())
+    assert found is not None and found.kind == "off_record"
+
+
+def test_intent_privacy_in_doubt_is_asked_about_and_nothing_else_is():
+    said = "could you leave what i said just now somewhere else"
+    assert kinds(said, FixedModel("forget_that", 0.5, 0.5)) == [("forget_that", False)]
+    assert kinds(said, FixedModel("undo", 0.5, 0.5)) == []
+    assert kinds(said, FixedModel("forget_that", 0.2, 0.2)) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Anna, forget what I told you",
+        '"Forget everything," she said',
+        "please delete the photos from my phone",
+    ],
+)
+def test_intent_no_share_makes_a_command_of_what_is_for_somebody_else(said):
+    assert kinds(said, FixedModel("forget_that", 1.0, 1.0)) == []
+
+
+def test_intent_a_rule_that_the_model_doubts_asks_back():
+    said = "please scrub my address from your memory"
+    assert kinds(said, FixedModel("forget_about", 0.9, 0.9)) == [("forget_about", True)]
+    assert kinds(said, FixedModel("forget_about", 0.05, 0.05)) == [("forget_about", False)]
+
+
+def test_intent_a_forgetting_without_its_topic_is_asked_about():
+    found = kinds("i want you to have less", FixedModel("forget_span", 0.99, 0.99))
+    assert found == [("forget_that", False)]
+
+
+@pytest.mark.parametrize("language", [one.name for one in LANGUAGES])
+def test_intent_model_knows_conversation_and_every_kind_it_returns(language):
+    model = read_model(language)
+    assert model is not None and NONE in model.kinds
+    table = language_of(language).commands.composed
+    intent = model.judge(words_of("the fence is green"), table)
+    assert intent.kind != NONE and 0 <= intent.share <= intent.asks <= 1.0001
+
+
+def test_intent_of_a_language_without_weights_is_none():
+    assert read_model("no_such_language") is None
+
+
+def test_intent_the_agents_name_is_no_feature():
+    assert words_of("Jarvis, forget that", ("Jarvis",)) == ["forget", "that"]
+    assert words_of("robot cat, forget that", ("robot cat",)) == ["forget", "that"]
+
+
+def test_intent_a_long_utterance_is_not_judged():
+    class Refusing:
+        def judge(self, words, table):
+            raise AssertionError("judged")
+
+    table = language_of("english").commands.composed
+    read = Composed("undo")
+    assert candidates("word " * (MOST_WORDS + 1), read, table, Refusing()) == [read]
+    assert candidates("word", None, table, Refusing()) == []
+
+
+def test_intent_what_is_nearly_a_command_is_told_to_the_llm():
+    assert asks_change("i need you to put that in your records somehow")
+    assert not asks_change("the fence is green and new")
+
+
+WORDS = st.sampled_from(
+    "forget that please : . , dass merk dir lösch über wann today gestern my Lisa remember".split()
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(WORDS, max_size=70), st.sampled_from([one.name for one in LANGUAGES]))
+def test_intent_any_words_give_an_argument_of_the_text_or_none(words, language):
+    text = " ".join(words)
+    found = recognise(text, language)
+    assert found is None or found.argument in text

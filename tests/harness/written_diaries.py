@@ -1,0 +1,60 @@
+"""Held-out diaries with what a model writes, against what the figures must reach.
+
+Each diary is played without a model, with the good one, and with the sloppy one
+(``benchmarks.written``); a law is broken when its figure is beyond ``benchmarks.written.reach``. No
+case is printed: whoever writes rules must not see held-out words. ``--control`` falsifies the store
+of a tiny diary once for each law: every law must catch its own.
+"""
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+from benchmarks.written import reach
+from benchmarks.written.__main__ import MEMORY, judge, measured, summed
+from benchmarks.written.diary import Diary, load_all
+from benchmarks.written.laws import LAWS, counts
+from benchmarks.written.play import Played, play
+from benchmarks.written.server import MODES, Mode
+from tests.support import tiny_diary
+
+
+def played(diary: Diary, mode: Mode, vectors: bool = True) -> Played:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        return play(diary, Path(folder, "store"), mode, vectors=vectors)
+
+
+def run(most: int) -> dict[str, int]:
+    """Play held-out diaries; return by how many cases each law is beyond its limit."""
+    diaries = [one for one in load_all() if one.half == "held out"][:most]
+    every = [played(diary, mode) for diary in diaries for mode in MODES]
+    return reach.beyond(summed([measured(one, judge(one)) for one in every]))
+
+
+def control() -> dict[str, int]:
+    """Return how many cases each law finds in its falsified store; all 0 if one finds none."""
+    runs = {mode: played(tiny_diary.diary(), mode, vectors=False) for mode in ("good", "sloppy")}
+    caught = {
+        law: _wrong(falsify(runs[mode]), law) - _wrong(runs[mode], law)
+        for law, (mode, falsify) in tiny_diary.FALSIFIED.items()
+    }
+    return caught if all(n > 0 for n in caught.values()) else dict.fromkeys(caught, 0)
+
+
+def _wrong(one: Played, law: str) -> int:
+    wanted = LAWS[law].wanted if law in LAWS else law == "answered"
+    found = counts(judge(one)[law])
+    return int(found["n"] - found["hits"] if wanted else found["hits"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--diaries", type=int, default=9, help="at most")
+    parser.add_argument("--control", action="store_true", help="judge falsified stores")
+    args = parser.parse_args()
+    print(json.dumps(control() if args.control else run(args.diaries)))
+
+
+if __name__ == "__main__":
+    main()

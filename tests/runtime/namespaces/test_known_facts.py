@@ -1,0 +1,118 @@
+"""A question about a fact leads to the memory that states it, whatever the words of both."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from slowcat_memory.records import Memory
+from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
+
+MAY = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+def fact(
+    turn: int, text: str, kind: str = "person", subject: str = "Anna", **facets: str
+) -> Memory:
+    at = MAY + timedelta(hours=turn)
+    return Memory(
+        id=f"fact/{turn}", kind=f"fact/{kind}", scope="anna", speaker="Anna", text=text,
+        valid_from=at, recorded_at=at, sources=(turn,), facets={"subject": subject, **facets},
+    )  # fmt: skip
+
+
+def known(*facts: Memory, language: str = "english") -> KnownFacts:
+    made = KnownFacts(language)
+    for one in facts:
+        made.put(one)
+    return made
+
+
+HOME = fact(1, "Anna lives in Graz.", predicate="lives_in", object="Graz")
+OLD = fact(2, "Anna lives in Bonn.", predicate="lives_in", object="Bonn")
+CAR = fact(3, "Anna drives a Fiat.", "possession", predicate="owns", quote="my new car, a Fiat")
+TOM = fact(4, "Tom lives in Rome.", subject="Tom", predicate="lives_in", object="Rome")
+GOAL = fact(5, "Anna wants to run a marathon.", "plan", quote="I want to run a marathon")
+DENTIST = fact(6, "Anna has a dentist appointment.", "event", predicate="has", date="2026-05-20")
+OPTICIAN = fact(7, "Anna has an optician's appointment.", "event", date="2026-05-10")
+TAX = fact(8, "Anna still has to deal with the tax return.", "open_thread")
+ILL = fact(9, "Anna has bronchitis.", "health", predicate="has")
+NUTS = fact(10, "Anna is allergic to nuts.", "health", predicate="allergic_to")
+EVERYTHING = (HOME, CAR, TOM, GOAL, DENTIST, OPTICIAN, TAX, ILL, NUTS)
+
+
+@pytest.mark.parametrize(
+    ("query", "turns"),
+    [
+        ("which city am I based in", [1]),
+        ("What am I driving these days?", [3]),
+        ("where does Tom live", [4]),
+        ("What's Tom's address?", [4]),
+        ("what am I aiming for, what are my goals", [5]),
+        ("when do I see the dentist", [6]),
+        ("have I got a dentist appointment soon", [6]),
+        ("what's coming up", [7, 6]),
+        ("any news on the tax return", [8]),
+        ("what health problems do I have", [9]),
+        ("what should I avoid eating", [10]),
+        ("what phone do I have", []),  # a car is no answer
+        ("when is the school play", []),
+        ("when did I go to the dentist", []),
+        ("where does Ben live", []),
+        ("I live in Linz now", []),
+    ],
+)
+def test_a_question_leads_to_the_turns_that_state_what_is_asked(
+    query: str, turns: list[int]
+) -> None:
+    assert known(*EVERYTHING).stating(query, MAY) == [f"chunk/{turn}" for turn in turns]
+
+
+@pytest.mark.parametrize(
+    ("query", "turns"),
+    [
+        ("weißt du noch wo ich wohne", [1]),
+        ("Wo wohnt Tom?", [2]),
+        ("was ist als nächstes dran", [3]),
+        ("wann muss ich zum Zahnarzt", [3]),
+        ("wie war nochmal der Name meiner Schwester", [4]),
+        ("wo wohnt Ben", []),
+    ],
+)
+def test_so_does_a_german_one(query: str, turns: list[int]) -> None:
+    facts = known(
+        fact(1, "Anna wohnt in Graz.", predicate="lives_in"),
+        fact(2, "Tom wohnt in Rom.", subject="Tom", predicate="lives_in"),
+        fact(3, "Anna hat einen Zahnarzttermin.", "event", predicate="has", date="2026-05-20"),
+        fact(4, "Clara gehört zu Anna (Schwester)."),
+        language="german",
+    )
+    assert facts.stating(query, MAY) == [f"chunk/{turn}" for turn in turns]
+
+
+def test_what_held_before_is_another_question_than_what_holds() -> None:
+    over = Memory(**{f: getattr(OLD, f) for f in OLD.__struct_fields__} | {"valid_to": MAY})
+    facts = known(HOME, over)
+    assert facts.stating("where do I live", MAY) == ["chunk/1"]
+    assert facts.stating("where did I live before", MAY) == ["chunk/2"]
+
+
+def test_what_is_over_or_past_is_not_ahead() -> None:
+    assert known(DENTIST).stating("when is the dentist", MAY + timedelta(days=30)) == []
+    cancelled = fact(6, "The dentist appointment is off.", "event", date="2026-05-20", over="yes")
+    assert known(DENTIST, cancelled).stating("when is the dentist", MAY) == []
+
+
+def test_a_fact_of_a_note_leads_to_the_note() -> None:
+    note = Memory(
+        **{f: getattr(HOME, f) for f in HOME.__struct_fields__}
+        | {"derived_from": (("anna", "note/1"),)}
+    )
+    assert known(note).stating("where do I live", MAY) == ["note/1"]
+
+
+def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing() -> None:
+    doubtful = fact(1, "Anna lives in Graz.", predicate="lives_in", confidence="low")
+    assert known(doubtful).stating("where do I live", MAY) == []
+    facts = known(HOME)
+    facts.drop(HOME.id)
+    assert facts.stating("where do I live", MAY) == []

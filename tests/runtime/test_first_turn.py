@@ -1,0 +1,47 @@
+"""What the first turn needs is compiled before it, and not while the package is imported."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import slowcat_memory
+
+FRESH = """
+import re
+made, compile_pattern = [], re.compile
+def counting(*arguments, **named):
+    made.append(str(arguments[0]))
+    return compile_pattern(*arguments, **named)
+from slowcat_memory.core.commands.grammar import asks_change, recognise
+from slowcat_memory.core.language import ENGLISH
+from slowcat_memory.core.query.recall_gate import judge
+from slowcat_memory.runtime.first_turn import compile_patterns
+print("compiled" if "_compiled" in vars(ENGLISH.gate.world) else "lazy")
+if {prepared}:
+    compile_patterns("english", "Juno")
+re.compile = counting
+for said in ("please delete what I said about Lisa", "forget that, Juno", "what is my dog called?"):
+    recognise(said, names=("Juno",)), asks_change(said, names=("Juno",)), judge(said)
+print(len(made))
+"""
+
+
+def _fresh(prepared: bool) -> list[str]:
+    """Run three turns in a new interpreter; return its state after the imports, and a count."""
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH.format(prepared=prepared)],
+        cwd=Path(slowcat_memory.__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+def test_first_turn_compiles_no_pattern_once_they_are_prepared() -> None:
+    assert _fresh(prepared=True) == ["lazy", "0"]
+
+
+def test_first_turn_control_without_preparation_it_compiles_many() -> None:
+    state, compiled = _fresh(prepared=False)
+    assert state == "lazy" and int(compiled) > 20
