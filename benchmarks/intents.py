@@ -1,8 +1,9 @@
 """Fits the model that recognises commands which no rule reads, and writes its weights.
 
 The sentences are templates of ``data/intents`` (expanded with a seed), the wordings of the tests in
-``tests/data/commands``, the own list ``data/commands.tsv``, and of the unseen lists the half "tuned"
-alone. scikit-learn comes with sentence-transformers; using the model needs NumPy alone.
+``tests/data/commands``, the own list ``data/commands.tsv``, and of the unseen lists, of the simulated
+lives and of the written diaries the half "tuned" alone. Ordinary talk comes as single sentences and as
+several together, since a turn of conversation is mostly longer than a command. scikit-learn comes with sentence-transformers; using the model needs NumPy alone.
 
     python -m benchmarks.intents            # five-fold cross-validation over all but the templates
     python -m benchmarks.intents --write    # fit on everything, and write the weights
@@ -17,13 +18,16 @@ import random
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from benchmarks import common
+from benchmarks.lives.wordings import wordings
 from benchmarks.unseen import lists
+from benchmarks.written.diary import load_all
 from slowcat_memory.core.commands.intent import SURE, words_of
 from slowcat_memory.core.commands.intent_model import FILE, NONE, ROWS, Intent, IntentModel, rows
 from slowcat_memory.core.language import LANGUAGES, Language
@@ -32,8 +36,11 @@ DATA = Path(__file__).parent / "data"
 WORDINGS = Path(__file__).parents[1] / "tests" / "data" / "commands"
 PACKAGES = Path(__file__).parents[1] / "slowcat_memory" / "core" / "language"
 SEED, EACH, FOLDS = 1, 60, 5  # EACH: sentences of a template
+TIMES, MOST = 3, 4  # how often each sentence of talk is part of a longer turn; sentences of one
 STRENGTH = 30.0  # the inverse of the regularisation
-HAND_WRITTEN = 4.0  # the weight of a sentence that is not from a template
+HAND_WRITTEN = 4.0  # the weight of a sentence that is not of these lists:
+BANKED = ("templates", "talk")
+CODES: dict[str, Literal["en", "de"]] = {"english": "en", "german": "de"}
 KINDS = {
     "forget topic": "forget_about",
     "what do you know": "what_known",
@@ -100,6 +107,42 @@ def _own(language: Language) -> Iterator[Example]:
                 yield Example("own", row["sentence"], row["kind"] + shared or NONE)
 
 
+def talk(language: Language) -> list[Example]:
+    """Return turns of ordinary talk of one to ``MOST`` sentences; always the same ones."""
+    rng = random.Random(SEED)
+    said = [*_lives(language, rng), *_diaries(language)]
+    said += [one.sentence for one in hand_written(language) if one.list in ("conversation", "gate")]
+    made = list(said)
+    for _ in range(TIMES):
+        rng.shuffle(said)
+        rest = iter(said)
+        while part := list(islice(rest, rng.randint(2, MOST))):
+            made.append(" ".join(part))
+    return [Example("talk", sentence, NONE) for sentence in made]
+
+
+def _lives(language: Language, rng: random.Random) -> Iterator[str]:
+    tuned = wordings(CODES[language.name], "tuned")
+    values: dict[str, Sequence[Any]] = {**tuned.values, "when": [one.text for one in tuned.times]}
+    for rows_of_kind in tuned.sentences.values():
+        for _, sentence in rows_of_kind:
+            yield expand(expand(sentence, _Values(values), rng), _Values(values), rng)
+
+
+class _Values(dict[str, Sequence[Any]]):
+    """Values by name; a name without any stands for itself, as a word."""
+
+    def __missing__(self, name: str) -> Sequence[str]:
+        return (name.replace("_", " "),)
+
+
+def _diaries(language: Language) -> Iterator[str]:
+    for diary in load_all():
+        if diary.half == lists.TUNED and diary.language == CODES[language.name]:
+            for _, one in diary.exchanges():
+                yield from (one.user, one.agent)
+
+
 def features(examples: Sequence[Example], language: Language) -> Any:
     """Return a sparse matrix of shape (n, ``ROWS``)."""
     from scipy.sparse import csr_matrix
@@ -117,7 +160,7 @@ def fit(examples: Sequence[Example], language: Language) -> IntentModel:
     """Fit a multinomial logistic regression."""
     from sklearn.linear_model import LogisticRegression
 
-    heavy = [1.0 if one.list == "templates" else HAND_WRITTEN for one in examples]
+    heavy = [1.0 if one.list in BANKED else HAND_WRITTEN for one in examples]
     model = LogisticRegression(C=STRENGTH, max_iter=300).fit(
         features(examples, language), [one.kind for one in examples], sample_weight=heavy
     )
@@ -138,7 +181,7 @@ def write(model: IntentModel, file: Path) -> None:
 
 def cross_validated(language: Language) -> list[tuple[Example, Intent]]:
     """Judge each hand-written sentence by a model that has not seen it."""
-    banked, others = templates(language), hand_written(language)
+    banked, others = [*templates(language), *talk(language)], hand_written(language)
     rng, judged = random.Random(SEED), list[tuple[Example, Intent]]()
     fold = [rng.randrange(FOLDS) for _ in others]
     for k in range(FOLDS):
@@ -171,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _arguments(arguments)
     results: dict[str, Any] = {}
     for language in LANGUAGES:
-        examples = [*templates(language), *hand_written(language)]
+        examples = [*templates(language), *talk(language), *hand_written(language)]
         results[language.name] = {"sentences": len(examples)}
         if options.write:
             write(fit(examples, language), PACKAGES / language.name / FILE)

@@ -22,6 +22,8 @@ OTHER_KIND = 0.95  # the grammar may have read another kind: this sure of one, t
 HALF = 0.5  # enough to tell the LLM that nothing was changed
 DOUBTED = 0.25  # below it, the user is asked about what the grammar reads
 MOST_WORDS = 60  # of an utterance; a longer one is conversation
+# Of what the model alone takes for a command, which is short: without and with a word of the memory.
+SHORT = (12, 20)
 _PRIVATE = frozenset(
     ("forget_that", "forget_about", "forget_span", "forget_everything", "off_record", "on_record")
 )
@@ -95,12 +97,14 @@ def _intended(
     """Return the command that the model sees; None for conversation."""
     if intent.asks < LIKELY:
         return None
-    doubts = find_doubts(text, table, names)
+    doubts, words = find_doubts(text, table, names), words_of(text, names)
+    if len(words) > SHORT[doubts.known]:
+        return None
     shared = intent.kind == "remember_shared"
     kind = cast("CommandKind", "remember" if shared else intent.kind)
     if doubts.elsewhere or (doubts.foreign and kind not in _OWN_WORDS):
         return None
-    if kind.startswith("forget") and _only_stores(words_of(text, names), table):
+    if kind.startswith("forget") and _only_stores(words, table):
         return None
     if intent.asks >= _bar(kind, doubts):
         return _with_argument(kind, shared, text, table, names)

@@ -140,3 +140,35 @@ def test_intent_any_words_give_an_argument_of_the_text_or_none(words, language):
     text = " ".join(words)
     found = recognise(text, language)
     assert found is None or found.argument in text
+
+
+TALK = {
+    "english": """
+        I rang the landlord this morning, so that's the notice given on the flat and he keeps thirty for the broken blind
+        after eleven years as a welder at the shipyard I'm to start as foreman on Monday, can you believe it
+        the plumber can't come before Thursday, so we are without hot water till then and I'm washing at my sister's
+        my brother keeps his boat up at the lake, and he says the whole family can have it in August
+        thanks, that means a lot, I was feeling low the whole week and it helps just to talk to somebody about it
+        since we last talked I joined a running club, we meet on Tuesdays and there's a man of eighty who overtakes me
+    """,
+    "german": """
+        ich habe heute früh den Vermieter angerufen, die Wohnung ist also gekündigt, und er behält dreißig Euro für die Jalousie
+        der Klempner kann nicht vor Donnerstag kommen, wir haben bis dahin kein warmes Wasser und ich dusche bei meiner Schwester
+        mein Bruder hat sein Boot oben am See liegen, und er sagt, im August kann es die ganze Familie haben
+        danke, das bedeutet mir viel, ich war die ganze Woche niedergeschlagen und es hilft, mit jemandem zu reden
+        seit unserem letzten Gespräch bin ich im Laufverein, wir treffen uns dienstags und einer von achtzig überholt mich
+    """,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", TALK)
+def test_intent_what_somebody_tells_at_length_is_no_command(language):
+    said = [line.strip() for line in TALK[language].splitlines() if line.strip()]
+    assert [one for one in said if recognise(one, language)] == []
+
+
+@pytest.mark.parametrize("kind", ["remember", "local", "off_record", "forget_about"])
+def test_intent_the_model_alone_carries_out_only_what_is_short(kind):
+    sure = FixedModel(kind, 1.0, 1.0)
+    long = "we drove up to the cabin and the lake was frozen and nothing else happened to anybody there"
+    assert kinds(long, sure) == []
