@@ -249,15 +249,29 @@ def _is_made_of_said(one: WrittenDate, ground: Ground) -> bool:
     return False
 
 
-# Not within "am 17. März".
-_SENTENCE = re.compile(r"(?<!\b\d\.)(?<!\b\d\d\.)(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
+# Not within "am 17. März", nor behind an abbreviation.
+_SHORT = "Dr Mr Mrs Ms St Nr No Prof Hr Fr bzw ca vgl usw evtl inkl Jr Sr Str".split()
+_SENTENCE = re.compile(
+    r"(?<!\b\d\.)(?<!\b\d\d\.)(?<!\b[^\W\d_]\.)"
+    + "".join(rf"(?<!\b{short}\.)" for short in _SHORT)
+    + r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])"
+)
+# A sentence without its end: "Sorcha says that her".
+_OPEN = re.compile(
+    r"\b(?:the|an?|and|or|but|because|although|that|which|who|whose|her|his|their|my|our|its|of|to|for|with|"
+    r"from|at|into|is|was|are|were|has|have|had|will|would|can|could|says|said|"
+    r"der|die|das|dem|des|eine?|einen|einem|einer|und|oder|aber|weil|dass|von|mit|zu|für|aus|im|am|zum|"
+    r"zur|bei|ihre?|ihren|ihrem|ihrer|seine?|seinen|seinem|seiner|mein|meine|ist|war|sind|hat|haben|"
+    r"wird|sagt)[\s\"“,:-]*$",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
 _LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
 
 
 def holds(text: str, ground: Ground) -> bool:
-    """Return whether a tidy sentence is harmless and grounded."""
-    return harmless(text) and not strays(text, ground)
+    """Return whether a tidy sentence is whole, harmless and grounded."""
+    return not _OPEN.search(text) and harmless(text) and not strays(text, ground)
 
 
 def harmless(text: str) -> bool:
@@ -266,7 +280,7 @@ def harmless(text: str) -> bool:
 
 
 def held(text: str, ground: Ground) -> list[str]:
-    """Return the sentences of an LLM's text that are harmless and grounded; the others are lost."""
+    """Return the sentences of an LLM's text that are whole, harmless and grounded."""
     return [one for one in sentences(text) if holds(one, ground)]
 
 
