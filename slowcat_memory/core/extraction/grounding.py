@@ -27,6 +27,7 @@ from slowcat_memory.core.time.written_dates import MONTHS, PATTERN, WrittenDate,
 from slowcat_memory.records import Turn
 
 NEAR_DAYS = 8  # tolerance of a day: "last Saturday" is one of two
+WIDEST_DAYS = (10**5, 100, 45)  # of the time said for a year, a month, a day: "last year" names no day
 CLOSE_DAYS = 62  # of a day whose month is not said: "on the fourteenth"
 ENGLISH = 0.15  # share of function words in any English text
 SHARED = 4  # common first letters of two forms of a name: Sweden, Swedish; Mel, Melanie
@@ -216,7 +217,10 @@ def _bare(word: str) -> str:
 def _dated(one: WrittenDate, ground: Ground) -> bool:
     """Return whether a date can be what was said, in its year too."""
     slack = timedelta(days=NEAR_DAYS if one.month else 0)
+    widest = timedelta(days=WIDEST_DAYS[bool(one.month) + bool(one.day)])
     for first, last in ground.spans:
+        if last - first > widest:
+            continue
         for span in one.near(first):
             if span[0] <= last + slack and first - slack <= span[1]:
                 return True
@@ -256,13 +260,10 @@ _SENTENCE = re.compile(
     + "".join(rf"(?<!\b{short}\.)" for short in _SHORT)
     + r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])"
 )
-# A sentence without its end: "Sorcha says that her".
+# A sentence without its end: "Sorcha sold the boat because".
 _OPEN = re.compile(
-    r"\b(?:the|an?|and|or|but|because|although|that|which|who|whose|her|his|their|my|our|its|of|to|for|with|"
-    r"from|at|into|is|was|are|were|has|have|had|will|would|can|could|says|said|"
-    r"der|die|das|dem|des|eine?|einen|einem|einer|und|oder|aber|weil|dass|von|mit|zu|für|aus|im|am|zum|"
-    r"zur|bei|ihre?|ihren|ihrem|ihrer|seine?|seinen|seinem|seiner|mein|meine|ist|war|sind|hat|haben|"
-    r"wird|sagt)[\s\"“,:-]*$",
+    r"\b(?:the|an?|and|or|but|because|although|their|my|our|its|whose|dem|des|eine?|einen|einem|einer|"
+    r"und|oder|aber|weil|dass|von|für|im|am|zum|zur|bei|mein|meine)[\s\"“,:-]*$",
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
