@@ -27,7 +27,11 @@ from slowcat_memory.core.time.written_dates import MONTHS, PATTERN, WrittenDate,
 from slowcat_memory.records import Turn
 
 NEAR_DAYS = 8  # tolerance of a day: "last Saturday" is one of two
-WIDEST_DAYS = (10**5, 100, 45)  # of the time said for a year, a month, a day: "last year" names no day
+WIDEST_DAYS = (
+    10**5,
+    100,
+    45,
+)  # of the time said for a year, a month, a day: "last year" names no day
 CLOSE_DAYS = 62  # of a day whose month is not said: "on the fourteenth"
 ENGLISH = 0.15  # share of function words in any English text
 SHARED = 4  # common first letters of two forms of a name: Sweden, Swedish; Mel, Melanie
@@ -83,9 +87,8 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
     for turn in turns:
         spans |= _spans(turn, zone)
         away |= set(_months_away(turn.text, turn.at.astimezone(zone).date()))
-    for text in (*others, *(turn.text for turn in turns)):
-        every = list(written_dates(text))
-        spans |= {span for one in every for day in days for span in one.near(day)}
+    for one in (date for text in others for date in written_dates(text)):
+        spans |= {span for day in days for span in one.near(day)}
     return Ground(
         words=frozenset(_bare(match[0]) for text in told for match in _WORD.finditer(text)),
         numbers=frozenset(value for one in said for value in one.values),
@@ -98,12 +101,12 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
 
 
 def _spans(turn: Turn, zone: tzinfo) -> set[tuple[date, date]]:
-    """Return the first and last day of each time that a turn may mean."""
-    every = (
-        *expressions.times(turn.text, turn.at, zone),
-        *expressions.possible_times(turn.text, turn.at, zone),
-    )
-    return {_dates(one, zone) for one in every}
+    """Return the first and last day of each time that a turn means: either way if its tense is unclear."""
+    stated = expressions.statement_times(turn.text, turn.at, zone)
+    clear = {one.words for one in stated}
+    possible = expressions.possible_times(turn.text, turn.at, zone)
+    either = [one for one in possible if one.words not in clear]
+    return {_dates(one, zone) for one in (*stated, *either)}
 
 
 def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
@@ -245,6 +248,11 @@ def _is_made_of_said(one: WrittenDate, ground: Ground) -> bool:
     if one.year in ground.numbers:
         return named or one.month in ground.numbers
     bare = replace(one, year=0)
+    if one.day and any(
+        first == last and (first.month, first.day) == (one.month, one.day)
+        for first, last in ground.spans
+    ):
+        return False  # said, but of another year
     for day in ground.days:
         for span in bare.near(day):
             close = bool(one.day) and abs((span[0] - day).days) <= CLOSE_DAYS
