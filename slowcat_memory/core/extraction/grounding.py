@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.bounded_names import holds_false_name
 from slowcat_memory.core.extraction.prompt_injection import injected, without_orders
 from slowcat_memory.core.language.english.vocabulary import DAYS, ROLES, STOP_WORDS
+from slowcat_memory.core.text import capitalised
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.text.numerals import Number, numbers
 from slowcat_memory.core.text.rare_words import is_common
@@ -87,7 +88,7 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
     for turn in turns:
         spans |= _spans(turn, zone)
         away |= set(_months_away(turn.text, turn.at.astimezone(zone).date()))
-    for one in (date for text in others for date in written_dates(text)):
+    for one in (written for text in others for written in written_dates(text)):
         spans |= {span for day in days for span in one.near(day)}
     return Ground(
         words=frozenset(_bare(match[0]) for text in told for match in _WORD.finditer(text)),
@@ -189,9 +190,12 @@ def _unknown(text: str, ground: Ground) -> list[str]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield the words written as names; none if capital letters do not mark names."""
+    """Yield the words written as names, of those of other languages than English the certain ones."""
     words = [match[0].lower() for match in _WORD.finditer(text)]
-    if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words) or text.isupper():
+    if text.isupper():
+        return
+    if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words):
+        yield from capitalised.names(text)
         return
     for match in _WORD.finditer(text):
         word = _bare(match[0])
