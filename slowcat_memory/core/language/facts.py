@@ -241,6 +241,8 @@ class FactWords(Struct, frozen=True, kw_only=True):
         joining: Words that join the parts of a sentence and state nothing.
         weighty: Words of health, birth and death, which make a fact important.
         renewed: A new thing of a kind of which a new one replaces the old; group ``kind``.
+        roles: What the object of a relation is to its subject, by predicate ("sister"), and the
+            words "of", "from" and "until".
     """
 
     reported: str
@@ -262,6 +264,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
     joining: frozenset[str]
     weighty: frozenset[str]
     renewed: str
+    roles: Mapping[str, str]
 
 
 class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
