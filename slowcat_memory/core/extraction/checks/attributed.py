@@ -11,8 +11,8 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from slowcat_memory.core.extraction.clauses import languages_of, straight
-from slowcat_memory.core.language import LANGUAGES, Language
-from slowcat_memory.core.language.english.vocabulary import NUMBERS, STOP_WORDS
+from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, STOP_WORDS
 from slowcat_memory.core.language.facts import PersonWords
 from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.text.rare_words import is_common
@@ -114,7 +114,8 @@ def kind_at(said: Sequence[Token], place: int, asked: Asked, words: PersonWords)
         ahead = following not in sets["before_object"] and following not in sets["starts"]
         return "third" if ahead else None
     if _is_kin(word, words) or _is_name(said, place, asked) or word in sets["anybody"]:
-        if not _can_be_subject(said, place, words):
+        led = following in sets["before_object"] and word in sets["anybody"]
+        if not led and not _can_be_subject(said, place, words):
             return "object"
         return "anybody" if word in sets["anybody"] else _named(said, place, asked)
     return None
@@ -151,7 +152,9 @@ def _not_names() -> frozenset[str]:
     lists = ("i", "we", "me", "my", "he", "she", "they", "them", "his", "her", "their", "it",
              "you", "anybody", "kin", "titles", "before_object", "starts", "verbs", "helpers",
              "denials")  # fmt: skip
-    return STOP_WORDS.union(*(one.persons.sets[name] for one in LANGUAGES for name in lists))
+    return STOP_WORDS.union(
+        DAYS, MONTHS, *(one.persons.sets[name] for one in LANGUAGES for name in lists)
+    )
 
 
 def _can_be_subject(said: Sequence[Token], place: int, words: PersonWords) -> bool:
@@ -249,7 +252,7 @@ def _is_wrong(
         return False
     if not _PASSIVE.search(content) and parts and not _is_named_in(said, span, asked, words):
         place = _anchor(parts[:1], said, span, words)
-        if place is not None and not _fits(said, place, asked, words):
+        if place is not None and not fits(said, place, asked, words):
             return True
     return _lacks_subject(said, span, asked, words)
 
@@ -291,7 +294,7 @@ def same(one: str, other: str) -> bool:
     return len(one) >= STEM <= len(other) and one[:STEM] == other[:STEM]
 
 
-def _fits(said: Sequence[Token], place: int, asked: Asked, words: PersonWords) -> bool:
+def fits(said: Sequence[Token], place: int, asked: Asked, words: PersonWords) -> bool:
     """Return whether the subject nearest to a word can be the one that is asked about."""
     ignored = ("object",) if asked.speaker else ("object", "my")
     every = subjects_before(said, place, asked, words)
@@ -382,28 +385,34 @@ def _lacks_subject(said: Sequence[Token], span: range, asked: Asked, words: Pers
     return family or (before is not None and before.kind in ("third", "name"))
 
 
-def owned_by_another(said: Sequence[Token], place: int, asked: Asked, words: PersonWords) -> bool:
-    """Return whether a thing is said to be somebody else's: "mam's operation", "my last day"."""
+def owner_before(said: Sequence[Token], place: int, asked: Asked, words: PersonWords) -> int | None:
+    """Return the place of the owner that is said before a thing; None for none."""
     sets = words.sets
     for at in range(place - 1, max(-1, place - 4), -1):
         token = said[at]
         if token.word in _MARKS:
-            return False
-        if token.word in sets["my"]:
-            return not asked.speaker and not _is_plural_my(token.word, words)
-        if token.word in sets["his"] or token.word in sets["her"]:
-            return asked.speaker
-        if token.clitic == "'s" and token.word.isalpha():
-            person = _is_kin(token.word, words) or _is_name(said, at, asked)
-            return (
-                person
-                and token.word not in asked.words
-                and (asked.speaker or not _is_kin(token.word, words))
-            )
-    return False
+            return None
+        if token.word in sets["my"] or token.word in sets["his"] or token.word in sets["her"]:
+            return at
+        if token.clitic == "'s" and (_is_kin(token.word, words) or _is_name(said, at, asked)):
+            return at
+    return None
 
 
-def _is_plural_my(word: str, words: PersonWords) -> bool:
+def owned_by_another(said: Sequence[Token], place: int, asked: Asked, words: PersonWords) -> bool:
+    """Return whether a thing is said to be somebody else's: "mam's operation", "my last day"."""
+    at = owner_before(said, place, asked, words)
+    if at is None:
+        return False
+    word = said[at].word
+    if word in words.sets["my"]:
+        return not asked.speaker and not _is_plural_my(word)
+    if word in words.sets["his"] or word in words.sets["her"]:
+        return asked.speaker
+    return word not in asked.words and (asked.speaker or not _is_kin(word, words))
+
+
+def _is_plural_my(word: str) -> bool:
     return word.startswith(("our", "unser"))
 
 

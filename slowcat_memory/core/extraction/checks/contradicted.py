@@ -32,6 +32,11 @@ def denies(text: str) -> bool:
     return any(_is_denial(one.word) for one in tokens(_plain(without_tag(text))))
 
 
+def denied_words(text: str) -> list[str]:
+    """Return the words that the negations of a text reach."""
+    return [one.word for one in _denied(tokens(_plain(without_tag(text)))).values()]
+
+
 def contradicts(content: str, quote: str) -> bool:
     """Return whether a statement affirms what its quote denies, or the reverse."""
     written, said = tokens(_plain(content)), tokens(_plain(without_tag(quote)))
@@ -66,7 +71,11 @@ def _denied(said: Sequence[Token]) -> dict[int, Token]:
         left = REACH
         for at in range(place + 1, len(said)):
             word = said[at].word
-            if word in _MARKS or word in _subjects() or not left:
+            if word in _MARKS or not left:
+                break
+            if word in _subjects():
+                if said[at - 1].word in _opinions():
+                    continue
                 break
             if word not in _helpers():
                 found[at] = said[at]
@@ -102,6 +111,11 @@ def _helpers() -> frozenset[str]:
     return words_of_any(lambda one: one.persons.sets["helpers"]) | words_of_any(
         lambda one: one.persons.sets["my"]
     )
+
+
+@cache
+def _opinions() -> frozenset[str]:
+    return words_of_any(lambda one: one.persons.sets["says"])
 
 
 @cache
