@@ -9,14 +9,13 @@ from collections.abc import Iterator
 
 from slowcat_memory.core.commands.composition import (
     TOPIC_WORDS,
-    Tokens,
     patterned_argument,
     read,
     trimmed,
 )
 from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.table import CommandKind
-from slowcat_memory.core.language.word_classes import OTHER, STOP
+from slowcat_memory.core.language.word_classes import OTHER
 
 _STATED = ("remember", "correct")
 _LEAST = 2  # words of a statement
