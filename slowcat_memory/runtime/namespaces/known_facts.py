@@ -152,7 +152,9 @@ class KnownFacts:
         """Return the chunks of what is still ahead: by common words, then by day."""
         today = (now.date().isoformat(),)
         lists = asked.words or (_ANY,)
-        common = Counter(day for name in lists for day in self._by_day.first(name, today, LOOKED_AT))
+        common = Counter(
+            day for name in lists for day in self._by_day.first(name, today, LOOKED_AT)
+        )
         most = max(common.values(), default=0)
         best = sorted(day for day, words in common.items() if words == most)
         coming = self._in_order(day[-1] for day in best)
