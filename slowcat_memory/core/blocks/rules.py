@@ -1,7 +1,6 @@
 """Blocks written without an LLM: lines from facts, summaries and characteristic words."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from itertools import groupby
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.rollups import rollup_lines
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
+from slowcat_memory.core.blocks.tones import tone_of
 from slowcat_memory.core.extraction.grounding import harmless, sentences
 from slowcat_memory.core.extraction.prompt_injection import doubt, without_orders
 from slowcat_memory.core.extraction.slots import content
@@ -31,16 +31,6 @@ _ADVICE = re.compile(
     rf"|^(?:{'|'.join(filter(None, (one.summary.advice_begins for one in LANGUAGES)))})\b",
     re.IGNORECASE,
 )
-TONES = tuple(ENGLISH.tones)
-_TONE_OF = {
-    word: tone for one in LANGUAGES for tone, words in one.tones.items() for word in words.split()
-}
-_DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
-_WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_EASED = frozenset[str]().union(*(one.summary.eased for one in LANGUAGES))
-_DISTRESS = frozenset(("anxious", "sad", "frustrated", "overwhelmed"))
-_REACH = 2  # words covered by a negation: "not that nervous"
-_BEHIND = 4  # words in which a tone is said to pass: "my anxiety is much lower"
 
 
 class SessionView(Struct, frozen=True, kw_only=True):
@@ -55,22 +45,6 @@ class SessionView(Struct, frozen=True, kw_only=True):
         """Return the user's tone, "" if unknown."""
         tone = self.summary.facets.get("tone", "") if self.summary else ""
         return tone or tone_of(turn.text for turn in self.turns if turn.role == "user")
-
-
-def tone_of(texts: Iterable[str]) -> str:
-    """Return the one of ``TONES`` with the most words in some texts, "" for none.
-
-    Coarse, but shows a change over weeks. Negated words ("not nervous any more") do not count.
-    """
-    counts = Counter[str]()
-    for text in texts:
-        words = [word.lower().replace("’", "'") for word in _WORDS.findall(text)]
-        for place, word in enumerate(words):
-            tone = _TONE_OF.get(word)
-            if tone and _DENIALS.isdisjoint(words[max(0, place - _REACH) : place]):
-                passes = not _EASED.isdisjoint(words[place + 1 : place + 1 + _BEHIND])
-                counts["calm" if passes and tone in _DISTRESS else tone] += 1
-    return max(counts, key=lambda tone: (counts[tone], -TONES.index(tone)), default="")
 
 
 def human(memories: Iterable[Memory], now: datetime | None = None) -> list[SourcedLine]:
