@@ -55,15 +55,16 @@ def _of_sentence(sentence: str) -> set[str]:
     for clause in _CLAUSE.split(sentence):
         if "?" in clause or _UNREAL.search(clause):  # the rest may be what somebody else says
             break
-        begins = _OWN.search(clause)
-        if begins or own:
-            told = _tones_behind(clause[begins.end() if begins else 0 :], passing=bool(begins))
-            own = bool(told)  # "I'm anxious, and nervous too"
-            found |= told
+        told = set[str]()
+        for begins in _OWN.finditer(clause):
+            told |= _tones_behind(clause[begins.end() :])
+        told |= _tones_behind(clause) if own else set()  # "I'm anxious, and nervous too"
+        own = bool(told)
+        found |= told
     return found
 
 
-def _tones_behind(clause: str, *, passing: bool) -> set[str]:
+def _tones_behind(clause: str) -> set[str]:
     """Return the tone words that stand right behind "I am": only degrees may stand between."""
     found = set[str]()
     words = _WORD.findall(clause)
@@ -74,8 +75,8 @@ def _tones_behind(clause: str, *, passing: bool) -> set[str]:
                 break
             continue
         behind = words[place + 1 : place + 1 + _BEHIND]
-        if behind[:1] and behind[0] in _POLITE:  # "happy to help"
+        if tone not in _DISTRESS and behind[:1] and behind[0] in _POLITE:  # "happy to help"
             continue
-        passes = passing and tone in _DISTRESS and not _EASED.isdisjoint(behind)
+        passes = tone in _DISTRESS and not _EASED.isdisjoint(behind)
         found.add("calm" if passes else tone)
     return found

@@ -17,6 +17,10 @@ from slowcat_memory.core.language.english.vocabulary import NUMBERS
 from slowcat_memory.core.text.normalize import fingerprint
 
 SHARE = 0.8  # of a sentence's words that another one has
+# Words that say no more than "is" where something else is said.
+_LIGHT = frozenset(
+    "work works has have got get called named name arbeitet hat heißt namens".split()
+)
 _BETWEEN = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)[”\"']?\s+")  # not within "11. Mai"
 _DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
 
@@ -81,7 +85,8 @@ def said_of(sentence: str) -> Said:
 
 def _stems(text: str) -> frozenset[str]:
     """Return the words that say something, in a common form; numbers in digits."""
-    return frozenset(_stem(word) for word in content(text))
+    words = content(text)
+    return frozenset(_stem(word) for word in words - _LIGHT or words)
 
 
 @cache
