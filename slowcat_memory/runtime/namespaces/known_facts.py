@@ -97,9 +97,11 @@ class KnownFacts:
 
     def drop(self, fact_id: str) -> None:
         known = self._facts.pop(fact_id, None)
-        for name in known.lists() if known else ():
+        if known is None:
+            return
+        for name in known.lists():
             self._by_age.remove(name, known.place)
-        for name in known.days() if known else ():
+        for name in known.days():
             self._by_day.remove(name, known.day)
 
     def somebody(self, query: str) -> str:
@@ -152,7 +154,9 @@ class KnownFacts:
         """Return the chunks of what is still ahead: by common words, then by day."""
         today = (now.date().isoformat(),)
         lists = asked.words or (_ANY,)
-        common = Counter(day for name in lists for day in self._by_day.first(name, today, LOOKED_AT))
+        common = Counter(
+            day for name in lists for day in self._by_day.first(name, today, LOOKED_AT)
+        )
         most = max(common.values(), default=0)
         best = sorted(day for day, words in common.items() if words == most)
         coming = self._in_order(day[-1] for day in best)
