@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.bounded_names import holds_false_name
 from slowcat_memory.core.extraction.prompt_injection import injected, without_orders
 from slowcat_memory.core.language.english.vocabulary import DAYS, ROLES, STOP_WORDS
+from slowcat_memory.core.text import capitalised
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.text.numerals import Number, numbers
 from slowcat_memory.core.text.rare_words import is_common
@@ -27,6 +28,11 @@ from slowcat_memory.core.time.written_dates import MONTHS, PATTERN, WrittenDate,
 from slowcat_memory.records import Turn
 
 NEAR_DAYS = 8  # tolerance of a day: "last Saturday" is one of two
+WIDEST_DAYS = (
+    10**5,
+    100,
+    45,
+)  # of the time said for a year, a month, a day: "last year" names no day
 CLOSE_DAYS = 62  # of a day whose month is not said: "on the fourteenth"
 ENGLISH = 0.15  # share of function words in any English text
 SHARED = 4  # common first letters of two forms of a name: Sweden, Swedish; Mel, Melanie
@@ -82,9 +88,8 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
     for turn in turns:
         spans |= _spans(turn, zone)
         away |= set(_months_away(turn.text, turn.at.astimezone(zone).date()))
-    for text in (*others, *(turn.text for turn in turns)):
-        every = list(written_dates(text))
-        spans |= {span for one in every for day in days for span in one.near(day)}
+    for one in (written for text in others for written in written_dates(text)):
+        spans |= {span for day in days for span in one.near(day)}
     return Ground(
         words=frozenset(_bare(match[0]) for text in told for match in _WORD.finditer(text)),
         numbers=frozenset(value for one in said for value in one.values),
@@ -97,12 +102,12 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
 
 
 def _spans(turn: Turn, zone: tzinfo) -> set[tuple[date, date]]:
-    """Return the first and last day of each time that a turn may mean."""
-    every = (
-        *expressions.times(turn.text, turn.at, zone),
-        *expressions.possible_times(turn.text, turn.at, zone),
-    )
-    return {_dates(one, zone) for one in every}
+    """Return the first and last day of each time that a turn means: either way if its tense is unclear."""
+    stated = expressions.statement_times(turn.text, turn.at, zone)
+    clear = {one.words for one in stated}
+    possible = expressions.possible_times(turn.text, turn.at, zone)
+    either = [one for one in possible if one.words not in clear]
+    return {_dates(one, zone) for one in (*stated, *either)}
 
 
 def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
@@ -185,9 +190,12 @@ def _unknown(text: str, ground: Ground) -> list[str]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield the words written as names; none if capital letters do not mark names."""
+    """Yield the words written as names, of those of other languages than English the certain ones."""
     words = [match[0].lower() for match in _WORD.finditer(text)]
-    if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words) or text.isupper():
+    if text.isupper():
+        return
+    if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words):
+        yield from capitalised.names(text)
         return
     for match in _WORD.finditer(text):
         word = _bare(match[0])
@@ -216,7 +224,10 @@ def _bare(word: str) -> str:
 def _dated(one: WrittenDate, ground: Ground) -> bool:
     """Return whether a date can be what was said, in its year too."""
     slack = timedelta(days=NEAR_DAYS if one.month else 0)
+    widest = timedelta(days=WIDEST_DAYS[bool(one.month) + bool(one.day)])
     for first, last in ground.spans:
+        if last - first > widest:
+            continue
         for span in one.near(first):
             if span[0] <= last + slack and first - slack <= span[1]:
                 return True
@@ -241,6 +252,11 @@ def _is_made_of_said(one: WrittenDate, ground: Ground) -> bool:
     if one.year in ground.numbers:
         return named or one.month in ground.numbers
     bare = replace(one, year=0)
+    if one.day and any(
+        first == last and (first.month, first.day) == (one.month, one.day)
+        for first, last in ground.spans
+    ):
+        return False  # said, but of another year
     for day in ground.days:
         for span in bare.near(day):
             close = bool(one.day) and abs((span[0] - day).days) <= CLOSE_DAYS
@@ -249,15 +265,26 @@ def _is_made_of_said(one: WrittenDate, ground: Ground) -> bool:
     return False
 
 
-# Not within "am 17. März".
-_SENTENCE = re.compile(r"(?<!\b\d\.)(?<!\b\d\d\.)(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
+# Not within "am 17. März", nor behind an abbreviation.
+_SHORT = "Dr Mr Mrs Ms St Nr No Prof Hr Fr bzw ca vgl usw evtl inkl Jr Sr Str".split()
+_SENTENCE = re.compile(
+    r"(?<!\b\d\.)(?<!\b\d\d\.)(?<!\b[^\W\d_]\.)"
+    + "".join(rf"(?<!\b{short}\.)" for short in _SHORT)
+    + r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])"
+)
+# A sentence without its end: "Sorcha sold the boat because".
+_OPEN = re.compile(
+    r"\b(?:the|an?|and|or|but|because|although|their|my|our|its|whose|dem|des|eine?|einen|einem|einer|"
+    r"und|oder|aber|weil|dass|von|für|im|am|zum|zur|bei|mein|meine)[\s\"“,:-]*$",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
 _LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
 
 
 def holds(text: str, ground: Ground) -> bool:
-    """Return whether a tidy sentence is harmless and grounded."""
-    return harmless(text) and not strays(text, ground)
+    """Return whether a tidy sentence is whole, harmless and grounded."""
+    return not _OPEN.search(text) and harmless(text) and not strays(text, ground)
 
 
 def harmless(text: str) -> bool:
@@ -266,7 +293,7 @@ def harmless(text: str) -> bool:
 
 
 def held(text: str, ground: Ground) -> list[str]:
-    """Return the sentences of an LLM's text that are harmless and grounded; the others are lost."""
+    """Return the sentences of an LLM's text that are whole, harmless and grounded."""
     return [one for one in sentences(text) if holds(one, ground)]
 
 

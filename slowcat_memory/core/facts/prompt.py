@@ -14,6 +14,12 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.extraction.checks.attributed import wrong_subject
+from slowcat_memory.core.extraction.checks.contradicted import (
+    contradicts,
+    supposes,
+    unsupported,
+)
 from slowcat_memory.core.extraction.evidence import (
     Dated,
     asks,
@@ -115,7 +121,7 @@ class FactsReply(Struct, frozen=True, forbid_unknown_fields=True):
 
 Reason = Literal[
     "turn", "agent", "quote", "question", "subject", "stray", "words", "twice", "known",
-    "length", "order", "meta", "passing",
+    "length", "order", "meta", "passing", "person", "denied", "supposed",
 ]  # fmt: skip
 
 
@@ -144,6 +150,7 @@ class _Record(Struct, frozen=True):
     ground: Ground
     zone: tzinfo
     known: Known
+    people: tuple[str, ...] = ()
 
 
 def check_reply(
@@ -159,7 +166,8 @@ def check_reply(
         asked: The turns it was asked about, by log id.
         known: What the prompt showed as known.
     """
-    record = _Record(seen, ground_with(seen, zone, known), zone, known)
+    people = (*(one.subject for one in answer.facts), *(one.name for one in known.names))
+    record = _Record(seen, ground_with(seen, zone, known), zone, known, people)
     kept, rejected = list[ExtractedFact](), Counter[str]()
     known_sentences = {fold(one.text) for one in known.facts}
     written = set[tuple[int, str]]()
@@ -189,7 +197,10 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
     if asks(quote, turn.text):
         return "question"
     quarantine = _quarantine(one.type, content, quote, turn)
-    if not quarantine and (reason := _unfit(one.type, content, subject, turn, record)):
+    if not quarantine and (
+        reason := _unfit(one.type, content, subject, turn, record)
+        or _unsaid(content, subject, quote, turn, record)
+    ):
         return reason
     when = dated(quote, turn, one.date or "", record.ground, record.zone)
     by_rule = _same_by_rule(quote, content, turn)
@@ -252,6 +263,17 @@ def _unfit(type_: str, content: str, subject: str, turn: Turn, record: _Record) 
     if strays(content, record.ground):
         return "stray"
     return None if shared(content, turn.text, subject) else "words"
+
+
+def _unsaid(content: str, subject: str, quote: str, turn: Turn, record: _Record) -> Reason | None:
+    """Return why a quote does not state something of its subject; None if it does."""
+    if supposes(quote, turn.text):
+        return "supposed"
+    if contradicts(content, quote):
+        return "denied"
+    if wrong_subject(content, subject, quote, turn, record.people):
+        return "person"
+    return "words" if unsupported(content, subject, record.turns) else None
 
 
 def _same_by_rule(quote: str, content: str, turn: Turn) -> StatedFact | None:

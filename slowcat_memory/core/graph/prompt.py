@@ -13,6 +13,8 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
+from slowcat_memory.core.extraction.checks.contradicted import without_tag
+from slowcat_memory.core.extraction.checks.related import Related, unrelated
 from slowcat_memory.core.extraction.evidence import asks, needed, quoted
 from slowcat_memory.core.extraction.grounding import Ground, strays
 from slowcat_memory.core.extraction.known import (
@@ -82,8 +84,6 @@ _THEIRS = re.compile(
     rf"(?:{of_any(lambda one: one.facts.relatives)})\b",
     re.IGNORECASE,
 )
-_NOT = re.compile(of_any(lambda one: one.facts.negated), re.IGNORECASE)
-_DENYING = frozenset({"dislikes", "allergic_to", "avoids", "fears", "lacks", "cannot"})
 _SUPPOSED = re.compile(rf"\b(?:{of_any(lambda one: one.facts.supposed)})\b|\?", re.IGNORECASE)
 
 
@@ -262,13 +262,18 @@ def _statement(
     predicate, subject = canonical(one.predicate), tidy(one.subject)
     subject = turn.speaker if fold(subject) in _SELF else subject
     evident = (
-        quoted(quote, turn.text) and not asks(quote, turn.text) and not _SUPPOSED.search(quote)
+        quoted(quote, turn.text)
+        and not asks(quote, turn.text)
+        and not _SUPPOSED.search(without_tag(quote))
     )
     if one.confidence == "low" or not predicate or not evident or fold(subject) not in kinds:
         return None
-    if _NOT.search(quote) and not one.over and predicate not in _DENYING:
-        return None
     if fold(subject) == fold(turn.speaker) and _about_another(quote, predicate, object_):
+        return None
+    people = [name for name, kind in kinds.items() if kind in ("person", "pet")]
+    if unrelated(
+        Related(subject, predicate, one.predicate, object_, quote, one.over), turn, people
+    ):
         return None
     by_name = fold(object_) in kinds and fold(object_) != fold(subject)
     if not (by_name and _nameable(object_, record.said)) and not _sayable(

@@ -155,7 +155,9 @@ class Contextualize(SessionExtractor):
         )
         answer = await context.llm.complete(prompt, DescriptionsReply)
         grounding = ground_with(request.seen, context.zone, request.known)
-        kept = check_reply(answer.value, due, grounding, options.questions, options.notes)
+        kept = check_reply(
+            answer.value, due, grounding, options.questions, options.notes, request.seen
+        )
         if not kept.found and not request.again:
             raise BadAnswerError("none of the turns that were asked about is described")
         made = Made(job=NAME, version=self.version, model=answer.model)
