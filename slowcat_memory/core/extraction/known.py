@@ -41,11 +41,19 @@ class KnownLine(Struct, frozen=True):
 
 
 class Known(Struct, frozen=True):
-    """What is known: names, the most relevant first, the last conversation, and facts."""
+    """What is known before some turns.
+
+    Attributes:
+        names: The most relevant first.
+        last: The last conversation.
+        unshown: Names for which there is no room: they are no strangers, whatever else is in their
+            lines; no prompt shows them.
+    """
 
     names: tuple[KnownLine, ...] = ()
     last: KnownLine | None = None
     facts: tuple[KnownLine, ...] = ()
+    unshown: tuple[KnownLine, ...] = ()
 
     @property
     def lines(self) -> tuple[KnownLine, ...]:
@@ -61,7 +69,7 @@ class Known(Struct, frozen=True):
         shown = tuple(facts)
         gone = {one.memory for one in shown}
         names = tuple(one for one in self.names if one.memory not in gone)
-        return Known(names, self.last, shown)
+        return Known(names, self.last, shown, self.unshown)
 
 
 NOTHING_KNOWN = Known()
@@ -77,7 +85,7 @@ def limited(known: Known, tokens: int = KNOWN_TOKENS) -> Known:
         if left < 0:
             break
         kept.append(one)
-    return Known(tuple(kept), last)
+    return Known(tuple(kept), last, unshown=known.unshown)
 
 
 def known_lines(known: Known, zone: tzinfo) -> list[str]:
@@ -118,18 +126,20 @@ def prompt_about(
 
 
 def ground_with(turns: Iterable[Turn], zone: tzinfo, known: Known) -> Ground:
-    """Collect what a text about turns may contain: what they say, and what the lines show."""
-    return ground(turns, zone, known=[one.text for one in known.lines])
+    """Collect what a text about turns may contain: what they and the lines say, and known names."""
+    names = (one.name for one in known.unshown)
+    return ground(turns, zone, known=[*(one.text for one in known.lines), *names])
 
 
 def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
     """Return the lines without which a text could not name what its turns do not."""
-    if not known.lines:
+    every = (*known.lines, *known.unshown)
+    if not every:
         return []
     said = words_of(" ".join(f"{turn.speaker} {turn.text}" for turn in turns)).keys()
     missing = words_of(text).keys() - said
     found = list[KnownLine]()
-    for one in known.lines:
+    for one in every:
         if own := missing & words_of(_names_in(one)).keys():
             found.append(one)
             missing -= own

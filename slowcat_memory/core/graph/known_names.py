@@ -88,7 +88,8 @@ class KnownIndex:
         scene = _Scene(turns, _people(read), said, _language_of(turns), zone)
         lines = [*self._roles(scene), *self._sentences(scene)]
         names = _best_of_each(lines, scene)
-        return limited(Known(tuple(names), self._last(first, at)), tokens)
+        known = Known(tuple(names), self._last(first, at), unshown=tuple(_every_name(scene)))
+        return limited(known, tokens)
 
     def _roles(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
         for one in self._relations.values():
@@ -119,13 +120,18 @@ class KnownIndex:
 
 
 class _Person(Struct):
-    """An entity by the turns before: its fullest name, all its names, and how often and when."""
+    """An entity by the turns before: its fullest name, all its names, and how often and when.
+
+    Attributes:
+        turn: Log id of the turn with the fullest name.
+    """
 
     name: str
     kind: str
     names: set[str]
     count: int
     last: datetime
+    turn: int
 
 
 class _Scene:
@@ -179,19 +185,28 @@ def _people(readings: Iterable[TurnReading]) -> dict[str, _Person]:
     for reading in readings:
         for mention in reading.mentions:
             if mention.entity and mention.confidence != "low":
-                _count(found, mention, reading.said)
+                _count(found, mention, reading)
     return found
 
 
-def _count(found: dict[str, _Person], mention: Mention, said: datetime) -> None:
+def _count(found: dict[str, _Person], mention: Mention, reading: TurnReading) -> None:
+    name, said = mention.name, reading.said
     one = found.get(mention.entity)
     if one is None:
-        found[mention.entity] = _Person(mention.name, mention.type, {fold(mention.name)}, 1, said)
+        names = {fold(name)}
+        found[mention.entity] = _Person(name, mention.type, names, 1, said, reading.turn)
         return
-    one.names.add(fold(mention.name))
+    one.names.add(fold(name))
     one.count, one.last = one.count + 1, max(one.last, said)
-    if len(mention.name.split()) > len(one.name.split()):
-        one.name = mention.name
+    if len(name.split()) > len(one.name.split()):
+        one.name, one.turn = name, reading.turn
+
+
+def _every_name(scene: _Scene) -> Iterator[KnownLine]:
+    """Yield the names of all others who were known, with the turn that has each in full."""
+    for one in scene.people.values():
+        if not scene.speakers & one.names and harmless(one.name):
+            yield KnownLine(one.name, one.name, one.last, "", (one.turn,))
 
 
 def _holds(one: Relation, scene: _Scene) -> bool:

@@ -84,3 +84,13 @@ def test_known_names_fit_their_room() -> None:
         0 < len(few.names)
         and estimate_tokens("\n".join(known_lines(few, UTC))) <= KNOWN_TOKENS + 10
     )
+
+
+def test_a_name_without_room_is_no_stranger_and_nothing_else_of_its_line_is_said() -> None:
+    bex = KnownLine("Bex Hollis, 44, of Leeds", "Bex Hollis", BEFORE, "", (2,))
+    known = Known((HANA,), unshown=(bex,))
+    ground = ground_with(TURNS, UTC, known)
+    assert strays("Mira asks Bex Hollis.", ground) == []
+    assert strays("Mira asks Bex, who is 44, about Leeds.", ground) == ["44", "Leeds"]
+    assert "Bex" not in " ".join(known_lines(known, UTC)) and known.memories == ("relation/1",)
+    assert sources_used("Mira asks Bex Hollis.", TURNS, known) == (2,)

@@ -177,3 +177,14 @@ def test_a_fact_that_says_who_somebody_is_stands_for_the_name(told: Told) -> Non
     told.fact(3, "Priya is Mira's new boss at work.")
     told.fact(4, "Priya was late on 4 November 2026.")
     assert "Priya is Mira's new boss at work." in told.lines(9)
+
+
+def test_every_name_of_before_is_known_with_its_turn(told: Told) -> None:
+    told.mention(3, "Hana Novak")
+    told.mention(8, "Gareth")
+    known = told.before(5, "I saw her").unshown
+    assert {(one.name, one.sources) for one in known} == {
+        ("Hana Novak", (3,)),
+        ("Tomek", (1,)),
+        ("Northlight", (2,)),
+    }

@@ -57,13 +57,14 @@ from slowcat_memory.idle.jobs.summaries.purposes import (
 from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions, group_sessions
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
+from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 PERSONA = "block/persona"
 TURN_CHARS = 800
 # Around a record, with what is known; and its least size.
 FRAME_TOKENS, MIN_RECORD_TOKENS = 100 + KNOWN_TOKENS, 256
+TURNS_BEHIND = 600  # of its parts, the latest, that a summary of summaries is compared with
 RETRY_AFTER = timedelta(minutes=10)  # the LLM server was unreachable
 MAX_HALVINGS = 3  # of the LLM's input per turn
 
@@ -320,12 +321,23 @@ async def _text_by_llm(
         temperature=wording.temperature,
     )
     answer = await context.llm.complete(prompt, Reflection)
+    if found.seen is not None:
+        known, turns = _behind(task.scope, found, context)
     text = check_reply(answer.value, wording, ground_with(turns, context.zone, known))
     if text is None:
         raise BadAnswerError("nothing of the summary holds")
     written = " ".join((text.text, *text.topics, *text.entities, text.relationship))
     origins = origins_used(written, turns, known, task.scope)
     return replace(text, model=answer.model, origins=origins)
+
+
+def _behind(scope: str, found: SummaryInput, context: JobContext) -> tuple[Known, Sequence[Turn]]:
+    """Return what a summary of summaries may rest on: these, their turns, and who was known."""
+    with context.snapshot() as snapshot:
+        parts = [one for id in found.seen or () if (one := snapshot.memory(scope, id))]
+        ids = sorted({id for one in parts for id in one.sources})[-TURNS_BEHIND:]
+        said = [turn for id in ids if (turn := snapshot.turn(id)) and turn.scope == scope]
+    return (known_before(said, context) if said else NOTHING_KNOWN), (*found.turns, *said)
 
 
 def _made_from(

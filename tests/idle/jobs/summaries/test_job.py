@@ -378,3 +378,19 @@ def test_job_summary_job_a_day_of_which_the_agent_is_quoted_has_a_text(house):
         turns = list(snapshot.turns("anna"))
     assert turns and one.think() == 0
     assert all(memory.text.strip() for memory in one.made("day").values())
+
+
+def test_job_summary_job_a_day_may_name_what_its_conversations_said_and_nothing_else(house):
+    def answer(prompt):
+        if prompt.job == "rollups":
+            return {"summary": "Anna got a dog named Max. Anna lives in Porto.", "topics": ["Max"]}
+        return {"summary": "Anna talked about moving.", "topics": ["moving"]}
+
+    one = house(ScriptedLLM(answer))
+    one.talk("s", *MOVE)
+    one.clock.advance(7200)
+    one.talk("t", *WORK)
+    one.clock.advance(2 * 86_400)
+    one.think()
+    day = one.made("day")["day/2026-05-11"]
+    assert day.text == "Anna got a dog named Max." and items(day, "topics") == ("Max",)
