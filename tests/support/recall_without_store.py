@@ -69,6 +69,7 @@ class FakeNamespace:
         self.searcher = searcher
         self.memories: dict[str, Memory] = {}
         self.ended: dict[str, tuple[Ending, ...]] = {}
+        self.facts: dict[str, tuple[str, ...]] = {}
         self.changes: list[str] = []
         self.fetched: list[str] = []
 
@@ -77,6 +78,9 @@ class FakeNamespace:
 
     def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
         return self.ended.get(memory_id, ())
+
+    def written(self, memory_id: str) -> tuple[str, ...]:
+        return self.facts.get(memory_id, ())
 
     def changing(self, query: str) -> list[str]:
         return self.changes

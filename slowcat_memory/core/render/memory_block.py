@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.language import ENGLISH, Language, language_of
 from slowcat_memory.core.memory import family
 from slowcat_memory.core.render.attribution import attributed
+from slowcat_memory.core.render.in_clear_words import in_clear_words
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until
 from slowcat_memory.core.text.normalize import content_words, estimate_tokens, neutralise
 from slowcat_memory.records import Disclosed, Hit
@@ -118,6 +119,10 @@ def pack(
             used += cost
     if not kept and not notes:
         return Packed("", (), 0)
+    for place, (hit, line) in enumerate(kept):
+        clear = in_clear_words(hit.memory, line, options.memory_token_budget - used)
+        used += estimate_tokens(clear) - estimate_tokens(line)
+        kept[place] = (hit, clear)
     lines = [line for _, line in _newest_last(kept[::-1])]
     return Packed("\n".join((OPEN, *notes, *lines, CLOSE)), tuple(hit for hit, _ in kept), used)
 

@@ -38,12 +38,13 @@ class Ending(Struct, frozen=True):
 
 
 class _Stated(Struct, frozen=True):
-    """A fact's chunks, its end, and the fact that superseded it."""
+    """A fact's chunks, its end, the fact that superseded it, and an LLM's words for it."""
 
     chunks: tuple[str, ...]
     quote: str
     until: datetime | None
     by: str
+    text: str = ""
 
 
 class Endings:
@@ -53,6 +54,7 @@ class Endings:
         self._known = KnownFacts(language)
         self._facts: dict[str, _Stated] = {}
         self._ended: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts with an end
+        self._written: dict[str, tuple[str, ...]] = {}  # by chunk: ids of facts by an LLM that hold
         # By speaker, subject and slot: the chunk of the latest statement, and the statement.
         self._latest: dict[tuple[str, str, Slot], tuple[str, Triple]] = {}
         self._heard: dict[str, Ending] = {}  # by chunk, from turns that idle work has not read yet
@@ -69,8 +71,13 @@ class Endings:
         chunks = stated_in(memory)
         until = memory.valid_to or (memory.retired_at if by else None)
         self._known.put(memory)
-        stated = _Stated(chunks, memory.facets.get("quote", ""), until, by)
+        holds = until is None and memory.retired_at is None
+        text = memory.text if holds and _is_written(memory) else ""
+        stated = _Stated(chunks, memory.facets.get("quote", ""), until, by, text)
         self._facts[memory.id] = stated
+        if text:
+            for chunk in chunks:
+                self._written[chunk] = (*self._written.get(chunk, ()), memory.id)
         self._read_to = max(self._read_to, *memory.sources)
         if stated.until is None and memory.retired_at is None:
             self._hold(
@@ -93,11 +100,8 @@ class Endings:
         self._known.drop(memory_id)
         known = self._facts.pop(memory_id, None)
         for chunk in known.chunks if known else ():
-            left = tuple(id_ for id_ in self._ended.get(chunk, ()) if id_ != memory_id)
-            if left:
-                self._ended[chunk] = left
-            else:
-                self._ended.pop(chunk, None)
+            _remove(self._ended, chunk, memory_id)
+            _remove(self._written, chunk, memory_id)
         self._heard.pop(memory_id, None)
 
     def hear(self, turn: Turn) -> None:
@@ -146,6 +150,11 @@ class Endings:
             return ()
         return tuple(one for one in self._endings(chunk) if one.until <= now)
 
+    def written(self, chunk: str) -> tuple[str, ...]:
+        """Return what an LLM wrote about a chunk that holds; nothing without an LLM."""
+        ids = self._written.get(chunk, ())
+        return tuple(one.text for id_ in ids if (one := self._facts.get(id_)))
+
     def _endings(self, chunk: str) -> Iterator[Ending]:
         for id_ in self._ended.get(chunk, ()):
             fact = self._facts.get(id_)
@@ -164,3 +173,16 @@ class Endings:
                 break
             found = following
         return found.chunks[0] if found else ""
+
+
+def _is_written(fact: Memory) -> bool:
+    sure = fact.facets.get("confidence") != "low"
+    return sure and not fact.local_only and fact.made is not None and bool(fact.made.model)
+
+
+def _remove(by_chunk: dict[str, tuple[str, ...]], chunk: str, fact: str) -> None:
+    left = tuple(id_ for id_ in by_chunk.get(chunk, ()) if id_ != fact)
+    if left:
+        by_chunk[chunk] = left
+    else:
+        by_chunk.pop(chunk, None)

@@ -357,6 +357,10 @@ class Namespace:
         """Return what of a chunk no longer holds at a time."""
         return self._endings.of(memory_id, now)
 
+    def written(self, memory_id: str) -> tuple[str, ...]:
+        """Return the facts that an LLM wrote about a chunk and that hold."""
+        return self._endings.written(memory_id)
+
     def changing(self, query: str) -> list[str]:
         """Return the latest chunks that may change an earlier one about a query."""
         return self._changes.about(query)

@@ -11,11 +11,19 @@ from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import CHUNK, holds, turn_of
 from slowcat_memory.core.query.asked_names import named_thing
 from slowcat_memory.core.query.asked_values import lacks_value
-from slowcat_memory.core.query.revisions import asks_past, changes, likeness, may_revise, revises
+from slowcat_memory.core.query.revisions import (
+    asks_past,
+    changes,
+    keys,
+    likeness,
+    may_revise,
+    revises,
+)
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
 from slowcat_memory.core.ranking.selection import any_answers, least_share
+from slowcat_memory.core.render.in_clear_words import FACTS
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
@@ -26,6 +34,7 @@ from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_fo
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
 
 WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
+MOST_FACTS = 3  # of a hit's turn
 MOST_CHANGES = 3  # later statements that are compared with the hits
 WEAK = 20  # candidates below the share of the best that get that reason in the ledger
 
@@ -90,7 +99,8 @@ class Chooser:
             hits, _ = self._choose(search, trace, fetch)
             trace.reasons.update(reasons)
         hits = self._with_stated(search, hits, fetch) if for_turn else hits
-        return trace, self._with_endings(search, hits, fetch), evidence
+        hits = self._with_endings(search, hits, fetch)
+        return trace, with_facts(search, hits, self._options.language), evidence
 
     def _lacks_value(self, query: Query, hits: Sequence[Hit], fetch: Fetch) -> float:
         """Return how surely a turn asks for a value that neither the hits nor the context has."""
@@ -298,6 +308,28 @@ def asks(search: Search, evidence: AnswerEvidence | None) -> bool:
     """Return whether the turn asks for a memory, so that it matters that there is none."""
     need, named = search.query.need, bool(search.parsed.named)
     return need is not None and asks_for_memory(need, names_speaker=named, evidence=evidence)
+
+
+def with_facts(search: Search, hits: list[Hit], language: str) -> list[Hit]:
+    """Attach to the hits of a question what facts say of their turns, the nearest to it first.
+
+    Only for a reader on this machine: like a context, a fact's names may come from other turns.
+    """
+    query = search.query
+    reader, asks_at_all = query.reader, query.need is not None and query.need.asks_at_all
+    if not hits or not asks_at_all or not reader.local or reader.called:  # facts have old names
+        return hits
+    asked = keys(query.text, language)
+    return [_with_facts(hit, search.namespace.written(hit.memory.id), asked) for hit in hits]
+
+
+def _with_facts(hit: Hit, facts: Sequence[str], asked: Collection[str]) -> Hit:
+    if not facts or hit.memory.valid_to is not None:
+        return hit
+    near = {fact: sum(key in fold(fact) for key in asked) for fact in facts}
+    best = sorted(near, key=lambda fact: -near[fact])[:MOST_FACTS]
+    facets = {**hit.memory.facets, FACTS: "\n".join(best)}
+    return replace(hit, memory=replace(hit.memory, facets=facets))
 
 
 def ended(memory: Disclosed, endings: Sequence[Ending]) -> Disclosed:

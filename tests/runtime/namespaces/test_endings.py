@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.facts.fact import supersede
 from slowcat_memory.core.query.asked_facts import AskedFact
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.records import Made, Memory, Turn
 from slowcat_memory.runtime.namespaces.endings import Endings
 from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
 
@@ -166,3 +166,18 @@ def test_what_a_turn_says_is_over_is_over_before_idle_work_has_read_it() -> None
     for chunk in ("chunk/1", "chunk/2"):
         assert [one.newer for one in endings.of(chunk, MAY + 31 * DAY)] == ["chunk/3"]
     assert endings.of("chunk/1", MAY + 20 * DAY) == ()
+
+
+def test_what_an_llm_wrote_about_a_turn_is_known_while_it_holds() -> None:
+    by_llm = {"made": Made(job="facts", model="m")}
+    written = replace(LISBON, **by_llm)
+    endings = Endings([written, PORTO])
+    assert endings.written("chunk/1") == ("Anna lives in Lisbon.",)
+    assert endings.written("chunk/2") == (), "a rule's words are the turn's own"
+    endings.put(replace(MOVED, **by_llm))
+    assert endings.written("chunk/1") == ()
+    for hidden in ({"local_only": True}, {"facets": {**LISBON.facets, "confidence": "low"}}):
+        assert Endings([replace(written, **hidden)]).written("chunk/1") == ()
+    endings.put(written)
+    endings.drop(written.id)
+    assert endings.written("chunk/1") == ()

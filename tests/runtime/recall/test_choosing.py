@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.runtime.namespaces.endings import Ending
@@ -88,3 +90,14 @@ def mind_evidence(text: str) -> float:
     found = Mind().run(query(text, need=judge(text)))
     assert found.evidence is not None
     return found.evidence.unseen_names
+
+
+def test_a_question_gets_the_facts_of_a_turn_the_nearest_first_on_this_machine_alone() -> None:
+    mind = Mind(memory("chunk/1", "he lends me his trailer and rings her on Friday"))
+    mind.namespace.facts["chunk/1"] = ("Marek rings Jana.", "Marek lends Anna a trailer.")
+    asked = query("who lends me a trailer?", need=judge("who lends me a trailer?"))
+    here = replace(asked, local=True)
+    assert mind.run(asked).hits[0].memory.facets == {}
+    assert mind.run(here).hits[0].memory.facets == {
+        "facts": "Marek lends Anna a trailer.\nMarek rings Jana."
+    }
