@@ -30,7 +30,7 @@ from slowcat_memory.records import Memory, Turn
 LINE_CHARS = 90  # of a fact that stands for a name
 LAST_CHARS = 170  # of the last conversation
 RECENT_DAYS = 10.0  # after which the weight of the last mention is halved
-NAMED, NEAR, LATELY, ROLE = 4.0, 1.5, 2.0, 2.0  # weights of a name or line
+NAMED, NEAR, LATELY, ROLE, OTHERS = 4.0, 1.5, 2.0, 2.0, 0.6  # weights of a name or line
 KINDS = {"person": 1.0, "pet": 1.0, "organisation": 1.0, "place": 0.0}  # weights; others -1
 ALIVE = ("person", "pet")
 TELLS_NOTHING = frozenset({"age", "name", "height", "weight"})  # of who somebody is
@@ -190,7 +190,8 @@ def _count(found: dict[str, _Person], mention: Mention, said: datetime) -> None:
         return
     one.names.add(fold(mention.name))
     one.count, one.last = one.count + 1, max(one.last, said)
-    if len(mention.name.split()) > len(one.name.split()):
+    capital = one.name.islower() and not mention.name.islower()
+    if (len(mention.name.split()), capital) > (len(one.name.split()), False):
         one.name = mention.name
 
 
@@ -277,7 +278,8 @@ def _line_score(line: KnownLine, scene: _Scene) -> float:
     """Return how well a line says what a name is, and how near it is to the turns."""
     near = len((words_of(line.text).keys() - scene.names) & scene.words)
     role = ROLE if _says_role(line, scene) else 0.0
-    return NEAR * min(2, near) + role - len(line.text) / 60
+    others = len((words_of(line.text).keys() & scene.names) - words_of(line.name).keys())
+    return NEAR * min(2, near) + role + OTHERS * min(3, others) - len(line.text) / 60
 
 
 def _says_role(line: KnownLine, scene: _Scene) -> bool:
