@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from datetime import tzinfo
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
@@ -11,6 +11,7 @@ from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
 from slowcat_memory.core.blocks.statements import SourcedLine, record
 from slowcat_memory.core.extraction.grounding import Ground, held
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
+from slowcat_memory.core.text.reply_names import Aliases
 
 VERSION = 1  # of the prompt; raise it with any change
 LINE_CHARS = 240
@@ -40,6 +41,7 @@ Answer with JSON alone: {{"lines": ["...", "..."]}}"""
 class BlockLines(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply."""
 
+    ALIASES: ClassVar[Aliases] = {"lines": ("line", "sentences", "statements", "block", "text")}
     lines: Annotated[list[Annotated[str, Meta(max_length=600)]], Meta(max_length=24)]
 
 

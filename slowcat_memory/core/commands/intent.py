@@ -78,9 +78,11 @@ def asks_something(
     words = words_of(text, names)
     if not 1 < len(words) <= MOST_WORDS:
         return False
-    intent, doubts = model.judge(words, table), find_doubts(text, table, names)
-    clear = doubts.known and not any(doubts[1:])
-    return clear and intent.asks >= HALF and intent.kind not in _QUESTIONS
+    intent = model.judge(words, table)
+    if intent.asks < HALF or intent.kind in _QUESTIONS:
+        return False
+    doubts = find_doubts(text, table, names)
+    return doubts.known and not any(doubts[1:])
 
 
 def _name(read: Composed) -> str:

@@ -14,14 +14,17 @@ short, whole sentences without ungrounded names, numbers and dates (see `groundi
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.grounding import Ground, held, holds, sentences, tidy
+from slowcat_memory.core.extraction.known import NOTHING_KNOWN, Known, known_lines
 from slowcat_memory.core.extraction.prompt_record import fenced
+from slowcat_memory.core.text import reply_names
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.placement import Placed, misplaced
+from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.records import Turn
 
 VERSION = 2  # of the prompt; raise it with any change: all turns are then described again
@@ -56,6 +59,12 @@ Answer with JSON alone, one entry for each number you were asked about:
 class DescribedTurn(Struct, frozen=True, forbid_unknown_fields=True):
     """One turn in the LLM's reply; see ``SYSTEM``."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "turn": reply_names.TURN,
+        "context": ("description", "text", "summary", "content"),
+        "questions": ("question", "queries"),
+        "notes": ("note", "statements"),
+    }
     turn: int
     context: Annotated[str, Meta(max_length=600)]
     questions: Annotated[list[Annotated[str, Meta(max_length=300)]], Meta(max_length=6)] = []
@@ -65,6 +74,9 @@ class DescribedTurn(Struct, frozen=True, forbid_unknown_fields=True):
 class DescriptionsReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply: an entry per turn."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "turns": ("descriptions", "entries", "index", "items", "results"),
+    }
     turns: Annotated[list[DescribedTurn], Meta(max_length=32)]
 
 
@@ -84,7 +96,13 @@ class CheckedReply(Struct, frozen=True):
     dropped: int
 
 
-def build_prompt(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn_chars: int) -> str:
+def build_prompt(
+    turns: Sequence[Turn],
+    asked: Iterable[int],
+    zone: tzinfo,
+    turn_chars: int,
+    known: Known = NOTHING_KNOWN,
+) -> str:
     """Return the user message that asks about some turns of a conversation.
 
     The part before the numbers is the same for every call about the same turns, so that a local
@@ -94,9 +112,16 @@ def build_prompt(turns: Sequence[Turn], asked: Iterable[int], zone: tzinfo, turn
         turns: The visible part of the conversation, in order, at least one turn.
         asked: Log ids of the turns to describe.
         turn_chars: As in ``prompt_record.fenced``.
+        known: What was known before the turns.
     """
     numbers = ", ".join(str(id) for id in asked)
-    return f"{fenced(turns, zone, turn_chars)}\nWrite about the turns {numbers}."
+    return "\n".join(
+        (
+            *known_lines(known, zone),
+            fenced(turns, zone, turn_chars),
+            f"Write about the turns {numbers}.",
+        )
+    )
 
 
 def check_reply(

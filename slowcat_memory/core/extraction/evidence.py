@@ -117,6 +117,14 @@ def _much_nearer(
     return near if far > _FAR * abs((_days(near, zone)[0] - day).days) + 31 else None
 
 
+def nearest_time(words: str, turn: Turn, zone: tzinfo) -> Interval | None:
+    """Return the reading of a time that is nearest to its turn; None if words name not one time."""
+    meant = possible_times(words, turn.at, zone)
+    if len({one.words for one in meant}) != 1:
+        return None
+    return min(meant, key=lambda one: abs(one.start - turn.at))
+
+
 def _holds(written: _Written, turn: Turn, zone: tzinfo) -> bool:
     """Return whether a date is a month or year in which the turn was said, and dates nothing."""
     day = turn.at.astimezone(zone).date()

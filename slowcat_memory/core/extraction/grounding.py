@@ -152,9 +152,14 @@ def _uncounted(text: str, ground: Ground) -> list[str]:
     return [
         text[one.start : one.end]
         for one in every
-        if one.in_digits and not one.joined
+        if not one.joined and (one.in_digits or _is_exact(one))
         if not any(whole.start <= one.start and one.end <= whole.end for whole in said)
     ]
+
+
+def _is_exact(one: Number) -> bool:
+    """Return whether a number in words is more than a way to speak: "fifty-two", not "a hundred"."""
+    return any(value > 12 and value not in (100, 1000, 10**6) for value in one.values)
 
 
 def _is_said(one: Number, text: str, ground: Ground) -> bool:

@@ -158,5 +158,5 @@ def loser(newer: Memory, older: Memory) -> Memory | None:
         return None
     if newer.facets.get("confidence") == "low" and older.facets.get("confidence") != "low":
         return None
-    story = not new.over and newer.valid_from < older.valid_from - NEWS
+    story = not new.over and older.valid_from - newer.valid_from > NEWS
     return newer if story else older

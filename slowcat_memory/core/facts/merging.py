@@ -13,7 +13,7 @@ extracted.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from slowcat_memory.core.facts.joined_text import say_parts
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.language.english.vocabulary import SMALL_NUMBERS
 from slowcat_memory.core.text.normalize import fold, neutralise
+from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.records import Memory
 
 VERSION = 2
@@ -85,6 +86,11 @@ class MergeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class PairReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's verdict on one pair; ``text`` joins two that say different parts."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "pair": ("pair_id", "pair_number", "id", "number", "index"),
+        "same_fact": ("same", "is_same", "is_same_fact"),
+        "text": ("merged_text", "merged", "joined", "sentence"),
+    }
     pair: Annotated[int, Meta(ge=1, le=99)]
     same_fact: bool
     text: Annotated[str, Meta(max_length=2 * MAX_CHARS)] | None = ""
@@ -93,6 +99,7 @@ class PairReply(Struct, frozen=True, forbid_unknown_fields=True):
 class PairsReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply."""
 
+    ALIASES: ClassVar[Aliases] = {"pairs": ("results", "verdicts", "decisions", "items")}
     pairs: Annotated[list[PairReply], Meta(max_length=2 * MAX_PAIRS)]
 
 

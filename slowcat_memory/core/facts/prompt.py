@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
@@ -24,6 +24,13 @@ from slowcat_memory.core.extraction.evidence import (
     words_of,
 )
 from slowcat_memory.core.extraction.grounding import Ground, ground, strays
+from slowcat_memory.core.extraction.known import (
+    NOTHING_KNOWN,
+    Known,
+    ground_with,
+    known_lines,
+    sources_used,
+)
 from slowcat_memory.core.extraction.predicates import Confidence, Ending, is_functional
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.prompt_record import fenced
@@ -36,11 +43,12 @@ from slowcat_memory.core.extraction.third_person import (
     stated_change,
 )
 from slowcat_memory.core.facts.fact import TYPES, ExtractedFact, why_transient
-from slowcat_memory.core.text.normalize import clean, fingerprint, fold, neutralise
-from slowcat_memory.records import Memory, Turn
+from slowcat_memory.core.text import reply_names
+from slowcat_memory.core.text.normalize import clean, fingerprint, fold
+from slowcat_memory.core.text.reply_names import Aliases
+from slowcat_memory.records import Turn
 
 VERSION = 1  # of the prompt and the rules; raise it with any change
-KNOWN_CHARS = 160  # of a known fact in the prompt
 SYSTEM = (
     """\
 You keep the facts of a voice assistant's memory. You are given the record of a conversation, its \
@@ -82,6 +90,16 @@ _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
 class FactReply(Struct, frozen=True, forbid_unknown_fields=True):
     """A fact in the LLM's reply; see ``SYSTEM``."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "turn": reply_names.TURN,
+        "type": ("kind", "category", "fact_type"),
+        "subject": ("name", "entity", "person", "about", "who"),
+        "content": ("fact", "statement", "text", "sentence", "description", "summary"),
+        "quote": reply_names.QUOTE,
+        "confidence": reply_names.CONFIDENCE,
+        "date": ("day", "when", "event_date", "time"),
+    }
+    WHEN_MISSING: ClassVar[dict[str, str]] = {"type": "other", "confidence": "medium"}
     turn: int
     type: Annotated[str, Meta(max_length=40)]
     subject: Annotated[str, Meta(max_length=80)]
@@ -94,6 +112,7 @@ class FactReply(Struct, frozen=True, forbid_unknown_fields=True):
 class FactsReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply."""
 
+    ALIASES: ClassVar[Aliases] = {"facts": ("fact", "statements", "items", "results")}
     facts: Annotated[list[FactReply], Meta(max_length=40)]
 
 
@@ -113,7 +132,7 @@ class Checked(Struct, frozen=True):
 def build_prompt(
     turns: Sequence[Turn],
     asked: Iterable[int],
-    known: Iterable[Memory],
+    known: Known,
     zone: tzinfo,
     turn_chars: int,
 ) -> str:
@@ -122,15 +141,14 @@ def build_prompt(
     Args:
         turns: The visible part of the conversation, in order, at least one turn.
         asked: Log ids of the turns to extract from.
-        known: Known facts, to avoid duplicates.
+        known: What was known before the turns, with the facts nearest to them.
         turn_chars: As in ``prompt_record.fenced``.
     """
-    lines = [f"- {neutralise(one.text)[:KNOWN_CHARS]}" for one in known]
     numbers = ", ".join(str(id) for id in asked)
     return "\n".join(
         (
+            *known_lines(known, zone),
             fenced(turns, zone, turn_chars),
-            *(["Known already:", *lines] if lines else []),
             f"Write the facts of the turns {numbers}.",
         )
     )
@@ -142,6 +160,7 @@ class _Record(Struct, frozen=True):
     turns: Sequence[Turn]
     ground: Ground
     zone: tzinfo
+    known: Known
 
 
 def check_reply(
@@ -149,12 +168,18 @@ def check_reply(
     asked: Mapping[int, Turn],
     seen: Sequence[Turn],
     zone: tzinfo,
-    known: Iterable[str] = (),
+    known: Known = NOTHING_KNOWN,
 ) -> Checked:
-    """Return the usable facts of a reply; ``asked`` are the turns it was asked about, by log id."""
-    record = _Record(seen, ground(seen, zone), zone)
+    """Return the usable facts of a reply.
+
+    Args:
+        asked: The turns it was asked about, by log id.
+        known: What the prompt showed as known.
+    """
+    record = _Record(seen, ground_with(seen, zone, known), zone, known)
     kept, rejected = list[ExtractedFact](), Counter[str]()
-    known_sentences, written = {fold(one) for one in known}, set[tuple[int, str]]()
+    known_sentences = {fold(one.text) for one in known.facts}
+    written = set[tuple[int, str]]()
     for one in answer.facts:
         fact = _check(one, asked, record)
         if isinstance(fact, str):
@@ -196,7 +221,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         date=when.day,
         since=begins(claim, when.day, _since(when, claim)) if claim else when.since,
         last=when.last,
-        sources=needed(content, turn, record.turns),
+        sources=_sources(content, turn, record),
         predicate=claim.predicate if claim else "",
         object=claim.object if claim else "",
         why=quarantine,
@@ -204,6 +229,12 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         ends=_ended_by_rule(quote, turn),
         corrects=is_correction(turn.text),
     )
+
+
+def _sources(content: str, turn: Turn, record: _Record) -> tuple[int, ...]:
+    """Return the turns that a statement was made from, those of known names last."""
+    earlier = sources_used(content, record.turns, record.known)
+    return tuple(dict.fromkeys((*needed(content, turn, record.turns), *earlier)))
 
 
 def _read(content: str, subject: str) -> Sentence | None:

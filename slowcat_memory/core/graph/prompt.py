@@ -8,13 +8,14 @@ if a user's turn contains its quote, its subject was named, and its object occur
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
-from slowcat_memory.core.extraction.evidence import asks, needed, quoted
-from slowcat_memory.core.extraction.grounding import Ground, ground, strays
+from slowcat_memory.core.extraction.evidence import asks, nearest_time, needed, quoted
+from slowcat_memory.core.extraction.grounding import Ground, strays
+from slowcat_memory.core.extraction.known import NOTHING_KNOWN, Known, ground_with, sources_used
 from slowcat_memory.core.extraction.predicates import (
     PREFERRED,
     Confidence,
@@ -28,7 +29,9 @@ from slowcat_memory.core.graph.endings import endings_by_rule
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract, ending
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
+from slowcat_memory.core.text import reply_names
 from slowcat_memory.core.text.normalize import clean, fingerprint, fold
+from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
@@ -82,6 +85,12 @@ _SUPPOSED = re.compile(rf"\b(?:{of_any(lambda one: one.facts.supposed)})\b|\?", 
 class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
     """An entity in the LLM's reply; see ``SYSTEM``."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "name": ("entity", "entity_name", "label"),
+        "type": ("kind", "category", "entity_type"),
+        "attributes": ("attribute", "properties", "details"),
+        "confidence": reply_names.CONFIDENCE,
+    }
     name: Annotated[str, Meta(max_length=80)]
     type: Annotated[str, Meta(max_length=40)]
     attributes: dict[str, Annotated[str, Meta(max_length=120)]] = {}
@@ -91,6 +100,18 @@ class EntityReply(Struct, frozen=True, forbid_unknown_fields=True):
 class RelationReply(Struct, frozen=True, forbid_unknown_fields=True):
     """A relation in the LLM's reply; see ``SYSTEM``."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "turn": reply_names.TURN,
+        "subject": ("source", "head", "entity", "person", "name", "who"),
+        "predicate": ("relation", "relationship", "relation_type", "verb", "property"),
+        "object": ("target", "tail", "value"),
+        "quote": reply_names.QUOTE,
+        "since": ("since_when", "start", "start_date", "valid_from"),
+        "until": ("until_when", "end", "end_date", "valid_to"),
+        "over": ("is_over", "ended", "has_ended"),
+        "corrects": ("is_correction", "correction", "corrected"),
+        "confidence": reply_names.CONFIDENCE,
+    }
     turn: int
     subject: Annotated[str, Meta(max_length=80)]
     predicate: Annotated[str, Meta(max_length=60)]
@@ -106,6 +127,10 @@ class RelationReply(Struct, frozen=True, forbid_unknown_fields=True):
 class RegisterReply(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "entities": ("entity", "names", "people", "things"),
+        "relations": ("relation", "relationships", "statements", "triples"),
+    }
     entities: Annotated[list[EntityReply], Meta(max_length=60)] = []
     relations: Annotated[list[RelationReply], Meta(max_length=60)] = []
 
@@ -124,6 +149,13 @@ class _Record(Struct, frozen=True):
     ground: Ground
     zone: tzinfo
     types: Sequence[str]
+    before: Known
+
+    @property
+    def said(self) -> str:
+        """What is said in the turns, with the known names."""
+        names = (one.name for one in self.before.names)
+        return " ".join((*(f"{turn.speaker} {turn.text}" for turn in self.turns), *names))
 
 
 def check_reply(
@@ -133,6 +165,7 @@ def check_reply(
     zone: tzinfo,
     known: Mapping[str, str] = {},
     types: Sequence[str] = TYPES,
+    before: Known = NOTHING_KNOWN,
 ) -> dict[int, TurnExtract]:
     """Return the usable part of a reply by log id, without turns that have none.
 
@@ -140,11 +173,12 @@ def check_reply(
         asked: The turns it was asked about, by log id.
         known: Types of known entities, by folded name.
         types: Wanted types; others become "topic".
+        before: What the prompt showed as known; its names count as said.
     """
     own = {
         id: turn for id, turn in asked.items() if turn.role == "user" and not injected(turn.text)
     }
-    record = _Record(seen, ground(seen, zone), zone, types)
+    record = _Record(seen, ground_with(seen, zone, before), zone, types, before)
     named = _named(answer.entities, record)
     kinds = {**known, **{fold(one.name): one.type for one in named}}
     kinds |= {fold(turn.speaker): "person" for turn in seen if turn.role == "user"}
@@ -165,7 +199,7 @@ def check_reply(
 def _named(entities: Iterable[EntityReply], record: _Record) -> list[EntityReply]:
     """Return the entities whose names occur, with the attributes that occur."""
     agents = {fold(turn.speaker) for turn in record.turns if turn.role != "user"}
-    said = " ".join(f"{turn.speaker} {turn.text}" for turn in record.turns)
+    said = record.said
     kept: dict[str, EntityReply] = {}
     for one in entities:
         name, kind = tidy(one.name), _kind(one.type, record.types)
@@ -224,9 +258,10 @@ def _statement(
         return None
     if fold(subject) == fold(turn.speaker) and _about_another(quote, predicate, object_):
         return None
-    window = " ".join(f"{other.speaker} {other.text}" for other in record.turns)
     by_name = fold(object_) in kinds and fold(object_) != fold(subject)
-    if not (by_name and _nameable(object_, window)) and not _sayable(object_, turn.text, record):
+    if not (by_name and _nameable(object_, record.said)) and not _sayable(
+        object_, turn.text, record
+    ):
         return None
     since, until = (
         _moment(one.since, turn, record, "start"),
@@ -271,7 +306,8 @@ def _moment(words: str | None, turn: Turn, record: _Record, edge: str) -> dateti
         return None
     every = expressions.statement_times(turn.text, turn.at, record.zone)
     found = [one for one in every if one.words in said or said in one.words]
-    found = found or list(expressions.times(said, turn.at, record.zone))
+    if not found and (nearest := nearest_time(said, turn, record.zone)):
+        found = [nearest]
     if len(found) != 1 or found[0].vague:
         return None
     return found[0].start if edge == "start" else found[0].end
@@ -306,6 +342,8 @@ def _read(
     if not mentions:
         return None
     content = " ".join(one.name for one in mentions.values())
-    return TurnExtract(
-        tuple(mentions.values()), tuple(statements), needed(content, turn, record.turns)
+    sources = (
+        *needed(content, turn, record.turns),
+        *sources_used(content, record.turns, record.before),
     )
+    return TurnExtract(tuple(mentions.values()), tuple(statements), tuple(dict.fromkeys(sources)))

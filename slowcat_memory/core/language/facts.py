@@ -239,6 +239,8 @@ class FactWords(Struct, frozen=True, kw_only=True):
         joining: Words that join the parts of a sentence and state nothing.
         weighty: Words of health, birth and death, which make a fact important.
         renewed: A new thing of a kind of which a new one replaces the old; group ``kind``.
+        roles: What the object of a relation is to its subject, by predicate ("sister"), and the
+            words "of", "from" and "until".
     """
 
     reported: str
@@ -260,6 +262,7 @@ class FactWords(Struct, frozen=True, kw_only=True):
     joining: frozenset[str]
     weighty: frozenset[str]
     renewed: str
+    roles: Mapping[str, str]
 
 
 class NameWords(Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ from slowcat_memory.core.extraction.descriptions import (
     build_prompt,
     check_reply,
 )
-from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.extraction.known import ground_with, sources_used
 from slowcat_memory.core.extraction.prompt_record import AFTER, BEFORE, digest, small_talk
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.normalize import digest as text_digest
@@ -147,12 +147,14 @@ class Contextualize(SessionExtractor):
             job=NAME,
             version=self.version,
             system=SYSTEM,
-            user=build_prompt(request.seen, due, context.zone, options.chunk_chars),
-            made_from=names_of(request.seen[0].scope, (turn.id for turn in request.seen)),
+            user=build_prompt(request.seen, due, context.zone, options.chunk_chars, request.known),
+            made_from=names_of(
+                request.seen[0].scope, (turn.id for turn in request.seen), request.known.memories
+            ),
             max_tokens=ANSWER_TOKENS * (len(due) + 1) + NOTES_TOKENS * long,
         )
         answer = await context.llm.complete(prompt, DescriptionsReply)
-        grounding = ground(request.seen, context.zone)
+        grounding = ground_with(request.seen, context.zone, request.known)
         kept = check_reply(
             answer.value, due, grounding, options.questions, options.notes, request.seen
         )
@@ -170,13 +172,17 @@ class Contextualize(SessionExtractor):
     def _batch(
         self, kept: CheckedReply, request: Request, made: Made, context: JobContext
     ) -> WriteBatch:
-        # Sources are all turns that the LLM saw: its text must not outlive any of them.
-        seen = request.seen
-        sources, scope = tuple(turn.id for turn in seen), seen[0].scope
+        # Sources are all turns that the LLM saw, and those of the known names that it wrote: its
+        # text must not outlive any of them.
+        seen, scope = request.seen, request.seen[0].scope
+        shown = tuple(turn.id for turn in seen)
         places = {turn.id: place for place, turn in enumerate(request.turns)}
         contexts, keys, drop = list[Context](), list[Key](), list[tuple[str, str]]()
         for id, found in kept.found.items():
             memory = chunk_id(id)
+            written = " ".join((found.context, *found.questions, *found.notes))
+            earlier = sources_used(written, seen, request.known)
+            sources = tuple(dict.fromkeys((*shown, *earlier)))
             made_from = digest(self.version, request.turns, places[id], context.zone)
             contexts.append(
                 Context(scope=scope, memory=memory, text=found.context, digest=made_from,

@@ -76,7 +76,7 @@ class Entities(SessionExtractor):
     name = NAME
     version = VERSION
     Options: type[Struct] = EntityOptions
-    rank = 60  # after the descriptions and the facts
+    rank = 46  # after the facts, before old sessions are described, which show whom they name
     shared_turns = 8
 
     def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
@@ -124,13 +124,17 @@ class Entities(SessionExtractor):
             job=NAME,
             version=self.version,
             system=system(types),
-            user=build_prompt(seen, due, context.zone, context.options.turn_chars),
-            made_from=names_in_prompt(seen[0].scope, (turn.id for turn in seen)),
+            user=build_prompt(seen, due, context.zone, context.options.turn_chars, request.known),
+            made_from=names_in_prompt(
+                seen[0].scope, (turn.id for turn in seen), request.known.memories
+            ),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
         known = _known(request, context)
         answer = await context.llm.complete(prompt, RegisterReply)
-        read = check_reply(answer.value, due, seen, context.zone, _types_of(known), types)
+        read = check_reply(
+            answer.value, due, seen, context.zone, _types_of(known), types, request.known
+        )
         return await self._write(request, read, answer.model, known, context)
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:

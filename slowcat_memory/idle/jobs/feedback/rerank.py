@@ -5,11 +5,12 @@ text, and changes its score for similar queries (``core.ranking.priors``). A mem
 and does not answer is a hard negative; for one that was rejected, this is no new information.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
+from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.feedback import shared
@@ -34,6 +35,10 @@ SYSTEM = (
 class Grade(Struct, frozen=True, forbid_unknown_fields=True):
     """The grade of one line."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "line": ("line_number", "number", "id", "index"),
+        "grade": ("score", "rating", "relevance"),
+    }
     line: Annotated[int, Meta(ge=1, le=MOST)]
     grade: Literal[0, 1, 2]
 
@@ -41,6 +46,7 @@ class Grade(Struct, frozen=True, forbid_unknown_fields=True):
 class Grades(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's answer: grades of a prompt's lines."""
 
+    ALIASES: ClassVar[Aliases] = {"grades": ("grade", "lines", "scores", "ratings", "results")}
     grades: Annotated[tuple[Grade, ...], Meta(max_length=2 * MOST)]
 
 
