@@ -29,6 +29,7 @@ class _Capitals(Struct, frozen=True):
     common: frozenset[str]
     bare: frozenset[str]
     before_names: frozenset[str]
+    titles: frozenset[str]
     endings: tuple[str, ...]
 
 
@@ -46,7 +47,9 @@ def names(text: str) -> Iterator[str]:
             and len(word) > 1
             and bare not in language.common | language.before_names
         ):
-            if _is_name(bare, before, begins, language) or (first and _is_given(before)):
+            if _is_name(bare, before, begins, language) or (
+                first and _is_surname_behind(before, language)
+            ):
                 yield word
         before, first = bare, begins
 
@@ -58,13 +61,16 @@ def _is_in(words: list[str], language: _Capitals) -> bool:
 def _is_name(word: str, before: str, begins: bool, language: _Capitals) -> bool:
     if _is_given(word) or _is_given(word.removesuffix("s")):
         return True
-    if before in language.before_names and word not in language.before_names:
-        return True
     if is_common(word) or is_common(word.removesuffix("s")):
         return False
-    if word in _places():
+    if word in _places() or before in language.before_names:
         return True
     return (begins or before in language.bare) and not _looks_ordinary(word, language)
+
+
+def _is_surname_behind(before: str, language: _Capitals) -> bool:
+    """Return whether any noun behind a sentence's first word is a surname: "Sabine Fischer"."""
+    return _is_given(before) or before in language.titles
 
 
 def _is_given(word: str) -> bool:
@@ -90,7 +96,7 @@ def _languages() -> tuple[_Capitals, ...]:
         _Capitals(
             **{
                 name: word_set(words["capitals"][name])
-                for name in ("common", "bare", "before_names")
+                for name in ("common", "bare", "before_names", "titles")
             },
             endings=tuple(words["capitals"]["endings"].split()),
         )
