@@ -134,6 +134,15 @@ def possible_times(text: str, at: datetime, zone: tzinfo) -> tuple[Interval, ...
     )
 
 
+def much_nearer(readings: Sequence[Interval], at: datetime) -> Interval | None:
+    """Return the reading that is much nearer to a moment than another one; None if none is."""
+    if not readings:
+        return None
+    away = sorted(readings, key=lambda one: abs(one.start - at))
+    near, far = abs(away[0].start - at), abs(away[-1].start - at)
+    return away[0] if far > 3 * near + timedelta(31) else None
+
+
 def _stated(
     text: str, at: datetime, zone: tzinfo, options: WhenOptions, by_default: bool | None = None
 ) -> tuple[Interval, ...]:
@@ -170,6 +179,8 @@ def _directed(
         return None
     start, end = tokens[either.start].start, tokens[either.end - 1].end
     if _names(either, start, end, tokens, tenses):
+        return None
+    if either.rule in ("month", "season") and tenses.returns(start):
         return None
     if back and ahead and back.span.start == ahead.span.start and back.span.end == ahead.span.end:
         return back
