@@ -143,7 +143,8 @@ def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
 def _months_away(text: str, day: date) -> Iterator[tuple[int, int]]:
     """Yield the year (and month 0), and the months, that stated years or months lead to."""
     for one in numbers(text):
-        match = _YEARS.match(text, one.end)
+        # "five years", "a year and a half"
+        match = _YEARS.match(text, one.end) or _YEARS.search(text, one.start, one.end)
         if match is None:
             continue
         in_years = match["unit"][0].lower() in "yj"
