@@ -18,6 +18,7 @@ from slowcat_memory.core.time.expressions import (
     possible_times,
     statement_times,
 )
+from slowcat_memory.core.time.written_dates import written_dates
 from slowcat_memory.records import Turn
 
 LEAST_WORDS, LEAST_CHARS = 2, 5  # of a quote: a shorter one occurs in any turn
@@ -117,6 +118,17 @@ def _other_year(
     return near if near and _is_years_off(near, written, zone) else None
 
 
+def misdates(content: str, when: Dated) -> bool:
+    """Return whether a statement names the day that its words mean in another year."""
+    return any(
+        one.year
+        and one.day
+        and when.day[5:] == f"{one.month:02}-{one.day:02}"
+        and when.day[:4] != str(one.year)
+        for one in written_dates(content)
+    )
+
+
 def _only(every: Sequence[Interval]) -> Interval | None:
     return every[0] if len(every) == 1 else None
 
@@ -167,8 +179,9 @@ def _can_mean(said: Interval, written: _Written, zone: tzinfo) -> bool:
 
 
 def _days(said: Interval, zone: tzinfo) -> tuple[date, date]:
-    first = said.start.astimezone(zone).date()
-    return first, max(first, (said.end - timedelta(seconds=1)).astimezone(zone).date())
+    """Return its first and last day; of "until Friday", that Friday."""
+    first, last = (one.astimezone(zone).date() for one in (said.start, said.end - timedelta(seconds=1)))  # fmt: skip
+    return (last, last) if said.start <= BEGINNING else (first, max(first, last))
 
 
 def _of_written(written: _Written, turn: Turn, zone: tzinfo) -> Dated:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import Ground, ground
+from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.records import Turn
@@ -88,6 +89,31 @@ def known_lines(known: Known, zone: tzinfo) -> list[str]:
     if known.facts:
         lines += ["Known already:", *(_dated_line(one, zone) for one in known.facts)]
     return lines
+
+
+def prompt_about(
+    turns: Sequence[Turn],
+    asked: Iterable[int],
+    zone: tzinfo,
+    turn_chars: int,
+    known: Known,
+    request: str,
+) -> str:
+    """Return the user message about some turns of a conversation.
+
+    The part before the request is the same for every call about the same turns, so that a local
+    server processes it once.
+
+    Args:
+        turns: The visible part of the conversation, in order, at least one turn.
+        asked: Log ids of the turns that are asked about.
+        turn_chars: As in ``prompt_record.fenced``.
+        known: What was known before the turns.
+        request: The last words, with "{}" for the numbers.
+    """
+    numbers = ", ".join(map(str, asked))
+    lines = (*known_lines(known, zone), fenced(turns, zone, turn_chars), request.format(numbers))
+    return "\n".join(lines)
 
 
 def ground_with(turns: Iterable[Turn], zone: tzinfo, known: Known) -> Ground:
