@@ -14,7 +14,9 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.checks.contradicted import without_tag
+from slowcat_memory.core.extraction.checks.derived_text import has_link
 from slowcat_memory.core.extraction.checks.related import Related, unrelated
+from slowcat_memory.core.extraction.checks.reported import is_reported
 from slowcat_memory.core.extraction.evidence import asks, needed, quoted
 from slowcat_memory.core.extraction.grounding import Ground, strays
 from slowcat_memory.core.extraction.known import NOTHING_KNOWN, Known, ground_with, sources_used
@@ -71,7 +73,6 @@ _TYPES = {
     "school": "organisation", "work": "product", "activity": "topic", "concept": "topic",
     "hobby": "topic",
 }  # fmt: skip
-_LINK = re.compile(r"\b(?:https?|ftp)\b:?|\bwww\.|://", re.IGNORECASE)
 _SELF = frozenset({"i", "me", "myself", "user", "the user", "speaker", "the speaker"})
 _WE = re.compile(of_any(lambda one: one.facts.first_person), re.IGNORECASE)
 _THEIRS = re.compile(
@@ -223,7 +224,7 @@ def _kind(kind: str, types: Sequence[str]) -> str:
 
 
 def _nameable(name: str, said: str) -> bool:
-    if not can_be_name(name) or len(name) > MOST_OBJECT or _LINK.search(name):
+    if not can_be_name(name) or len(name) > MOST_OBJECT or has_link(name):
         return False
     words = fingerprint(name)
     return bool(words) and f" {words} " in f" {fingerprint(said)} "
@@ -231,7 +232,7 @@ def _nameable(name: str, said: str) -> bool:
 
 def _sayable(value: str, said: str, record: _Record) -> bool:
     """Return whether a value occurs, in these words or other forms of them."""
-    if not value or len(value) > MOST_OBJECT or injected(value) or _LINK.search(value):
+    if not value or len(value) > MOST_OBJECT or injected(value) or has_link(value):
         return False
     words = [word for word in fingerprint(value).split() if word not in STOP_WORDS]
     there = {word[:4] for word in fingerprint(said).split()}
@@ -282,7 +283,7 @@ def _statement(
         until=until,
         over=one.over or until is not None,
         corrects=one.corrects,
-        confidence=one.confidence,
+        confidence="low" if is_reported(quote, turn.text) else one.confidence,
     )
 
 
