@@ -260,9 +260,8 @@ def _statement(
     if fold(subject) == fold(turn.speaker) and _about_another(quote, predicate, object_):
         return None
     people = [name for name, kind in kinds.items() if kind in ("person", "pet")]
-    if unrelated(
-        Related(subject, predicate, one.predicate, object_, quote, one.over), turn, people
-    ):
+    shown = Related(subject, predicate, one.predicate, object_, quote, one.over)
+    if unrelated(shown, turn, people, _before(turn, record)):
         return None
     by_name = fold(object_) in kinds and fold(object_) != fold(subject)
     if not (by_name and _nameable(object_, record.said)) and not _sayable(
@@ -285,6 +284,12 @@ def _statement(
         corrects=one.corrects,
         confidence="low" if is_reported(quote, turn.text) else one.confidence,
     )
+
+
+def _before(turn: Turn, record: _Record) -> str:
+    """Return what was said in the two turns before one."""
+    earlier = [other.text for other in record.turns if other.id < turn.id]
+    return "\n".join(earlier[-2:])
 
 
 def _endings(said: Sequence[ReadStatement], turn: Turn, zone: tzinfo) -> list[ReadStatement]:

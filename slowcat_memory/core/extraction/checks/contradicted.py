@@ -157,4 +157,5 @@ def unsupported(content: str, subject: str, turns: Iterable[Turn]) -> bool:
     ]  # fmt: skip
     record = {word for turn in turns for word in words_in(turn.text)}
     found = sum(any(same(word, other) for other in record) for word in own)
-    return bool(own) and found < LEAST_SHARED * len(own)
+    numbers = sum(word.isdigit() and word in record for word in words_in(content))
+    return bool(own) and found + numbers < LEAST_SHARED * (len(own) + numbers)
