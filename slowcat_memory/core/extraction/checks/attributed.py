@@ -308,7 +308,8 @@ def fits(said: Sequence[Token], place: int, asked: Asked, words: PersonWords) ->
     """Return whether the subject nearest to a word can be the one that is asked about."""
     ignored = ("object",) if asked.speaker else ("object", "my")
     every = subjects_before(said, place, asked, words)
-    found = next((one for one in every if one.kind not in ignored), None)
+    owners = words.sets["his"] | words.sets["her"] | words.sets["their"]
+    found = next((o for o in every if o.kind not in ignored and o.word not in owners), None)
     if _is_german(words):
         comma = found is not None and any(t.word == "," for t in said[found.place : place])
         if found is None or comma:
@@ -347,7 +348,8 @@ def _may_stand_for(found: Subject, said: Sequence[Token], asked: Asked, words: P
     """Return False for a pronoun whose sentence names another person as a subject before it."""
     if any(one.word in asked.words for one in said):
         return True
-    if any(one.word in words.sets["them"] for one in said[: found.place]):
+    objects = (n for n in range(found.place) if said[n].word in words.sets["them"])
+    if any(kind_at(said, n, asked, words) is None for n in objects):
         return True
     before = list(subjects_before(said, found.place, asked, words))
     return not any(
