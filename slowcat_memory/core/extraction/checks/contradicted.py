@@ -96,8 +96,9 @@ def _holds(denied: dict[int, Token], one: Token) -> bool:
 
 
 def _main(said: Sequence[Token]) -> list[Token]:
-    """Return what a statement says of its subject: its words without names and helpers."""
-    return [one for one in said[1:] if _has_content(one.word) and not one.capital]
+    """Return what a statement says of its subject: its words behind the name, without helpers."""
+    first = next((n for n, one in enumerate(said) if n and not one.capital), len(said))
+    return [one for one in said[first:] if _has_content(one.word)]
 
 
 def _has_content(word: str) -> bool:

@@ -20,7 +20,7 @@ I can't stand olives|Mira hates olives.|Mira loves to stand with olives.
 I've never been to Ghent|Mira has never been to Ghent.|Mira has been to Ghent.
 she's over the flu|Lotte no longer has the flu.|Lotte is not over the flu.
 Tom texted me this morning|Tom texted Mira.|Tom did not text Mira.
-you won't believe who rang, Jonas|Jonas rang Mira.|Jonas did not ring Mira.
+you won't believe who rang, Jonas|Jonas rang Mira.|Jonas never rang.
 I'm vegetarian nearly six years|Mira has been vegetarian for six years.|Mira has never been vegetarian.
 the trip to Ghent is off|Mira's trip to Ghent is cancelled.|Mira was in Ghent.
 it's on the ninth, isn't it|Mira's exam is on the ninth.|Mira's exam is not on the ninth.
