@@ -10,8 +10,9 @@ from msgspec import Struct
 from slowcat_memory.core.blocks.rollups import rollup_lines
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.blocks.tones import tone_of
-from slowcat_memory.core.extraction.grounding import harmless, sentences
-from slowcat_memory.core.extraction.prompt_injection import doubt, without_orders
+from slowcat_memory.core.extraction.checks.derived_text import keepable, keepable_part
+from slowcat_memory.core.extraction.grounding import sentences
+from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
@@ -64,7 +65,7 @@ def relationship(
         )
     for place, session in enumerate(sessions):
         said = session.summary.facets.get("relationship", "") if session.summary else ""
-        if said and session.summary and harmless(said):
+        if said and session.summary and keepable(said):
             day = full_date(session.at, zone, language.dates)
             text = f"{day}: {shorten_to_chars(neutralise(said), LINE_CHARS)}"
             lines.append(
@@ -100,7 +101,7 @@ def advice(
     turns = (turn for session in sessions for turn in session.turns if turn.role == "assistant")
     for turn in turns:
         for sentence in sentences(turn.text):
-            if _ADVICE.search(sentence) and not sentence.endswith("?") and harmless(sentence):
+            if _ADVICE.search(sentence) and not sentence.endswith("?") and keepable(sentence):
                 text = language.blocks.advised.format(
                     day=full_date(turn.at, zone, language.dates),
                     text=shorten_to_chars(neutralise(sentence), ADVICE_CHARS),
@@ -127,7 +128,7 @@ def background(
     every = list(memories)
     summaries = valid_of_kind(every, SUMMARY) or [s.summary for s in sessions if s.summary]
     lines = list[SourcedLine]()
-    told = [(one, text) for one in summaries if (text := without_orders(one.text))]
+    told = [(one, text) for one in summaries if (text := keepable_part(one.text))]
     if told:
         last, text = told[-1]
         recent = shorten_to_chars(neutralise(text), RECENT_CHARS)
@@ -148,7 +149,7 @@ def background(
         text = language.blocks.topics.format(topics=", ".join(topics))
         ids = tuple(one.id for one in fresh)
         lines.append(SourcedLine(text=text, at=now, sources=sources, weight=2.0, also=ids))
-    facts = [m for m in every if m.kind in (THREAD, EVENT) and harmless(m.text)]
+    facts = [m for m in every if m.kind in (THREAD, EVENT) and keepable(m.text)]
     open_ = [m for m in valid_of_kind(facts, "fact") if m.kind == THREAD or _is_near(m, now)]
     for memory in open_[-threads:] if threads else []:
         when = memory.facets.get("date") or full_date(memory.valid_from, zone, language.dates)

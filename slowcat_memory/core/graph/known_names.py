@@ -15,8 +15,9 @@ from math import log2
 
 from msgspec import Struct
 
+from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.evidence import words_of
-from slowcat_memory.core.extraction.grounding import harmless, sentences
+from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.extraction.known import KNOWN_TOKENS, Known, KnownLine, limited
 from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.facts.fact import is_fact
@@ -54,7 +55,7 @@ class KnownIndex:
         if memory.local_only or memory.facets.get("confidence") == "low":
             return
         if memory.id.startswith(f"{FACT}/"):
-            if is_fact(memory) and memory.sources and harmless(memory.text):
+            if is_fact(memory) and memory.sources and keepable(memory.text):
                 self._facts[memory.id] = memory
         elif memory.retired_at is not None or not memory.sources:
             return
@@ -112,7 +113,7 @@ class KnownIndex:
         """Return the first sentence of the last conversation's summary."""
         before = [one for one in self._summaries.values() if max(one.sources) < first]
         last = max(before, key=lambda one: (one.valid_from, one.id), default=None)
-        if last is None or not harmless(last.text):
+        if last is None or not keepable(last.text):
             return None
         text = _cut(sentences(last.text)[0], LAST_CHARS)
         return KnownLine(text, "", last.valid_from, last.id, last.sources) if text else None
@@ -221,7 +222,7 @@ def _role_of(one: Relation, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
         return
     name = scene.name_of(about)
     text = f"{whole or f'{name}: {what}'}{_times(one, scene)}"
-    if harmless(text):
+    if keepable(text):
         yield about, KnownLine(text, name, scene.said(min(one.sources)), one.id, one.sources)
 
 
