@@ -117,8 +117,9 @@ class Support:
     def _beside(
         self, one: Statement, said: Statement, plain: frozenset[str], names: frozenset[str]
     ) -> frozenset[str]:
-        """Return what other statements add: their names and numbers, if they share a word with the
-        line; their numbers, if they are about somebody whom it names.
+        """Return the names and numbers that other statements add.
+
+        Both, if they share a word with the line; numbers, if they are about somebody whom it names.
         """
         found = set[str]()
         for other in self._statements:

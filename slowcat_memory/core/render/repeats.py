@@ -21,7 +21,9 @@ SHARE = 0.8  # of a sentence's words that another one has
 _LIGHT = frozenset(
     "work works has have got get called named name arbeitet hat heißt namens".split()
 )
-_BETWEEN = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)[”\"']?\s+")  # not within "11. Mai"
+_BETWEEN = re.compile(
+    r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|(?<=[.!?…][”\"'])\s+"
+)  # not within "11. Mai"
 _DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
 
 
@@ -57,13 +59,8 @@ class Told:
         self._said += [self._read(sentence) for sentence in split(text)]
 
     def news(self, text: str) -> str:
-        """Return a text without the sentences that were told, and add the others."""
-        kept = list[str]()
-        for sentence in split(text):
-            if not self.repeats(sentence):
-                kept.append(sentence)
-                self.add(sentence)
-        return " ".join(kept)
+        """Return a text without the sentences that were told; "" if all were."""
+        return " ".join(one for one in split(text) if not self.repeats(one))
 
     def _read(self, sentence: str) -> Said:
         said = said_of(sentence)
@@ -71,8 +68,13 @@ class Told:
 
 
 def split(text: str) -> list[str]:
-    """Split a text into sentences, without empty ones."""
-    return [one for raw in _BETWEEN.split(text) if (one := raw.strip())]
+    """Split a text into sentences, without empty ones; a quote stays whole."""
+    made, quote = list[str](), ""
+    for one in _BETWEEN.split(text):
+        quote = f"{quote} {one}".strip()
+        if quote.count("“") <= quote.count("”"):
+            made, quote = [*made, quote], ""
+    return [one for one in (*made, quote) if one]
 
 
 def said_of(sentence: str) -> Said:
