@@ -23,7 +23,7 @@ from slowcat_memory.providers import (
     TokenEmbedder,
     token_key_of,
 )
-from slowcat_memory.providers.llm.json_modes import parse
+from slowcat_memory.providers.llm.reply_parsing import parse_reply
 
 T = TypeVar("T", bound=Struct)
 
@@ -174,8 +174,11 @@ class ScriptedLLM:
             raise reply
         text = reply if isinstance(reply, str) else msgspec.json.encode(reply).decode()
         read = estimate_tokens(prompt.system) + estimate_tokens(prompt.user)
+        parsed = parse_reply(text, into)
         return Answer(
-            value=parse(text, into),
+            value=parsed.value,
+            lost=parsed.lost,
+            whole=parsed.whole,
             model=self.model,
             tokens_in=read,
             tokens_out=estimate_tokens(text),

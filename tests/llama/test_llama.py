@@ -79,7 +79,7 @@ def test_llama_without_a_grammar_what_is_nonsense_is_bad(llama, form) -> None:
 def test_llama_the_server_tells_how_much_it_reads(llama) -> None:
     async def run() -> None:
         llm = OpenAILLM(ThinkingOptions(url=llama.url))
-        assert llm.prompt_tokens == 2500
+        assert llm.prompt_tokens == int(0.6 * 8192)
         assert await llm.probe()
         assert llm.prompt_tokens == int(0.6 * 4096)
 

@@ -8,7 +8,7 @@ the texts that were written about them, so that the same conversation has the sa
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
@@ -16,6 +16,7 @@ from slowcat_memory.core.extraction.grounding import Ground, held
 from slowcat_memory.core.extraction.prompt_record import small_talk
 from slowcat_memory.core.summaries import by_rule as summaries_by_rule
 from slowcat_memory.core.summaries.extractive import ExtractiveOptions
+from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.records import Made, Memory, Turn
 
@@ -61,6 +62,7 @@ class EpisodesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class EpisodeText(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply."""
 
+    ALIASES: ClassVar[Aliases] = {"text": ("content", "episode", "summary", "memory", "note")}
     text: Annotated[str, Meta(max_length=1200)]
 
 

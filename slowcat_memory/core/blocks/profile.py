@@ -6,7 +6,7 @@ of the statement. Its line is part of every session preamble, and changes only w
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from slowcat_memory.core.extraction.slots import PARTNERS
 from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
+from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory
 
@@ -53,6 +54,11 @@ Answer with JSON alone: {"fields": [{"field": "city", "value": "Lisbon", "statem
 class Proposed(Struct, frozen=True, forbid_unknown_fields=True):
     """One of ``FIELDS`` as proposed by an LLM, with the number of the statement that states it."""
 
+    ALIASES: ClassVar[Aliases] = {
+        "field": ("field_name", "name", "key", "attribute"),
+        "value": ("content", "text", "answer"),
+        "statement": ("statement_id", "statement_number", "number", "line", "id", "source"),
+    }
     field: str
     value: Annotated[str, Meta(max_length=300)]
     statement: int
@@ -61,6 +67,7 @@ class Proposed(Struct, frozen=True, forbid_unknown_fields=True):
 class Proposals(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply."""
 
+    ALIASES: ClassVar[Aliases] = {"fields": ("profile", "proposals", "values", "items")}
     fields: Annotated[list[Proposed], Meta(max_length=24)]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import tzinfo
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
@@ -12,6 +12,7 @@ from slowcat_memory.core.blocks.support import Support
 from slowcat_memory.core.extraction.grounding import Ground, held
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.text.reply_names import Aliases
 
 VERSION = 2  # of the prompt; raise it with any change
 LINE_CHARS = 240
@@ -41,6 +42,7 @@ Answer with JSON alone: {{"lines": ["...", "..."]}}"""
 class BlockLines(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply."""
 
+    ALIASES: ClassVar[Aliases] = {"lines": ("line", "sentences", "statements", "block", "text")}
     lines: Annotated[list[Annotated[str, Meta(max_length=600)]], Meta(max_length=24)]
 
 

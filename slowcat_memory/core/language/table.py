@@ -15,7 +15,7 @@ from msgspec.structs import asdict, fields
 from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.extracts import ExtractWords
-from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWords
+from slowcat_memory.core.language.facts import FactWords, NameWords, PersonWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import OrderWords
@@ -373,6 +373,7 @@ class Language(Struct, frozen=True, kw_only=True):
     icebreakers: IcebreakerSentences
     statements: StatementWords
     facts: FactWords
+    persons: PersonWords
     sentences: SentenceWords
     names: NameWords
     reactions: ReactionWords
@@ -413,6 +414,7 @@ def _same_keys(name: str) -> bool:
             "dates.parts",
             "names.",
             "orders.",
+            "persons.",
             "talk.",
             "statements.",
         )

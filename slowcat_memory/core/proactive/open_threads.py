@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
@@ -30,6 +30,7 @@ from slowcat_memory.core.proactive.closing import (
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.core.time import expressions
 from slowcat_memory.core.time.calendar import add_months
 from slowcat_memory.core.time.expressions import Interval, WhenOptions
@@ -82,6 +83,7 @@ class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Phrased(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply: the question for the agent to ask."""
 
+    ALIASES: ClassVar[Aliases] = {"text": ("question", "content", "sentence", "message")}
     text: Annotated[str, Meta(max_length=600)]
 
 

@@ -15,6 +15,7 @@ from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
 from slowcat_memory.core.summaries.summary import SummaryText
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
+from slowcat_memory.core.text.reply_names import Aliases
 
 VERSION = 2  # of the prompt and rules; raise it with any change: all summaries are made again
 MOST_TOPICS, MOST_ENTITIES = 8, 12
@@ -109,6 +110,13 @@ class Reflection(Struct, frozen=True, forbid_unknown_fields=True):
     """The LLM's reply; see ``_FIELDS``. One in plain text is taken for its summary."""
 
     PROSE: ClassVar[str] = "summary"
+    ALIASES: ClassVar[Aliases] = {
+        "summary": ("text", "content", "paragraph"),
+        "topics": ("topic", "themes", "tags", "keywords"),
+        "entities": ("entity", "names", "people"),
+        "tone": ("mood", "feeling", "emotion"),
+        "relationship": ("relation",),
+    }
     summary: Annotated[str, Meta(max_length=3000)]
     topics: Annotated[list[Annotated[str, Meta(max_length=200)]], Meta(max_length=30)] = []
     entities: Annotated[list[Annotated[str, Meta(max_length=200)]], Meta(max_length=60)] = []

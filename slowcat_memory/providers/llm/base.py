@@ -1,5 +1,6 @@
 """The LLM protocol (a prompt in, a checked value out), and the options of the LLM for idle work."""
 
+from collections.abc import Mapping
 from typing import Annotated, Generic, Protocol, TypeVar
 
 from msgspec import Meta, Struct
@@ -25,12 +26,21 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, Generic[T], frozen=True, kw_only=True):
-    """An LLM's answer; ``value`` has the requested type, ``model`` is the fingerprint."""
+    """An LLM's answer.
+
+    Attributes:
+        value: The usable part of it, of the requested type.
+        model: The fingerprint.
+        lost: Number of items that could not be used, by reason; the reasons quote nothing.
+        whole: Whether it was not cut off: then what it leaves out is missing on purpose.
+    """
 
     value: T
     model: str
     tokens_in: int = 0
     tokens_out: int = 0
+    lost: Mapping[str, int] = {}
+    whole: bool = True
 
 
 class LLM(Protocol):
@@ -52,7 +62,7 @@ class LLM(Protocol):
 
         Args:
             into: Type of the answer: a struct that forbids unknown fields; its JSON schema is sent
-                to the LLM.
+                to the LLM. See ``reply_fields`` for what it may declare.
 
         Raises:
             EndpointError: The server is unreachable, refuses, or took too long.
@@ -78,7 +88,7 @@ class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         model: Name of the model, "" for the first that the server offers.
         allow_remote: Allow memories to leave this machine for ``url``.
         context_tokens: Context length of the model in tokens; 0 asks the server, and if that does
-            not know, prompts have 2,500 at most.
+            not know, 8,192 are tried, then fewer.
         temperature: 0 to 2, in place of what each job asks for; negative (-1) keeps the job's.
         reasoning_tokens: Tokens (0 to 100,000) that the model may write before an answer, besides
             the answer's own; 1,000 or more for a model whose reasoning cannot be switched off.

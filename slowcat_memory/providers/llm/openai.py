@@ -27,8 +27,10 @@ from slowcat_memory.errors import (
     PromptTooLongError,
 )
 from slowcat_memory.providers.llm.base import Answer, Prompt, ThinkingOptions
+from slowcat_memory.providers.llm.context_size import ContextSizes, was_cut
 from slowcat_memory.providers.llm.http import RefusedError, connect_async
-from slowcat_memory.providers.llm.json_modes import JsonMode, JsonModes, parse
+from slowcat_memory.providers.llm.json_modes import JsonMode, JsonModes
+from slowcat_memory.providers.llm.reply_parsing import parse_reply
 from slowcat_memory.providers.llm.server_info import (
     Server,
     ServerError,
@@ -47,11 +49,6 @@ from slowcat_memory.providers.loopback import check_loopback, host_and_port
 
 T = TypeVar("T", bound=Struct)
 
-UNKNOWN_CONTEXT_PROMPT = 2500  # tokens: fits into 4,096, the least that servers run with
-# For the prompt; the estimate may be wrong by a third, and the answer is long.
-SHARE_OF_CONTEXT = 0.6
-TRUNCATED_BELOW = 0.6  # of our estimate: a server that read less has cut the prompt
-TRUNCATION_SEEN_FROM = 256  # tokens; the estimate is too rough below
 MODE_ERRORS = (ServerError.JSON_MODE, ServerError.COUNTING)
 _DAY_S = 86_400.0
 _TEST_PROMPT = Prompt(
@@ -77,7 +74,7 @@ class OpenAILLM:
         """
         self.name = host_and_port(options.url)
         self._options, self._clock = options, clock
-        self._json_modes = JsonModes()
+        self._json_modes, self._contexts = JsonModes(), ContextSizes()
         self._server: Server | None = None
         self._answered_by: dict[str, str] = {}  # fingerprint by wanted model
         self._client: openai.AsyncOpenAI | None = None
@@ -91,8 +88,7 @@ class OpenAILLM:
 
     @property
     def prompt_tokens(self) -> int:
-        context = self._context()
-        return int(context * SHARE_OF_CONTEXT) if context else UNKNOWN_CONTEXT_PROMPT
+        return self._contexts.prompt_tokens(self._place(), self._told())
 
     @property
     def remote(self) -> bool:
@@ -143,8 +139,17 @@ class OpenAILLM:
         spent[1] += done.tokens_out
         self._check_not_truncated(prompt, done)
         model = self._fingerprint(done, self._server, prompt.model)
-        value = parse(done.text, into, prose=prose)
-        return Answer(value=value, model=model, tokens_in=spent[0], tokens_out=spent[1])
+        parsed = parse_reply(done.text, into, prose=prose and done.whole)
+        if parsed.lost:
+            logger.debug(f"{prompt.job}: parts of the LLM's answer are left out: {parsed.lost}")
+        return Answer(
+            value=parsed.value,
+            model=model,
+            tokens_in=spent[0],
+            tokens_out=spent[1],
+            lost=parsed.lost,
+            whole=parsed.whole and done.whole,
+        )
 
     async def _in_best_mode(self, prompt: Prompt, into: type[T], server: Server) -> Completion:
         key = (self._options.url, prompt.model or server.model, server.kind)
@@ -157,6 +162,9 @@ class OpenAILLM:
                     server, mode, prompt.model
                 ):
                     raise BadAnswerError("the server refuses this request, and no other") from None
+                if classify(refused.status, refused.text) is ServerError.TOO_LONG:
+                    place = self._place(prompt.model)
+                    self._contexts.refused(place, self._told(), _size(prompt), refused.text)
                 mode = self._next_mode(mode, refused)
             else:
                 self._json_modes.remember(key, mode)
@@ -270,20 +278,31 @@ class OpenAILLM:
             self._loop = loop
         return self._client
 
-    def _context(self) -> int:
+    def _told(self) -> int:
+        """Return the context length that is configured or that the server tells, 0 for neither."""
         return self._options.context_tokens or (self._server.context if self._server else 0)
 
+    def _place(self, model: str = "") -> tuple[str, str]:
+        """Return what a context length belongs to."""
+        return self._options.url, model or (self._server.model if self._server else "")
+
     def _check_fits(self, prompt: Prompt) -> None:
-        context = self._context()
-        if context and _size(prompt) > context:
-            raise PromptTooLongError(f"the prompt is longer than the {context} tokens of the LLM")
+        """Refuse a prompt that was made before the context length was known, or became smaller."""
+        place, told, size = self._place(prompt.model), self._told(), _size(prompt)
+        context = self._contexts.known(place, told)
+        room = self._contexts.prompt_tokens(place, told)
+        if context and size > room and size + prompt.max_tokens > context:
+            raise PromptTooLongError(
+                f"the prompt and its answer are longer than the {context} tokens of the LLM"
+            )
 
     def _check_not_truncated(self, prompt: Prompt, done: Completion) -> None:
-        size = _size(prompt)
-        if size >= TRUNCATION_SEEN_FROM and 0 < done.tokens_in < TRUNCATED_BELOW * size:
+        size, place = _size(prompt), self._place(prompt.model)
+        if was_cut(size, done.tokens_in, known=self._told() > 0):
+            self._contexts.refused(place, self._told(), size)
             raise PromptTooLongError(
                 f"the LLM read {done.tokens_in} tokens of about {size}: its server cuts prompts",
-                hint="Give the model a longer context, or set thinking.context_tokens",
+                hint="Give the model a longer context, or set idle_llm.context_tokens",
             )
 
     def _fingerprint(self, done: Completion, server: Server, wanted: str) -> str:

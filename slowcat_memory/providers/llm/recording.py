@@ -22,7 +22,7 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, is_remote
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
-from slowcat_memory.providers.llm.json_modes import parse
+from slowcat_memory.providers.llm.reply_parsing import parse_reply
 
 T = TypeVar("T", bound=Struct)
 _ERRORS: dict[str, type[ProviderError]] = {
@@ -41,6 +41,7 @@ class Recorded(Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
+    whole: bool = True  # see ``Answer.whole``
 
 
 def key_of(prompt: Prompt) -> str:
@@ -84,6 +85,7 @@ class RecordingLLM:
                 model=answer.model,
                 tokens_in=answer.tokens_in,
                 tokens_out=answer.tokens_out,
+                whole=answer.whole,
             )
         )
         return answer
@@ -150,8 +152,11 @@ class ReplayingLLM:
             )
         if line.error:
             raise _ERRORS[line.error]("so it was when it was recorded")
+        parsed = parse_reply(line.text, into)
         return Answer(
-            value=parse(line.text, into),
+            value=parsed.value,
+            lost=parsed.lost,
+            whole=parsed.whole and line.whole,
             model=line.model,
             tokens_in=line.tokens_in,
             tokens_out=line.tokens_out,

@@ -38,7 +38,9 @@ _PATTERNS = tuple(
             r"exceed_context_size|context_length_exceeded|exceeds the available context"
             r"|context size has been exceeded|maximum context length|exceed context window"
             r"|context the overflows|(?:prompt|input) is too long|too many tokens"
-            r"|greater than the context length|longer than the model's context",
+            r"|greater than the context length|longer than the model's context"
+            r"|exceeds? (?:the |max |maximum )*context length|prompt too long"
+            r"|context length of only|`inputs` tokens .{0,60}must be <=",
         ),
         (ServerError.COUNTING, r"stream_options|include_usage"),
         # llama.cpp discards an answer that its own template cannot parse.

@@ -27,6 +27,7 @@ class Completion(Struct, frozen=True, kw_only=True):
     fingerprint: str  # the server's ``system_fingerprint``, "" without one
     tokens_in: int  # prompt tokens, 0 if the server does not count
     tokens_out: int  # tokens of the answer, or streamed pieces if the server does not count
+    whole: bool = True  # False if it was cut off at the most tokens
 
 
 class BrokenError(Exception):
@@ -64,13 +65,13 @@ async def read_completion(
     between_tokens_s: float,
     max_chars: int,
 ) -> Completion:
-    """Read a completion that the LLM ended itself.
+    """Read a completion that the LLM ended itself, or that reached the most tokens.
 
     Args:
         patience: Time limit, extended by ``between_tokens_s`` with each token.
 
     Raises:
-        BadAnswerError: It was cut off, or is longer than ``max_chars``.
+        BadAnswerError: It did not end, is longer than ``max_chars``, or was cut off before anything.
         BrokenError: The reply is not a completion, or has no end.
         RefusedError: The server reported an error in the middle of it.
     """
@@ -96,16 +97,18 @@ async def read_completion(
                 raise BadAnswerError(f"it is longer than {max_chars} characters")
     if not finish:
         raise BrokenError("broke off in the middle of an answer")
-    if finish != "stop":
-        raise BadAnswerError(
-            "it was cut off: be shorter" if finish == "length" else "it did not end"
-        )
+    text = "".join(texts)
+    if finish == "length" and not text.strip():
+        raise BadAnswerError("it was cut off: be shorter")
+    if finish not in ("stop", "length"):
+        raise BadAnswerError("it did not end")
     return Completion(
-        text="".join(texts),
+        text=text,
         model=model,
         fingerprint=fingerprint,
         tokens_in=max(usage.prompt_tokens or 0, 0),
         tokens_out=max(usage.completion_tokens or pieces, 0),
+        whole=finish == "stop",
     )
 
 

@@ -89,7 +89,7 @@ def test_openai_llm_an_answer_is_not_repaired_twice() -> None:
             await llm.complete(PROMPT, Note)
         assert len(server.requests) == 2
 
-    talk(script, '{"note": 7}')
+    talk(script, '{"note": true}')
 
 
 def test_openai_llm_the_way_of_asking_is_remembered() -> None:

@@ -10,7 +10,6 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.descriptions import build_prompt
 from slowcat_memory.core.extraction.prompt_record import groups
 from slowcat_memory.core.graph.build import (
     Changes,
@@ -22,7 +21,14 @@ from slowcat_memory.core.graph.build import (
 from slowcat_memory.core.graph.dedup import DedupOptions, Similarity
 from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn
 from slowcat_memory.core.graph.graph_index import GraphIndex
-from slowcat_memory.core.graph.prompt import TYPES, VERSION, RegisterReply, check_reply, system
+from slowcat_memory.core.graph.prompt import (
+    TYPES,
+    VERSION,
+    RegisterReply,
+    build_prompt,
+    check_reply,
+    system,
+)
 from slowcat_memory.core.graph.readings import TurnExtract, TurnReading
 from slowcat_memory.core.graph.rules import read_by_rule
 from slowcat_memory.core.memory import ENTITY, READING, RELATION
@@ -76,7 +82,7 @@ class Entities(SessionExtractor):
     name = NAME
     version = VERSION
     Options: type[Struct] = EntityOptions
-    rank = 60  # after the descriptions and the facts
+    rank = 46  # after the facts, before old sessions are described, which show whom they name
     shared_turns = 8
 
     def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
@@ -124,13 +130,17 @@ class Entities(SessionExtractor):
             job=NAME,
             version=self.version,
             system=system(types),
-            user=build_prompt(seen, due, context.zone, context.options.turn_chars),
-            made_from=names_in_prompt(seen[0].scope, (turn.id for turn in seen)),
+            user=build_prompt(seen, due, context.zone, context.options.turn_chars, request.known),
+            made_from=names_in_prompt(
+                seen[0].scope, (turn.id for turn in seen), request.known.memories
+            ),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
         known = _known(request, context)
         answer = await context.llm.complete(prompt, RegisterReply)
-        read = check_reply(answer.value, due, seen, context.zone, _types_of(known), types)
+        read = check_reply(
+            answer.value, due, seen, context.zone, _types_of(known), types, request.known
+        )
         return await self._write(request, read, answer.model, known, context)
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:

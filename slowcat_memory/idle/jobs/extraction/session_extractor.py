@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.known import KNOWN_TOKENS, NOTHING_KNOWN, Known
 from slowcat_memory.core.extraction.prompt_record import (
     AFTER,
     BEFORE,
@@ -27,6 +28,7 @@ from slowcat_memory.core.extraction.prompt_record import (
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext, Needs, OverBudgetError, Plan, Trigger
+from slowcat_memory.idle.jobs.known_view import known_before
 from slowcat_memory.idle.jobs.session_log import (
     Progress,
     read_sessions,
@@ -35,7 +37,8 @@ from slowcat_memory.idle.jobs.session_log import (
 from slowcat_memory.records import Cursor, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
-FRAME_TOKENS = 400  # of a prompt without the record, and of a server's template
+# Of a prompt without the record, what is known in it, and of a server's template.
+FRAME_TOKENS = 230 + KNOWN_TOKENS
 MIN_RECORD_TOKENS = 256  # whatever context size the LLM reports
 CONTEXT_TURNS = 40  # before and after the new turns of a session, for a prompt to understand them
 LAST_ATTEMPT = 2  # with unusable LLM replies; then rules are used
@@ -76,6 +79,7 @@ class Request(Struct, frozen=True):
         turns: Visible turns of the session: those that the LLM sees, and their neighbours.
         seen: Those that the LLM sees.
         due: Those that it is asked about, by log id; at least one.
+        known: Who and what was known before them; nothing where rules read.
     """
 
     task: Task
@@ -83,6 +87,7 @@ class Request(Struct, frozen=True):
     turns: list[Turn]
     seen: list[Turn]
     due: dict[int, Turn]
+    known: Known = NOTHING_KNOWN
 
 
 # ------------------------------------------------------------------- the extractor
@@ -201,6 +206,7 @@ class SessionExtractor:
         if context.llm is None:
             return await self.read_by_rule(request, context)
         try:
+            request = replace(request, known=known_before(request.seen, context))
             return await self.read_by_llm(request, context)
         except (EndpointError, EndpointRefusedError, OverBudgetError):
             if not self.rules_stand_in:

@@ -10,6 +10,7 @@ from itertools import islice
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.blocks import episodes
 from slowcat_memory.core.blocks.episodes import (
@@ -21,13 +22,20 @@ from slowcat_memory.core.blocks.episodes import (
     moment_of,
 )
 from slowcat_memory.core.blocks.statements import SourcedLine, record
-from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.extraction.known import (
+    NOTHING_KNOWN,
+    Known,
+    ground_with,
+    known_lines,
+    origins_used,
+)
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, cursor_at, payload_of
 from slowcat_memory.idle.jobs.changed_scopes import readable_among, readable_turns
 from slowcat_memory.idle.jobs.extraction.session_extractor import encode
+from slowcat_memory.idle.jobs.known_view import known_before
 from slowcat_memory.idle.jobs.session_log import EVENTS_PER_PLAN, read_log
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
@@ -112,14 +120,18 @@ class Episodes:
             moment = _readable(snapshot, task.sources)
         if session is None or not moment:
             return WriteBatch()
-        text, made = await self._text_of(moment, context)
+        known = known_before(moment, context) if context.llm else NOTHING_KNOWN
+        text, made = await self._text_of(moment, known, context)
         if not text:
             return WriteBatch()
         merged = msgspec.json.decode(task.note, type=EpisodeNote).merged if task.note else 0
         one = episodes.episode(moment, text, merged, context.zone, context.now, made)
-        return WriteBatch(memories=(one,))
+        origins = origins_used(text, moment, known, task.scope)
+        return WriteBatch(memories=(replace(one, derived_from=origins),))
 
-    async def _text_of(self, window: Sequence[Turn], context: JobContext) -> tuple[str, Made]:
+    async def _text_of(
+        self, window: Sequence[Turn], known: Known, context: JobContext
+    ) -> tuple[str, Made]:
         text, model = "", ""
         if context.llm is not None:
             seen = [SourcedLine(text=f"{t.speaker}: {t.text}", at=t.at) for t in window]
@@ -127,13 +139,19 @@ class Episodes:
                 job=NAME,
                 version=VERSION,
                 system=SYSTEM,
-                user=f"{record(seen, context.zone)}\nWrite the text.",
-                made_from=names_of(window[0].scope, (turn.id for turn in window)),
+                user="\n".join(
+                    (
+                        *known_lines(known, context.zone),
+                        record(seen, context.zone),
+                        "Write the text.",
+                    )
+                ),
+                made_from=names_of(window[0].scope, (turn.id for turn in window), known.memories),
                 max_tokens=ANSWER_TOKENS,
             )
             try:
                 answer = await context.llm.complete(prompt, EpisodeText)
-                text = episodes.kept(answer.value, ground(window, context.zone))
+                text = episodes.kept(answer.value, ground_with(window, context.zone, known))
                 model = answer.model if text else ""
             except (BadAnswerError, EndpointError, PromptTooLongError):
                 pass  # the rule below is used

@@ -279,8 +279,7 @@ def test_contextualize_what_lacks_an_answer_is_asked_again_once_and_alone(house)
     [
         {"turns": []},
         {"turns": [{"turn": 999, "context": "x"}]},
-        {"turns": [{"turn": 2, "context": "x", "mood": "good"}]},
-        {"turns": [{"turn": "2", "context": "x"}]},
+        {"turns": [{"turn": "two", "context": "x"}]},
         {"turns": [{"turn": 2, "context": "x" * 2000}]},
         {},
         "I am sorry, I cannot do that.",

@@ -1,0 +1,251 @@
+"""Brings the values of an LLM's reply into the types of its struct, where they have only one meaning.
+
+A struct may declare, beside its fields:
+
+``ALIASES``: by field, other names under which models send it, the likeliest first. Case, spaces and
+underscores do not count. No value is put into a field because of its type alone.
+``WHEN_MISSING``: by required field, the value of an item that lacks it.
+``PROSE``: the field that a reply without any JSON is.
+
+Unknown fields are ignored. A field with a default, or a ``WHEN_MISSING``, whose value cannot be read
+counts as missing. An item of a list that does not fit costs itself, and is counted by the reason.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, get_type_hints
+
+import msgspec
+from msgspec import NODEFAULT, Struct
+from msgspec.inspect import (
+    BoolType,
+    CustomType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    LiteralType,
+    NoneType,
+    StrType,
+    StructType,
+    UnionType,
+    VarTupleType,
+    type_info,
+)
+
+_SIGNS = re.compile(r"[\W_]+")
+_INTEGER = re.compile(r"-?\d{1,18}(?:\.0{1,9})?")
+_LABELLED = re.compile(r"[\[(#]?(?:[^\W\d_]{1,20}[.:]?)?\s{0,3}[\[(#]?(\d{1,18})[\])]?[.:]?")
+_DECIMAL = re.compile(r"(-?\d{1,18}(?:\.\d{1,18})?)(\s?%)?")
+_YES_NO = {
+    **dict.fromkeys(("true", "yes", "y", "1", "ja", "wahr"), True),
+    **dict.fromkeys(("false", "no", "n", "0", "nein", "falsch"), False),
+}
+# Words for the three levels of certainty, and the least number (0 to 1) of each.
+_LEVELS = {
+    "high": ("very high", "certain", "sure", "definite", "hoch", "sehr hoch", "sicher"),
+    "medium": ("moderate", "mid", "middle", "average", "mittel", "mäßig"),
+    "low": ("very low", "unsure", "uncertain", "doubtful", "niedrig", "gering", "unsicher"),
+}
+_LEAST = (("high", 0.75), ("medium", 0.4), ("low", 0.0))
+_LEVEL_OF = {word: level for level, words in _LEVELS.items() for word in (level, *words)}
+Names = Mapping[str, tuple[str, ...]]
+
+
+class FieldShape(Struct, frozen=True):
+    """A field of a reply's struct: its type, and the names it is sent under, folded."""
+
+    name: str
+    type: Any  # of ``msgspec.inspect``
+    hint: Any  # as it is written
+    names: tuple[str, ...]
+    optional: bool  # it has a default, or a value when it is missing
+    when_missing: Any  # ``NODEFAULT`` for the struct's own default, or for none
+
+
+@cache
+def shape_of(struct: type[Struct]) -> tuple[FieldShape, ...]:
+    """Return the fields of a struct."""
+    info = type_info(struct)
+    assert isinstance(info, StructType)
+    hints = get_type_hints(struct, include_extras=True)
+    aliases: Names = getattr(struct, "ALIASES", {})
+    missing: Mapping[str, Any] = getattr(struct, "WHEN_MISSING", {})
+    return tuple(
+        FieldShape(
+            name=field.name,
+            type=field.type,
+            hint=hints[field.name],
+            names=tuple(dict.fromkeys(map(folded, (field.name, *aliases.get(field.name, ()))))),
+            optional=not field.required or field.name in missing,
+            when_missing=missing.get(field.name, NODEFAULT),
+        )
+        for field in info.fields
+    )
+
+
+def folded(name: str) -> str:
+    return _SIGNS.sub("", name.lower())
+
+
+class Coercion:
+    """Reads one reply; ``lost`` counts the items that were left out, by reason."""
+
+    def __init__(self) -> None:
+        self.lost = Counter[str]()
+
+    def fields(self, value: Mapping[str, Any], struct: type[Struct]) -> dict[str, Any]:
+        """Return the fields of a struct that an object has, in the types that they need."""
+        sent = dict[str, Any]()
+        for name, one in value.items():
+            sent.setdefault(folded(name), one)
+        found = dict[str, Any]()
+        for field in shape_of(struct):
+            name = next((name for name in field.names if name in sent), None)
+            one = NODEFAULT if name is None else self.value(sent[name], field.type)
+            if one is not NODEFAULT and field.optional and not _fits(one, field.hint):
+                one = NODEFAULT
+            one = field.when_missing if one is NODEFAULT else one
+            if one is not NODEFAULT:
+                found[field.name] = one
+        return found
+
+    def value(self, value: Any, type_: Any) -> Any:
+        """Return a value in the type it needs; one without a clear meaning is returned as it is."""
+        match type_:
+            case UnionType(types=types):
+                known = [one for one in types if not isinstance(one, NoneType)]
+                return None if value is None else self.value(value, known[0])
+            case IntType():
+                return _integer(value)
+            case FloatType():
+                return _float(value)
+            case BoolType():
+                return _YES_NO.get(str(value).strip().lower(), value)
+            case StrType():
+                return _text(value)
+            case LiteralType(values=values):
+                return _literal(value, values)
+            case ListType() | VarTupleType():
+                return self.items(value, type_)
+            case DictType() if isinstance(value, dict):
+                read = {name: self.value(one, type_.value_type) for name, one in value.items()}
+                return {name: one for name, one in read.items() if _is_valid(one, type_.value_type)}
+            case StructType(cls=struct) if isinstance(value, dict):
+                return self.fields(value, struct)
+        return value
+
+    def items(self, value: Any, type_: ListType | VarTupleType) -> Any:
+        """Return the items of a list that fit, each once, and no more than it may have."""
+        every = _listed(value, type_.item_type)
+        if not isinstance(every, list):
+            return every
+        kept = dict[bytes, Any]()
+        for one in every:
+            read = self.value(one, type_.item_type)
+            if reason := why_unfit(read, type_.item_type):
+                self.lost[reason] += 1
+            elif read != "":
+                kept.setdefault(msgspec.json.encode(read), read)
+        most = type_.max_length if type_.max_length is not None else len(kept)
+        if len(kept) > most:
+            self.lost["more items than were asked for"] += len(kept) - most
+        return list(kept.values())[:most]
+
+
+def why_unfit(value: Any, type_: Any) -> str:
+    """Return why an item does not fit its type, without quotes; "" if it does."""
+    if isinstance(type_, StructType):
+        try:
+            msgspec.convert(value, type_.cls, strict=True)
+        except msgspec.ValidationError as error:
+            return without_quotes(str(error))
+        return ""
+    return "" if _is_valid(value, type_) else "an item that cannot be read"
+
+
+def without_quotes(message: str) -> str:
+    """Return msgspec's reason without the quoted text."""
+    what, _, where = message.partition(" - at `$")
+    if "enum value" in what:
+        what = "a value that is not in the list"
+    elif "got `NoNumber`" in what:
+        what = "a number that is none, or without end"
+    elif "got `FieldTwice`" in what:
+        what = "a field twice"
+    return f"{what}, at {where.strip('.`')}" if where else what
+
+
+def _is_valid(value: Any, type_: Any) -> bool:
+    if isinstance(type_, StrType):
+        most = type_.max_length
+        return isinstance(value, str) and (most is None or len(value) <= most)
+    return not isinstance(type_, CustomType)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    try:
+        msgspec.convert(value, hint, strict=True)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _listed(value: Any, item: Any) -> Any:
+    """Return a value as a list: null is none, and a single item is one."""
+    if value is None:
+        return []
+    if isinstance(item, StrType) and isinstance(value, str):
+        return [line.strip() for line in value.splitlines() if line.strip()]
+    return [value] if isinstance(item, StructType) and isinstance(value, dict) else value
+
+
+def _integer(value: Any) -> Any:
+    """Return 4 for 4.0, "4", "[4]", "#4" or "turn 4"; anything else as it is."""
+    if isinstance(value, list) and len(value) == 1:
+        return _integer(value[0])
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str):
+        text = value.strip()
+        if _INTEGER.fullmatch(text):
+            return int(text.partition(".")[0])
+        if found := _LABELLED.fullmatch(text):
+            return int(found[1])
+    return value
+
+
+def _float(value: Any) -> Any:
+    found = _DECIMAL.fullmatch(value.strip()) if isinstance(value, str) else None
+    return float(found[1]) if found and not found[2] else value
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if number else value.strip() if isinstance(value, str) else value
+
+
+def _literal(value: Any, values: Iterable[Any]) -> Any:
+    """Return the listed value that is meant: in any case, and of levels by number or synonym."""
+    listed = tuple(values)
+    if all(isinstance(one, int) for one in listed):
+        return _integer(value)
+    if set(listed) == set(_LEVELS):
+        return _level(value)
+    word = value.strip().lower() if isinstance(value, str) else value
+    return next((one for one in listed if str(one).lower() == word), value)
+
+
+def _level(value: Any) -> Any:
+    """Return a level: of a share (0 to 1), a percentage above 10, or a word."""
+    text = str(value).strip().lower()
+    found = _DECIMAL.fullmatch(text)
+    if found is None or isinstance(value, bool):
+        return _LEVEL_OF.get(text, value)
+    share = float(found[1])
+    share = share / 100 if found[2] or share > 10 else share
+    return next((level for level, least in _LEAST if least <= share <= 1), value)

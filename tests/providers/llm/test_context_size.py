@@ -1,0 +1,160 @@
+"""A server that tells no context length is tried, and what it refuses or cuts is learned."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+from msgspec.structs import replace
+
+from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.errors import PromptTooLongError
+from slowcat_memory.providers import ThinkingOptions
+from slowcat_memory.providers.llm.context_size import (
+    ASSUMED,
+    SHARE_OF_CONTEXT,
+    ContextSizes,
+    named_length,
+    was_cut,
+)
+from slowcat_memory.providers.llm.openai import OpenAILLM
+from slowcat_memory.providers.llm.server_info import ServerError, classify
+from tests.support.faulty_llm_server import FaultServer, Scene
+from tests.support.llm_prompts import GOOD, PROMPT, Note
+
+# What servers say of a prompt of some 9,000 tokens, when they have 4,096.
+REFUSALS = {
+    "llama.cpp": '{"error": {"message": "request (9013 tokens) exceeds the available context size '
+    '(4096 tokens), try increasing it", "type": "exceed_context_size_error", "n_ctx": 4096}}',
+    "llama-cpp-python": "Requested tokens (9013) exceed context window of 4096",
+    "vllm": "This model's maximum context length is 4096 tokens. However, you requested 9513 tokens "
+    "(9013 in the messages, 500 in the completion).",
+    "lm-studio": "The number of tokens to keep from the initial prompt is greater than the context "
+    "length (n_keep: 9013>= n_ctx: 4096). Try to load the model with a larger context length",
+    "lm-studio, older": "Trying to keep the first 9013 tokens when context the overflows. However, "
+    "the model is loaded with context length of only 4096 tokens, which is not enough.",
+    "ollama": "the input length exceeds the context length",
+    "ollama, newer": "prompt too long; exceeded max context length by 4917 tokens",
+    "tgi": "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 9013 `inputs` tokens",
+    "nothing": "Context size has been exceeded.",
+}
+
+
+class SmallServer(FaultServer):
+    """Tells no context length; has one, and refuses or cuts what is longer.
+
+    Attributes:
+        context: Its length in tokens.
+        refuses: Its words for a prompt that is too long; "" cuts it.
+        counts: Whether it counts the tokens that it read.
+    """
+
+    def __init__(self, context: int, refuses: str = "", counts: bool = True) -> None:
+        super().__init__(GOOD)
+        self.context, self.refuses, self.counts = context, refuses, counts
+
+    async def _chat(self, http: web.Request) -> web.StreamResponse:
+        body = await http.json()
+        self.requests.append(body)
+        size = sum(estimate_tokens(one["content"]) for one in body["messages"])
+        if self.refuses and size > self.context:
+            return web.Response(text=self.refuses, status=400)
+        read = min(size, self.context) if self.counts else 0
+        return await Scene(self, http, body).stream(GOOD, tokens_in=read)
+
+
+def talk(
+    server: SmallServer, script: Callable[[OpenAILLM], Awaitable[Any]], **options: Any
+) -> None:
+    async def run() -> None:
+        async with server:
+            llm = OpenAILLM(ThinkingOptions(url=server.url, **options))
+            await script(llm)
+            await llm.close()
+
+    asyncio.run(run())
+
+
+def words(tokens: int) -> str:
+    text = "word " * tokens
+    return text[: int(len(text) * tokens / estimate_tokens(text))]
+
+
+def test_context_size_a_server_that_tells_nothing_gets_prompts_of_a_usual_size() -> None:
+    async def script(llm: OpenAILLM) -> None:
+        assert llm.prompt_tokens == int(ASSUMED * SHARE_OF_CONTEXT) > 4000
+        user = words(llm.prompt_tokens - 100)
+        assert (await llm.complete(replace(PROMPT, user=user), Note)).value.note
+        assert llm.prompt_tokens == int(ASSUMED * SHARE_OF_CONTEXT), "nothing was wrong with it"
+
+    talk(SmallServer(16_384), script)
+
+
+@pytest.mark.parametrize("context", [4096, 2048])
+@pytest.mark.parametrize("refusal", [*REFUSALS, "cut", "cut uncounted"])
+def test_context_size_what_a_server_refuses_or_cuts_makes_prompts_shorter(
+    refusal: str, context: int
+) -> None:
+    """Until one is answered: each is as long as the client says that it may be."""
+    text = REFUSALS.get(refusal, "").replace("4096", str(context))
+    server = SmallServer(context, text, counts=refusal != "cut uncounted")
+
+    async def script(llm: OpenAILLM) -> None:
+        failed = 0
+        while failed < 4:
+            prompt = replace(PROMPT, user=words(llm.prompt_tokens - 50))
+            try:
+                await llm.complete(prompt, Note)
+                break
+            except PromptTooLongError:
+                failed += 1
+        assert 1 <= failed <= 2, "a step for each length that servers have, and no more"
+        assert 1000 < llm.prompt_tokens <= (context if refusal != "cut uncounted" else 2500)
+        asked = len(server.requests)
+        with pytest.raises(PromptTooLongError):
+            await llm.complete(replace(PROMPT, user=words(6000)), Note)
+        assert len(server.requests) == asked, "it is remembered, and not sent again"
+
+    talk(server, script)
+
+
+@pytest.mark.parametrize("text", REFUSALS.values(), ids=REFUSALS)
+def test_context_size_errors_of_every_server_are_known(text: str) -> None:
+    assert classify(400, text) is ServerError.TOO_LONG
+    assert named_length(text) in (0, 4096)
+    assert (named_length(text) == 4096) == ("4096" in text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "n_ctx: 9", "context length is 99999999999 tokens", "read 4096 tokens", "n_ctx: -5"],
+)
+def test_context_size_what_is_no_length(text: str) -> None:
+    assert named_length(text) == 0
+
+
+def test_context_size_a_length_that_is_told_becomes_smaller_only_by_a_named_one() -> None:
+    """An Ollama that counts only the tokens outside its cache must not shrink what it told."""
+    sizes = ContextSizes()
+    sizes.refused(("a",), told=32_768, prompt_tokens=5000)
+    assert sizes.known(("a",), told=32_768) == 32_768
+    sizes.refused(("a",), told=32_768, prompt_tokens=5000, error=REFUSALS["llama.cpp"])
+    assert sizes.known(("a",), told=32_768) == 4096, "one of several slots"
+    sizes.refused(("a",), told=32_768, prompt_tokens=5000, error="n_ctx: 16384")
+    assert sizes.known(("a",), told=32_768) == 4096, "it never grows"
+    assert sizes.known(("b",), told=0) == 0, "another server"
+
+
+@pytest.mark.parametrize(
+    ("estimate", "read", "known", "cut"),
+    [
+        (4900, 4096, False, True), (4900, 4095, False, True), (4900, 4100, False, False),
+        (4900, 4096, True, False), (4000, 4096, False, False), (4900, 2900, True, True),
+        (200, 7, False, False), (4900, 0, False, True), (2000, 0, False, False), (4900, 0, True, False),
+    ],
+)  # fmt: skip
+def test_context_size_when_a_prompt_was_cut(
+    estimate: int, read: int, known: bool, cut: bool
+) -> None:
+    assert was_cut(estimate, read, known=known) is cut

@@ -1,0 +1,229 @@
+import json
+import random
+import time
+from typing import Annotated, Any, ClassVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Meta, Struct
+
+from slowcat_memory.errors import BadAnswerError
+from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, parse, parse_reply
+
+SEED = 5
+MUTATIONS = 2000
+
+
+class Fact(Struct, frozen=True, forbid_unknown_fields=True):
+    subject: Annotated[str, Meta(max_length=20)]
+    weight: float
+    count: int = 0
+
+
+class Facts(Struct, frozen=True, forbid_unknown_fields=True):
+    facts: Annotated[list[Fact], Meta(max_length=3)]
+
+
+class Node(Struct, frozen=True, forbid_unknown_fields=True):
+    """Its answer may hold objects that look like answers themselves."""
+
+    inner: "list[Node]" = []
+
+
+GOOD = '{"facts": [{"subject": "Max", "weight": 0.5}]}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        f"\n\n {GOOD} \n",
+        f"```json\n{GOOD}\n```",
+        f"```\n{GOOD}",
+        f"Here:\n```JSON\n{GOOD}\n``` and ```json\n{{}}\n```",
+        f"The {{short}} answer: {GOOD} I hope {{it}} helps.",
+        f'<think>{{"facts": []}}</think>{GOOD}',
+        f"<THINK>a<b</THINK>\n{GOOD}",
+        f'<thinking budget="9">x</thinking><think>y</think>{GOOD}',
+        f'or {{"facts": []}}</think>\n{GOOD}',
+        f'<|channel|>analysis<|message|>{{"facts": []}}<|end|><|channel|>final<|message|>{GOOD}',
+        '{"facts": [{"subject": "M\\ud800ax", "weight": 0.5}]}',
+        '{"facts": [{"subject": "Max\ud83d", "weight": 0.5}]}',
+    ],
+)
+def test_parse_whatever_it_is_wrapped_in(text: str) -> None:
+    assert parse(text, Facts) == Facts([Fact("Max", 0.5)])
+
+
+def test_parse_a_tag_within_a_string_is_a_string() -> None:
+    text = (
+        '{"facts": [{"subject": "<think>", "weight": 1.0}, {"subject": "a</think>", "weight": 1}]}'
+    )
+    assert [fact.subject for fact in parse(text, Facts).facts] == ["<think>", "a</think>"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "empty"),
+        ("  \n", "empty"),
+        ("no", "no JSON object"),
+        ("[1, 2]", "no JSON object"),
+        ("[[1, 2]]", "no JSON object"),
+        ("<think>" + GOOD, "empty"),
+        ('{"facts', "not complete"),
+        ('{"facts": [{"subject": "Max", "weight": NaN}]}', "number that is none"),
+        ('{"facts": [{"subject": "Max", "weight": -Infinity}]}', "number that is none"),
+        ('{"facts": [{"subject": "Max", "weight": 1e999}]}', "without end"),
+        ('{"facts": [{"subject": "Max", "weight": 1, "weight": 2}]}', "twice"),
+        ('{"marzipan": 1}', "required field `facts`"),
+        ("{}", "required field `facts`"),
+        ('{"facts": [{"subject": true, "weight": 1}]}', "Expected `str`, got `bool`, at subject"),
+        ('{"facts": [{"subject": "Max", "weight": "heavy"}]}', "Expected `float`, got `str`"),
+        ('{"facts": [{"subject": "' + "x" * 21 + '", "weight": 1}]}', "length <= 20"),
+        ('{"facts": ["marzipan"]}', "Expected `object`, got `str`"),
+        ('{"facts": ' + "[" * 30_000 + "]" * 30_000 + "}", "nested"),
+        ("{'facts': " + "[" * 30_000 + "]" * 30_000 + "}", "nested"),
+        ("x" * 70_000, "longer"),
+    ],
+)
+def test_parse_what_cannot_be_used(text: str, why: str) -> None:
+    with pytest.raises(BadAnswerError, match=why) as caught:
+        parse(text, Facts)
+    assert "marzipan" not in str(caught.value)
+
+
+def test_parse_of_an_answer_that_was_cut_off_no_smaller_one_is_taken() -> None:
+    assert parse('{"inner": [{"inner": []}]}', Node).inner
+    cut = parse_reply('{"inner": [{"inner": [{"inner": []}]}, {"inn', Node)
+    assert len(cut.value.inner) == 1 and not cut.whole
+
+
+@given(st.text())
+@settings(max_examples=300)
+def test_parse_any_text_is_an_answer_or_bad(text: str) -> None:
+    for wrapped in (text, f"<think>{text}", f"```{text}", "{" + text, f'{{"facts": [{text}]}}'):
+        survives(wrapped)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+@settings(max_examples=300)
+def test_parse_any_json_is_an_answer_or_bad(value: Any) -> None:
+    survives(json.dumps({"facts": value}))
+    survives(json.dumps(value))
+
+
+def test_parse_spoilt_answers_are_answers_or_bad() -> None:
+    rng = random.Random(SEED)
+    pieces = [
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        "\\",
+        "\\u",
+        "\\ud800",
+        "NaN",
+        "1e9999",
+        "<think>",
+        "</think>",
+    ]
+    pieces += ["```", "null", "-", "0x", ",", ":", "\x00", "\ud800", "é", "𝄞", "<|channel|>final"]
+    read = 0
+    for _ in range(MUTATIONS):
+        text = rng.choice([GOOD, f"```json\n{GOOD}\n```", f"<think>a</think>{GOOD}", GOOD * 2])
+        for _ in range(rng.randint(1, 4)):
+            at = rng.randrange(len(text))
+            text = text[:at] + rng.choice(pieces) + text[at + rng.randint(0, 3) :]
+        read += survives(text)
+    assert 0 < read < MUTATIONS * 0.9, "nothing was spoilt, or everything"
+
+
+PIECES = [
+    "<think",
+    "<think>",
+    "</think>",
+    "</think",
+    "<",
+    "```json",
+    "``` ",
+    "{ ",
+    "{}",
+    '{"',
+    '{"a',
+]
+PIECES += [
+    "<|channel|>final",
+    "<|channel|>final<|message|>",
+    '{"a":{',
+    "\\",
+    "[{",
+    "```\n{ \n",
+    "\n ",
+]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_parse_no_answer_takes_long_to_read(piece: str) -> None:
+    began = time.process_time()
+    for before in ("", "x "):
+        survives(before + piece * ((MAX_CHARS - 2) // len(piece)))
+    assert time.process_time() - began < 0.5
+
+
+def survives(text: str) -> bool:
+    try:
+        value = parse(text, Facts)
+    except BadAnswerError:
+        return False
+    assert isinstance(value, Facts)
+    json.dumps([fact.subject for fact in value.facts], ensure_ascii=False).encode("utf-8")
+    return True
+
+
+class Told(Struct, frozen=True, forbid_unknown_fields=True):
+    PROSE: ClassVar[str] = "text"
+    text: Annotated[str, Meta(max_length=100)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"facts": [{"subject": "Max", "weight": 0.5,},],}',
+        '{"facts": [{"subject": "Max", "weight": 0.5} , \n ] , }',
+        '```json\n{"facts": [{"subject": "Max", "weight": 0.5},]}\n```',
+    ],
+)
+def test_parse_a_comma_before_a_closing_bracket_is_dropped(text: str) -> None:
+    assert parse(text, Facts) == Facts([Fact("Max", 0.5)])
+
+
+def test_parse_commas_and_brackets_within_strings_stay() -> None:
+    assert parse('{"text": "a, ] , } \\", ]",}', Told) == Told('a, ] , } ", ]')
+
+
+def test_parse_an_answer_of_quotes_without_end_is_refused() -> None:
+    """The repair looks at each character once, so this ends."""
+    with pytest.raises(BadAnswerError):
+        parse('{"text": "' + '\\"' * (MAX_CHARS // 2 - 10), Told)
+
+
+def test_parse_prose_is_a_text_where_the_type_wants_one() -> None:
+    assert parse("Anna moved to Porto.", Told, prose=True) == Told("Anna moved to Porto.")
+    for text, into, prose in (
+        ("Anna moved to Porto.", Told, False),
+        ("Anna moved to Porto.", Facts, True),
+        ('{"text": "Anna moved', Told, True),
+        ("", Told, True),
+    ):
+        with pytest.raises(BadAnswerError):
+            parse(text, into, prose=prose)

@@ -1,0 +1,328 @@
+"""Every type of reply, with every fault of structure that has only one meaning, or costs one item."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+from msgspec import Struct
+
+from slowcat_memory.core.extraction.predicates import Confidence
+from slowcat_memory.core.facts.prompt import FactReply, FactsReply
+from slowcat_memory.errors import BadAnswerError
+from slowcat_memory.providers.llm.reply_fields import folded, shape_of
+from slowcat_memory.providers.llm.reply_parsing import MAX_CHARS, parse, parse_reply
+from tests.support.replies import good, list_fields, read, reply_types, structs
+
+TYPES = reply_types()
+EVERY = pytest.mark.parametrize("reply", TYPES.values(), ids=TYPES)
+WITH_ITEMS = pytest.mark.parametrize(
+    ("reply", "field"),
+    [
+        pytest.param(reply, field, id=f"{name}.{field}")
+        for name, reply in TYPES.items()
+        for field, item in list_fields(reply).items()
+        if issubclass(item, Struct)
+    ],
+)
+
+
+def changed(value: Any, change: Callable[[str, Any], Any]) -> Any:
+    """Return a value of JSON whose every field is replaced by what a function returns."""
+    if isinstance(value, list):
+        return [changed(one, change) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: change(name, changed(one, change)) for name, one in value.items()}
+
+
+def python_text(text: str) -> str:
+    return re.sub(
+        r"\b(true|false|null)\b", lambda f: {"null": "None"}.get(f[0], f[0].title()), text
+    )
+
+
+SAME: dict[str, Callable[[str], str]] = {
+    "prose and a fence": lambda text: f"Sure! Here it is:\n```json\n{text}\n```\nAnything else?",
+    "a think tag": lambda text: f'<think>Perhaps {{"turn": 1}}?</think>{text}',
+    "a wrapper": lambda text: f'{{"result": {text}}}',
+    "two wrappers": lambda text: f'{{"status": "ok", "data": {{"reply": {text}}}}}',
+    "in a list": lambda text: f"[{text}]",
+    "an unknown field": lambda text: text[:-1] + ', "explanation": {"why": ["it is said"]}}',
+    "a trailing comma": lambda text: re.sub(r"(?=[}\]])", ",", text),
+    "comments": lambda text: text.replace(", ", ", // so it was said\n/* really */ "),
+    "single quotes": lambda text: text.replace('"', "'"),
+    "Python's constants": python_text,
+    "keys without quotes": lambda text: re.sub(r'"(\w+)": ', r"\1: ", text),
+    "numbers as text": lambda text: re.sub(r": (\d+)(?=[,}])", r': "\1"', text),
+    "numbers with a label": lambda text: re.sub(r": (\d+)(?=[,}])", r': "turn \1"', text),
+    "numbers in brackets": lambda text: re.sub(r": (\d+)(?=[,}])", r': "[\1]"', text),
+    "numbers with a point": lambda text: re.sub(r": (\d+)(?=[,}])", r": \1.0", text),
+    "truth as words": lambda text: text.replace("true", '"Yes"').replace("false", '"no"'),
+    "the list's end missing": lambda text: text[:-1],
+    "line breaks for commas": lambda text: re.sub(r', (?=")', "\n", text),
+    "a stray backslash": lambda text: text.replace("Mira", "M\\ira"),
+    "every item twice": lambda text: json.dumps(doubled(json.loads(text))),
+    "an empty one before": lambda text: f"{json.dumps(emptied(json.loads(text)))}\n{text}",
+}
+
+
+def doubled(value: Any) -> Any:
+    lists = {name: one * 2 for name, one in value.items() if isinstance(one, list)}
+    return value | lists
+
+
+def emptied(value: Any) -> Any:
+    return {name: type(one)() for name, one in value.items()}
+
+
+@EVERY
+@pytest.mark.parametrize("fault", SAME)
+def test_reply_types_a_fault_with_one_meaning_costs_nothing(
+    reply: type[Struct], fault: str
+) -> None:
+    value = good(reply)
+    text = SAME[fault](json.dumps(value))
+    assert parse(text, reply) == read(value, reply)
+
+
+@EVERY
+def test_reply_types_a_field_under_any_other_name_or_spelling_is_read(reply: type[Struct]) -> None:
+    value, tried = good(reply), 0
+    for struct in structs(reply):
+        for name, others in getattr(struct, "ALIASES", {}).items():
+            for other in (*others, name.upper(), name.replace("_", " ").title()):
+                sent = renamed(value, reply, struct, name, other)
+                assert parse(json.dumps(sent), reply) == read(value, reply), other
+                tried += 1
+    assert tried > 4
+
+
+def renamed(value: Any, reply: type[Struct], struct: type[Struct], name: str, other: str) -> Any:
+    def of(one: Any) -> Any:
+        return {other if key == name else key: inner for key, inner in one.items()}
+
+    if struct is reply:
+        return of(value)
+    return value | {
+        field: [of(one) for one in value[field]]
+        for field, item in list_fields(reply).items()
+        if item is struct
+    }
+
+
+@EVERY
+def test_reply_types_a_name_means_one_field_and_every_table_names_fields(
+    reply: type[Struct],
+) -> None:
+    for struct in structs(reply):
+        names = [name for field in shape_of(struct) for name in field.names]
+        assert len(names) == len(set(names)), struct
+        assert getattr(struct, "ALIASES", {}).keys() == set(struct.__struct_fields__), struct
+        assert getattr(struct, "WHEN_MISSING", {}).keys() <= set(struct.__struct_fields__)
+
+
+SPOILERS: dict[str, Callable[[dict[str, Any], str], dict[str, Any]]] = {
+    "a missing field": lambda item, name: {key: one for key, one in item.items() if key != name},
+    "null": lambda item, name: item | {name: None},
+    "an object": lambda item, name: item | {name: {"x": {"y": 1}}},
+    "a list of lists": lambda item, name: item | {name: [[], []]},
+}
+
+
+@WITH_ITEMS
+@pytest.mark.parametrize("spoiler", SPOILERS)
+def test_reply_types_a_bad_item_costs_itself_and_not_its_neighbours(
+    reply: type[Struct], field: str, spoiler: str
+) -> None:
+    item = list_fields(reply)[field]
+    first, bad, last = (good(item, number) for number in (1, 3, 2))
+    needed = [one.name for one in shape_of(item) if not one.optional]
+    assert needed
+    for name in needed:
+        value = good(reply) | {field: [first, SPOILERS[spoiler](bad, name), last]}
+        parsed = parse_reply(json.dumps(value), reply)
+        assert parsed.value == read(good(reply) | {field: [first, last]}, reply), name
+        assert sum(parsed.lost.values()) == 1 and parsed.whole
+
+
+@WITH_ITEMS
+def test_reply_types_a_field_that_is_not_needed_costs_not_even_its_item(
+    reply: type[Struct], field: str
+) -> None:
+    item = list_fields(reply)[field]
+    for one in shape_of(item):
+        if one.optional:
+            value = good(reply)
+            value[field][0][one.name] = {"x": [{"y": 1}]} if one.name != "attributes" else 7
+            assert len(getattr(parse(json.dumps(value), reply), field)) == 2, one.name
+
+
+@WITH_ITEMS
+@pytest.mark.parametrize("fault", ["quotes", "colon", "brace"])
+def test_reply_types_broken_json_costs_the_item_around_it(
+    reply: type[Struct], field: str, fault: str
+) -> None:
+    item = list_fields(reply)[field]
+    items = [json.dumps(good(item, number)) for number in (1, 3, 2)]
+    items[1] = {
+        "quotes": items[1].replace("Mira moves", 'she said "Mira" moves', 1),
+        "colon": items[1].replace('": ', '" ', 1),
+        "brace": items[1].replace("{", "{{", 1),
+    }[fault]
+    rest = {name: one for name, one in good(reply).items() if name != field}
+    text = json.dumps(rest)[:-1] + (", " if rest else "") + f'"{field}": [{", ".join(items)}]}}'
+    if items[1] == json.dumps(good(item, 3)):
+        pytest.skip("no text in it")
+    parsed = parse_reply(text, reply)
+    kept = [json.loads(items[0]), json.loads(items[2])]
+    assert parsed.value == read(good(reply) | {field: kept}, reply)
+
+
+@WITH_ITEMS
+def test_reply_types_a_cut_reply_gives_its_whole_items_wherever_it_is_cut(
+    reply: type[Struct], field: str
+) -> None:
+    item = list_fields(reply)[field]
+    others = {name: one for name, one in good(reply).items() if name != field}
+    text = json.dumps(others | {field: [good(item, number) for number in (1, 2)]})
+    whole = read(json.loads(text), reply)
+    begun = text.index(f'"{field}"')
+    first_ends = text.index(json.dumps(good(item, 1))) + len(json.dumps(good(item, 1)))
+    for at in range(begun, len(text)):
+        try:
+            parsed = parse_reply(text[:at], reply)
+        except BadAnswerError:
+            assert at < first_ends and not others
+            continue
+        kept = getattr(parsed.value, field)
+        assert list(kept) == list(getattr(whole, field))[: len(kept)] and not parsed.whole
+        assert len(kept) >= (at >= first_ends)
+
+
+@WITH_ITEMS
+def test_reply_types_items_alone_are_their_list(reply: type[Struct], field: str) -> None:
+    if len(reply.__struct_fields__) > 1:
+        pytest.skip("which list is not clear")
+    value = good(reply)
+    for text in (
+        json.dumps(value[field]),
+        json.dumps({"data": value[field]}),
+        "\n".join(map(json.dumps, value[field])),
+        f"The first:\n{json.dumps(value[field][0])}\nand {json.dumps(value[field][1])}",
+    ):
+        assert parse(text, reply) == read(value, reply), text
+
+
+@EVERY
+def test_reply_types_nothing_is_made_of_a_reply_without_content(reply: type[Struct]) -> None:
+    empty = emptied(good(reply))
+    for text in (
+        "{}",
+        '{"error": "I cannot"}',
+        '{"type": "object", "properties": {}}',
+        "I cannot.",
+    ):
+        with pytest.raises(BadAnswerError):
+            parse(text, reply)
+    if not any(isinstance(one, str) for one in empty.values()):
+        assert parse(json.dumps(empty), reply) == read(empty, reply)
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ("High", "high"), ("HIGH ", "high"), (0.9, "high"), ("0.9", "high"), (1, "high"),
+        ("90%", "high"), (95, "high"), ("very high", "high"), ("hoch", "high"), (0.5, "medium"),
+        ("Mittel", "medium"), (0.1, "low"), (0, "low"), ("unsure", "low"), ("gering", "low"),
+        (7, "medium"), ("7/10", "medium"), (None, "medium"), (True, "medium"), ("", "medium"),
+        ("maybe high", "medium"), (-1, "medium"), ([], "medium"),
+    ],
+)  # fmt: skip
+def test_reply_types_how_sure_a_model_is(sent: Any, meant: str) -> None:
+    """What is not clear counts as missing, which is the cautious middle."""
+    item = good(FactReply) | {"confidence": sent}
+    (fact,) = parse(json.dumps({"facts": [item]}), FactsReply).facts
+    assert fact.confidence == meant
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        (4, 4), (4.0, 4), ("4", 4), (" 4. ", 4), ("4.0", 4), ("#4", 4), ("[4]", 4), ("(4)", 4),
+        ("turn 4", 4), ("Turn #4", 4), ("turn: 4", 4), ("Zeile 4", 4), ([4], 4), (["4"], 4),
+        ("turn [4]", 4), (4.5, None), ("4-5", None), ("4, 5", None), ([4, 5], None), (True, None),
+        ("four", None), ("", None), ("1e9", None), ("turn four 4 of 7", None), ("9" * 19, None),
+    ],
+)  # fmt: skip
+def test_reply_types_which_turn_is_meant(sent: Any, meant: int | None) -> None:
+    kept = good(FactReply, 2)
+    value = parse(json.dumps({"facts": [good(FactReply) | {"turn": sent}, kept]}), FactsReply)
+    assert [fact.turn for fact in value.facts] == ([2] if meant is None else [meant, 2])
+
+
+def test_reply_types_no_text_is_cut_to_fit() -> None:
+    long = good(FactReply) | {"content": "x" * 301}
+    parsed = parse_reply(json.dumps({"facts": [long, good(FactReply, 2)]}), FactsReply)
+    assert len(parsed.value.facts) == 1 and any("length" in why for why in parsed.lost)
+
+
+def test_reply_types_of_more_items_than_were_asked_for_the_first_count() -> None:
+    facts = [good(FactReply) | {"turn": turn} for turn in range(50)]
+    parsed = parse_reply(json.dumps({"facts": facts}), FactsReply)
+    assert [fact.turn for fact in parsed.value.facts] == list(range(40))
+    assert parsed.lost == {"more items than were asked for": 10}
+
+
+def faulty() -> Iterator[str]:
+    fact = json.dumps(good(FactReply))
+    for piece in (
+        f"{fact},", '{"turn": "x"},', '"a "b" c", ', "{'a': '", "/* ", "// \n", "[[", '{"a":[', "{a:",
+        '{"turn": 1 "', '"},{', "}", "{{", "\\", "'", ', "', "[{", "] [", "1 2 ", "a", "0", "- ",
+    ):  # fmt: skip
+        yield '{"facts": [' + piece * ((MAX_CHARS - 20) // len(piece))
+
+
+@pytest.mark.parametrize("text", faulty(), ids=lambda text: text[11:20])
+def test_reply_types_work_grows_with_the_text_and_not_faster(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signs that patterns look at, counted by the positions that they begin and end at."""
+    from slowcat_memory.providers.llm import reply_json
+
+    seen = 0
+
+    class Counted:
+        def __init__(self, pattern: re.Pattern[str]) -> None:
+            self.pattern = pattern
+
+        def __getattr__(self, name: str) -> Any:
+            def call(text: str, at: int = 0, *more: Any) -> Any:
+                nonlocal seen
+                found = getattr(self.pattern, name)(text, at, *more)
+                looks_on = name == "search" or self.pattern.pattern.startswith('"')
+                seen += (found.end() if found else len(text) if looks_on else at + 1) - at
+                return found
+
+            return call
+
+    for name in ("_BEGINNING", "_SPACE", "_STRING", "_END_OF_OBJECT", "_END_OF_STRING", "_KEY"):
+        monkeypatch.setattr(reply_json, name, Counted(getattr(reply_json, name)))
+    try:
+        parse(text, FactsReply)
+    except BadAnswerError:
+        pass
+    assert seen < 12 * len(text)
+
+
+def test_reply_types_the_tables_cover_every_kind_of_field() -> None:
+    """A new type of reply with a kind of field that is not read leniently is noticed here."""
+    kinds = set()
+    for reply in TYPES.values():
+        for struct in structs(reply):
+            for name, hint in get_type_hints(struct).items():
+                if name in struct.__struct_fields__:
+                    kinds.add(str(get_origin(hint) or hint))
+    assert len(TYPES) == 10 and folded("Turn_ID") == "turnid" and get_args(Confidence)
+    assert len(kinds) <= 8, kinds
