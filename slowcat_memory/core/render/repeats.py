@@ -5,7 +5,7 @@ is no longer vegan" does not repeat "Anna is vegan".
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import Stemmer
@@ -16,6 +16,7 @@ from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.english.vocabulary import NUMBERS
 from slowcat_memory.core.text.normalize import fingerprint
 
+REACH = 4  # words behind a denial that it is about
 SHARE = 0.8  # of a sentence's words that another one has
 # Words that say no more than "is" where something else is said.
 _LIGHT = frozenset(
@@ -24,21 +25,26 @@ _LIGHT = frozenset(
 _BETWEEN = re.compile(
     r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|(?<=[.!?…][”\"'])\s+"
 )  # not within "11. Mai"
+_CLAUSE = re.compile(r"[,;:.]|\b(?:and|but|und|aber|sondern)\b")
 _DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
 
 
 class Said(Struct, frozen=True):
-    """The stems, numbers and denials of a sentence."""
+    """The stems and numbers of a sentence, and which of the stems are denied."""
 
     words: frozenset[str]
     numbers: frozenset[str]
-    denied: bool
+    denied: frozenset[str]
 
     def holds(self, other: "Said") -> bool:
         """Return whether this sentence says what the other one says."""
-        if not other.words or other.denied != self.denied or not other.numbers <= self.numbers:
+        if not other.words or self.contradicts(other) or not other.numbers <= self.numbers:
             return False
         return len(other.words & self.words) >= SHARE * len(other.words)
+
+    def contradicts(self, other: "Said") -> bool:
+        """Return whether a word of both is denied in one of them alone."""
+        return bool((self.denied ^ other.denied) & self.words & other.words)
 
 
 class Told:
@@ -80,9 +86,18 @@ def split(text: str) -> list[str]:
 def said_of(sentence: str) -> Said:
     """Read a sentence."""
     found = _stems(sentence)
-    bare = set(fingerprint(sentence.replace("’", "'").replace("n't", " not")).split())
     numbers = frozenset(one for one in found if one.isdigit())
-    return Said(found - numbers, numbers, not _DENIALS.isdisjoint(bare))
+    return Said(found - numbers, numbers, frozenset(_denied(sentence)) & found)
+
+
+def _denied(sentence: str) -> Iterator[str]:
+    """Yield the stems that a denial is about: those behind it, or at a clause's end before it."""
+    for clause in _CLAUSE.split(sentence.replace("’", "'").replace("n't", " not").lower()):
+        words = fingerprint(clause).split()
+        for place, word in enumerate(words):
+            if word in _DENIALS:
+                for other in words[place + 1 : place + 1 + REACH] or words[:place]:
+                    yield from _stems(other)
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -286,7 +286,8 @@ async def _asked(
             return None
     names = (user, "User", _agent(seen.sessions))
     support = Support(found.known, names, context.zone, found.others)
-    lines = kept(answer.value, label, ground_of(found.known, names, context.zone), support, chars)
+    ground = ground_of(found.known, (*names, *found.others), context.zone)
+    lines = kept(answer.value, label, ground, support, chars)
     if not lines:
         return draft
     return Draft(
