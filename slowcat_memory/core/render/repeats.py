@@ -8,19 +8,18 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-import Stemmer
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.slots import content
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.english.vocabulary import NUMBERS
-from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.core.text.normalize import Tokenizer, fingerprint
 
 REACH = 4  # words behind a denial that it is about
 SHARE = 0.8  # of a sentence's words that another one has
 # Words that say no more than "is" where something else is said.
 _LIGHT = frozenset(
-    "work works has have got get called named name arbeitet hat heißt namens".split()
+    "work works doe has have got get called named name arbeitet hat heißt namens".split()
 )
 _BETWEEN = re.compile(
     r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|(?<=[.!?…][”\"'])\s+"
@@ -43,8 +42,9 @@ class Said(Struct, frozen=True):
         return len(other.words & self.words) >= SHARE * len(other.words)
 
     def contradicts(self, other: "Said") -> bool:
-        """Return whether a word of both is denied in one of them alone."""
-        return bool((self.denied ^ other.denied) & self.words & other.words)
+        """Return whether one of them alone denies something of what both have."""
+        shared = self.words & other.words
+        return self.denied.isdisjoint(shared) != other.denied.isdisjoint(shared)
 
 
 class Told:
@@ -102,15 +102,15 @@ def _denied(sentence: str) -> Iterator[str]:
 
 def _stems(text: str) -> frozenset[str]:
     """Return the words that say something, in a common form; numbers in digits."""
-    words = content(text)
+    words = content(text) - _DENIALS
     return frozenset(_stem(word) for word in words - _LIGHT or words)
 
 
 @cache
-def _stemmer() -> "Stemmer.Stemmer":
-    return Stemmer.Stemmer("english", 0)
+def _tokenizer() -> Tokenizer:
+    return Tokenizer("english").for_queries()
 
 
 def _stem(word: str) -> str:
     number = NUMBERS.get(word)
-    return number if number is not None else _stemmer().stemWord(word)
+    return number if number is not None else "".join(_tokenizer()(word)) or word

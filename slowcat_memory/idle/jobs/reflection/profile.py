@@ -95,7 +95,7 @@ class Profile:
         statements = human(memories, context.now, context.zone)
         cursor = None
         wanted = context.llm is not None and context.options.proposals
-        if wanted and is_due(asked, VERSION, statements, len(earlier), context.now, early=False):
+        if wanted and is_due(asked, VERSION, statements, 1, context.now, early=False):
             shown = chosen(statements, MOST_STATEMENTS)
             answer = await _asked(found, shown, task.scope, user, context)
             if answer is not None:
