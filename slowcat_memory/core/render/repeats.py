@@ -24,6 +24,8 @@ _LIGHT = frozenset(
 _BETWEEN = re.compile(
     r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|(?<=[.!?…][”\"'])\s+"
 )  # not within "11. Mai"
+_QUOTE = re.compile(r"^[^“„]{1,40}: [“„](.*)[”“]$")
+_DAY = re.compile(r"\s\([^()]*\d{4}\)\.?$")
 _CLAUSE = re.compile(r"[,;:.]|\b(?:and|but|und|aber|sondern)\b")
 _DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
 
@@ -84,7 +86,10 @@ def split(text: str) -> list[str]:
 
 
 def said_of(sentence: str) -> Said:
-    """Read a sentence."""
+    """Read a sentence, without a quote's speaker and the day behind it in brackets."""
+    sentence = _DAY.sub("", sentence.strip())
+    sentence = _QUOTE.sub(r"\1", sentence)
+    sentence = _DAY.sub("", sentence)
     found = _stems(sentence)
     numbers = frozenset(one for one in found if one.isdigit())
     return Said(found - numbers, numbers, frozenset(_denied(sentence)) & found)

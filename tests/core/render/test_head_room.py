@@ -91,7 +91,9 @@ def test_the_important_stays_when_room_is_short() -> None:
                  "dentist is on 20 November", "moves on 28 November", "answer from the landlord",
                  "Two Blokes"):  # fmt: skip
         assert said in text
+    text = head(options=HeadOptions(head_chars=600))
     assert "crime novels" not in text and "higher dose" not in text
+    assert "lives in Leipzig" in text and "dentist is on 20 November" in text
 
 
 @pytest.mark.parametrize("room", range(0, 1500, 50))
