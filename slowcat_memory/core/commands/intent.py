@@ -23,6 +23,7 @@ HALF = 0.5  # enough to tell the LLM that nothing was changed
 DOUBTED = 0.25  # below it, the user is asked about what the grammar reads
 TALK = (0.01, 0.001)  # below it, what the grammar reads is conversation; the second for privacy
 MOST_WORDS = 60  # of an utterance; a longer one is conversation
+ALONE = range(4, 26)  # words of what the model reads alone: shorter ones are set phrases
 _PRIVATE = frozenset(
     ("forget_that", "forget_about", "forget_span", "forget_everything", "off_record", "on_record")
 )
@@ -59,6 +60,8 @@ def candidates(
     words = words_of(text, names)
     if not 1 < len(words) <= MOST_WORDS:
         return [read] if read else []
+    if read is None and len(words) not in ALONE:
+        return []
     intent = model.judge(words, table)
     found: list[Composed | None]
     if read is None or not read.sure:
