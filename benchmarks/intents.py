@@ -40,7 +40,8 @@ PACKAGES = Path(__file__).parents[1] / "slowcat_memory" / "core" / "language"
 LIVES = range(11, 15)  # seeds
 SEED, EACH, FOLDS = 1, 60, 5  # EACH: sentences of a template
 STRENGTH = 30.0  # the inverse of the regularisation
-HAND_WRITTEN = 4.0  # the weight of a sentence that is not from a template
+HAND_WRITTEN = 4.0  # the weight of a sentence of any other list than these
+WEIGHT = {"templates": 1.0, "talk": 1.0}
 KINDS = {
     "forget topic": "forget_about",
     "what do you know": "what_known",
@@ -142,7 +143,7 @@ def fit(examples: Sequence[Example], language: Language) -> IntentModel:
     """Fit a multinomial logistic regression."""
     from sklearn.linear_model import LogisticRegression
 
-    heavy = [1.0 if one.list == "templates" else HAND_WRITTEN for one in examples]
+    heavy = [WEIGHT.get(one.list, HAND_WRITTEN) for one in examples]
     model = LogisticRegression(C=STRENGTH, max_iter=300).fit(
         features(examples, language), [one.kind for one in examples], sample_weight=heavy
     )
