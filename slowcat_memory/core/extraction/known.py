@@ -19,7 +19,7 @@ from slowcat_memory.records import Turn
 
 KNOWN_NAMES = 15
 FACT_CHARS = 160  # of a known fact
-KNOWN_TOKENS = 240  # most of all lines; what a prompt's size is planned with
+KNOWN_TOKENS = 280  # most of all lines; what a prompt's size is planned with
 
 
 class KnownLine(Struct, frozen=True):

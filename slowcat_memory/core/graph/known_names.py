@@ -15,8 +15,9 @@ from math import log2
 
 from msgspec import Struct
 
+from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.evidence import words_of
-from slowcat_memory.core.extraction.grounding import harmless, sentences
+from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.extraction.known import KNOWN_TOKENS, Known, KnownLine, limited
 from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.facts.fact import is_fact
@@ -30,7 +31,7 @@ from slowcat_memory.records import Memory, Turn
 LINE_CHARS = 90  # of a fact that stands for a name
 LAST_CHARS = 170  # of the last conversation
 RECENT_DAYS = 10.0  # after which the weight of the last mention is halved
-NAMED, NEAR, LATELY, ROLE = 4.0, 1.5, 2.0, 2.0  # weights of a name or line
+NAMED, NEAR, LATELY, ROLE, OTHERS = 4.0, 1.5, 2.0, 2.0, 0.6  # weights of a name or line
 KINDS = {"person": 1.0, "pet": 1.0, "organisation": 1.0, "place": 0.0}  # weights; others -1
 ALIVE = ("person", "pet")
 TELLS_NOTHING = frozenset({"age", "name", "height", "weight"})  # of who somebody is
@@ -54,7 +55,7 @@ class KnownIndex:
         if memory.local_only or memory.facets.get("confidence") == "low":
             return
         if memory.id.startswith(f"{FACT}/"):
-            if is_fact(memory) and memory.sources and harmless(memory.text):
+            if is_fact(memory) and memory.sources and keepable(memory.text):
                 self._facts[memory.id] = memory
         elif memory.retired_at is not None or not memory.sources:
             return
@@ -113,7 +114,7 @@ class KnownIndex:
         """Return the first sentence of the last conversation's summary."""
         before = [one for one in self._summaries.values() if max(one.sources) < first]
         last = max(before, key=lambda one: (one.valid_from, one.id), default=None)
-        if last is None or not harmless(last.text):
+        if last is None or not keepable(last.text):
             return None
         text = _cut(sentences(last.text)[0], LAST_CHARS)
         return KnownLine(text, "", last.valid_from, last.id, last.sources) if text else None
@@ -198,14 +199,15 @@ def _count(found: dict[str, _Person], mention: Mention, reading: TurnReading) ->
         return
     one.names.add(fold(name))
     one.count, one.last = one.count + 1, max(one.last, said)
-    if len(name.split()) > len(one.name.split()):
+    capital = one.name.islower() and not name.islower()
+    if (len(name.split()), capital) > (len(one.name.split()), False):
         one.name, one.turn = name, reading.turn
 
 
 def _every_name(scene: _Scene) -> Iterator[KnownLine]:
     """Yield the names of all others who were known, with the turn that has each in full."""
     for one in scene.people.values():
-        if not scene.speakers & one.names and harmless(one.name):
+        if not scene.speakers & one.names and keepable(one.name):
             yield KnownLine(one.name, one.name, one.last, "", (one.turn,))
 
 
@@ -235,7 +237,7 @@ def _role_of(one: Relation, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
         return
     name = scene.name_of(about)
     text = f"{whole or f'{name}: {what}'}{_times(one, scene)}"
-    if harmless(text):
+    if keepable(text):
         yield about, KnownLine(text, name, scene.said(min(one.sources)), one.id, one.sources)
 
 
@@ -292,7 +294,8 @@ def _line_score(line: KnownLine, scene: _Scene) -> float:
     """Return how well a line says what a name is, and how near it is to the turns."""
     near = len((words_of(line.text).keys() - scene.names) & scene.words)
     role = ROLE if _says_role(line, scene) else 0.0
-    return NEAR * min(2, near) + role - len(line.text) / 60
+    others = len((words_of(line.text).keys() & scene.names) - words_of(line.name).keys())
+    return NEAR * min(2, near) + role + OTHERS * min(3, others) - len(line.text) / 60
 
 
 def _says_role(line: KnownLine, scene: _Scene) -> bool:

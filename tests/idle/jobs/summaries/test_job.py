@@ -394,3 +394,18 @@ def test_job_summary_job_a_day_may_name_what_its_conversations_said_and_nothing_
     one.think()
     day = one.made("day")["day/2026-05-11"]
     assert day.text == "Anna got a dog named Max." and items(day, "topics") == ("Max",)
+
+
+def test_job_summary_job_a_day_and_a_week_of_one_conversation_take_its_summary_without_a_call(
+    house,
+):
+    one = house(scripted())
+    one.talk("a", *MOVE)
+    one.clock.now = MONDAY + timedelta(days=9)
+    one.think()
+    [session], [day], [week] = (one.made(kind).values() for kind in ("session", "day", "week"))
+    assert day.text == week.text == session.text and day.made.model == session.made.model
+    for facet in ("topics", "entities", "tone", "relationship"):
+        assert day.facets.get(facet) == session.facets.get(facet), facet
+    assert [prompt.job for prompt in one.llm.prompts if prompt.job == "rollups"] == []
+    assert items(day, "covers") == ("summary/session/a",)
