@@ -6,7 +6,7 @@ and of a turn that is cut, one with a number that is cut away, as far as there i
 """
 
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 
 from slowcat_memory.core.text.normalize import estimate_tokens, fold, neutralise
 from slowcat_memory.core.text.rare_words import is_common
@@ -23,27 +23,35 @@ _GAP = "…"
 def in_clear_words(memory: Disclosed, line: str, room: int) -> str:
     """Return a memory's line with what facts add to it, if they fit a number of tokens."""
     facts = memory.facets.get(FACTS, "")
-    found = list[str]()
-    for fact in facts.splitlines() if facts else ():
-        shown = " ".join((line, *found))
-        cost = estimate_tokens(fact) + 2
-        if len(found) < MOST and cost <= room and _adds(fact, memory, shown):
-            found.append(neutralise(fact))
-            room -= cost
+    if not facts:
+        return line
+    found, shown = list[str](), _words(f"{line} {memory.speaker}")
+    for fact in facts.splitlines():
+        new = _names(fact) - shown
+        if len(found) < MOST and (any(map(_is_name, new)) or _restores(fact, line)):
+            cost = estimate_tokens(fact) + 2
+            if cost <= room:
+                found.append(neutralise(fact))
+                shown |= _words(fact)
+                room -= cost
     return f"{line} ({' '.join(found)})" if found else line
 
 
-def _adds(fact: str, memory: Disclosed, shown: str) -> bool:
-    words = set(_WORD.findall(fold(f"{shown} {memory.speaker}")))
-    if any(name not in words for name in _names(fact)):
-        return True
-    return _GAP in shown and any(number not in shown for number in _NUMBER.findall(fact))
+def _restores(fact: str, line: str) -> bool:
+    """Return whether a fact has a number that a cut line lacks."""
+    return _GAP in line and any(number not in line for number in _NUMBER.findall(fact))
 
 
-def _names(fact: str) -> Iterator[str]:
-    """Yield the names and months of a fact, folded."""
-    for match in _WORD.finditer(fact):
-        word = fold(match[0])
-        is_name = match[0][0].isupper() and len(word) > 1 and not is_common(word)
-        if is_name or word in MONTHS:
-            yield word
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(fold(text)))
+
+
+@lru_cache(maxsize=1024)
+def _names(fact: str) -> frozenset[str]:
+    """Return the words of a fact that may be names or months, folded."""
+    found = _WORD.findall(fact)
+    return frozenset(fold(word) for word in found if word[0].isupper() or fold(word) in MONTHS)
+
+
+def _is_name(word: str) -> bool:
+    return word in MONTHS or (len(word) > 1 and not is_common(word))

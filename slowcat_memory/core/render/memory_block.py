@@ -121,8 +121,9 @@ def pack(
         return Packed("", (), 0)
     for place, (hit, line) in enumerate(kept):
         clear = in_clear_words(hit.memory, line, options.memory_token_budget - used)
-        used += estimate_tokens(clear) - estimate_tokens(line)
-        kept[place] = (hit, clear)
+        if clear != line:
+            used += estimate_tokens(clear) - estimate_tokens(line)
+            kept[place] = (hit, clear)
     lines = [line for _, line in _newest_last(kept[::-1])]
     return Packed("\n".join((OPEN, *notes, *lines, CLOSE)), tuple(hit for hit, _ in kept), used)
 
