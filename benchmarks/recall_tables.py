@@ -1,6 +1,6 @@
 """What was recalled, to Markdown: the tables of quality, ablation and calibration."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmarks.scoring import ALL
@@ -10,6 +10,8 @@ QUALITY = {
     "turn": ("R@5", "R@10", "Hit@10", "All@10", "MRR", "nDCG@10", "R@300w"),
     "session": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10"),
 }
+SHARES, COUNTED = ("precision", "recall", "hit", "empty"), ("offered", "beside", "tokens")
+OFFERED = (*SHARES, *COUNTED)
 MEASURES = ("coverage", "cosine")
 
 
@@ -20,7 +22,8 @@ def quality(written: Sequence[dict[str, Any]]) -> str:
         written: Its JSON files.
 
     Returns:
-        Markdown: a table for each level.
+        Markdown: for each level a table of what is ranked, and one of what is offered where that was
+        measured.
     """
     results = [result for each in written for result in each["results"]]
     parts = [f"Indexed: {results[0]['indexed']}. Vectors: {results[0]['vectors'].split('@')[0]}."]
@@ -32,7 +35,17 @@ def quality(written: Sequence[dict[str, Any]]) -> str:
                 rows.append((label, *(percent(scores[m]) for m in metrics), scores["n"]))
         if rows:
             parts.append(table((f"{level} level", *metrics, "questions"), rows))
+        if shown := [row for result in results for row in _offered(result, level)]:
+            parts.append(table((f"offered, {level} level", *OFFERED, "questions"), shown))
     return "\n\n".join(parts)
+
+
+def _offered(result: dict[str, Any], level: str) -> Iterator[tuple[Any, ...]]:
+    """Yield what is put before the LLM; nothing where it was not measured."""
+    for name, scores in result.get("offered", {}).get(level, {}).items():
+        label = f"**{result['data']}**" if name == ALL else f"· {name}"
+        counts = (f"{scores[m]:.2f}" for m in COUNTED)
+        yield (label, *(percent(scores[m]) for m in SHARES), *counts, scores["n"])
 
 
 def contextual(written: dict[str, Any]) -> str:

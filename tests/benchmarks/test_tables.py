@@ -107,3 +107,18 @@ def test_tables_nothing_in_the_results_names_this_machine():
     for path in common.RESULTS.glob("*.json"):
         text = path.read_text(encoding="utf-8")
         assert "/home" not in text and "/work" not in text and "/tmp" not in text
+
+
+def test_quality_shows_what_is_offered_where_it_was_measured() -> None:
+    ranked = dict.fromkeys(recall_tables.QUALITY["turn"], 0.5) | {"n": 4}
+    shown = dict.fromkeys(recall_tables.SHARES, 0.25) | {"n": 4}
+    shown |= dict.fromkeys(recall_tables.COUNTED, 2.5)
+    result = {
+        "data": "D", "indexed": "i", "vectors": "v@1",
+        "levels": {"turn": {"all": ranked}}, "offered": {"turn": {"all": shown}},
+    }  # fmt: skip
+    assert "| **D** | 25.0 | 25.0 | 25.0 | 25.0 | 2.50 |" in recall_tables.quality(
+        [{"results": [result]}]
+    )
+    del result["offered"]
+    assert "offered" not in recall_tables.quality([{"results": [result]}])

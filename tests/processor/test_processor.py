@@ -27,6 +27,7 @@ from pipecat.tests.utils import SleepFrame, run_test
 
 from slowcat_memory import MemoryEngine, strip_memories
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
+from slowcat_memory.engine import engine
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.processor.engine_handle import load_config
 from slowcat_memory.runtime.conversation import session_tracker
@@ -56,6 +57,13 @@ def test_processor_context_frame_is_given_one_block_and_reruns_are_not(config):
     assert edges(config)[2:] == ["start", "end disconnect"]
     (entry,) = ledger(config)
     assert entry.turn == turns(config)[-1].id and len(entry.offers) == 1
+
+
+def test_processor_patterns_are_compiled_as_it_begins_and_not_by_a_turn(config, monkeypatch):
+    prepared = []
+    monkeypatch.setattr(engine, "compile_patterns", lambda *given: prepared.append(given))
+    through(memory(config))  # no turn
+    assert [language for language, _ in prepared] == ["english"]
 
 
 def test_processor_greeting_without_a_user_message_passes(config):
