@@ -103,7 +103,8 @@ class Rerank:
             turn, entry = snapshot.turn(int(task.key)), snapshot.ledger(int(task.key))
             if turn is None or entry is None or shared.is_private(snapshot, turn):
                 return WriteBatch()
-            memories = list(shared.candidates(snapshot, entry))[:MOST]
+            most = max(2, MOST >> task.attempts)  # fewer after an answer that cannot be used
+            memories = list(shared.candidates(snapshot, entry))[:most]
         llm = context.llm
         if len(memories) < 2 or llm is None:
             return WriteBatch()
@@ -154,12 +155,13 @@ def grades_of(value: Grades, lines: int) -> dict[int, int]:
     """Return validated grades by line; a line with two different grades has none.
 
     Raises:
-        BadAnswerError: It grades lines that do not exist, or less than half of them.
+        BadAnswerError: It grades less than half of the lines.
     """
     grades: dict[int, set[int]] = {}
     for one in value.grades:
-        grades.setdefault(one.line, set()).add(one.grade)
-    if any(line > lines for line in grades) or 2 * len(grades) < lines:
+        if one.line <= lines:
+            grades.setdefault(one.line, set()).add(one.grade)
+    if 2 * len(grades) < lines:
         raise BadAnswerError("the lines that are graded are not those that were asked about")
     return {line: min(found) for line, found in grades.items() if len(found) == 1}
 

@@ -25,7 +25,15 @@ from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, cursor_at, payload_of
+from slowcat_memory.idle.job import (
+    JobContext,
+    Needs,
+    Plan,
+    Trigger,
+    cursor_at,
+    given_up,
+    payload_of,
+)
 from slowcat_memory.idle.jobs.changed_scopes import readable_among, readable_turns
 from slowcat_memory.idle.jobs.extraction.session_extractor import encode
 from slowcat_memory.idle.jobs.session_log import EVENTS_PER_PLAN, read_log
@@ -112,14 +120,26 @@ class Episodes:
             moment = _readable(snapshot, task.sources)
         if session is None or not moment:
             return WriteBatch()
-        text, made = await self._text_of(moment, context)
+        try:
+            text, model = await self._text_of(moment, context)
+        except BadAnswerError as error:
+            return given_up(self._batch(moment, "", "", task, context), task, error)
+        return self._batch(moment, text, model, task, context)
+
+    def _batch(
+        self, moment: Sequence[Turn], text: str, model: str, task: Task, context: JobContext
+    ) -> WriteBatch:
+        """Return the episode with a text, "" for one by rule."""
+        text = text or episodes.by_rule(moment, context.zone, self._tokenize)
         if not text:
             return WriteBatch()
         merged = msgspec.json.decode(task.note, type=EpisodeNote).merged if task.note else 0
+        made = Made(job=NAME, version=VERSION, model=model)
         one = episodes.episode(moment, text, merged, context.zone, context.now, made)
         return WriteBatch(memories=(one,))
 
-    async def _text_of(self, window: Sequence[Turn], context: JobContext) -> tuple[str, Made]:
+    async def _text_of(self, window: Sequence[Turn], context: JobContext) -> tuple[str, str]:
+        """Return the LLM's text and model; "" for both if there is no usable text."""
         text, model = "", ""
         if context.llm is not None:
             seen = [SourcedLine(text=f"{t.speaker}: {t.text}", at=t.at) for t in window]
@@ -135,10 +155,9 @@ class Episodes:
                 answer = await context.llm.complete(prompt, EpisodeText)
                 text = episodes.kept(answer.value, ground(window, context.zone))
                 model = answer.model if text else ""
-            except (BadAnswerError, EndpointError, PromptTooLongError):
-                pass  # the rule below is used
-        text = text or episodes.by_rule(window, context.zone, self._tokenize)
-        return text, Made(job=NAME, version=VERSION, model=model)
+            except (EndpointError, PromptTooLongError):
+                pass  # a rule is used
+        return text, model
 
 
 class _Chain:
