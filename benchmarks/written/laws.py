@@ -142,18 +142,21 @@ def shifted_kept(found: Found) -> Iterator[Case]:
 
 def right_beside_wrong(found: Found) -> Iterator[Case]:
     """Right items in a reply with wrong ones are kept."""
-    for call in found.played.calls:
-        if not call.damage and any(piece.fault for piece in call.pieces):
-            for piece in _given([call], "fact", "entity", "relation", "context"):
-                yield _case(found, piece, piece.kind)
+    mixed = [
+        call
+        for call in found.played.calls
+        if not call.damage and any(piece.fault for piece in call.pieces)
+    ]
+    for piece in _given(mixed, "fact", "entity", "relation", "context"):
+        yield _case(found, piece, piece.kind)
 
 
 def right_in_damaged(found: Found) -> Iterator[Case]:
     """Right items in a damaged reply are kept."""
-    for call in found.played.calls:
-        if call.damage:
-            for piece in _given([call], *ITEMS, "summary"):
-                yield _case(found, piece, call.damage)
+    for damage in sorted({call.damage for call in found.played.calls} - {""}):
+        own = [call for call in found.played.calls if call.damage == damage]
+        for piece in _given(own, *ITEMS, "summary"):
+            yield _case(found, piece, damage)
 
 
 def orders_leaked(found: Found) -> Iterator[Case]:

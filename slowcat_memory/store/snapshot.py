@@ -261,11 +261,11 @@ class Snapshot:
         return self._get(Task, "tasks", keys.name_key(id))
 
     def tasks(self, job: str = "", state: TaskState | Literal[""] = "") -> list[Task]:
-        """Return the idle tasks of a job, or of all, by rank; within one rank newest first."""
+        """Return the idle tasks of a job, or of all, by rank; within one rank oldest first."""
         beginning = f"{job}/".encode() if job else b""
         every: Iterator[Task] = self._scan(Task, "tasks", beginning)
         found = [task for task in every if job in ("", task.job) and state in ("", task.state)]
-        return sorted(found, key=lambda task: (task.rank, -task.created.timestamp(), task.id))
+        return sorted(found, key=lambda task: (task.rank, task.created, task.id))
 
     def runs(self, n: int | None = None) -> list[Run]:
         """Return the latest ``n`` steps of idle jobs, latest first; None for all kept."""

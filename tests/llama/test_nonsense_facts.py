@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.extraction.known import NOTHING_KNOWN
 from slowcat_memory.core.facts import prompt as fact_prompts
 from slowcat_memory.core.facts.prompt import FactReply, FactsReply, build_prompt, check_reply
 from slowcat_memory.errors import BadAnswerError
@@ -36,7 +37,7 @@ def test_nonsense_facts_none_of_it_is_a_fact(llama, form: type[Struct]) -> None:
             turn = Turn(id=n + 1, session="s", scope="a", speaker="Anna", role="user", at=AT,
                         text=f"I have {n} dogs and I live in Lisbon, I love it.")  # fmt: skip
             prompt = Prompt(job="facts", version=1, system=fact_prompts.SYSTEM,
-                            user=build_prompt([turn], [turn.id], [], UTC, 800), max_tokens=900)  # fmt: skip
+                            user=build_prompt([turn], [turn.id], NOTHING_KNOWN, UTC, 800), max_tokens=900)  # fmt: skip
             try:
                 answer = await llm.complete(prompt, form)
             except BadAnswerError:

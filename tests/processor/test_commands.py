@@ -363,15 +363,11 @@ def test_commands_near_miss_of_a_privacy_command_is_asked_back_and_carried_out_a
     assert [kind for kind, _ in heard] == ["confirm", "forget_about", "yes"] and len(requests) == 1
 
 
-def test_commands_near_miss_of_off_the_record_keeps_nothing_after_a_yes(config):
+def test_commands_off_the_record_in_free_words_keeps_nothing(config):
     answers, *_ = converse(
-        config,
-        "this should all stay out of your memory until tonight",
-        "yes",
-        f"my {QUOKKA} is ill",
+        config, "this should all stay out of your memory until tonight", f"my {QUOKKA} is ill"
     )
-    assert answers[0].startswith("Shall I keep nothing of what you say from now on?")
-    assert answers[1].startswith("We are off the record")
+    assert answers[0].startswith("We are off the record")
     assert not any(QUOKKA in turn.text for turn in turns(config))
 
 

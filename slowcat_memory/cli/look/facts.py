@@ -13,6 +13,7 @@ from slowcat_memory.cli.shared.output import (
     short,
     table,
     warn,
+    when,
 )
 from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
 
@@ -113,13 +114,13 @@ def _print(found: "list[Memory]", zone: "tzinfo", *, past: bool, audit: bool) ->
     made = table("type", "fact*", "since", *extra, "sure", ">turn", "by")
     for one in found:
         over = one.retired_at is not None
-        until = f"{one.valid_to.astimezone(zone):%Y-%m-%d}" if one.valid_to else ""
+        until = when(one.valid_to, zone)[:10] if one.valid_to else ""
         cells = ([until] if past else []) + ([_note(one)] if audit else [])
         row(
             made,
             one.kind.partition("/")[2].replace("_", " "),
             short(one.text),
-            f"{one.valid_from.astimezone(zone):%Y-%m-%d}",
+            when(one.valid_from, zone)[:10],
             *cells,
             MARKS.get(one.facets.get("confidence", "high"), ""),
             one.sources[0] if one.sources else "",

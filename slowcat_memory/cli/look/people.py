@@ -14,6 +14,7 @@ from slowcat_memory.cli.shared.output import (
     short,
     table,
     warn,
+    when,
 )
 from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
 
@@ -110,4 +111,4 @@ def day(at: "datetime | None", zone: "tzinfo") -> str:
     """Return a day, for example "2024-05-12"; "" for None and for "always"."""
     from slowcat_memory.core.graph.relations import ALWAYS
 
-    return "" if at is None or at == ALWAYS else f"{at.astimezone(zone):%Y-%m-%d}"
+    return "" if at is None or at == ALWAYS else when(at, zone)[:10]

@@ -113,7 +113,9 @@ def row(made: Table, *cells: Any, style: str = "") -> None:
 
 def when(at: datetime, zone: tzinfo) -> str:
     """Return a time to the minute, for example "2024-05-12 18:30"."""
-    return f"{at.astimezone(zone):%Y-%m-%d %H:%M}"
+    from slowcat_memory.core.time.calendar import in_zone
+
+    return in_zone(at, zone).isoformat(" ")[:16]
 
 
 def short(text: str, limit: int = 300) -> str:

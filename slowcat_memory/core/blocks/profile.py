@@ -19,6 +19,7 @@ from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.core.text.reply_names import Aliases
+from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory
 
 VERSION = 1
@@ -143,7 +144,7 @@ def facets(fields: Mapping[str, Field]) -> dict[str, str]:
     kept = dict[str, str]()
     for name, one in sorted(fields.items()):
         kept[name] = one.value
-        kept[f"{name}.since"] = one.at.astimezone(UTC).isoformat()
+        kept[f"{name}.since"] = in_zone(one.at, UTC).isoformat()
         kept[f"{name}.from"] = " ".join(one.of)
     return kept
 

@@ -11,6 +11,7 @@ from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.core.render.speech import spoken_day
 from slowcat_memory.core.summaries.summary import DAY, WEEK, until
 from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory
 
 CHARS = 240
@@ -50,4 +51,4 @@ def rollup_lines(
 
 
 def _day(at: datetime, zone: tzinfo, language: Language) -> str:
-    return spoken_day(at.astimezone(zone).date(), language.dates)
+    return spoken_day(in_zone(at, zone).date(), language.dates)

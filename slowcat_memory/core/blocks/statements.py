@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import fingerprint, neutralise
 from slowcat_memory.records import Memory, Turn
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FACT, RELATION, SUMMARY = "fact", "relation", "summary"
 _CONFIDENCE = {"high": 0.3, "medium": 0.2, "low": 0.0}
 
@@ -119,18 +120,34 @@ def record(lines: Sequence[SourcedLine], zone: tzinfo) -> str:
     The fences contain a mark that no speaker can know: a hash of the content.
     """
     numbered = [
-        f"[{n}] {full_date(one.at, zone)}: {neutralise(one.text)}" for n, one in enumerate(lines, 1)
+        f"[{n}] {_since(one.at, zone)}{neutralise(one.text)}" for n, one in enumerate(lines, 1)
     ]
     mark = hashlib.blake2b("\n".join(numbered).encode(), digest_size=6).hexdigest()
     return "\n".join((f"=== record {mark} ===", *numbered, f"=== end of record {mark} ==="))
 
 
+def _since(at: datetime, zone: tzinfo) -> str:
+    """Return "4 May 2026: "; "" for what is true since ever."""
+    return f"{full_date(at, zone)}: " if at.year > 1 else ""
+
+
 def ground_of(lines: Sequence[SourcedLine], speakers: Sequence[str], zone: tzinfo) -> Ground:
-    """Collect the names (with ``speakers``) and dates that a text made of lines may contain."""
+    """Collect the names (with ``speakers``) and dates that a text made of lines may contain.
+
+    A line that is true since ever is read as of the latest one.
+    """
     who = " ".join(speakers)
+    latest = max((one.at for one in lines if one.at.year > 1), default=EPOCH)
     return ground(
         (
-            Turn(session="", scope="", speaker=who, role="user", text=one.text, at=one.at)
+            Turn(
+                session="",
+                scope="",
+                speaker=who,
+                role="user",
+                text=one.text,
+                at=one.at if one.at.year > 1 else latest,
+            )
             for one in lines
         ),
         zone,

@@ -7,7 +7,7 @@ fairly sure of a command about privacy, the user is asked.
 """
 
 import re
-from typing import Final
+from typing import Final, cast
 
 from slowcat_memory.core.commands.arguments import find_argument
 from slowcat_memory.core.commands.composition import Composed, Doubts, find_doubts
@@ -21,15 +21,16 @@ LIKELY = 0.4  # enough to ask about privacy
 OTHER_KIND = 0.95  # the grammar may have read another kind: this sure of one, the model wins
 HALF = 0.5  # enough to tell the LLM that nothing was changed
 DOUBTED = 0.25  # below it, the user is asked about what the grammar reads
-NO_COMMAND = 0.1  # below it, what the grammar reads is nothing, unless it is about privacy
+TALK = (0.01, 0.001)  # below it, what the grammar reads is conversation; the second for privacy
 MOST_WORDS = 60  # of an utterance; a longer one is conversation
 _PRIVATE = frozenset(
     ("forget_that", "forget_about", "forget_span", "forget_everything", "off_record", "on_record")
 )
 _QUESTIONS = frozenset(("what_known", "why", "who_sees"))
-_OWN_WORDS = frozenset(("remember", "remember_shared", "correct"))  # may be about anything
+_OWN_WORDS = frozenset(("remember", "correct"))  # may be about anything
 _NEEDS_STATEMENT = frozenset(("remember", "correct"))
 _NEEDS_ARGUMENT = frozenset(("forget_about", "forget_span"))
+_ERASING = frozenset("forget forgetting erase erasing erased wipes neg nothing cannot".split())
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
@@ -59,14 +60,17 @@ def candidates(
     if not 1 < len(words) <= MOST_WORDS:
         return [read] if read else []
     intent = model.judge(words, table)
+    found: list[Composed | None]
     if read is None or not read.sure:
-        found = (_intended(intent, text, table, names), read)
-    elif intent.asks < DOUBTED:
-        found = (_doubted(read, intent),)
+        found = [_intended(intent, text, table, names), read]
+    elif intent.asks < TALK[read.kind in _PRIVATE]:
+        found = []
+    elif intent.asks < DOUBTED and read.kind in _PRIVATE:
+        found = [read._replace(sure=False)]
     elif intent.share >= OTHER_KIND and intent.kind != _name(read):
-        found = (_intended(intent, text, table, names), read)
+        found = [_intended(intent, text, table, names), read]
     else:
-        found = (read,)
+        found = [read]
     return [one for one in found if one is not None]
 
 
@@ -77,16 +81,11 @@ def asks_something(
     words = words_of(text, names)
     if not 1 < len(words) <= MOST_WORDS:
         return False
-    intent, doubts = model.judge(words, table), find_doubts(text, table, names)
-    clear = doubts.known and not any(doubts[1:])
-    return clear and intent.asks >= HALF and intent.kind not in _QUESTIONS
-
-
-def _doubted(read: Composed, intent: Intent) -> Composed | None:
-    """Return what the grammar reads in what the model takes for conversation."""
-    if read.kind in _PRIVATE:
-        return read._replace(sure=False)
-    return read if intent.asks >= NO_COMMAND else None
+    intent = model.judge(words, table)
+    if intent.asks < HALF or intent.kind in _QUESTIONS:
+        return False
+    doubts = find_doubts(text, table, names)
+    return doubts.known and not any(doubts[1:])
 
 
 def _name(read: Composed) -> str:
@@ -100,11 +99,14 @@ def _intended(
     if intent.asks < LIKELY:
         return None
     doubts = find_doubts(text, table, names)
-    kind, shared = intent.kind, intent.kind == "remember_shared"
+    shared = intent.kind == "remember_shared"
+    kind = cast("CommandKind", "remember" if shared else intent.kind)
     if doubts.elsewhere or (doubts.foreign and kind not in _OWN_WORDS):
         return None
+    if kind.startswith("forget") and _only_stores(words_of(text, names), table):
+        return None
     if intent.asks >= _bar(kind, doubts):
-        return _with_argument("remember" if shared else kind, shared, text, table, names)
+        return _with_argument(kind, shared, text, table, names)
     bar = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
     if kind in _PRIVATE and intent.asks >= bar:
         found = _with_argument(kind, False, text, table, names)
@@ -112,8 +114,15 @@ def _intended(
     return None
 
 
+def _only_stores(words: list[str], table: ComposeWords) -> bool:
+    """Return whether words ask to store and none to erase: "remember the thing with the fence"."""
+    named = {table.name_of.get(table.code(word), "") for word in words}
+    return "store" in named and named.isdisjoint(_ERASING)
+
+
 def _bar(kind: str, doubts: Doubts) -> float:
-    doubtful = doubts.against or not doubts.known or (doubts.asks and kind not in _QUESTIONS)
+    against = doubts.against and kind not in _OWN_WORDS
+    doubtful = against or not doubts.known or (doubts.asks and kind not in _QUESTIONS)
     return _QUITE_SURE if doubtful else SURE
 
 

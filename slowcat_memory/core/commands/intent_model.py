@@ -9,7 +9,7 @@ words, and classes of words in sequence and in pairs; each is hashed to a row of
 import io
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import combinations
+from itertools import combinations, starmap
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -57,6 +57,7 @@ class IntentModel:
         self.weights = np.ascontiguousarray(weights, np.float32)
         self.constant = constant.astype(np.float32)
         self._none = self.kinds.index(NONE)
+        self._latest: tuple[tuple[str, ...], Intent] | None = None
 
     def judge(self, words: Sequence[str], table: ComposeWords) -> Intent:
         """Estimate what an utterance asks.
@@ -64,8 +65,14 @@ class IntentModel:
         Args:
             words: In lower case, without punctuation.
         """
+        said, latest = tuple(words), self._latest
+        if latest is None or latest[0] != said:  # a turn is judged several times
+            self._latest = latest = (said, self._judge(said, table))
+        return latest[1]
+
+    def _judge(self, words: Sequence[str], table: ComposeWords) -> Intent:
         found = rows(words, table)
-        summed = self.weights[found].sum(axis=0) / np.sqrt(len(found)) + self.constant
+        summed = self.weights.take(found, axis=0).sum(axis=0) / len(found) ** 0.5 + self.constant
         shares = np.exp(summed - summed.max())
         shares /= shares.sum()
         asks = 1.0 - float(shares[self._none])
@@ -91,11 +98,8 @@ def read_model(language: str) -> IntentModel | None:
 def rows(words: Sequence[str], table: ComposeWords) -> list[int]:
     """Return the rows of an utterance's features, each once."""
     found = [row for word in words for row in _in_word(word[:_WORD_LETTERS])]
-    found += [
-        _row(f"b{first} {second}")
-        for first, second in zip(("<", *words), (*words, ">"), strict=True)
-    ]
-    found += [_row(feature) for feature in _of_classes(words, table)]
+    found += map(_of_pair, ("<", *words), (*words, ">"))
+    found += _of_classes(words, table)
     return list(dict.fromkeys(found))  # a repeated word counts once
 
 
@@ -112,19 +116,30 @@ def _in_word(word: str) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=16384)
+def _of_pair(first: str, second: str) -> int:
+    return _row(f"b{first} {second}")
+
+
 def _row(feature: str) -> int:
     return crc32(feature.encode()) % ROWS
 
 
-def _of_classes(words: Sequence[str], table: ComposeWords) -> Iterator[str]:
+def _of_classes(words: Sequence[str], table: ComposeWords) -> Iterator[int]:
     names = _classes(words, table)
     closed = ("<", *names, ">")
     for length in range(1, _CLASSES + 1):
-        for at in range(len(closed) - length + 1):
-            yield f"c{' '.join(closed[at : at + length])}"
-    known = dict.fromkeys(name for name in names if name != OTHER)
-    for first, second in combinations(known, 2):
-        yield f"s{first} {second}"
+        yield from map(_in_sequence, *(closed[at:] for at in range(length)))
+    yield from starmap(_together, combinations(dict.fromkeys(filter(OTHER.__ne__, names)), 2))
+
+
+@lru_cache(maxsize=16384)
+def _in_sequence(*names: str) -> int:
+    return _row(f"c{' '.join(names)}")
+
+
+@lru_cache(maxsize=16384)
+def _together(first: str, second: str) -> int:
+    return _row(f"s{first} {second}")
 
 
 def _classes(words: Sequence[str], table: ComposeWords) -> list[str]:

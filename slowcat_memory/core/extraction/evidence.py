@@ -20,6 +20,7 @@ from slowcat_memory.records import Turn
 
 LEAST_WORDS, LEAST_CHARS = 2, 5  # of a quote: a shorter one occurs in any turn
 STEM = 4  # common first letters of two forms of a word
+_FAR = 3  # times as far away is much farther
 ROUGHLY = timedelta(days=3)  # what "in two weeks" may mean before or after that day
 _DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?!\d)")
 _SENTENCES = re.compile(r"[^.!?…。！？\n]*[.!?…。！？\n]*")
@@ -40,6 +41,14 @@ class Dated(Struct, frozen=True):
     since: datetime
     begins: datetime
     last: str = ""
+
+
+class _Written(Struct, frozen=True):
+    """An extractor's date, and its first and last day."""
+
+    text: str
+    first: date
+    last: date
 
 
 def quoted(quote: str, text: str) -> bool:
@@ -63,28 +72,55 @@ def asks(quote: str, text: str) -> bool:
 def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinfo) -> Dated:
     """Return the day of a statement.
 
-    The extractor's date counts if the quote can mean it, or names none and the date is near a day
-    in the conversation; else the day that the quote, or the clause around it, means by its tense.
+    The extractor's date counts if the quote can mean it, forward or backward, and its tense does not
+    say otherwise, or if the quote names none and the date is near a day in the conversation; else
+    the day that the quote, or the clause around it, means by its tense.
 
     Args:
         date_written: The extractor's date; "" for none.
     """
-    written = _written(date_written)
-    said = _said(quote, turn, zone)
+    written, said = _written(date_written), _said(quote, turn, zone)
     if written and not strays(written.text, ground):
         words = _in_turn(quote, turn.text) or quote
         meant = [one for one in possible_times(words, turn.at, zone) if not one.vague]
-        if any(_can_mean(one, written, zone) for one in meant) or not (said or meant):
+        fits = [one for one in meant if _can_mean(one, written, zone)]
+        said = said or _much_nearer(fits, written, turn, zone)
+        named = bool(said or meant)
+        if (fits and not _contradicts(said, written, turn, zone)) or not (named or _holds(written, turn, zone)):  # fmt: skip
             return _of_written(written, turn, zone)
     return _of_interval(said, turn, zone) if said else Dated("", turn.at, turn.at)
 
 
-class _Written(Struct, frozen=True):
-    """An extractor's date, and its first and last day."""
+def _contradicts(said: Interval | None, written: _Written, turn: Turn, zone: tzinfo) -> bool:
+    """Return whether a date lies on the other side of the turn than its words say."""
+    if said is None:
+        return False
+    first, last = _days(said, zone)
+    if first <= written.last and written.first <= last:
+        return False
+    day = turn.at.astimezone(zone).date()
+    return (first > day) != (written.first > day)
 
-    text: str
-    first: date
-    last: date
+
+def _much_nearer(
+    fits: Sequence[Interval], written: _Written, turn: Turn, zone: tzinfo
+) -> Interval | None:
+    """Return the reading of the words that is much nearer than a date; None if there is none.
+
+    Said in November, "the fifth of December" without a verb is not that of the year before.
+    """
+    day = turn.at.astimezone(zone).date()
+    near = min(fits, key=lambda one: abs((_days(one, zone)[0] - day).days), default=None)
+    if near is None:
+        return None
+    far = abs((written.first - day).days)
+    return near if far > _FAR * abs((_days(near, zone)[0] - day).days) + 31 else None
+
+
+def _holds(written: _Written, turn: Turn, zone: tzinfo) -> bool:
+    """Return whether a date is a month or year in which the turn was said, and dates nothing."""
+    day = turn.at.astimezone(zone).date()
+    return written.first < written.last and written.first <= day <= written.last
 
 
 def _written(text: str) -> _Written | None:

@@ -10,6 +10,7 @@ capitalises every noun. Of 2,601 carefully written contexts and questions about 
 import re
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta, tzinfo
+from fractions import Fraction
 from itertools import pairwise
 
 from msgspec import Struct
@@ -17,82 +18,162 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.bounded_names import holds_false_name
 from slowcat_memory.core.extraction.prompt_injection import injected, without_orders
-from slowcat_memory.core.language import LANGUAGES
-from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, ROLES, STOP_WORDS
+from slowcat_memory.core.language.english.vocabulary import DAYS, ROLES, STOP_WORDS
+from slowcat_memory.core.text import capitalised
 from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.core.text.numerals import Number, numbers
 from slowcat_memory.core.text.rare_words import is_common
 from slowcat_memory.core.time import expressions
+from slowcat_memory.core.time.written_dates import MONTHS, PATTERN, WrittenDate, written_dates
 from slowcat_memory.records import Turn
 
 NEAR_DAYS = 8  # tolerance of a day: "last Saturday" is one of two
+WIDEST_DAYS = (
+    10**5,
+    100,
+    45,
+)  # of the time said for a year, a month, a day: "last year" names no day
+CLOSE_DAYS = 62  # of a day whose month is not said: "on the fourteenth"
 ENGLISH = 0.15  # share of function words in any English text
 SHARED = 4  # common first letters of two forms of a name: Sweden, Swedish; Mel, Melanie
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _BEGINNING = re.compile(r"(?:^|[.!?…:;\"“(*]\s*)$")
-_MONTHS = MONTHS | {
-    word: value
-    for one in LANGUAGES
-    for word, (kind, value) in one.time.table.items()
-    if kind in "Mmv"
-}
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_DATE = re.compile(
-    r"\b(?P<y>\d{4})-(?P<m>\d\d)(?:-(?P<d>\d\d))?\b(?:\s?[-–]\s?\d\d?\b(?!-))?"
-    r"|\b(?:\d\d?\s?[-–]\s?)?"  # 12-13 August
-    rf"(?P<d2>\d\d?)(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<m2>{_MONTH})\b\.?(?:,?\s+(?P<y2>\d{{4}}))?"
-    rf"|\b(?P<m3>{_MONTH})\.?\s+(?P<d3>\d\d?)(?:st|nd|rd|th)?\b(?:\s?[-–]\s?\d\d?\b)?(?:,?\s+(?P<y3>\d{{4}}))?"
-    rf"|\b(?P<m4>{_MONTH})\.?,?\s+(?:of\s+)?(?P<y4>\d{{4}})\b"
-    r"|\b(?P<y5>(?:19|20)\d\d)s?\b(?:-\d\d-\d\d)?",
+_PERCENT = re.compile(r"\s?(?:%|per\s?cent|prozent)", re.IGNORECASE)
+_HOURS = re.compile(r"\s?(?:uhr\b|o['’]?clock\b|h\b|[ap]\.?m\b)", re.IGNORECASE)
+_YEARS = re.compile(
+    r"[\s-]+(?:(?:more|full|whole|ganzen?|volle)\s+)?(?P<unit>years?|jahre?n?s?|months?|monate?n?s?)\b",
     re.IGNORECASE,
 )
+_AHEAD = re.compile(r"\b(?:in|another|next|for|noch|nächsten?)\s+(?:\w+\s+)?$", re.IGNORECASE)
 
 
 class Ground(Struct, frozen=True):
-    """The lower-case words, digits and dates that a text about a conversation may contain.
+    """What a text about a conversation may name.
 
-    ``words`` include the speakers' names; ``spans`` are the first and last day of each date named,
-    and of the conversation itself; ``days`` are the month and day of those without a year, which
-    may be of the year before or after.
+    Attributes:
+        words: In lower case, those of the speakers' names included.
+        numbers: In all their readings.
+        minutes: Times of day, modulo twelve hours.
+        days: Of the turns.
+        spans: First and last day of each date named, however it can be read, and of the turns.
+        years: That a stated number of years leads to.
+        months: Year and month that a stated number of years or months leads to.
     """
 
     words: frozenset[str]
-    numbers: frozenset[str]
+    numbers: frozenset[Fraction]
+    minutes: frozenset[int]
+    days: tuple[date, ...]
     spans: tuple[tuple[date, date], ...]
-    days: frozenset[tuple[int, int]] = frozenset()
+    years: frozenset[int]
+    months: frozenset[tuple[int, int]]
 
 
-def ground(turns: Iterable[Turn], zone: tzinfo) -> Ground:
-    """Collect the names, numbers and dates of the turns that a text is based on."""
-    words, numbers, spans = set[str](), set[str](), set[tuple[date, date]]()
-    days = set[tuple[int, int]]()
+def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Ground:
+    """Collect the names, numbers and dates of the turns that a text is based on.
+
+    Args:
+        known: Other texts whose names, numbers and dates count as said, such as what a prompt
+            tells of earlier conversations; a date without a year is near that of a turn.
+    """
+    # Words that occur only in an order do not count as known.
+    turns = [replace(turn, text=without_orders(turn.text)) for turn in turns]
+    others = [without_orders(text) for text in known]
+    days = tuple(sorted({turn.at.astimezone(zone).date() for turn in turns}))
+    told = [f"{turn.speaker} {turn.text}" for turn in turns] + others
+    said = [one for text in told for one in numbers(text)]
+    spans = {(day, day) for day in days}
+    away = set[tuple[int, int]]()
     for turn in turns:
-        # Words that occur only in an order do not count as known.
-        turn = replace(turn, text=without_orders(turn.text))
-        told = f"{turn.speaker} {turn.text}"
-        found = {_bare(match[0]) for match in _WORD.finditer(told)}
-        words |= found
-        numbers |= {_digits(match[0]) for match in _NUMBER.finditer(told)}
-        numbers |= {NUMBERS[word] for word in found if word in NUMBERS}
-        day = turn.at.astimezone(zone).date()
-        spans.add((day, day))
-        spans |= {_dates(one, zone) for one in expressions.times(turn.text, turn.at, zone)}
-        for match in _DATE.finditer(turn.text):
-            if span := _said(match, day):
-                spans.add(span)
-                if match["d2"] or match["d3"]:
-                    days.add((span[0].month, span[0].day))
-    return Ground(frozenset(words), frozenset(numbers), tuple(sorted(spans)), frozenset(days))
+        spans |= _spans(turn, zone)
+        away |= set(_months_away(turn.text, turn.at.astimezone(zone).date()))
+    for one in (written for text in others for written in written_dates(text)):
+        spans |= {span for day in days for span in one.near(day)}
+    return Ground(
+        words=frozenset(_bare(match[0]) for text in told for match in _WORD.finditer(text)),
+        numbers=frozenset(value for one in said for value in one.values),
+        minutes=frozenset(minute for one in said for minute in one.minutes),
+        days=days,
+        spans=tuple(sorted(spans)),
+        years=frozenset(year for year, month in away if not month),
+        months=frozenset(one for one in away if one[1]),
+    )
+
+
+def _spans(turn: Turn, zone: tzinfo) -> set[tuple[date, date]]:
+    """Return the first and last day of each time that a turn means: either way if its tense is unclear."""
+    stated = expressions.statement_times(turn.text, turn.at, zone)
+    clear = {one.words for one in stated}
+    possible = expressions.possible_times(turn.text, turn.at, zone)
+    either = [one for one in possible if one.words not in clear]
+    return {_dates(one, zone) for one in (*stated, *either)}
+
+
+def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
+    first, end = (moment.astimezone(zone) for moment in (interval.start, interval.end))
+    last = (end - timedelta(seconds=1)).date()
+    if interval.start <= expressions.BEGINNING:  # "until Friday" is no date before that
+        return last, last
+    return first.date(), first.date() if interval.end >= expressions.END else last
+
+
+def _months_away(text: str, day: date) -> Iterator[tuple[int, int]]:
+    """Yield the year (and month 0), and the months, that stated years or months lead to."""
+    for one in numbers(text):
+        match = _YEARS.match(text, one.end)
+        if match is None:
+            continue
+        in_years = match["unit"][0].lower() in "yj"
+        ways = (-1, 1) if _AHEAD.search(text, 0, one.start) else (-1,)
+        for count in one.values:
+            away = round(count * 12) if in_years else round(count)
+            if not 0 < away < 12 * 120:
+                continue
+            for way in ways:
+                whole = 12 * day.year + day.month - 1 + way * away
+                if in_years:
+                    yield whole // 12, 0
+                for near in (-1, 0, 1):
+                    yield (whole + near) // 12, (whole + near) % 12 + 1
 
 
 def strays(text: str, ground: Ground) -> list[str]:
     """Return the names, numbers and dates of a text, as written, that are not grounded."""
-    dates = [match for match in _DATE.finditer(text)]
-    found = [match[0] for match in dates if not _dated(match, ground)]
-    rest = _DATE.sub(" ", text)
-    found += [n[0] for n in _NUMBER.finditer(rest) if _digits(n[0]) not in ground.numbers]
-    return found + _unknown(rest, ground)
+    found = [one.text for one in written_dates(text) if not _dated(one, ground)]
+    rest = PATTERN.sub(lambda match: " " * len(match[0]), text)
+    return found + _uncounted(rest, ground) + _unknown(rest, ground)
+
+
+def _uncounted(text: str, ground: Ground) -> list[str]:
+    """Return the numbers of a text of which no reading was said."""
+    every = list(numbers(text))
+    said = [one for one in every if _is_said(one, text, ground)]
+    return [
+        text[one.start : one.end]
+        for one in every
+        if one.in_digits and not one.joined
+        if not any(whole.start <= one.start and one.end <= whole.end for whole in said)
+    ]
+
+
+def _is_said(one: Number, text: str, ground: Ground) -> bool:
+    if one.values & ground.numbers or one.minutes & ground.minutes:
+        return True
+    if any(_is_hour(minute, ground) for minute in one.minutes):
+        return True
+    if _PERCENT.match(text, one.end):
+        return any(value / 100 in ground.numbers for value in one.values)
+    if _HOURS.match(text, one.end):
+        return any(
+            value - 12 in ground.numbers or value + 12 in ground.numbers for value in one.values
+        )
+    return False
+
+
+def _is_hour(minute: int, ground: Ground) -> bool:
+    hour = Fraction(minute, 60)
+    return hour.denominator == 1 and not ground.numbers.isdisjoint({hour, hour + 12, hour + 24})
 
 
 def _unknown(text: str, ground: Ground) -> list[str]:
@@ -109,9 +190,12 @@ def _unknown(text: str, ground: Ground) -> list[str]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield the words written as names; none if capital letters do not mark names."""
+    """Yield the words written as names, of those of other languages than English the certain ones."""
     words = [match[0].lower() for match in _WORD.finditer(text)]
-    if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words) or text.isupper():
+    if text.isupper():
+        return
+    if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words):
+        yield from capitalised.names(text)
         return
     for match in _WORD.finditer(text):
         word = _bare(match[0])
@@ -137,66 +221,70 @@ def _bare(word: str) -> str:
     return _POSSESSIVE.sub("", word.lower())
 
 
-def _digits(number: str) -> str:
-    return number.replace(",", "").lstrip("0") or "0"
-
-
-def _dated(match: re.Match[str], ground: Ground) -> bool:
-    """Return whether a date is near a named day, or made of numbers that occur."""
-    if all(_digits(n) in ground.numbers for n in _NUMBER.findall(match[0])):
-        return True
-    slack = timedelta(days=NEAR_DAYS)
+def _dated(one: WrittenDate, ground: Ground) -> bool:
+    """Return whether a date can be what was said, in its year too."""
+    slack = timedelta(days=NEAR_DAYS if one.month else 0)
+    widest = timedelta(days=WIDEST_DAYS[bool(one.month) + bool(one.day)])
     for first, last in ground.spans:
-        span = _said(match, first)
-        if span and span[0] <= last + slack and first - slack <= span[1]:
-            return True
-        if span and (span[0].month, span[0].day) in ground.days and span[0] == span[1]:
-            if abs(span[0].year - first.year) <= 1:
+        if last - first > widest:
+            continue
+        for span in one.near(first):
+            if span[0] <= last + slack and first - slack <= span[1]:
                 return True
-        if span and _counted(span[0], first, ground):
-            return True
+    if not one.month:
+        return one.year in ground.years or _is_year(one, ground)
+    if one.year and not one.day and (one.year, one.month) in ground.months:
+        return True
+    return _is_made_of_said(one, ground)
+
+
+def _is_year(one: WrittenDate, ground: Ground) -> bool:
+    if one.years > 1 and one.year % 100 in ground.numbers:  # "the nineties"
+        return True
+    return one.year in ground.numbers
+
+
+def _is_made_of_said(one: WrittenDate, ground: Ground) -> bool:
+    """Return whether a day and month were said, apart from one another, and may be of this year."""
+    if one.day and one.day not in ground.numbers:
+        return False
+    named = any(MONTHS.get(word) == one.month for word in ground.words)
+    if one.year in ground.numbers:
+        return named or one.month in ground.numbers
+    bare = replace(one, year=0)
+    if one.day and any(
+        first == last and (first.month, first.day) == (one.month, one.day)
+        for first, last in ground.spans
+    ):
+        return False  # said, but of another year
+    for day in ground.days:
+        for span in bare.near(day):
+            close = bool(one.day) and abs((span[0] - day).days) <= CLOSE_DAYS
+            if one.year in (0, span[0].year) and (named or close):
+                return True
     return False
 
 
-def _counted(one: date, other: date, ground: Ground) -> bool:
-    """Return whether two dates differ by a stated number of years or months."""
-    years = abs(other.year - one.year)
-    months = abs(12 * (other.year - one.year) + other.month - one.month)
-    return str(years) in ground.numbers or str(months) in ground.numbers
-
-
-def _said(match: re.Match[str], day: date) -> tuple[date, date] | None:
-    """Parse a date; without a year it is in the year of ``day``."""
-    part = match.groupdict()
-    year = int(next((part[k] for k in ("y", "y2", "y3", "y4", "y5") if part[k]), day.year))
-    named = next((part[k] for k in ("m", "m2", "m3", "m4") if part[k]), "")
-    month = int(named) if named.isdigit() else _MONTHS.get(named.lower(), 0)
-    number = int(next((part[k] for k in ("d", "d2", "d3") if part[k]), 0))
-    try:
-        if not named:
-            return date(year, 1, 1), date(year, 12, 31)
-        first = date(year, month, number or 1)
-    except ValueError:  # not a calendar day
-        return None
-    if number:
-        return first, first
-    return first, date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
-
-
-def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
-    first, end = (moment.astimezone(zone) for moment in (interval.start, interval.end))
-    return first.date(), (end - timedelta(seconds=1)).date()
-
-
-# Not within "am 17. März".
-_SENTENCE = re.compile(r"(?<!\b\d\.)(?<!\b\d\d\.)(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
+# Not within "am 17. März", nor behind an abbreviation.
+_SHORT = "Dr Mr Mrs Ms St Nr No Prof Hr Fr bzw ca vgl usw evtl inkl Jr Sr Str".split()
+_SENTENCE = re.compile(
+    r"(?<!\b\d\.)(?<!\b\d\d\.)(?<!\b[^\W\d_]\.)"
+    + "".join(rf"(?<!\b{short}\.)" for short in _SHORT)
+    + r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])"
+)
+# A sentence without its end: "Sorcha sold the boat because".
+_OPEN = re.compile(
+    r"\b(?:the|an?|and|or|but|because|although|their|my|our|its|whose|dem|des|eine?|einen|einem|einer|"
+    r"und|oder|aber|weil|dass|von|für|im|am|zum|zur|bei|mein|meine)[\s\"“,:-]*$",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
 _LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
 
 
 def holds(text: str, ground: Ground) -> bool:
-    """Return whether a tidy sentence is harmless and grounded."""
-    return harmless(text) and not strays(text, ground)
+    """Return whether a tidy sentence is whole, harmless and grounded."""
+    return not _OPEN.search(text) and harmless(text) and not strays(text, ground)
 
 
 def harmless(text: str) -> bool:
@@ -205,7 +293,7 @@ def harmless(text: str) -> bool:
 
 
 def held(text: str, ground: Ground) -> list[str]:
-    """Return the sentences of an LLM's text that are harmless and grounded; the others are lost."""
+    """Return the sentences of an LLM's text that are whole, harmless and grounded."""
     return [one for one in sentences(text) if holds(one, ground)]
 
 

@@ -1,11 +1,13 @@
 """Words for extracting, checking and comparing facts and relations, by language."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
-from slowcat_memory.core.language.data import phrase_list, word_set
+from slowcat_memory.core.language.data import phrase_list, read_data, word_set
 
 Complement = Literal[
     "nothing", "value", "text", "thing", "things", "person", "people", "pets", "place", "journey",
@@ -239,6 +241,8 @@ class FactWords(Struct, frozen=True, kw_only=True):
         joining: Words that join the parts of a sentence and state nothing.
         weighty: Words of health, birth and death, which make a fact important.
         renewed: A new thing of a kind of which a new one replaces the old; group ``kind``.
+        roles: What the object of a relation is to its subject, by predicate ("sister"), and the
+            words "of", "from" and "until".
     """
 
     reported: str
@@ -260,6 +264,86 @@ class FactWords(Struct, frozen=True, kw_only=True):
     joining: frozenset[str]
     weighty: frozenset[str]
     renewed: str
+    roles: Mapping[str, str]
+
+
+class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
+    """Words that show who a clause is about, what relates two names, and what was read aloud.
+
+    Lists are separated by spaces, the others are patterns.
+
+    Attributes:
+        i, we, he, she, they, it, you: Pronouns that are subjects.
+        me, my: Other forms of the speaker.
+        them, his, her, their: Other forms of third persons.
+        anybody: Persons without a name: "a man".
+        kin: Words for relatives that the grammar of statements does not have.
+        roles: Persons by what they do; their names are appointments as well ("physio's tomorrow").
+        articles: Articles.
+        says: Verbs with which somebody reports something.
+        titles: Before a name.
+        before_object: Words after which a name is no subject.
+        starts: Words between which and its verb only a subject stands.
+        verbs: Frequent verbs behind a subject.
+        helpers: Words of a statement that are not what it says about its subject.
+        denials: Negations.
+        plain: Phrases with a negation that deny nothing.
+        ended: Words that end or deny something without a negation.
+        ending: Signs that something does not take place.
+        supposed: Signs that nothing was stated.
+        read_aloud: Beginnings of a text that somebody reads aloud or repeats.
+        own_doing: Those of a source that speaks about the reader: a recipe, a doctor's report.
+        statement_tag: End of a statement in the form of a question ("isn't it?").
+        evidence: What shows a relation, by predicate.
+    """
+
+    i: str
+    we: str
+    me: str
+    my: str
+    he: str
+    she: str
+    they: str = ""
+    them: str
+    his: str
+    her: str
+    their: str = ""
+    it: str
+    you: str
+    anybody: str
+    kin: str
+    roles: str
+    articles: str
+    says: str
+    titles: str
+    before_object: str
+    starts: str
+    verbs: str
+    helpers: str
+    denials: str
+    plain: str
+    ended: str
+    ending: str
+    supposed: str
+    read_aloud: str
+    own_doing: str
+    statement_tag: str
+    evidence: Mapping[str, str]
+
+    @cached_property
+    def sets(self) -> Mapping[str, frozenset[str]]:
+        """The lists of words, by name."""
+        lists = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: word_set(text) for name, text in lists.items() if isinstance(text, str)}
+
+
+def read_persons(package: str) -> PersonWords:
+    """Return the words in a language package's ``persons.toml``.
+
+    Raises:
+        msgspec.ValidationError: A value has the wrong type.
+    """
+    return msgspec.toml.decode(read_data(package, "persons.toml"), type=PersonWords)
 
 
 class NameWords(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from msgspec.structs import asdict, fields
 from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.extracts import ExtractWords
-from slowcat_memory.core.language.facts import FactWords, NameWords, StatementWords
+from slowcat_memory.core.language.facts import FactWords, NameWords, PersonWords, StatementWords
 from slowcat_memory.core.language.gate import GateWords
 from slowcat_memory.core.language.note_words import NotedWords
 from slowcat_memory.core.language.orders import OrderWords
@@ -323,6 +323,10 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
         advice_begins: Patterns of advice at its beginning.
         denials: Words that negate the tone word after them.
         eased: Words behind a tone of distress that say that it passes ("my anxiety is gone").
+        feels: Pattern of what begins a statement of one's own feeling: "I am", "my".
+        unreal: Pattern of clauses that state no feeling of one's own now.
+        degrees: Words between such a beginning and the tone word.
+        polite: Words right behind a tone word that make it a phrase: "happy to help".
     """
 
     clause: frozenset[str]
@@ -332,6 +336,10 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
     advice_begins: str = ""
     denials: frozenset[str]
     eased: frozenset[str]
+    feels: str
+    unreal: str
+    degrees: frozenset[str]
+    polite: frozenset[str]
 
 
 class Language(Struct, frozen=True, kw_only=True):
@@ -365,6 +373,7 @@ class Language(Struct, frozen=True, kw_only=True):
     icebreakers: IcebreakerSentences
     statements: StatementWords
     facts: FactWords
+    persons: PersonWords
     sentences: SentenceWords
     names: NameWords
     reactions: ReactionWords
@@ -405,6 +414,7 @@ def _same_keys(name: str) -> bool:
             "dates.parts",
             "names.",
             "orders.",
+            "persons.",
             "talk.",
             "statements.",
         )

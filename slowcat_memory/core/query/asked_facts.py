@@ -15,6 +15,7 @@ from slowcat_memory.core.query.revisions import keys
 from slowcat_memory.core.text.normalize import fold
 
 MOST_CHARS = 120  # of a question: longer ones ask for more than a fact
+_PERSON = "qpersonq"  # stands for the name of somebody else
 
 
 class AskedFact(Struct, frozen=True):
@@ -76,11 +77,28 @@ def asked_about(query: str, name: str, language: str) -> AskedFact | None:
     Args:
         name: Of that person, folded; stands in the question.
     """
-    line = said = fold(query.replace("’", "'"))
-    for pattern, own in language_of(language).talk.others:
-        line = re.sub(pattern.replace("{name}", re.escape(name)), own, line)
+    said = _with_person(fold(query.replace("’", "'")), name)
+    line = said
+    for pattern, own in _others(language):
+        line = pattern.sub(own, line)
     asked = asked_fact(line, language) if line != said else None
     return asked if asked and not asked.ahead else None
+
+
+def _with_person(line: str, name: str) -> str:
+    """Write one word for a name, so that no name needs patterns of its own."""
+    words = line.split(" ")
+    named = (word.startswith(name) and not word[len(name) :].strip("'s?!.,") for word in words)
+    return " ".join(
+        _PERSON + word[len(name) :] if found else word
+        for word, found in zip(words, named, strict=True)
+    )
+
+
+@cache
+def _others(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    patterns = language_of(language).talk.others
+    return tuple((re.compile(one.replace("{name}", _PERSON)), own) for one, own in patterns)
 
 
 def _asked_ahead(line: str, language: str) -> AskedFact | None:

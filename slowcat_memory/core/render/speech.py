@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta, tzinfo
 
 from slowcat_memory.core.language import ENGLISH
 from slowcat_memory.core.language.table import DateWords
+from slowcat_memory.core.time.calendar import in_zone
 
 SAME_PART = timedelta(hours=3)  # a shorter time ago is "today", not "this morning"
 
@@ -38,7 +39,7 @@ def spoken_date(at: datetime, now: datetime, zone: tzinfo, words: DateWords = EN
         "last Friday" within the six days before if it was last week's, "12 May", or "12 May 2023"
         for another year.
     """
-    then, today = at.astimezone(zone), now.astimezone(zone)
+    then, today = in_zone(at, zone), now.astimezone(zone)
     days = (today.date() - then.date()).days
     if days == 0:
         return _part_of_today(then, today, words)
@@ -68,7 +69,7 @@ def spoken_day(day: date, words: DateWords = ENGLISH.dates) -> str:
 
 def full_date(at: datetime, zone: tzinfo, words: DateWords = ENGLISH.dates) -> str:
     """Return "4 May 2026"."""
-    there = at.astimezone(zone)
+    there = in_zone(at, zone)
     return f"{spoken_day(there.date(), words)} {there.year}"
 
 
@@ -80,7 +81,7 @@ def spoken_until(
     Returns:
         "until May 2023"; "until 3 May", "until yesterday" or "until today" within the last 31 days.
     """
-    last, today = end.astimezone(zone), now.astimezone(zone)
+    last, today = in_zone(end, zone), now.astimezone(zone)
     days = (today.date() - last.date()).days
     if days > 31:
         return words.until.format(f"{words.months[last.month - 1]} {last.year}")

@@ -29,7 +29,8 @@ ARCHIVED = {SESSION_SUMMARY: "SESSION", DAY: "DAILY", WEEK: "WEEKLY", TOPIC: "TO
 class SummaryText(Struct, frozen=True, kw_only=True):
     """Content of a summary; ``model`` is the LLM's fingerprint, "" if made by rule.
 
-    ``tone`` is the mood of the conversation, ``relationship`` events between the speakers.
+    ``tone`` is the mood of the conversation, ``relationship`` events between the speakers, and
+    ``origins`` (scope, id) what it names of earlier conversations.
     """
 
     text: str
@@ -38,6 +39,7 @@ class SummaryText(Struct, frozen=True, kw_only=True):
     tone: str = ""
     relationship: str = ""
     model: str = ""
+    origins: tuple[tuple[str, str], ...] = ()
 
 
 class Subject(Struct, frozen=True, kw_only=True):
@@ -90,11 +92,24 @@ def summary(subject: Subject, text: SummaryText, made: Made, now: datetime) -> M
         valid_from=subject.start,
         recorded_at=now,
         sources=subject.sources,
+        derived_from=text.origins,
         importance=IMPORTANCE,
         trust="agent",
         local_only=subject.local_only,
         facets={name: value for name, value in facets.items() if value},
         made=replace(made, model=text.model),
+    )
+
+
+def text_of(one: Memory) -> SummaryText:
+    """Return the content of a summary, for one that covers nothing else."""
+    return SummaryText(
+        text=one.text,
+        topics=items(one, "topics"),
+        entities=items(one, "entities"),
+        tone=one.facets.get("tone", ""),
+        relationship=one.facets.get("relationship", ""),
+        model=_model(one),
     )
 
 

@@ -21,6 +21,18 @@ LOCALTIME = Path("/etc/localtime")  # a link into the zone database
 LOOK_BACK = 8  # years: far enough for a 29 February across 1900 or 2100
 
 
+def in_zone(at: datetime, zone: tzinfo) -> datetime:
+    """Return an aware moment in another zone.
+
+    What is true "since ever" begins with the first moment that Python has, which has no local time
+    behind UTC: there, and at the other end, the clock's reading is kept.
+    """
+    try:
+        return at.astimezone(zone)
+    except OverflowError:
+        return at.replace(tzinfo=zone)
+
+
 class Span(Struct, frozen=True):
     """A naive local time span; ``end`` is the first moment after it.
 

@@ -17,7 +17,10 @@ _numbers = count()
 
 
 class TaskQueue:
-    """Waiting tasks by rank, the newest first within a rank.
+    """Waiting tasks by rank, the oldest first within a rank.
+
+    A backlog is read in the order in which it was said, so that each conversation is read with what
+    was known before it.
 
     A copy of the stored tasks, brought up to date task by task: reading thousands of rows before
     each step would cost more than the step. Adding, removing and choosing a task take time that
@@ -130,5 +133,5 @@ def seconds_until_due(task: Task, now: datetime, most_s: float = LONGEST_S) -> f
 
 
 def _order(task: Task) -> Rank:
-    """Sort by rank, then the newest session first, and within it in the order of the log."""
-    return task.rank, -task.created.timestamp(), task.sources[0] if task.sources else 0, task.id
+    """Sort by rank, then the oldest session first, and within it in the order of the log."""
+    return task.rank, task.created.timestamp(), task.sources[0] if task.sources else 0, task.id

@@ -1,10 +1,11 @@
 """The facts about a scope's speaker by what may be asked: predicate, words, and days ahead.
 
-Recall puts the turn that states the fact asked for before what the ranking finds.
+Recall puts the turn that states the fact asked for before what the ranking finds. A question looks
+at no more than ``LOOKED_AT`` facts of a list, however many are known.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 
 from msgspec import Struct
@@ -12,25 +13,49 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.predicates import canonical
 from slowcat_memory.core.facts.fact import stated_in, type_of
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.query.asked_facts import AskedFact, asked_about, asked_fact
+from slowcat_memory.core.query.asked_facts import MOST_CHARS, AskedFact, asked_about, asked_fact
 from slowcat_memory.core.query.revisions import keys
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
+from slowcat_memory.runtime.namespaces.sorted_lists import SortedLists
 
 MOST = 3  # chunks for a fact that is asked for
+LOOKED_AT = 128  # facts of a predicate, a word or the days ahead
 # A relative whom no predicate names stands by its noun alone: "Anna is the sister of Emma".
 _BY_NOUN = "has_"
+_FORMER = "former "  # before the name of a list of facts that are over
+_ANY = ""  # the list of everything that has a day
 
 
 class _Known(Struct, frozen=True):
     """A fact: the memory that states it, since when, beginnings of its words and of those behind it, its day and its end."""
 
+    id: str
     chunk: str
     at: datetime
     words: frozenset[str]
     names: tuple[str, ...]
     date: str
     over: bool
+
+    @property
+    def place(self) -> tuple[datetime, str, str]:
+        """Its place among facts by age."""
+        return self.at, self.chunk, self.id
+
+    @property
+    def day(self) -> tuple[str, float, str, str]:
+        """Its place among what has a day; of one day, the latest statement first."""
+        return self.date, -self.at.timestamp(), self.chunk, self.id
+
+    def lists(self) -> tuple[str, ...]:
+        """Return the lists by age that have it."""
+        mark = _FORMER if self.over else ""
+        return tuple(mark + name for name in (*self.names, *(f"word:{one}" for one in self.words)))
+
+    def days(self) -> tuple[str, ...]:
+        """Return the lists by day that have it."""
+        return (_ANY, *self.words) if self.date and not self.over else ()
 
 
 class KnownFacts:
@@ -39,8 +64,8 @@ class KnownFacts:
     def __init__(self, language: str) -> None:
         self._language = language
         self._facts: dict[str, _Known] = {}
-        self._by_name: dict[str, set[str]] = {}  # by predicate and type: ids of facts
-        self._dated: set[str] = set()
+        self._by_age = SortedLists[tuple[datetime, str, str]]()  # by predicate, type and word
+        self._by_day = SortedLists[tuple[str, float, str, str]]()  # by word
 
     def put(self, fact: Memory) -> None:
         """Add or replace a fact of which a turn is known, about its speaker or with a day."""
@@ -63,26 +88,34 @@ class KnownFacts:
             names = tuple(f"{subject}/{name}" for name in (*names, ""))
         said = " ".join((fact.text, facets.get("quote", ""), facets.get("object", "")))
         words = frozenset(keys(said, self._language))
-        self._facts[fact.id] = _Known(stated_in(fact)[0], fact.valid_from, words, names, date, over)
-        for name in names:
-            self._by_name.setdefault(name, set()).add(fact.id)
-        if date and not over:
-            self._dated.add(fact.id)
+        known = _Known(fact.id, stated_in(fact)[0], fact.valid_from, words, names, date, over)
+        self._facts[fact.id] = known
+        for name in known.lists():
+            self._by_age.add(name, known.place)
+        for name in known.days():
+            self._by_day.add(name, known.day)
 
     def drop(self, fact_id: str) -> None:
         known = self._facts.pop(fact_id, None)
-        for name in known.names if known else ():
-            self._by_name[name].discard(fact_id)
-        self._dated.discard(fact_id)
+        if known is None:
+            return
+        for name in known.lists():
+            self._by_age.remove(name, known.place)
+        for name in known.days():
+            self._by_day.remove(name, known.day)
 
     def somebody(self, query: str) -> str:
         """Return the name of somebody else in a query about whom facts are known, or ""."""
         words = fold(query.replace("’", "'")).replace("'s ", " ").rstrip("?!. ").split()
         names = (form for word in words for form in (word, word.removesuffix("s")))
-        return next((name for name in names if self._by_name.get(f"{name}/")), "")
+        lists = ((name, f"{name}/") for name in names)
+        known = (n for n, one in lists if one in self._by_age or _FORMER + one in self._by_age)
+        return next(known, "")
 
     def stating(self, query: str, now: datetime) -> list[str]:
         """Return the chunks that state what a query asks for: the latest, or the next to come."""
+        if len(query) > MOST_CHARS or not self._facts:
+            return []
         if asked := asked_fact(query, self._language):
             coming = self._named_ahead(query)
             return self.of(asked, now) or (self.of(coming, now) if coming else [])
@@ -101,28 +134,34 @@ class KnownFacts:
         """Return the chunks that state a fact about the speaker, or about somebody else."""
         if asked.ahead:
             return self._ahead(asked, now)
-        predicates = [f"{about}/{name}" for name in asked.predicates] if about else asked.predicates
-        found = [one for one in self._named(predicates) if one.over == asked.former]
-        right = [one for one in found if not asked.words.isdisjoint(one.words)]
+        predicates = {f"{about}/{name}" if about else name for name in asked.predicates}
+        mark = _FORMER if asked.former else ""
+        found = self._latest(f"{mark}{name}" for name in predicates)
+        right = self._latest(f"{mark}word:{word}" for word in asked.words)
+        right = [one for one in right if not predicates.isdisjoint(one.names)]
         if not found and not about and any(name.startswith(_BY_NOUN) for name in asked.predicates):
-            persons = (one for one in self._named(("type:person",)) if not one.over)
-            right = [one for one in persons if not asked.words.isdisjoint(one.words)]
+            persons = self._latest(f"word:{word}" for word in asked.words)
+            right = [one for one in persons if "type:person" in one.names]
         chosen = right or (() if asked.about_thing else found)
-        latest = sorted(chosen, key=lambda one: (one.at, one.chunk), reverse=True)
-        return list(dict.fromkeys(one.chunk for one in latest))[:MOST]
+        return list(dict.fromkeys(one.chunk for one in chosen))[:MOST]
 
-    def _named(self, names: Iterable[str]) -> Iterator[_Known]:
-        ids = set[str]().union(*(self._by_name.get(name, ()) for name in names))
-        return (self._facts[id_] for id_ in ids)
+    def _latest(self, names: Iterable[str]) -> list[_Known]:
+        """Return the facts of any of some lists, the latest first."""
+        places = {place for name in names for place in self._by_age.last(name, LOOKED_AT)}
+        return self._in_order(place[-1] for place in sorted(places, reverse=True))
 
     def _ahead(self, asked: AskedFact, now: datetime) -> list[str]:
         """Return the chunks of what is still ahead: by common words, then by day."""
-        today = now.date().isoformat()
-        coming = [self._facts[one] for one in self._dated if self._facts[one].date >= today]
-        common = Counter({one: len(one.words & asked.words) for one in coming})
+        today = (now.date().isoformat(),)
+        lists = asked.words or (_ANY,)
+        common = Counter(
+            day for name in lists for day in self._by_day.first(name, today, LOOKED_AT)
+        )
         most = max(common.values(), default=0)
-        if asked.words and not most:
-            return []
-        best = [one for one in coming if common[one] == most]
-        best.sort(key=lambda one: (one.date, -one.at.timestamp(), one.chunk))
-        return list(dict.fromkeys(one.chunk for one in best))[:MOST]
+        best = sorted(day for day, words in common.items() if words == most)
+        coming = self._in_order(day[-1] for day in best)
+        return list(dict.fromkeys(one.chunk for one in coming))[:MOST]
+
+    def _in_order(self, ids: Iterable[str]) -> list[_Known]:
+        """Return facts by their ids, without those that were dropped meanwhile."""
+        return [known for id_ in ids if (known := self._facts.get(id_))]

@@ -10,7 +10,7 @@ from slowcat_memory.core.commands.intent import MOST_WORDS, candidates, words_of
 from slowcat_memory.core.commands.intent_model import NONE, Intent, read_model
 from slowcat_memory.core.language import LANGUAGES, language_of
 
-UNREAD = {  # each is conversation to the grammar alone
+UNREAD = {
     "english": {
         "off_record": "let me vent a little without you writing any of it down",
         "on_record": "carry on remembering what i say once more",
@@ -21,8 +21,8 @@ UNREAD = {  # each is conversation to the grammar alone
     "german": {
         "off_record": "lass mich kurz was loswerden ohne dass du davon was aufschreibst",
         "on_record": "aktiviere deine aufzeichnung bitte wieder",
-        "forget_about": "entledige dich aller Notizen, die mit der Steuerprüfung zusammenhängen",
-        "remember": "Nehmen Sie bitte auf, dass unser Tor jetzt einen Code hat",
+        "forget_about": "entledige dich aller Notizen zur Steuerprüfung",
+        "remember": "halt mal fest: unser Tor hat jetzt einen Code",
     },
 }
 
@@ -101,6 +101,11 @@ def test_intent_model_knows_conversation_and_every_kind_it_returns(language):
 
 def test_intent_of_a_language_without_weights_is_none():
     assert read_model("no_such_language") is None
+
+
+def test_intent_what_is_to_be_remembered_is_never_asked_to_be_forgotten():
+    said = "please remember the thing with the fence"
+    assert kinds(said, FixedModel("forget_about", 0.99, 0.99)) == []
 
 
 def test_intent_the_agents_name_is_no_feature():

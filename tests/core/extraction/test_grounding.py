@@ -75,3 +75,11 @@ def test_strays_a_date_counts_in_the_users_own_zone():
     late = said("Anna: the party is tonight", at=datetime(2023, 12, 31, 23, 30, tzinfo=UTC))
     assert strays("Anna has a party on 2023-12-31", ground(late, UTC)) == []
     assert strays("Anna has a party on 2023-12-12", ground(late, UTC)) == ["2023-12-12"]
+
+
+def test_ground_names_numbers_and_dates_of_what_is_known_count_as_said():
+    turns = said("Anna: My start is in two weeks, he has drawn the logo.")
+    known = ("Northlight = Anna's new employer from 4 January 2023", "Joel = friend, 41 years old")
+    text = "Anna starts at Northlight on 4 January 2023; Joel, 41, has drawn the logo."
+    assert strays(text, ground(turns, UTC, known)) == []
+    assert strays(text, ground(turns, UTC)) == ["4 January 2023", "41", "Northlight", "Joel"]

@@ -67,7 +67,7 @@ def test_loop_idle_loop_it_goes_on_where_it_was_after_a_restart(rig):
     assert again.done() == 0 and job.steps == ["1"] and again.made() == ["fake-1"]
 
 
-def test_loop_idle_loop_rank_goes_first_then_the_newest(rig):
+def test_loop_idle_loop_rank_goes_first_then_the_oldest(rig):
     job = Fake(trigger=Trigger())
     job.plan = lambda context: None
     one = rig(job)
@@ -79,7 +79,7 @@ def test_loop_idle_loop_rank_goes_first_then_the_newest(rig):
     )
     one.store.apply("test", WriteBatch(tasks=waiting)).wait()
     one.done()
-    assert job.steps == ["urgent", "new", "old", "late"]
+    assert job.steps == ["urgent", "old", "new", "late"]
 
 
 def test_loop_idle_loop_only_the_jobs_that_were_named_are_done(rig):

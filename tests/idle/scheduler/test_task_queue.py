@@ -22,7 +22,7 @@ def test_task_queue_next_task_is_one_whose_retry_has_come():
     assert len(queue) == 0 and queue.next_task(later, ["a"]) is None
 
 
-def test_task_queue_order_is_by_rank_then_the_newest():
+def test_task_queue_order_is_by_rank_then_the_oldest():
     def task(key: str, rank: int, minutes: int) -> Task:
         at = NOW + timedelta(minutes=minutes)
         return Task(id=f"a/b/{key}", job="a", key=key, created=at, rank=rank)
@@ -32,4 +32,4 @@ def test_task_queue_order_is_by_rank_then_the_newest():
     while one := queue.next_task(NOW, ["a"]):
         keys.append(one.key)
         queue.remove(one.id)
-    assert keys == ["new", "old", "late"]
+    assert keys == ["old", "new", "late"]

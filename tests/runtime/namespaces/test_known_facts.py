@@ -3,9 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.records import Memory
-from slowcat_memory.runtime.namespaces.known_facts import KnownFacts
+from slowcat_memory.runtime.namespaces.known_facts import LOOKED_AT, KnownFacts
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 
@@ -116,3 +117,47 @@ def test_an_uncertain_fact_and_a_forgotten_one_answer_nothing() -> None:
     facts = known(HOME)
     facts.drop(HOME.id)
     assert facts.stating("where do I live", MAY) == []
+
+
+def test_somebody_whose_facts_are_all_over_is_found_too() -> None:
+    was = fact(4, "Tom lived in Rome.", subject="Tom", predicate="lives_in", over="yes")
+    assert known(was).stating("where did Tom live before", MAY) == ["chunk/4"]
+
+
+class Counting(dict[str, object]):
+    looked_at = 0
+
+    def get(self, key: str, default: object = None) -> object:
+        self.looked_at += 1
+        return super().get(key, default)
+
+
+@pytest.mark.parametrize(
+    ("query", "turns"),
+    [
+        ("what's coming up", [3001, 3002, 3003]),
+        ("when do I see the dentist", [3001, 3002, 3003]),
+        ("where do I live", [3000, 2999, 2998]),
+        ("what car do I drive", []),
+    ],
+)
+def test_a_question_looks_at_few_facts_of_many(query: str, turns: list[int]) -> None:
+    homes = [fact(n, "Anna lives in Graz.", predicate="lives_in") for n in range(1, 3001)]
+    days = (str((MAY + timedelta(days=n)).date()) for n in range(-2999, 3001))
+    visits = [
+        fact(n, "Anna goes to the dentist.", "event", date=day) for n, day in enumerate(days, 2)
+    ]
+    facts = known(*homes, *(replace(one, id=f"fact/e{one.id}") for one in visits))
+    facts._facts = counting = Counting(facts._facts)
+    assert facts.stating(query, MAY) == [f"chunk/{turn}" for turn in turns]
+    assert counting.looked_at <= 2 * LOOKED_AT
+
+
+def test_the_same_facts_in_another_order_and_dropped_ones_make_no_difference() -> None:
+    facts = known(*EVERYTHING, OLD, *reversed(EVERYTHING))
+    facts.drop(OLD.id)
+    for query in ("where do I live", "what's coming up", "where does Tom live"):
+        assert facts.stating(query, MAY) == known(*EVERYTHING).stating(query, MAY)
+    for one in EVERYTHING:
+        facts.drop(one.id)
+    assert not facts._by_age._lists and not facts._by_day._lists

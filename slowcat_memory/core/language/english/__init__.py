@@ -12,6 +12,7 @@ from slowcat_memory.core.language.english import (
     time,
 )
 from slowcat_memory.core.language.extracts import read_extracts
+from slowcat_memory.core.language.facts import read_persons
 from slowcat_memory.core.language.table import Language, read_sentences
 
 LANGUAGE = Language(
@@ -25,6 +26,7 @@ LANGUAGE = Language(
     time=time.TIME,
     statements=statements.STATEMENTS,
     facts=statements.FACTS,
+    persons=read_persons(__name__),
     sentences=third_person.SENTENCES,
     names=statements.NAMES,
     reactions=patterns.REACTIONS,

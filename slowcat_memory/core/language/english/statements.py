@@ -309,6 +309,7 @@ FACTS = FactWords(
     consuming=word_set(_WORDS["facts"]["consuming"]),
     joining=word_set(_WORDS["facts"]["joining"]),
     weighty=word_set(_WORDS["facts"]["weighty"]),
+    roles=_WORDS["related"],
     renewed=r"(?:my|our|an?) (?:brand[- ])?new (?P<kind>car|phone|mobile|laptop|computer|bike)\b",
 )
 

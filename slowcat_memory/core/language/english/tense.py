@@ -103,7 +103,8 @@ TENSE = TenseWords(
     habit=(
         r"(?<!as )(?:always|usually|normally|generally|often|sometimes|typically|rarely|never)|"
         r"every|each|most|weekly|once a week|twice a week|weekends|[a-z]+day\s+(?:mornings|evenings|nights|afternoons)|"
-        r"in general|as a rule|tends? to"
+        r"in general|as a rule|tends? to|"
+        r"(?<!['’]d )(?<!would )(?:loves?|likes?|hates?|adores?|enjoys?|can['’]t stand)(?!\s+to\b)"
     ),
     spoken_of=(
         r"(?:love|loves|like|likes|hate|hates|prefer|prefers|adore|adores|enjoy|enjoys|dislike|"

@@ -2,6 +2,7 @@
 
 from slowcat_memory.core.language.data import read_words
 from slowcat_memory.core.language.extracts import read_extracts
+from slowcat_memory.core.language.facts import read_persons
 from slowcat_memory.core.language.german import (
     commands,
     gate,
@@ -25,6 +26,7 @@ LANGUAGE = Language(
     time=time.TIME,
     statements=statements.STATEMENTS,
     facts=statements.FACTS,
+    persons=read_persons(__name__),
     sentences=third_person.SENTENCES,
     names=statements.NAMES,
     reactions=patterns.REACTIONS,

@@ -271,6 +271,7 @@ FACTS = FactWords(
     consuming=word_set(_WORDS["facts"]["consuming"]),
     joining=word_set(_WORDS["facts"]["joining"]),
     weighty=word_set(_WORDS["facts"]["weighty"]),
+    roles=_WORDS["related"],
     renewed=r"(?:mein|unser|ein)\w* (?:nagel)?neue\w* (?P<kind>auto|wagen|handy|telefon|smartphone|laptop|computer|fahrrad)\b",
 )
 

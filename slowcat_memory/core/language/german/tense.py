@@ -88,7 +88,7 @@ TENSE = TenseWords(
     ),
     habit=(
         r"(?<!wie )(?:immer|meistens|meist|normalerweise|gewöhnlich|oft|manchmal|grundsätzlich|generell)|"
-        r"gern|gerne|am liebsten|jede[nrsm]?|an wochenenden|"
+        r"gern|gerne|am liebsten|jede[nrsm]?|an wochenenden|liebe|liebt|lieben|hasse|hasst|"
         r"sonntags|montags|dienstags|mittwochs|donnerstags|freitags|samstags|"
         r"haben\s+die\s+(?:läden|geschäfte|supermärkte)|nie"
     ),

@@ -24,7 +24,7 @@ from slowcat_memory.core.extraction.descriptions import (
     build_prompt,
     check_reply,
 )
-from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.extraction.known import ground_with, sources_used
 from slowcat_memory.core.extraction.prompt_record import AFTER, BEFORE, digest, small_talk
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.normalize import digest as text_digest
@@ -72,7 +72,7 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
         fresh_h: Hours for which a session comes before older ones that are recalled often.
     """
 
-    chunks: Annotated[int, Meta(ge=1, le=32)] = 8
+    chunks: Annotated[int, Meta(ge=1, le=32)] = 16
     questions: Annotated[int, Meta(ge=0, le=MAX_QUESTIONS)] = 3
     notes: Annotated[int, Meta(ge=0, le=MAX_NOTES)] = 3
     chunk_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
@@ -139,7 +139,7 @@ class Contextualize(SessionExtractor):
         return rank
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
-        """Request descriptions; what the reply omits is requested once more, alone."""
+        """Request descriptions; what the reply omits is requested once more."""
         assert context.llm is not None
         due, options = request.due, context.options
         long = sum(len(turn.text.split()) > LONG_WORDS for turn in due.values())
@@ -147,34 +147,42 @@ class Contextualize(SessionExtractor):
             job=NAME,
             version=self.version,
             system=SYSTEM,
-            user=build_prompt(request.seen, due, context.zone, options.chunk_chars),
-            made_from=names_of(request.seen[0].scope, (turn.id for turn in request.seen)),
+            user=build_prompt(request.seen, due, context.zone, options.chunk_chars, request.known),
+            made_from=names_of(
+                request.seen[0].scope, (turn.id for turn in request.seen), request.known.memories
+            ),
             max_tokens=ANSWER_TOKENS * (len(due) + 1) + NOTES_TOKENS * long,
         )
         answer = await context.llm.complete(prompt, DescriptionsReply)
-        grounding = ground(request.seen, context.zone)
-        kept = check_reply(answer.value, due, grounding, options.questions, options.notes)
+        grounding = ground_with(request.seen, context.zone, request.known)
+        kept = check_reply(
+            answer.value, due, grounding, options.questions, options.notes, request.seen
+        )
         if not kept.found and not request.again:
             raise BadAnswerError("none of the turns that were asked about is described")
         made = Made(job=NAME, version=self.version, model=answer.model)
         batch = self._batch(kept, request, made, context)
         if not request.again:
-            more = (Asked([turn], again=True) for turn in kept.missing)
             task = request.task
-            again = tuple(self.task_like(task, asked, task.sources) for asked in more)
-            batch = replace(batch, tasks=again)
+            if kept.missing:
+                again = self.task_like(task, Asked([*kept.missing], again=True), task.sources)
+                batch = replace(batch, tasks=(again,))
         return await _with_vectors(batch, due, context)
 
     def _batch(
         self, kept: CheckedReply, request: Request, made: Made, context: JobContext
     ) -> WriteBatch:
-        # Sources are all turns that the LLM saw: its text must not outlive any of them.
-        seen = request.seen
-        sources, scope = tuple(turn.id for turn in seen), seen[0].scope
+        # Sources are all turns that the LLM saw, and those of the known names that it wrote: its
+        # text must not outlive any of them.
+        seen, scope = request.seen, request.seen[0].scope
+        shown = tuple(turn.id for turn in seen)
         places = {turn.id: place for place, turn in enumerate(request.turns)}
         contexts, keys, drop = list[Context](), list[Key](), list[tuple[str, str]]()
         for id, found in kept.found.items():
             memory = chunk_id(id)
+            written = " ".join((found.context, *found.questions, *found.notes))
+            earlier = sources_used(written, seen, request.known)
+            sources = tuple(dict.fromkeys((*shown, *earlier)))
             made_from = digest(self.version, request.turns, places[id], context.zone)
             contexts.append(
                 Context(scope=scope, memory=memory, text=found.context, digest=made_from,

@@ -11,7 +11,6 @@ import numpy as np
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.descriptions import build_prompt
 from slowcat_memory.core.extraction.prompt_record import groups
 from slowcat_memory.core.graph.build import (
     Changes,
@@ -23,7 +22,14 @@ from slowcat_memory.core.graph.build import (
 from slowcat_memory.core.graph.dedup import DedupOptions, Similarity
 from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn
 from slowcat_memory.core.graph.graph_index import GraphIndex
-from slowcat_memory.core.graph.prompt import TYPES, VERSION, RegisterReply, check_reply, system
+from slowcat_memory.core.graph.prompt import (
+    TYPES,
+    VERSION,
+    RegisterReply,
+    build_prompt,
+    check_reply,
+    system,
+)
 from slowcat_memory.core.graph.readings import TurnExtract, TurnReading
 from slowcat_memory.core.graph.rules import read_by_rule
 from slowcat_memory.core.memory import ENTITY, READING, RELATION
@@ -78,7 +84,7 @@ class Entities(SessionExtractor):
     name = NAME
     version = VERSION
     Options: type[Struct] = EntityOptions
-    rank = 60  # after the descriptions and the facts
+    rank = 46  # after the facts, before old sessions are described, which show whom they name
     shared_turns = 8
     has_rules = True
 
@@ -127,8 +133,10 @@ class Entities(SessionExtractor):
             job=NAME,
             version=self.version,
             system=system(types),
-            user=build_prompt(seen, due, context.zone, context.options.turn_chars),
-            made_from=names_in_prompt(seen[0].scope, (turn.id for turn in seen)),
+            user=build_prompt(seen, due, context.zone, context.options.turn_chars, request.known),
+            made_from=names_in_prompt(
+                seen[0].scope, (turn.id for turn in seen), request.known.memories
+            ),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
         known = _known(request, context)
@@ -138,7 +146,7 @@ class Entities(SessionExtractor):
             _read_by_rule(request, known, context)
         ):
             raise OverlookedError
-        read = check_reply(reply, due, seen, context.zone, _types_of(known), types)
+        read = check_reply(reply, due, seen, context.zone, _types_of(known), types, request.known)
         batch = await self._write(request, read, answer.model, known, context)
         if answer.whole:
             return batch

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.evidence import words_of
+from slowcat_memory.core.extraction.known import KnownLine
 from slowcat_memory.core.facts import prompt as fact_prompts
 from slowcat_memory.core.facts.fact import (
     ExtractedFact,
@@ -120,7 +121,8 @@ class Facts(SessionExtractor):
         ruled = [one for one in every if _is_by_rule(one) and one.sources[0] in due]
         replaced = {one.id for one in ruled}
         showable = may_see([one for one in every if one.id not in replaced], context)
-        known = _nearest(showable, due, context.options.known)
+        nearest = _nearest(showable, due, context.options.known)
+        known = request.known.with_facts(_lines(nearest, context))
         prompt = Prompt(
             job=NAME,
             version=self.version,
@@ -128,14 +130,11 @@ class Facts(SessionExtractor):
             user=fact_prompts.build_prompt(
                 seen, due, known, context.zone, context.options.turn_chars
             ),
-            made_from=names_of(
-                seen[0].scope, (turn.id for turn in seen), (one.id for one in known)
-            ),
+            made_from=names_of(seen[0].scope, (turn.id for turn in seen), known.memories),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
         answer = await context.llm.complete(prompt, fact_prompts.FactsReply)
-        from_others = [one.text for one in known if one.sources and one.sources[0] not in due]
-        found = fact_prompts.check_reply(answer.value, due, seen, context.zone, from_others)
+        found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known)
         if not answer.value.facts and _overlooks(due, every, context):
             raise OverlookedError
         made = Made(job=NAME, version=self.version, model=answer.model)
@@ -174,15 +173,27 @@ def _is_by_rule(fact: Memory) -> bool:
 
 
 def _nearest(facts: Iterable[Memory], due: Mapping[int, Turn], most: int) -> list[Memory]:
+    """Return the facts said before some turns that share most words with them."""
+    first = min(due)
     said = set[str]().union(*(words_of(f"{t.speaker} {t.text}") for t in due.values()))
     scored = [
         (len(said & words_of(one.text).keys()), one.recorded_at or one.valid_from, one.id, one)
         for one in facts
-        if one.retired_at is None
+        if one.retired_at is None and min(one.sources, default=0) < first
     ]
     scored = [entry for entry in scored if entry[0]]
     scored.sort(key=lambda entry: entry[:3], reverse=True)
     return [entry[3] for entry in scored[:most]]
+
+
+def _lines(facts: Iterable[Memory], context: JobContext) -> list[KnownLine]:
+    """Return facts as lines of a prompt, with the day on which they were said."""
+    with context.snapshot() as snapshot:
+        found = [(one, snapshot.turn(one.sources[0]) if one.sources else None) for one in facts]
+    return [
+        KnownLine(one.text, "", turn.at if turn else one.valid_from, one.id, one.sources)
+        for one, turn in found
+    ]
 
 
 def _memories(found: Iterable[ExtractedFact], made: Made, context: JobContext) -> list[Memory]:

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.known import KNOWN_TOKENS, NOTHING_KNOWN, Known
 from slowcat_memory.core.extraction.prompt_record import (
     AFTER,
     BEFORE,
@@ -34,6 +35,7 @@ from slowcat_memory.idle.job import (
     RuleStandsInError,
     Trigger,
 )
+from slowcat_memory.idle.jobs.known_view import known_before
 from slowcat_memory.idle.jobs.session_log import (
     Progress,
     read_sessions,
@@ -42,7 +44,8 @@ from slowcat_memory.idle.jobs.session_log import (
 from slowcat_memory.records import Cursor, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
-FRAME_TOKENS = 400  # of a prompt without the record, and of a server's template
+# Of a prompt without the record, what is known in it, and of a server's template.
+FRAME_TOKENS = 230 + KNOWN_TOKENS
 MIN_RECORD_TOKENS = 256  # whatever context size the LLM reports
 CONTEXT_TURNS = 40  # before and after the new turns of a session, for a prompt to understand them
 RETRY_AFTER = timedelta(minutes=5)  # the LLM server was unreachable, and rules were used meanwhile
@@ -90,6 +93,7 @@ class Request(Struct, frozen=True):
         turns: Visible turns of the session: those that the LLM sees, and their neighbours.
         seen: Those that the LLM sees.
         due: Those that it is asked about, by log id; at least one.
+        known: Who and what was known before them; nothing where rules read.
     """
 
     task: Task
@@ -97,6 +101,7 @@ class Request(Struct, frozen=True):
     turns: list[Turn]
     seen: list[Turn]
     due: dict[int, Turn]
+    known: Known = NOTHING_KNOWN
 
 
 # ------------------------------------------------------------------- the extractor
@@ -216,6 +221,7 @@ class SessionExtractor:
         if context.llm is None:
             return await self.read_by_rule(request, context)
         try:
+            request = replace(request, known=known_before(request.seen, context))
             return await self.read_by_llm(request, context)
         except (EndpointError, EndpointRefusedError, OverBudgetError):
             if not self.rules_stand_in:

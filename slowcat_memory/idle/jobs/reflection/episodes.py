@@ -10,6 +10,7 @@ from itertools import islice
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.blocks import episodes
 from slowcat_memory.core.blocks.episodes import (
@@ -21,7 +22,13 @@ from slowcat_memory.core.blocks.episodes import (
     moment_of,
 )
 from slowcat_memory.core.blocks.statements import SourcedLine, record
-from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.extraction.known import (
+    NOTHING_KNOWN,
+    Known,
+    ground_with,
+    known_lines,
+    origins_used,
+)
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
@@ -36,6 +43,7 @@ from slowcat_memory.idle.job import (
 )
 from slowcat_memory.idle.jobs.changed_scopes import readable_among, readable_turns
 from slowcat_memory.idle.jobs.extraction.session_extractor import encode
+from slowcat_memory.idle.jobs.known_view import known_before
 from slowcat_memory.idle.jobs.session_log import EVENTS_PER_PLAN, read_log
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
@@ -120,14 +128,21 @@ class Episodes:
             moment = _readable(snapshot, task.sources)
         if session is None or not moment:
             return WriteBatch()
+        known = known_before(moment, context) if context.llm else NOTHING_KNOWN
         try:
-            text, model = await self._text_of(moment, context)
+            text, model = await self._text_of(moment, known, context)
         except BadAnswerError as error:
-            return given_up(self._batch(moment, "", "", task, context), task, error)
-        return self._batch(moment, text, model, task, context)
+            return given_up(self._batch(moment, known, "", "", task, context), task, error)
+        return self._batch(moment, known, text, model, task, context)
 
     def _batch(
-        self, moment: Sequence[Turn], text: str, model: str, task: Task, context: JobContext
+        self,
+        moment: Sequence[Turn],
+        known: Known,
+        text: str,
+        model: str,
+        task: Task,
+        context: JobContext,
     ) -> WriteBatch:
         """Return the episode with a text, "" for one by rule."""
         text = text or episodes.by_rule(moment, context.zone, self._tokenize)
@@ -136,9 +151,12 @@ class Episodes:
         merged = msgspec.json.decode(task.note, type=EpisodeNote).merged if task.note else 0
         made = Made(job=NAME, version=VERSION, model=model)
         one = episodes.episode(moment, text, merged, context.zone, context.now, made)
-        return WriteBatch(memories=(one,))
+        origins = origins_used(text, moment, known, task.scope)
+        return WriteBatch(memories=(replace(one, derived_from=origins),))
 
-    async def _text_of(self, window: Sequence[Turn], context: JobContext) -> tuple[str, str]:
+    async def _text_of(
+        self, window: Sequence[Turn], known: Known, context: JobContext
+    ) -> tuple[str, str]:
         """Return the LLM's text and model; "" for both if there is no usable text."""
         text, model = "", ""
         if context.llm is not None:
@@ -147,13 +165,19 @@ class Episodes:
                 job=NAME,
                 version=VERSION,
                 system=SYSTEM,
-                user=f"{record(seen, context.zone)}\nWrite the text.",
-                made_from=names_of(window[0].scope, (turn.id for turn in window)),
+                user="\n".join(
+                    (
+                        *known_lines(known, context.zone),
+                        record(seen, context.zone),
+                        "Write the text.",
+                    )
+                ),
+                made_from=names_of(window[0].scope, (turn.id for turn in window), known.memories),
                 max_tokens=ANSWER_TOKENS,
             )
             try:
                 answer = await context.llm.complete(prompt, EpisodeText)
-                text = episodes.kept(answer.value, ground(window, context.zone))
+                text = episodes.kept(answer.value, ground_with(window, context.zone, known))
                 model = answer.model if text else ""
             except (EndpointError, PromptTooLongError):
                 pass  # a rule is used

@@ -11,7 +11,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.grounding import ground
+from slowcat_memory.core.extraction.known import (
+    KNOWN_TOKENS,
+    NOTHING_KNOWN,
+    Known,
+    ground_with,
+    known_lines,
+    origins_used,
+)
 from slowcat_memory.core.extraction.prompt_record import fenced, fitting
 from slowcat_memory.core.summaries import by_rule
 from slowcat_memory.core.summaries.extractive import ExtractiveOptions
@@ -27,12 +34,14 @@ from slowcat_memory.core.summaries.summary import (
     is_stale,
     replacing,
     summary,
+    text_of,
     topic_name,
 )
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext, Needs, OverBudgetError, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.session_extractor import decode_note, encode
+from slowcat_memory.idle.jobs.known_view import known_before
 from slowcat_memory.idle.jobs.session_log import Progress, read_sessions
 from slowcat_memory.idle.jobs.summaries.purposes import (
     GROUP_TOPICS,
@@ -53,7 +62,8 @@ from slowcat_memory.store import Snapshot
 
 PERSONA = "block/persona"
 TURN_CHARS = 800
-FRAME_TOKENS, MIN_RECORD_TOKENS = 200, 256  # around a record; and its least size
+# Around a record, with what is known; and its least size.
+FRAME_TOKENS, MIN_RECORD_TOKENS = 100 + KNOWN_TOKENS, 256
 RETRY_AFTER = timedelta(minutes=10)  # the LLM server was unreachable
 MAX_HALVINGS = 3  # of the LLM's input per turn
 
@@ -198,6 +208,7 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
     with context.snapshot() as snapshot:
         found = purpose.read(snapshot, task, context)
         persona = _persona(snapshot, task.scope)
+        only = _only_part(found, snapshot)
     if found is None:
         return WriteBatch()
     subject, old, now = found.subject, found.old, context.now
@@ -209,7 +220,11 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
     if not is_stale(old, subject.digest, llm=context.llm is not None):
         return WriteBatch()
     by_rule_stands = purpose.rules_apart or not is_stale(old, subject.digest, llm=False)
-    text, again = await _text(purpose, task, found, persona, by_rule_stands, context)
+    text, again = (
+        (only, ())
+        if only is not None
+        else await _text(purpose, task, found, persona, by_rule_stands, context)
+    )
     if text is None:
         return _batch((), again)
     if not text.text:  # nothing but orders was said
@@ -224,6 +239,15 @@ def _batch(
     memories: Sequence[Memory], again: tuple[Task, ...], more: Iterable[Task] = ()
 ) -> WriteBatch:
     return WriteBatch(memories=tuple(memories), tasks=(*again, *more), retask=bool(again))
+
+
+def _only_part(found: SummaryInput | None, snapshot: Snapshot) -> SummaryText | None:
+    """Return the summary by an LLM that is the whole input: it needs no summary of its own."""
+    if found is None or found.subject is None or found.seen is None or len(found.seen) != 1:
+        return None
+    part = snapshot.memory(found.subject.scope, found.seen[0])
+    text = text_of(part) if part else None
+    return text if text and text.model else None
 
 
 def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
@@ -277,6 +301,7 @@ async def _text_by_llm(
 ) -> SummaryText:
     assert context.llm is not None
     wording, turns = purpose.prompt, found.turns
+    known = known_before(turns, context) if found.seen is None else NOTHING_KNOWN
     system = instruction(wording, persona.text if persona else "")
     room = context.llm.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
     room = max(MIN_RECORD_TOKENS, room) >> _note_of(task).half
@@ -284,25 +309,34 @@ async def _text_by_llm(
         job=task.job,
         version=VERSION,
         system=system,
-        user=fenced(turns, context.zone, fitting(turns, room, TURN_CHARS)),
-        made_from=_made_from(task.scope, found, persona),
+        user="\n".join(
+            (
+                *known_lines(known, context.zone),
+                fenced(turns, context.zone, fitting(turns, room, TURN_CHARS)),
+            )
+        ),
+        made_from=_made_from(task.scope, found, persona, known),
         max_tokens=wording.max_tokens,
         temperature=wording.temperature,
     )
     answer = await context.llm.complete(prompt, Reflection)
-    text = check_reply(answer.value, wording, ground(turns, context.zone))
+    text = check_reply(answer.value, wording, ground_with(turns, context.zone, known))
     if text is None:
         raise BadAnswerError("nothing of the summary holds")
-    return replace(text, model=answer.model)
+    written = " ".join((text.text, *text.topics, *text.entities, text.relationship))
+    origins = origins_used(written, turns, known, task.scope)
+    return replace(text, model=answer.model, origins=origins)
 
 
 def _made_from(
-    scope: str, found: SummaryInput, persona: Memory | None
+    scope: str, found: SummaryInput, persona: Memory | None, known: Known
 ) -> tuple[tuple[str, str], ...]:
     assert found.subject is not None
     parts = () if found.seen is None else found.seen
     turns = found.turns if found.seen is None else ()
-    return names_of(scope, (turn.id for turn in turns), (*parts, persona.id if persona else ""))
+    return names_of(
+        scope, (turn.id for turn in turns), (*parts, persona.id if persona else "", *known.memories)
+    )
 
 
 async def _text_by_rule(found: SummaryInput, context: JobContext) -> SummaryText:

@@ -1,0 +1,160 @@
+"""Whether a statement says what its quote denies, supposes or does not have the words for."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+
+from slowcat_memory.core.extraction.checks.attributed import Token, find, same, tokens, words_in
+from slowcat_memory.core.extraction.clauses import straight
+from slowcat_memory.core.language import LANGUAGES, of_any, words_of_any
+from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, STOP_WORDS
+from slowcat_memory.records import Turn
+
+LEAST_SHARED = 0.3  # of a statement's content words, in the record: paraphrases keep a third
+REACH = 3  # words that a negation reaches
+_MARKS = frozenset(",.;:!?…—–")
+_PLAIN = re.compile(rf"\b(?:{of_any(lambda one: one.persons.plain)})(?=\W|$)", re.IGNORECASE)
+_ENDED = re.compile(rf"(?:{of_any(lambda one: one.persons.ended)})", re.IGNORECASE)
+_ENDING = re.compile(rf"(?:{of_any(lambda one: one.persons.ending)})\b", re.IGNORECASE)
+_DENIALS = words_of_any(lambda one: one.persons.sets["denials"])
+_SUPPOSED = re.compile(of_any(lambda one: one.persons.supposed), re.IGNORECASE)
+_TAG = re.compile(of_any(lambda one: f"(?:{one.persons.statement_tag})"), re.IGNORECASE)
+_DATES = frozenset((*DAYS, *MONTHS))
+
+
+def without_tag(text: str) -> str:
+    """Return a sentence without the question at its end that only seeks assent ("isn't it?")."""
+    return _TAG.sub("", straight(text))
+
+
+def denies(text: str) -> bool:
+    """Return whether a text has a negation, apart from phrases that deny nothing."""
+    return any(_is_denial(one.word) for one in tokens(_plain(without_tag(text))))
+
+
+def denied_words(text: str) -> list[str]:
+    """Return the words that the negations of a text reach."""
+    return [one.word for one in _denied(tokens(_plain(without_tag(text)))).values()]
+
+
+def contradicts(content: str, quote: str) -> bool:
+    """Return whether a statement affirms what its quote denies, or the reverse."""
+    written, said = tokens(_plain(content)), tokens(_plain(without_tag(quote)))
+    in_content, in_quote = _denied(written), _denied(said)
+    if not _turned(written) and any(_holds(in_quote, one) for one in _main(written)):
+        return True
+    plain = [one for n, one in enumerate(said) if n not in in_quote]
+    for one in _first_denied(written, in_content):
+        there = any(same(one.word, other.word) for other in plain)
+        if there and (not _turned(said) or _ENDED.fullmatch(one.word)):
+            return True
+    return _is_off(written, quote)
+
+
+def _plain(text: str) -> str:
+    return _PLAIN.sub(" ", straight(text))
+
+
+def _is_denial(word: str) -> bool:
+    return word in _DENIALS or word.endswith("n't")
+
+
+def _turned(said: Sequence[Token]) -> bool:
+    """Return whether words have a negation, or say that something ends."""
+    return any(_is_denial(one.word) or _ENDED.fullmatch(one.word) for one in said)
+
+
+def _denied(said: Sequence[Token]) -> dict[int, Token]:
+    """Return the words that negations reach, by place."""
+    found = dict[int, Token]()
+    for place in (n for n, one in enumerate(said) if _is_denial(one.word)):
+        left = REACH
+        for at in range(place + 1, len(said)):
+            word = said[at].word
+            if word in _MARKS or not left:
+                break
+            if word in _subjects():
+                if said[at - 1].word in _opinions():
+                    continue
+                break
+            if word not in _helpers():
+                found[at] = said[at]
+                left -= 1
+    return found
+
+
+def _first_denied(said: Sequence[Token], denied: dict[int, Token]) -> Iterator[Token]:
+    """Yield the first word that each negation reaches."""
+    for place in (n for n, one in enumerate(said) if _is_denial(one.word)):
+        first = next((at for at in sorted(denied) if at > place), None)
+        if first is not None:
+            yield denied[first]
+
+
+def _holds(denied: dict[int, Token], one: Token) -> bool:
+    return any(same(one.word, other.word) for other in denied.values())
+
+
+def _main(said: Sequence[Token]) -> list[Token]:
+    """Return what a statement says of its subject: its words without names and helpers."""
+    return [one for one in said[1:] if _has_content(one.word) and not one.capital]
+
+
+def _has_content(word: str) -> bool:
+    return not (
+        word in _MARKS or word in _helpers() or word in _DATES or any(map(str.isdigit, word))
+    )
+
+
+@cache
+def _helpers() -> frozenset[str]:
+    return words_of_any(lambda one: one.persons.sets["helpers"]) | words_of_any(
+        lambda one: one.persons.sets["my"]
+    )
+
+
+@cache
+def _opinions() -> frozenset[str]:
+    return words_of_any(lambda one: one.persons.sets["says"])
+
+
+@cache
+def _subjects() -> frozenset[str]:
+    names = ("i", "we", "he", "she", "they", "you")
+    return frozenset().union(*(one.persons.sets[name] for one in LANGUAGES for name in names))
+
+
+def _is_off(written: Sequence[Token], quote: str) -> bool:
+    """Return whether a quote calls off what a statement says to take place."""
+    if _turned(written):
+        return False
+    clauses = [part for part in re.split(r"[,.;!?]", straight(quote)) if _ENDING.search(part)]
+    said = {word for part in clauses for word in words_in(part) if _has_content(word)}
+    return any(same(one.word, word) for one in written[1:] for word in said)
+
+
+def supposes(quote: str, text: str) -> bool:
+    """Return whether a quote, or what leads to it in its clause, only supposes something."""
+    said = straight(text)
+    words = words_in(quote)
+    span = find(words, tokens(text))
+    if span is None:
+        return bool(_SUPPOSED.search(straight(quote)))
+    before = list[str]()
+    for one in reversed(tokens(said)[: span.start]):
+        if one.word in _MARKS:
+            break
+        before.insert(0, one.word)
+    return bool(_SUPPOSED.search(f"{' '.join(before)} {straight(quote)}"))
+
+
+def unsupported(content: str, subject: str, turns: Iterable[Turn]) -> bool:
+    """Return whether a statement has too few words of the record, dates and names apart."""
+    names = {word for turn in turns for word in words_in(turn.speaker)} | set(words_in(subject))
+    own = [
+        one.word for one in tokens(content)
+        if one.word not in names and one.word not in STOP_WORDS and _has_content(one.word)
+    ]  # fmt: skip
+    record = {word for turn in turns for word in words_in(turn.text)}
+    found = sum(any(same(word, other) for other in record) for word in own)
+    return bool(own) and found < LEAST_SHARED * len(own)

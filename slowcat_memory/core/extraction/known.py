@@ -1,0 +1,152 @@
+"""Who and what is known before a conversation, as prompts show it, and what a text takes from it.
+
+"My start" in one conversation is the job of another: a prompt that reads turns lists the names that
+were known *before* them, each with what it is, and the last conversation in a sentence. What a line
+shows counts as said (see `ground_with`).
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, tzinfo
+
+from msgspec import Struct
+
+from slowcat_memory.core.extraction.evidence import words_of
+from slowcat_memory.core.extraction.grounding import Ground, ground
+from slowcat_memory.core.extraction.prompt_record import fenced
+from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
+from slowcat_memory.records import Turn
+
+KNOWN_NAMES = 12
+FACT_CHARS = 160  # of a known fact
+KNOWN_TOKENS = 170  # most of all lines; what a prompt's size is planned with
+
+
+class KnownLine(Struct, frozen=True):
+    """One name, or the last conversation.
+
+    Attributes:
+        text: "Hana: sister of Mira"; a sentence for the last conversation.
+        name: The name, "" for the last conversation.
+        said: When it was said.
+        memory: Id of the memory that states it.
+        sources: Log ids of the turns that state it.
+    """
+
+    text: str
+    name: str
+    said: datetime
+    memory: str
+    sources: tuple[int, ...]
+
+
+class Known(Struct, frozen=True):
+    """What is known: names, the most relevant first, the last conversation, and facts."""
+
+    names: tuple[KnownLine, ...] = ()
+    last: KnownLine | None = None
+    facts: tuple[KnownLine, ...] = ()
+
+    @property
+    def lines(self) -> tuple[KnownLine, ...]:
+        return (*self.names, *([self.last] if self.last else ()), *self.facts)
+
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """Ids of the memories whose words are shown, for ``Prompt.made_from``."""
+        return tuple(dict.fromkeys(one.memory for one in self.lines))
+
+    def with_facts(self, facts: Iterable[KnownLine]) -> "Known":
+        """Return it with known facts, and without the names that these state."""
+        shown = tuple(facts)
+        gone = {one.memory for one in shown}
+        names = tuple(one for one in self.names if one.memory not in gone)
+        return Known(names, self.last, shown)
+
+
+NOTHING_KNOWN = Known()
+
+
+def limited(known: Known, tokens: int = KNOWN_TOKENS) -> Known:
+    """Return the most relevant names that fit a number of tokens with the last conversation."""
+    left = tokens - (estimate_tokens(known.last.text) + 12 if known.last else 0)
+    kept = list[KnownLine]()
+    for one in known.names[:KNOWN_NAMES]:
+        left -= estimate_tokens(one.text) + 1
+        if left < 0:
+            break
+        kept.append(one)
+    return Known(tuple(kept), known.last)
+
+
+def known_lines(known: Known, zone: tzinfo) -> list[str]:
+    """Return the lines of a prompt; none if nothing is known."""
+    lines = [f"- {neutralise(one.text)}" for one in known.names]
+    if known.last:
+        day = known.last.said.astimezone(zone).date()
+        lines.append(f"Last conversation ({day.isoformat()}): {neutralise(known.last.text)}")
+    lines = ["Known from before:", *lines] if lines else []
+    if known.facts:
+        lines += ["Known already:", *(_dated_line(one, zone) for one in known.facts)]
+    return lines
+
+
+def prompt_about(
+    turns: Sequence[Turn],
+    asked: Iterable[int],
+    zone: tzinfo,
+    turn_chars: int,
+    known: Known,
+    request: str,
+) -> str:
+    """Return the user message about some turns of a conversation.
+
+    The part before the request is the same for every call about the same turns, so that a local
+    server processes it once.
+
+    Args:
+        turns: The visible part of the conversation, in order, at least one turn.
+        asked: Log ids of the turns that are asked about.
+        turn_chars: As in ``prompt_record.fenced``.
+        known: What was known before the turns.
+        request: The last words, with "{}" for the numbers.
+    """
+    numbers = ", ".join(map(str, asked))
+    lines = (*known_lines(known, zone), fenced(turns, zone, turn_chars), request.format(numbers))
+    return "\n".join(lines)
+
+
+def ground_with(turns: Iterable[Turn], zone: tzinfo, known: Known) -> Ground:
+    """Collect what a text about turns may contain: what they say, and what the lines show."""
+    return ground(turns, zone, known=[one.text for one in known.lines])
+
+
+def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
+    """Return the lines without which a text could not name what its turns do not."""
+    if not known.lines:
+        return []
+    said = words_of(" ".join(f"{turn.speaker} {turn.text}" for turn in turns)).keys()
+    missing = words_of(text).keys() - said
+    return [one for one in known.lines if missing & words_of(_names_in(one)).keys()]
+
+
+def origins_used(
+    text: str, turns: Sequence[Turn], known: Known, scope: str
+) -> tuple[tuple[str, str], ...]:
+    """Return the chunks of the earlier turns that a text depends on, for ``derived_from``."""
+    return tuple((scope, chunk_id(id)) for id in sources_used(text, turns, known))
+
+
+def sources_used(text: str, turns: Sequence[Turn], known: Known) -> tuple[int, ...]:
+    """Return the log ids of the earlier turns that a text depends on; see `used`."""
+    found = (id for one in used(text, turns, known) for id in one.sources)
+    return tuple(dict.fromkeys(found))
+
+
+def _names_in(one: KnownLine) -> str:
+    return one.name or " ".join(word for word in one.text.split() if word[:1].isupper())
+
+
+def _dated_line(one: KnownLine, zone: tzinfo) -> str:
+    text = neutralise(one.text)[:FACT_CHARS]
+    return f"- {text} ({one.said.astimezone(zone).date().isoformat()})"

@@ -1,0 +1,318 @@
+"""Chooses the names that a prompt about turns shows as known, from what was said before them.
+
+Only turns before the first one shown count: a backlog that is read today must not see what its
+people said later. A name's line is what it is to somebody ("Hana: sister of Mira"), or the fact
+that says most about it. Names in the turns, or whose line has words of the turns, come first, then
+those that were mentioned often and lately.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
+from functools import cache
+from math import log2
+
+from msgspec import Struct
+
+from slowcat_memory.core.extraction.evidence import words_of
+from slowcat_memory.core.extraction.grounding import harmless, sentences
+from slowcat_memory.core.extraction.known import Known, KnownLine, limited
+from slowcat_memory.core.extraction.predicates import is_functional
+from slowcat_memory.core.facts.fact import is_fact
+from slowcat_memory.core.graph.readings import Mention, TurnReading
+from slowcat_memory.core.graph.relations import ALWAYS, Relation
+from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
+from slowcat_memory.core.memory import FACT, READING, RELATION, SESSION_SUMMARY
+from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.records import Memory, Turn
+
+LINE_CHARS = 90  # of a fact that stands for a name
+LAST_CHARS = 170  # of the last conversation
+RECENT_DAYS = 10.0  # after which the weight of the last mention is halved
+NAMED, NEAR, LATELY, ROLE = 4.0, 1.5, 2.0, 2.0  # weights of a name or line
+KINDS = {"person": 1.0, "pet": 1.0, "organisation": 1.0, "place": 0.0}  # weights; others -1
+ALIVE = ("person", "pet")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+class KnownIndex:
+    """What a namespace's memories state about names. Not thread-safe."""
+
+    beginnings = (f"{READING}/", f"{RELATION}/", f"{FACT}/", f"{SESSION_SUMMARY}/")
+
+    def __init__(self) -> None:
+        self._readings: dict[str, TurnReading] = {}
+        self._relations: dict[str, Relation] = {}
+        self._facts: dict[str, Memory] = {}
+        self._summaries: dict[str, Memory] = {}
+
+    def put(self, memory: Memory) -> None:
+        """Add or replace a memory; local-only, retired and uncertain ones are left out."""
+        self.drop(memory.id)
+        if memory.local_only or memory.facets.get("confidence") == "low":
+            return
+        if memory.id.startswith(f"{FACT}/"):
+            if is_fact(memory) and memory.sources and harmless(memory.text):
+                self._facts[memory.id] = memory
+        elif memory.retired_at is not None or not memory.sources:
+            return
+        elif memory.id.startswith(f"{SESSION_SUMMARY}/"):
+            self._summaries[memory.id] = memory
+        else:
+            self._put_read(memory)
+
+    def _put_read(self, memory: Memory) -> None:
+        try:
+            if memory.id.startswith(f"{READING}/"):
+                self._readings[memory.id] = TurnReading.of(memory)
+            else:
+                self._relations[memory.id] = Relation.of(memory)
+        except (ValueError, KeyError):
+            return
+
+    def drop(self, id: str) -> None:
+        for rows in (self._readings, self._relations, self._facts, self._summaries):
+            rows.pop(id, None)
+
+    def before(self, turns: Sequence[Turn], zone: tzinfo) -> Known:
+        """Return what was known before some turns of a conversation, in order, at least one."""
+        first, at = turns[0].id, turns[0].at
+        read = [one for one in self._readings.values() if one.turn < first]
+        said = {one.turn: one.said for one in read}
+        scene = _Scene(turns, _people(read), said, _language_of(turns), zone)
+        lines = [*self._roles(scene), *self._sentences(scene)]
+        names = _best_of_each(lines, scene)
+        return limited(Known(tuple(names), self._last(first, at)))
+
+    def _roles(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
+        for one in self._relations.values():
+            if min(one.sources) < scene.first and _holds(one, scene):
+                yield from _role_of(one, scene)
+
+    def _sentences(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
+        for one in self._facts.values():
+            if max(one.sources[:1]) < scene.first and self._held(one, scene):
+                yield from _sentence_of(one, scene)
+
+    def _held(self, fact: Memory, scene: "_Scene") -> bool:
+        """Return whether a fact was taken for true when the turns were said."""
+        by = self._facts.get(fact.facets.get("superseded_by", ""))
+        if by is not None:
+            return by.sources[0] >= scene.first
+        over = fact.valid_to is not None and fact.valid_to <= scene.at
+        return fact.retired_at is None and not over
+
+    def _last(self, first: int, at: datetime) -> KnownLine | None:
+        """Return the first sentence of the last conversation's summary."""
+        before = [one for one in self._summaries.values() if max(one.sources) < first]
+        last = max(before, key=lambda one: (one.valid_from, one.id), default=None)
+        if last is None or not harmless(last.text):
+            return None
+        text = _cut(sentences(last.text)[0], LAST_CHARS)
+        return KnownLine(text, "", last.valid_from, last.id, last.sources) if text else None
+
+
+class _Person(Struct):
+    """An entity by the turns before: its fullest name, all its names, and how often and when."""
+
+    name: str
+    kind: str
+    names: set[str]
+    count: int
+    last: datetime
+
+
+class _Scene:
+    """The turns that a prompt shows, and who was known before them.
+
+    Attributes:
+        words: Stems of what is said in them.
+        speakers: Folded names of those who speak.
+        names: Stems of all names.
+    """
+
+    def __init__(
+        self,
+        turns: Sequence[Turn],
+        people: Mapping[str, _Person],
+        said: Mapping[int, datetime],
+        language: Language,
+        zone: tzinfo,
+    ) -> None:
+        self.first, self.at, self.zone = turns[0].id, turns[0].at, zone
+        self.people, self.language = people, language
+        self.speakers = frozenset(fold(turn.speaker) for turn in turns)
+        self.words = words_of(" ".join(turn.text for turn in turns)).keys()
+        self._said = said
+        self.names = {
+            stem for one in people.values() for name in one.names for stem in words_of(name)
+        } | {stem for name in self.speakers for stem in words_of(name)}
+        self.by_word: dict[str, list[str]] = {}
+        for id, one in people.items():
+            if not self.speakers & one.names:
+                for word in {fingerprint(name).partition(" ")[0] for name in one.names}:
+                    self.by_word.setdefault(word, []).append(id)
+
+    def said(self, turn: int) -> datetime:
+        """Return when an earlier turn was said; when these turns were, if that is not known."""
+        return self._said.get(turn, self.at)
+
+    def speaks(self, id: str) -> bool:
+        """Return whether an entity is one of the speakers."""
+        one = self.people.get(id)
+        return one is not None and bool(self.speakers & one.names)
+
+    def name_of(self, id: str) -> str:
+        """Return an entity's name; a value is its own name, "" for an entity of later."""
+        one = self.people.get(id)
+        return one.name if one else "" if id.startswith("entity/") else id
+
+
+def _people(readings: Iterable[TurnReading]) -> dict[str, _Person]:
+    found: dict[str, _Person] = {}
+    for reading in readings:
+        for mention in reading.mentions:
+            if mention.entity and mention.confidence != "low":
+                _count(found, mention, reading.said)
+    return found
+
+
+def _count(found: dict[str, _Person], mention: Mention, said: datetime) -> None:
+    one = found.get(mention.entity)
+    if one is None:
+        found[mention.entity] = _Person(mention.name, mention.type, {fold(mention.name)}, 1, said)
+        return
+    one.names.add(fold(mention.name))
+    one.count, one.last = one.count + 1, max(one.last, said)
+    if len(mention.name.split()) > len(one.name.split()):
+        one.name = mention.name
+
+
+def _holds(one: Relation, scene: _Scene) -> bool:
+    return one.confidence != "low" and (one.valid_to is None or one.valid_to > scene.at)
+
+
+def _role_of(one: Relation, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
+    """Yield an entity and what a relation says that it is."""
+    subject, object_ = scene.name_of(one.subject), scene.name_of(one.object)
+    noun = scene.language.facts.roles.get(one.predicate, "")
+    if not subject or not object_:
+        return
+    if one.object in scene.people and not scene.speaks(one.object):
+        if noun:
+            about, what = one.object, f"{noun} {scene.language.facts.roles['of']} {subject}"
+        elif scene.speaks(one.subject):
+            about, what = one.object, f"{subject} {_in_words(one.predicate)}"
+        else:
+            about, what = one.subject, f"{_in_words(one.predicate)} {object_}"
+    elif one.subject in scene.people and not scene.speaks(one.subject):
+        about, what = one.subject, f"{_in_words(one.predicate)} {object_}"
+        if noun and scene.speaks(one.object):
+            what = f"{noun} {scene.language.facts.roles['of']} {object_}"
+    else:
+        return
+    name = scene.name_of(about)
+    text = f"{name}: {what}{_times(one, scene)}"
+    if harmless(text):
+        yield about, KnownLine(text, name, scene.said(min(one.sources)), one.id, one.sources)
+
+
+def _times(one: Relation, scene: _Scene) -> str:
+    """Return since when and until when, as far as it was known before the turns."""
+    words = scene.language.facts.roles
+    if not is_functional(one.predicate):
+        return ""
+    text = ""
+    if one.valid_from != ALWAYS and one.valid_from != scene.said(min(one.sources)):
+        text = f" {words['from']} {one.valid_from.astimezone(scene.zone).date().isoformat()}"
+    if one.valid_to is not None and max(one.sources) < scene.first:
+        text += f" {words['until']} {one.valid_to.astimezone(scene.zone).date().isoformat()}"
+    return text
+
+
+def _in_words(predicate: str) -> str:
+    return predicate.replace("_", " ")
+
+
+def _sentence_of(fact: Memory, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
+    """Yield the entities that a fact names, each with its sentence."""
+    text = _cut(fact.text, LINE_CHARS)
+    whole = f" {fingerprint(fact.text)} "
+    for word in set(whole.split()):
+        for id in scene.by_word.get(word, ()):
+            one = scene.people[id]
+            if any(f" {fingerprint(name)} " in whole for name in one.names):
+                said = scene.said(fact.sources[0])
+                yield id, KnownLine(text, one.name, said, fact.id, fact.sources)
+
+
+def _best_of_each(lines: Iterable[tuple[str, KnownLine]], scene: _Scene) -> list[KnownLine]:
+    """Return a line for each name, the most relevant names first; no sentence twice."""
+    best: dict[str, tuple[float, KnownLine]] = {}
+    for id, line in lines:
+        score = _line_score(line, scene)
+        if id not in best or (score, line.said) > (best[id][0], best[id][1].said):
+            best[id] = (score, line)
+    scored = [
+        (score + _name_score(scene.people[id], scene), id, line)
+        for id, (score, line) in best.items()
+    ]
+    scored.sort(key=lambda one: (-one[0], one[2].name))
+    kept = dict[str, KnownLine]()
+    for _, id, line in scored:
+        shown = any(line.name in other.text for other in kept.values())
+        if not shown or scene.people[id].kind in ALIVE:
+            kept.setdefault(line.memory, line)
+    return list(kept.values())
+
+
+def _line_score(line: KnownLine, scene: _Scene) -> float:
+    """Return how well a line says what a name is, and how near it is to the turns."""
+    near = len((words_of(line.text).keys() - scene.names) & scene.words)
+    role = ROLE if _says_role(line, scene) else 0.0
+    return NEAR * min(2, near) + role - len(line.text) / 60
+
+
+def _says_role(line: KnownLine, scene: _Scene) -> bool:
+    """Return whether a line says what a name is to a speaker: "Hana is Mira's little sister"."""
+    words = fingerprint(line.text.replace("’s ", "s ").replace("'s ", "s "))
+    rest = words.removeprefix(f"{fingerprint(line.name)} ")
+    return rest != words and bool(_role_pattern(scene.language.name, scene.speakers).match(rest))
+
+
+def _name_score(one: _Person, scene: _Scene) -> float:
+    named = any(words_of(name).keys() & scene.words for name in one.names)
+    days = max(0.0, (scene.at - one.last) / timedelta(days=1))
+    used = log2(1 + one.count) / 2 + LATELY * 0.5 ** (days / RECENT_DAYS)
+    return NAMED * named + used + KINDS.get(one.kind, -1.0)
+
+
+@cache
+def _role_pattern(language: str, speakers: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern of the words behind a name that say what it is to a speaker."""
+    table = next(one.facts.roles for one in LANGUAGES if one.name == language)
+    nouns = "|".join(fold(noun) for name, noun in table.items() if "_" in name)
+    who = "|".join(map(re.escape, sorted(map(fingerprint, speakers))))
+    return re.compile(
+        rf"(?:(?:{nouns}) {table['of']} (?:{who})$|(?:is|ist) (?:{who})s? (?:\w+ ){{0,2}}(?:{nouns})\b)"
+    )
+
+
+def _cut(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def _language_of(turns: Iterable[Turn]) -> Language:
+    """Return the language whose function words occur most; English if none do."""
+    counts = Counter(word.casefold() for turn in turns for word in _WORD.findall(turn.text))
+    return max(
+        (ENGLISH, *LANGUAGES),
+        key=lambda one: sum(counts[word] for word in _function_words(one.name)),
+    )
+
+
+@cache
+def _function_words(language: str) -> frozenset[str]:
+    return next(one.extracts.function for one in LANGUAGES if one.name == language)
