@@ -70,7 +70,7 @@ def lived(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Liv
             mind.talk(f"s{number}", SAID)
         ledger(mind)
         mind.settle()
-        mind.think()
+        mind.think(days=1.0)
         before, dead_before = made(mind), dead(mind)
         with mind.engine.store.snapshot() as snapshot:
             waiting = len(snapshot.tasks(state="waiting"))
@@ -78,7 +78,7 @@ def lived(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Liv
         for prompt in useless.prompts:
             asked[prompt.job] += 1
         mind.talk("s2", [("My brother Tom moved to Leeds in April.", "I see.")])
-        mind.think(ScriptedLLM(parrot, model="good@test"))
+        mind.think(ScriptedLLM(parrot, model="good@test"), days=1.0)
         yield Lived(before, made(mind), asked, dead_before, dead(mind), waiting)
     finally:
         mind.close()
