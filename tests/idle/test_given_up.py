@@ -1,19 +1,24 @@
 """A model whose answers cannot be used: rules do what they can, and another model replaces it."""
 
+import asyncio
 import json
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import Struct
 
+from slowcat_memory.core.facts.prompt import FactReply, FactsReply
 from slowcat_memory.core.memory import family
+from slowcat_memory.idle.context import BudgetGate, CountingLLM, NoLimit
 from slowcat_memory.idle.registry import BUILT_IN
 from slowcat_memory.providers import Prompt
-from slowcat_memory.testing import ScriptedLLM
+from slowcat_memory.testing import FixedClock, ScriptedLLM
 from tests.support.asking_jobs import ASKING, ledger
 from tests.support.parroting_llm import Mind, parrot
+from tests.support.replies import good
 
 SAID = (
     ("I have an appointment with my dentist Ruth on 28 May.", "I suggest that you write it down."),
@@ -199,3 +204,14 @@ def test_given_up_the_turns_that_a_cut_reply_does_not_reach_are_asked_about_agai
         assert not dead(mind)
     finally:
         mind.close()
+
+
+def test_given_up_items_that_are_lost_are_counted() -> None:
+    items = [{"turn": "?"}, good(FactReply), {"content": "no turn"}]
+    llm = CountingLLM(
+        ScriptedLLM(lambda prompt: {"facts": items}), BudgetGate(NoLimit(), FixedClock(), UTC)
+    )
+    prompt = Prompt(job="facts", version=1, system="", user="")
+    answer = asyncio.run(llm.complete(prompt, FactsReply))
+    assert len(answer.value.facts) == 1 and llm.items_lost == 2
+    assert sum(answer.lost.values()) == 2

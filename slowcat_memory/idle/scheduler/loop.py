@@ -326,6 +326,7 @@ class IdleLoop:
         self._measure(run, result)
         if (llm := context.counting_llm) and llm.answered is not None:
             self._server_away = not llm.answered
+            self._metrics.count("idle_items_lost", llm.items_lost)
         if isinstance(result.error, StoreFullError):
             raise result.error
         if run.outcome == "interrupted":  # the row is not urgent
