@@ -106,6 +106,7 @@ class CountingLLM:
     def __init__(self, llm: LLM, gate: BudgetGate, options: JobOptions = JobOptions()) -> None:
         self._llm, self._gate, self._options = llm, gate, options
         self.model, self.tokens_in, self.tokens_out = "", 0, 0
+        self.items_lost = 0  # of answers: they could not be used
         self.answered: bool | None = None  # whether the server did, at the last call; None if none
 
     @property
@@ -140,6 +141,7 @@ class CountingLLM:
             self._count(estimate_tokens(prompt.system) + estimate_tokens(prompt.user), 0)
             raise
         self.model, self.answered = answer.model, True
+        self.items_lost += sum(answer.lost.values())
         self._count(answer.tokens_in, answer.tokens_out)
         return answer
 

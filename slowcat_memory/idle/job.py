@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from slowcat_memory.errors import ProviderError
+from slowcat_memory.errors import BadAnswerError, ProviderError
 from slowcat_memory.idle.working_set import V
 from slowcat_memory.providers import LLM, Embedded
 from slowcat_memory.records import Cursor, Task, WriteBatch
@@ -33,6 +34,27 @@ class OverBudgetError(ProviderError):
     def __init__(self, message: str, model: Literal["llm", "embedder"]) -> None:
         super().__init__(message)
         self.model = model
+
+
+class RuleStandsInError(BadAnswerError):
+    """The LLM's answer cannot be used, and a rule has an answer.
+
+    What the rule found is written, and the task is tried as after any bad answer. Given up, it stays
+    among the failed tasks; what an LLM finds in a later try replaces the rule's.
+
+    Attributes:
+        batch: What the rule found.
+    """
+
+    def __init__(self, error: BadAnswerError, batch: WriteBatch) -> None:
+        super().__init__(error.message, hint=error.hint)
+        self.batch = batch
+
+
+def given_up(batch: WriteBatch, task: Task, error: BadAnswerError) -> WriteBatch:
+    """Return what a rule found, and the task as failed: another model may do it better."""
+    dead = replace(task, state="dead", not_before=None, error=error.message)
+    return replace(batch, tasks=(*batch.tasks, dead), retask=True)
 
 
 class Trigger(Struct, frozen=True):
@@ -239,6 +261,8 @@ class Job(Protocol):
 
         Raises:
             BadAnswerError: The LLM's answer cannot be used; the task is tried three times in all.
+                A job that can do without raises ``RuleStandsInError``. When the task is given up, a
+                job with a method ``pieces(task)`` is asked for smaller tasks, each tried once.
             PromptTooLongError: The task exceeds the LLM's context. A job with a method
                 ``split(task)`` is asked for smaller tasks.
             EndpointError: The LLM is unreachable; the task is tried again when it is back.

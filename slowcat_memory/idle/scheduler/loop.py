@@ -29,6 +29,7 @@ from slowcat_memory.idle.events import OnMemory, events_of, notify
 from slowcat_memory.idle.job import Job, OverBudgetError
 from slowcat_memory.idle.scheduler.budget import Budget, Model
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
+from slowcat_memory.idle.scheduler.new_models import NewModels
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
 from slowcat_memory.idle.scheduler.results import batch_of, describe_error, run_of
@@ -129,7 +130,9 @@ class IdleLoop:
         self._drained = asyncio.Event()
         self._steps_done = 0
         with store.snapshot() as snapshot:
-            self._budget.remember(snapshot.runs(LOOK_BACK))
+            runs = list(snapshot.runs(LOOK_BACK))
+        self._budget.remember(runs)
+        self._new_models = NewModels(runs)
 
     def listen(self, listener: OnMemory) -> None:
         """Call a listener, on the loop's thread, for each memory created, updated or retired.
@@ -323,6 +326,7 @@ class IdleLoop:
         self._measure(run, result)
         if (llm := context.counting_llm) and llm.answered is not None:
             self._server_away = not llm.answered
+            self._metrics.count("idle_items_lost", llm.items_lost)
         if isinstance(result.error, StoreFullError):
             raise result.error
         if run.outcome == "interrupted":  # the row is not urgent
@@ -335,7 +339,17 @@ class IdleLoop:
         if self._queue is not None:
             self._queue.remove(task.id)
         self._queued(batch.tasks)
+        if run.outcome == "done":
+            await self._try_again(job.name, run.model)
         return Round.PROGRESS
+
+    async def _try_again(self, job: str, model: str) -> None:
+        """Revive what was given up with the model that answered a job before."""
+        with self._store.snapshot() as snapshot:
+            tasks = self._new_models.answered(job, model, snapshot)
+        for task in tasks:
+            await self._apply(job, WriteBatch(done=task.id, tasks=(task,), retask=True))
+        self._queued(tasks)
 
     def _batch_of(self, job: Job, task: Task, result: StepResult) -> WriteBatch:
         """Return what to write for a step, and record whether the server answered."""

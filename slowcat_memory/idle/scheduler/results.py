@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import has_local_origin, with_mark
 from slowcat_memory.core.extraction.checks.derived_text import keepable_batch
-from slowcat_memory.errors import PromptTooLongError, SlowcatError
+from slowcat_memory.errors import BadAnswerError, PromptTooLongError, SlowcatError
 from slowcat_memory.idle.context import CountingLLM
-from slowcat_memory.idle.job import Job
+from slowcat_memory.idle.job import Job, RuleStandsInError
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.step import StepResult
 from slowcat_memory.records import Memory, Run, RunOutcome, Task, WriteBatch
@@ -35,21 +35,31 @@ def batch_of(
         options: How often, and how soon, a task is tried again.
 
     Returns:
-        The step's own batch with its task done; the parts of a task that was too long; or the task
-        with its next try.
+        The step's own batch with its task done; the parts of a task that was too long, or whose
+        answers cannot be used; or the task with its next try, and what a rule found meanwhile.
     """
     if result.batch is not None:
-        batch = keepable_batch(result.batch)
-        memories = mark_local_only(batch.memories, snapshot)
-        return replace(batch, memories=memories, done=task.id)
+        return _done(result.batch, task, snapshot)
     error = result.error
     assert error is not None
-    if isinstance(error, PromptTooLongError) and (parts := _split(job, task)):
+    if isinstance(error, PromptTooLongError) and (parts := _parts(job, task, "split")):
         return WriteBatch(done=task.id, tasks=parts)
     logger.warning(f"The idle job {job.name} failed: {describe_error(error)}")
     after = after_failure(task, describe_error(error), now, options)
+    by_rule = error.batch if isinstance(error, RuleStandsInError) else WriteBatch()
+    if type(error) is BadAnswerError and after.state == "dead":
+        parts = _parts(job, task, "pieces")
+        if parts:
+            once = tuple(replace(part, attempts=options.tries - 1) for part in parts)
+            return WriteBatch(done=task.id, tasks=once)
     # Deleted and added again, so that a task that was forgotten meanwhile stays deleted.
-    return WriteBatch(done=task.id, tasks=(after,), retask=True)
+    return _done(replace(by_rule, tasks=(*by_rule.tasks, after), retask=True), task, snapshot)
+
+
+def _done(batch: WriteBatch, task: Task, snapshot: Snapshot) -> WriteBatch:
+    kept = keepable_batch(batch)
+    memories = mark_local_only(kept.memories, snapshot)
+    return replace(kept, memories=memories, done=task.id)
 
 
 def run_of(
@@ -114,8 +124,9 @@ def mark_local_only(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Mem
     return tuple(map(marked, memories))
 
 
-def _split(job: Job, task: Task) -> tuple[Task, ...]:
-    split = getattr(job, "split", None)
+def _parts(job: Job, task: Task, method: str) -> tuple[Task, ...]:
+    """Return the smaller tasks that a job's method ``split`` or ``pieces`` makes of a task."""
+    split = getattr(job, method, None)
     try:
         parts = tuple(split(task)) if split else ()
     except Exception as error:

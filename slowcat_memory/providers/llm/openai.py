@@ -148,7 +148,7 @@ class OpenAILLM:
             tokens_in=spent[0],
             tokens_out=spent[1],
             lost=parsed.lost,
-            whole=parsed.whole and done.whole,
+            whole=parsed.whole,  # JSON that ends is whole, also at the most tokens
         )
 
     async def _in_best_mode(self, prompt: Prompt, into: type[T], server: Server) -> Completion:

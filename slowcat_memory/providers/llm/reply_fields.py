@@ -103,8 +103,8 @@ class Coercion:
             sent.setdefault(folded(name), one)
         found = dict[str, Any]()
         for field in shape_of(struct):
-            name = next((name for name in field.names if name in sent), None)
-            one = NODEFAULT if name is None else self.value(sent[name], field.type)
+            known = next((name for name in field.names if name in sent), None)
+            one = NODEFAULT if known is None else self.value(sent[known], field.type)
             if one is not NODEFAULT and field.optional and not _fits(one, field.hint):
                 one = NODEFAULT
             one = field.when_missing if one is NODEFAULT else one

@@ -101,12 +101,17 @@ def finish_task(batch: WriteBatch, tx: Transaction) -> bool:
 
 
 def put_tasks(batch: WriteBatch, tx: Transaction) -> None:
-    """Write a step's new tasks, except those about forgotten data."""
+    """Write a step's new tasks, except those about forgotten data, and those that are there."""
     for task in batch.tasks:
         key = keys.name_key(task.id)
-        found = tx.get("tasks", key) is not None
-        if (batch.retask or not found) and not any_forgotten(task.sources, tx):
+        found = None if batch.retask else tx.read(Task, "tasks", key)
+        if (found is None or _is_outdated(found, task)) and not any_forgotten(task.sources, tx):
             tx.write_record("tasks", key, task)
+
+
+def _is_outdated(found: Task, new: Task) -> bool:
+    """Return whether a task was given up and is about something else now, as a longer session."""
+    return found.state == "dead" and (found.sources, found.note) != (new.sources, new.note)
 
 
 def log_run(batch: WriteBatch, finished: bool, tx: Transaction) -> None:

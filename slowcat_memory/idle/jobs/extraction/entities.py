@@ -9,6 +9,7 @@ from typing import Annotated
 
 import numpy as np
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.prompt_record import groups
 from slowcat_memory.core.graph.build import (
@@ -35,6 +36,7 @@ from slowcat_memory.core.memory import ENTITY, READING, RELATION
 from slowcat_memory.core.text.normalize import estimate_tokens, fold
 from slowcat_memory.idle.job import JobContext
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
+    OverlookedError,
     Request,
     SessionExtractor,
     SessionsCursor,
@@ -84,6 +86,7 @@ class Entities(SessionExtractor):
     Options: type[Struct] = EntityOptions
     rank = 46  # after the facts, before old sessions are described, which show whom they name
     shared_turns = 8
+    has_rules = True
 
     def cursor_version(self, snapshot: Snapshot, context: JobContext) -> str:
         """Read everything again with another prompt, and when an LLM is added or removed."""
@@ -138,16 +141,21 @@ class Entities(SessionExtractor):
         )
         known = _known(request, context)
         answer = await context.llm.complete(prompt, RegisterReply)
-        read = check_reply(
-            answer.value, due, seen, context.zone, _types_of(known), types, request.known
-        )
-        return await self._write(request, read, answer.model, known, context)
+        reply = answer.value
+        if not (reply.entities or reply.relations) and _has_statements(
+            _read_by_rule(request, known, context)
+        ):
+            raise OverlookedError
+        read = check_reply(reply, due, seen, context.zone, _types_of(known), types, request.known)
+        batch = await self._write(request, read, answer.model, known, context)
+        if answer.whole:
+            return batch
+        rest = self.rest_of(request, {one.turn for one in reply.relations})
+        return replace(batch, tasks=(*batch.tasks, *rest))
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
         known = _known(request, context)
-        types = _types_of(known)
-        found = {id: read_by_rule(turn, context.zone, types) for id, turn in request.due.items()}
-        read = {id: one for id, one in found.items() if one is not None}
+        read = _read_by_rule(request, known, context)
         return await self._write(request, read, "", known, context)
 
     async def _write(
@@ -188,6 +196,18 @@ def _known(request: Request, context: JobContext) -> list[Memory]:
     with context.snapshot() as snapshot:
         view = context.view(NamespaceGraph, snapshot, request.task.scope)
     return list(view.index.entities.values())
+
+
+def _read_by_rule(
+    request: Request, known: Iterable[Memory], context: JobContext
+) -> dict[int, TurnExtract]:
+    types = _types_of(known)
+    found = {id: read_by_rule(turn, context.zone, types) for id, turn in request.due.items()}
+    return {id: one for id, one in found.items() if one is not None}
+
+
+def _has_statements(read: Mapping[int, TurnExtract]) -> bool:
+    return any(one.statements for one in read.values())
 
 
 def _types_of(known: Iterable[Memory]) -> dict[str, str]:

@@ -4,7 +4,7 @@
 the log: turns read by rules are read again once there is an LLM, whose facts replace theirs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Annotated
 
@@ -26,9 +26,10 @@ from slowcat_memory.core.facts.fact import (
 )
 from slowcat_memory.core.facts.prompt import SYSTEM, VERSION
 from slowcat_memory.core.memory import FACT, chunk_id
-from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.core.text.normalize import estimate_tokens, fold
 from slowcat_memory.idle.job import JobContext, Needs
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
+    OverlookedError,
     Request,
     SessionExtractor,
     decode_note,
@@ -87,6 +88,7 @@ class Facts(SessionExtractor):
     Options: type[Struct] = FactsOptions
     rank = 45
     rules_stand_in = True
+    has_rules = True
 
     def progress(self, cursor: Cursor | None, snapshot: Snapshot, context: JobContext) -> Progress:
         """Return the position of the reader in use: the LLM or the rules."""
@@ -133,17 +135,36 @@ class Facts(SessionExtractor):
         )
         answer = await context.llm.complete(prompt, fact_prompts.FactsReply)
         found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known)
+        if not answer.value.facts and _overlooks(due, every, context):
+            raise OverlookedError
         made = Made(job=NAME, version=self.version, model=answer.model)
         new = _standing_in(_memories(found.kept, made, context), ruled)
-        return await _batch(new, _replaced(ruled, every, new, context), context)
+        batch = await _batch(new, _replaced(ruled, every, new, context), context)
+        if answer.whole:
+            return batch
+        rest = self.rest_of(request, {one.turn for one in answer.value.facts})
+        return replace(batch, tasks=(*batch.tasks, *rest))
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
         """Read turns that no LLM has read."""
-        found = chain.from_iterable(
-            fact_prompts.facts_by_rule(turn, context.zone) for turn in request.due.values()
-        )
+        found = _facts_by_rule(request.due, context)
         new = _memories(found, Made(job=NAME, version=self.version), context)
         return await _batch(new, [], context)
+
+
+def _facts_by_rule(due: Mapping[int, Turn], context: JobContext) -> Iterator[ExtractedFact]:
+    turns = due.values()
+    return chain.from_iterable(fact_prompts.facts_by_rule(turn, context.zone) for turn in turns)
+
+
+def _overlooks(due: Mapping[int, Turn], every: Iterable[Memory], context: JobContext) -> bool:
+    """Return whether rules find a fact in these turns that no other turn states."""
+    elsewhere = {
+        fold(one.text)
+        for one in every
+        if one.retired_at is None and one.sources and one.sources[0] not in due
+    }
+    return any(fold(one.content) not in elsewhere for one in _facts_by_rule(due, context))
 
 
 def _is_by_rule(fact: Memory) -> bool:

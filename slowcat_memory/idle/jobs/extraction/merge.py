@@ -21,12 +21,18 @@ from slowcat_memory.core.facts.merging import (
     MergeOptions,
     Outcome,
     Pair,
+    PairReply,
     PairsReply,
 )
 from slowcat_memory.core.memory import ENTITY, FACT, RELATION, family
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.errors import (
+    BadAnswerError,
+    EndpointError,
+    EndpointRefusedError,
+    PromptTooLongError,
+)
+from slowcat_memory.idle.job import JobContext, Needs, Plan, RuleStandsInError, Trigger
 from slowcat_memory.idle.jobs.extraction.facts import MERGE, with_key_vectors
 from slowcat_memory.idle.jobs.session_log import may_see
 from slowcat_memory.providers import Prompt
@@ -36,7 +42,6 @@ from slowcat_memory.store import Snapshot
 ANSWER_TOKENS = 60  # per pair
 ASKED = "asked"  # facet: marks of the pairs that an LLM decided about
 MOST_ASKED = 40  # of a fact, the latest
-LAST_ATTEMPT = 2  # failures after which rules decide
 
 
 class _Decision(Struct, frozen=True):
@@ -81,34 +86,37 @@ class Merge:
                     break
                 state.merge(*found.match)
         due, rest = _first(doubts, MAX_PAIRS if context.llm else len(doubts))
-        for decided in await self._decide(due, task, context):
+        refused: BadAnswerError | None = None
+        try:
+            answered = await self._ask(due, context)
+        except BadAnswerError as error:
+            answered, refused = [], error
+        for decided in [*answered, *self._by_words(due, answered, context)]:
             if not state.join(decided, self._tokenize) and decided.outcome is not None:
                 state.merge(decided.pair, decided.outcome)
-        state.mark_as_asked(due)
+        state.mark_as_asked(decided.pair for decided in answered)
         batch = await state.batch()
-        return replace(batch, tasks=(_rest(task, rest, context),)) if rest else batch
+        batch = replace(batch, tasks=(_rest(task, rest, context),)) if rest else batch
+        if refused is not None:
+            raise RuleStandsInError(refused, batch)
+        return batch
 
-    async def _decide(
-        self, doubts: Sequence[Pair], task: Task, context: JobContext
+    def _by_words(
+        self, doubts: Sequence[Pair], answered: Sequence[_Decision], context: JobContext
     ) -> list[_Decision]:
-        """Let the LLM decide about the pairs that it may see, and shared words about the others."""
-        shown = [pair for pair in doubts if len(may_see((pair.older, pair.newer), context)) == 2]
-        answered = None
-        if shown and context.llm is not None:
-            try:
-                answered = await self._ask(shown, context)
-            except BadAnswerError:
-                if task.attempts < LAST_ATTEMPT:
-                    raise
-        rest = doubts if answered is None else [pair for pair in doubts if pair not in shown]
-        found = (
+        """Let shared words decide about the pairs that the LLM did not answer, or may not see."""
+        done = [decided.pair for decided in answered]
+        return [
             _Decision(pair, merging.decide_by_words(pair, self._tokenize, context.options))
-            for pair in rest
-        )
-        return [*(answered or ()), *found]
+            for pair in doubts
+            if pair not in done
+        ]
 
-    async def _ask(self, doubts: Sequence[Pair], context: JobContext) -> list[_Decision] | None:
-        assert context.llm is not None
+    async def _ask(self, every: Sequence[Pair], context: JobContext) -> list[_Decision]:
+        """Ask the LLM about the pairs that it may see; without an LLM none is answered."""
+        doubts = [pair for pair in every if len(may_see((pair.older, pair.newer), context)) == 2]
+        if not doubts or context.llm is None:
+            return []
         prompt = Prompt(
             job=MERGE,
             version=VERSION,
@@ -119,19 +127,22 @@ class Merge:
         )
         try:
             answer = await context.llm.complete(prompt, PairsReply)
-        except (EndpointError, EndpointRefusedError):
-            return None
-        verdicts = {one.pair: one for one in answer.value.pairs if one.same_fact}
+        except (EndpointError, EndpointRefusedError, PromptTooLongError):
+            return []
+        verdicts = {one.pair: one for one in answer.value.pairs}
+        complete = answer.whole and not answer.lost  # then a pair that it leaves out is two facts
         return [
-            _Decision(
-                pair,
-                merging.outcome_of_verdict(pair, verdicts[number].text or "", self._tokenize),
-                verdicts[number].text or "",
-                answer.model,
-            )
+            self._decided(pair, verdicts.get(number), answer.model)
             for number, pair in enumerate(doubts, start=1)
-            if number in verdicts
+            if number in verdicts or complete
         ]
+
+    def _decided(self, pair: Pair, verdict: PairReply | None, model: str) -> _Decision:
+        if verdict is None or not verdict.same_fact:
+            return _Decision(pair, None)
+        text = verdict.text or ""
+        outcome = merging.outcome_of_verdict(pair, text, self._tokenize)
+        return _Decision(pair, outcome, text, model)
 
 
 def _was_asked(pair: Pair, context: JobContext) -> bool:

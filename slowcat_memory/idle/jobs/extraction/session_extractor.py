@@ -27,7 +27,14 @@ from slowcat_memory.core.extraction.prompt_record import (
 )
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
-from slowcat_memory.idle.job import JobContext, Needs, OverBudgetError, Plan, Trigger
+from slowcat_memory.idle.job import (
+    JobContext,
+    Needs,
+    OverBudgetError,
+    Plan,
+    RuleStandsInError,
+    Trigger,
+)
 from slowcat_memory.idle.jobs.known_view import known_before
 from slowcat_memory.idle.jobs.session_log import (
     Progress,
@@ -41,11 +48,18 @@ from slowcat_memory.store import Snapshot
 FRAME_TOKENS = 150 + KNOWN_TOKENS
 MIN_RECORD_TOKENS = 256  # whatever context size the LLM reports
 CONTEXT_TURNS = 40  # before and after the new turns of a session, for a prompt to understand them
-LAST_ATTEMPT = 2  # with unusable LLM replies; then rules are used
 RETRY_AFTER = timedelta(minutes=5)  # the LLM server was unreachable, and rules were used meanwhile
+PIECES = 4  # that a task is divided into when it is given up
 
 S = TypeVar("S", bound=Struct)
 Rank = Callable[[Session, Sequence[int]], int]
+
+
+class OverlookedError(BadAnswerError):
+    """The LLM's reply is empty, though rules find something in these turns."""
+
+    def __init__(self) -> None:
+        super().__init__("it is empty, though something is said in these turns")
 
 
 class SessionsCursor(Struct, frozen=True, omit_defaults=True):
@@ -102,8 +116,8 @@ class SessionExtractor:
     Attributes:
         shared_turns: How many turns two spans of a long session have in common.
         rank: Of its tasks.
-        rules_stand_in: Whether rules are used while the LLM server is unreachable, or its replies
-            are unusable.
+        rules_stand_in: Whether rules are used while the LLM server is unreachable.
+        has_rules: Whether rules are used while the LLM's replies are unusable.
     """
 
     name: str
@@ -114,6 +128,7 @@ class SessionExtractor:
     shared_turns: ClassVar[int] = 12
     rank: ClassVar[int]
     rules_stand_in: ClassVar[bool] = False
+    has_rules: ClassVar[bool] = False
 
     # --------------------------------------------------- implemented by subclasses
 
@@ -122,7 +137,7 @@ class SessionExtractor:
         raise NotImplementedError
 
     async def read_by_rule(self, request: Request, context: JobContext) -> WriteBatch:
-        """Read without an LLM. Not called if ``needs`` is "llm" without ``rules_stand_in``."""
+        """Read without an LLM. Not called if ``needs`` is "llm" without ``has_rules``."""
         raise NotImplementedError
 
     def prompt_overhead(self, context: JobContext) -> int:
@@ -214,10 +229,15 @@ class SessionExtractor:
             batch = await self.read_by_rule(request, context)
             later = replace(task, not_before=context.now + RETRY_AFTER)
             return replace(batch, tasks=(*batch.tasks, later), retask=True)
-        except BadAnswerError:
-            if not self.rules_stand_in or task.attempts < LAST_ATTEMPT:
+        except OverlookedError as error:
+            batch = await self.read_by_rule(request, context)
+            if task.attempts:  # asked twice
+                return batch
+            raise RuleStandsInError(error, batch) from None
+        except BadAnswerError as error:
+            if not self.has_rules:
                 raise
-            return await self.read_by_rule(request, context)  # instead of giving the task up
+            raise RuleStandsInError(error, await self.read_by_rule(request, context)) from None
 
     def split(self, task: Task) -> tuple[Task, ...]:
         """Split a task that is too long for the LLM: half the questions, half the turns around.
@@ -230,6 +250,25 @@ class SessionExtractor:
         if not asked.turns or len(task.sources) <= len(parts[-1]):
             return ()
         return tuple(self._nearer(task, replace(asked, turns=part)) for part in parts)
+
+    def pieces(self, task: Task) -> tuple[Task, ...]:
+        """Divide the turns that a task asks about, when its replies are unusable; none for few."""
+        turns = asked_of(task).turns
+        size = len(turns) // PIECES
+        parts = [turns[at : at + size] for at in range(0, len(turns), size)] if size else []
+        return tuple(self._nearer(task, Asked(part)) for part in parts)
+
+    def rest_of(self, request: Request, answered: Collection[int]) -> tuple[Task, ...]:
+        """Return the tasks for the turns that a reply did not reach because it was cut off.
+
+        Args:
+            answered: Log ids that it holds something of; what it has of the last may be a part.
+        """
+        last = max((id for id in answered if id in request.due), default=0)
+        rest = [id for id in request.due if id >= last]
+        if len(rest) < len(request.due):
+            return (self.task_like(request.task, Asked(rest), request.task.sources),)
+        return self.split(request.task)
 
     def _request(self, task: Task, context: JobContext) -> Request:
         asked = asked_of(task)

@@ -79,7 +79,8 @@ class Rerank:
             turn, entry = snapshot.turn(int(task.key)), snapshot.ledger(int(task.key))
             if turn is None or entry is None or shared.is_private(snapshot, turn):
                 return WriteBatch()
-            memories = list(shared.candidates(snapshot, entry))[:MOST]
+            most = max(2, MOST >> task.attempts)  # fewer after an answer that cannot be used
+            memories = list(shared.candidates(snapshot, entry))[:most]
             before = shared.before_reaction(snapshot, turn)
         llm = context.llm
         if len(memories) < 2 or llm is None:

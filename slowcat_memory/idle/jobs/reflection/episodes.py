@@ -32,7 +32,15 @@ from slowcat_memory.core.extraction.known import (
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, cursor_at, payload_of
+from slowcat_memory.idle.job import (
+    JobContext,
+    Needs,
+    Plan,
+    Trigger,
+    cursor_at,
+    given_up,
+    payload_of,
+)
 from slowcat_memory.idle.jobs.changed_scopes import readable_among, readable_turns
 from slowcat_memory.idle.jobs.extraction.session_extractor import encode
 from slowcat_memory.idle.jobs.known_view import known_before
@@ -121,17 +129,35 @@ class Episodes:
         if session is None or not moment:
             return WriteBatch()
         known = known_before(moment, context) if context.llm else NOTHING_KNOWN
-        text, made = await self._text_of(moment, known, context)
+        try:
+            text, model = await self._text_of(moment, known, context)
+        except BadAnswerError as error:
+            return given_up(self._batch(moment, known, "", "", task, context), task, error)
+        return self._batch(moment, known, text, model, task, context)
+
+    def _batch(
+        self,
+        moment: Sequence[Turn],
+        known: Known,
+        text: str,
+        model: str,
+        task: Task,
+        context: JobContext,
+    ) -> WriteBatch:
+        """Return the episode with a text, "" for one by rule."""
+        text = text or episodes.by_rule(moment, context.zone, self._tokenize)
         if not text:
             return WriteBatch()
         merged = msgspec.json.decode(task.note, type=EpisodeNote).merged if task.note else 0
+        made = Made(job=NAME, version=VERSION, model=model)
         one = episodes.episode(moment, text, merged, context.zone, context.now, made)
         origins = origins_used(text, moment, known, task.scope)
         return WriteBatch(memories=(replace(one, derived_from=origins),))
 
     async def _text_of(
         self, window: Sequence[Turn], known: Known, context: JobContext
-    ) -> tuple[str, Made]:
+    ) -> tuple[str, str]:
+        """Return the LLM's text and model; "" for both if there is no usable text."""
         text, model = "", ""
         if context.llm is not None:
             seen = [SourcedLine(text=f"{t.speaker}: {t.text}", at=t.at) for t in window]
@@ -153,10 +179,9 @@ class Episodes:
                 answer = await context.llm.complete(prompt, EpisodeText)
                 text = episodes.kept(answer.value, ground_with(window, context.zone, known))
                 model = answer.model if text else ""
-            except (BadAnswerError, EndpointError, PromptTooLongError):
-                pass  # the rule below is used
-        text = text or episodes.by_rule(window, context.zone, self._tokenize)
-        return text, Made(job=NAME, version=VERSION, model=model)
+            except (EndpointError, PromptTooLongError):
+                pass  # a rule is used
+        return text, model
 
 
 class _Chain:

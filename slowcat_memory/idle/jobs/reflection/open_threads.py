@@ -43,6 +43,7 @@ NAME = "bring_up"
 RANK = 88  # after its input facts
 SESSIONS = 6  # searched for open threads without a fact
 ANSWER_TOKENS = 120
+FAILED = "llm_failed"  # facet: the LLM is asked for the words again at the next look
 _BROUGHT_UP = (THREAD, EVENT, PLAN)
 
 
@@ -82,7 +83,7 @@ class BringUp:
         made = [
             await _phrased(matter, task.scope, _speaker(sessions), context)
             for id_, matter in wanted.items()
-            if not _waits(known.get(id_), matter)
+            if not _waits(known.get(id_), matter) or _failed(known[id_])
         ]
         gone = tuple(replace(memory, retired_at=context.now) for memory in stale)
         over = _closed(memories, later, context)
@@ -144,8 +145,13 @@ def _closed(
     return over
 
 
+def _failed(memory: Memory) -> bool:
+    """Return whether the LLM could not word an icebreaker that still waits."""
+    return memory.retired_at is None and FAILED in memory.facets
+
+
 async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobContext) -> Memory:
-    text, model = "", ""
+    text, model, failed = "", "", False
     if context.llm is not None:
         prompt = Prompt(
             job=NAME,
@@ -160,8 +166,8 @@ async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobCon
             text = kept(answer.value, ground_of([matter.said], (speaker, "Ask"), context.zone))
             model = answer.model if text else ""
         except (BadAnswerError, EndpointError, PromptTooLongError):
-            pass  # the template below is used
-    return icebreaker(
+            failed = True  # the template below is used
+    made = icebreaker(
         matter,
         text or phrase(matter, context.zone, language_of(context.language)),
         scope=scope,
@@ -169,6 +175,7 @@ async def _phrased(matter: OpenThread, scope: str, speaker: str, context: JobCon
         now=context.now,
         made=Made(job=NAME, version=VERSION, model=model),
     )
+    return replace(made, facets=made.facets | {FAILED: "yes"}) if failed else made
 
 
 def _speaker(sessions: Sequence[SessionView]) -> str:

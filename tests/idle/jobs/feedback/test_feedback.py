@@ -125,12 +125,13 @@ def test_rerank_who_tells_nothing_apart_moves_nothing(talk: Any, grades: dict) -
     assert one.keys() == {}
 
 
-def test_rerank_lines_that_are_not_there_are_a_bad_answer() -> None:
+def test_rerank_grades_of_less_than_half_the_lines_are_a_bad_answer() -> None:
     def of(*grades: tuple[int, int]) -> Grades:
         return Grades(tuple(Grade(n, g) for n, g in grades))
 
     assert grades_of(of((1, 2), (2, 0), (2, 1)), 2) == {1: 2}  # two minds about a line: none
-    for value, lines in ((of((3, 1), (1, 0)), 2), (of((1, 2)), 4), (of(), 2)):
+    assert grades_of(of((3, 1), (1, 0)), 2) == {1: 0}, "a line that is not there costs no other"
+    for value, lines in ((of((3, 1)), 2), (of((1, 2)), 4), (of(), 2)):
         with pytest.raises(BadAnswerError):
             grades_of(value, lines)
 

@@ -1,0 +1,46 @@
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+from slowcat_memory.idle.scheduler.new_models import NewModels
+from slowcat_memory.records import Run, Task
+
+NOW = datetime(2026, 5, 12, tzinfo=UTC)
+
+
+def run(job: str, model: str) -> Run:
+    return Run(task="", job=job, at=NOW, ms=1.0, outcome="done", model=model)
+
+
+def store(*jobs: str) -> Any:
+    tasks = [
+        Task(id=f"{job}/1", job=job, key="1", scope="anna", created=NOW, state="dead", attempts=3)
+        for job in jobs
+    ]
+    return SimpleNamespace(tasks=lambda state: tasks)
+
+
+def test_new_models_the_first_answer_revives_what_no_model_ever_answered() -> None:
+    tasks = NewModels([]).answered("facts", "good", store("facts", "topics"))
+    assert [(task.job, task.state, task.attempts) for task in tasks] == [
+        ("facts", "waiting", 0), ("topics", "waiting", 0),
+    ]  # fmt: skip
+
+
+def test_new_models_the_same_model_revives_nothing_also_after_a_restart() -> None:
+    models = NewModels([run("facts", "good"), run("facts", "bad"), run("topics", "")])
+    assert not models.answered("facts", "good", store("facts", "topics"))
+    assert not models.answered("facts", "", store("facts"))
+
+
+def test_new_models_jobs_with_models_of_their_own_do_not_revive_each_other_for_ever() -> None:
+    models = NewModels([])
+    for _ in range(3):
+        found = [
+            (task.job, model)
+            for job, model in (("facts", "a"), ("topics", "b"))
+            for task in models.answered(job, model, store("facts", "topics", "merge"))
+        ]
+        if not found:
+            return
+    raise AssertionError("tasks are revived without end")

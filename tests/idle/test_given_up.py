@@ -1,0 +1,217 @@
+"""A model whose answers cannot be used: rules do what they can, and another model replaces it."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from slowcat_memory.core.facts.prompt import FactReply, FactsReply
+from slowcat_memory.core.memory import family
+from slowcat_memory.idle.context import BudgetGate, CountingLLM, NoLimit
+from slowcat_memory.idle.registry import BUILT_IN
+from slowcat_memory.providers import Prompt
+from slowcat_memory.testing import FixedClock, ScriptedLLM
+from tests.support.asking_jobs import ASKING, ledger
+from tests.support.parroting_llm import Mind, parrot
+from tests.support.replies import good
+
+SAID = (
+    ("I have an appointment with my dentist Ruth on 28 May.", "I suggest that you write it down."),
+    ("I still have to call Peter about the contract, I am anxious.", "You could call him."),
+    ("My sister Clara lives in Porto.", "Porto is near."),
+    ("I work as a nurse at Mercy hospital.", "A fine job."),
+    ("My dog Max likes the beach in Lisbon.", "Lisbon is nice."),
+    ("I like the beach in Lisbon like my dog Max.", "So I heard."),
+)
+NO_RULE = {"contextualize", "rerank"}  # they need an LLM: index text and grades are in no words
+WITHOUT_RECORDS = {"merge"}  # what it decides is seen in the facts that others made
+FROM_CHANGES = {"blocks", "bring_up", "profile"}  # planned again when something changes
+
+
+class Lived(Struct):
+    """A life with a useless model, and then with a good one: what each job made, by model."""
+
+    before: dict[str, set[str]]
+    after: dict[str, set[str]]
+    asked: dict[str, int]
+    dead_before: set[str]
+    dead_after: set[str]
+    waiting: int
+
+
+def made(mind: Mind) -> dict[str, set[str]]:
+    """Return the models behind what holds, by job; "" for a rule."""
+    models: dict[str, set[str]] = {}
+    with mind.engine.store.snapshot() as snapshot:
+        memories = [one for one in snapshot.memories("anna") if one.retired_at is None]
+        for one in (*memories, *snapshot.contexts("anna"), *snapshot.keys("anna")):
+            if one.made:
+                models.setdefault(one.made.job, set()).add(one.made.model)
+    return models
+
+
+def dead(mind: Mind) -> set[str]:
+    with mind.engine.store.snapshot() as snapshot:
+        return {task.job for task in snapshot.tasks(state="dead")}
+
+
+USELESS: dict[str, Any] = {
+    "prose": "I am sorry, I cannot help with that.",
+    "wrong items": {"items": [{"x": 1}, {"y": [2]}], "text": None},
+}
+
+
+@pytest.fixture(scope="module", params=USELESS)
+def lived(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Lived]:
+    useless = ScriptedLLM(lambda prompt: USELESS[request.param], model="useless@test")
+    mind = Mind(tmp_path_factory.mktemp("given_up") / "store", useless)
+    try:
+        for number in range(2):
+            mind.talk(f"s{number}", SAID)
+        ledger(mind)
+        mind.settle()
+        mind.think(days=1.0)
+        before, dead_before = made(mind), dead(mind)
+        with mind.engine.store.snapshot() as snapshot:
+            waiting = len(snapshot.tasks(state="waiting"))
+        asked = {job: 0 for job in ASKING}
+        for prompt in useless.prompts:
+            asked[prompt.job] += 1
+        mind.talk("s2", [("My brother Tom moved to Leeds in April.", "I see.")])
+        mind.think(ScriptedLLM(parrot, model="good@test"), days=1.0)
+        yield Lived(before, made(mind), asked, dead_before, dead(mind), waiting)
+    finally:
+        mind.close()
+
+
+@pytest.mark.parametrize("job", sorted(ASKING))
+def test_given_up_a_rule_stands_in_for_every_kind_that_has_one(job: str, lived: Lived) -> None:
+    assert lived.asked[job], "the job never asked: nothing is shown"
+    found = lived.before.get(job, set())
+    if job in NO_RULE:
+        assert not found
+    elif job not in WITHOUT_RECORDS:
+        assert found == {""}
+    assert not lived.waiting
+
+
+@pytest.mark.parametrize("job", sorted(ASKING - WITHOUT_RECORDS - {"rerank"}))
+def test_given_up_what_a_better_model_finds_takes_its_place(job: str, lived: Lived) -> None:
+    assert "good@test" in lived.after[job]
+    assert not lived.dead_after & {job}
+    if job not in FROM_CHANGES:
+        assert job in lived.dead_before, "what was given up can be seen, and tried again"
+
+
+def test_given_up_every_job_with_an_llm_is_here() -> None:
+    assert {job.name for job in BUILT_IN if job.name in ASKING} == ASKING
+    assert {job.name for job in BUILT_IN if job.needs == "llm"} <= NO_RULE | {"corrections"}
+
+
+def test_given_up_one_turn_that_a_model_cannot_describe_costs_its_neighbours_nothing(
+    tmp_path: Path,
+) -> None:
+    """Given up as a whole, the turns are tried in smaller pieces."""
+
+    def answer(prompt: Prompt) -> Any:
+        if prompt.job != "contextualize" or "moved to Leeds" not in prompt.user.split("\n")[-1]:
+            reply = parrot(prompt)
+            numbers = {one["turn"] for one in reply["turns"]}
+            return "nonsense" if numbers & poisoned else reply
+        return parrot(prompt)
+
+    poisoned = set[int]()
+    job = tuple(job for job in BUILT_IN if job.name == "contextualize")
+    mind = Mind(tmp_path / "store", ScriptedLLM(answer), job)
+    try:
+        turns = mind.talk("s", SAID)
+        poisoned.add(turns[4].id)
+        mind.think()
+        with mind.engine.store.snapshot() as snapshot:
+            described = {one.memory for one in snapshot.contexts("anna")}
+            failed = [task for task in snapshot.tasks(state="dead")]
+        assert len(described) >= len(turns) - 3
+        assert all(str(turns[4].id) in task.note for task in failed) and len(failed) == 1
+    finally:
+        mind.close()
+
+
+@pytest.mark.parametrize("job", ["facts", "entities"])
+def test_given_up_an_empty_reply_is_doubted_where_rules_find_something(
+    job: str, tmp_path: Path
+) -> None:
+    empty: dict[str, Any] = {"facts": []} if job == "facts" else {"entities": [], "relations": []}
+    llm = ScriptedLLM(lambda prompt: empty)
+    jobs = tuple(one for one in BUILT_IN if one.name == job)
+    mind = Mind(tmp_path / "store", llm, jobs)
+    try:
+        mind.talk("s", [("My sister Clara lives in Porto.", "Porto is near.")])
+        mind.think()
+        assert len(llm.prompts) == 2, "asked once more"
+        assert made(mind)[job] == {""} and not dead(mind)
+        mind.talk("t", [("Do you think that it might rain later on this week?", "It may.")])
+        mind.think()
+        assert len(llm.prompts) == 3, "an empty reply about nothing is believed"
+        mind.think()
+        assert len(llm.prompts) == 3
+    finally:
+        mind.close()
+
+
+def test_given_up_an_empty_reply_about_what_is_known_is_believed(tmp_path: Path) -> None:
+    jobs = tuple(one for one in BUILT_IN if one.name == "facts")
+    mind = Mind(tmp_path / "store", ScriptedLLM(parrot), jobs)
+    try:
+        mind.talk("s", [("I live in Porto.", "I see.")])
+        fact = {"type": "person", "subject": "Anna", "content": "Anna lives in Porto.",
+                "quote": "I live in Porto", "confidence": "high"}  # fmt: skip
+        mind.think(ScriptedLLM(lambda prompt: {"facts": [fact | {"turn": asked_in(prompt)}]}))
+        llm = ScriptedLLM(lambda prompt: {"facts": []})
+        mind.talk("t", [("I live in Porto.", "You said so.")])
+        mind.think(llm)
+        assert len(llm.prompts) == 1
+    finally:
+        mind.close()
+
+
+def asked_in(prompt: Prompt) -> int:
+    return int(prompt.user.split()[-1].strip("."))
+
+
+def test_given_up_the_turns_that_a_cut_reply_does_not_reach_are_asked_about_again(
+    tmp_path: Path,
+) -> None:
+    def answer(prompt: Prompt) -> str:
+        text = json.dumps(parrot(prompt))
+        whole = "and" not in prompt.user.split("\n")[-1] and prompt.user.count(",") < 1
+        return text if whole or len(json.loads(text)["facts"]) < 2 else text[: len(text) * 2 // 3]
+
+    llm = ScriptedLLM(answer)
+    jobs = tuple(one for one in BUILT_IN if one.name == "facts")
+    mind = Mind(tmp_path / "store", llm, jobs)
+    try:
+        turns = [one for one in mind.talk("s", SAID) if one.role == "user"]
+        mind.think()
+        with mind.engine.store.snapshot() as snapshot:
+            facts = [m for m in snapshot.memories("anna", "fact/") if family(m.kind) == "fact"]
+            found = {source for m in facts for source in m.sources}
+        assert {turn.id for turn in turns} <= found and 2 <= len(llm.prompts) <= 6
+        assert not dead(mind)
+    finally:
+        mind.close()
+
+
+def test_given_up_items_that_are_lost_are_counted() -> None:
+    items = [{"turn": "?"}, good(FactReply), {"content": "no turn"}]
+    llm = CountingLLM(
+        ScriptedLLM(lambda prompt: {"facts": items}), BudgetGate(NoLimit(), FixedClock(), UTC)
+    )
+    prompt = Prompt(job="facts", version=1, system="", user="")
+    answer = asyncio.run(llm.complete(prompt, FactsReply))
+    assert len(answer.value.facts) == 1 and llm.items_lost == 2
+    assert sum(answer.lost.values()) == 2
