@@ -24,7 +24,13 @@ from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.text.numerals import Number, numbers
 from slowcat_memory.core.text.rare_words import is_common
 from slowcat_memory.core.time import expressions
-from slowcat_memory.core.time.written_dates import MONTHS, PATTERN, WrittenDate, written_dates
+from slowcat_memory.core.time.written_dates import (
+    MONTHS,
+    PATTERN,
+    WrittenDate,
+    written_date,
+    written_dates,
+)
 from slowcat_memory.records import Turn
 
 NEAR_DAYS = 8  # tolerance of a day: "last Saturday" is one of two
@@ -82,7 +88,7 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
     others = [without_orders(text) for text in known]
     days = tuple(sorted({turn.at.astimezone(zone).date() for turn in turns}))
     told = [f"{turn.speaker} {turn.text}" for turn in turns] + others
-    said = [one for text in told for one in numbers(text)]
+    said = [one for text in told for one in numbers(PATTERN.sub(_without_year, text))]
     spans = {(day, day) for day in days}
     away = set[tuple[int, int]]()
     for turn in turns:
@@ -101,13 +107,29 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
     )
 
 
+def _without_year(match: re.Match[str]) -> str:
+    """Return the day of a date: its year is that of no other day."""
+    one = written_date(match)
+    return f" {one.day or ''} " if one.month else match[0]
+
+
 def _spans(turn: Turn, zone: tzinfo) -> set[tuple[date, date]]:
-    """Return the first and last day of each time that a turn means: either way if its tense is unclear."""
+    """Return the first and last day of each time that a turn may mean.
+
+    Of two years, the much nearer one and that of the tense count; both if neither is known.
+    """
     stated = expressions.statement_times(turn.text, turn.at, zone)
     clear = {one.words for one in stated}
-    possible = expressions.possible_times(turn.text, turn.at, zone)
-    either = [one for one in possible if one.words not in clear]
-    return {_dates(one, zone) for one in (*stated, *either)}
+    found = list(stated)
+    readings: dict[str, list[expressions.Interval]] = {}
+    for one in expressions.possible_times(turn.text, turn.at, zone):
+        readings.setdefault(one.words, []).append(one)
+    for words, either in readings.items():
+        if near := expressions.much_nearer(either, turn.at):
+            found.append(near)
+        elif words not in clear:
+            found += either
+    return {_dates(one, zone) for one in found}
 
 
 def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
@@ -121,7 +143,8 @@ def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
 def _months_away(text: str, day: date) -> Iterator[tuple[int, int]]:
     """Yield the year (and month 0), and the months, that stated years or months lead to."""
     for one in numbers(text):
-        match = _YEARS.match(text, one.end)
+        # "five years", "a year and a half"
+        match = _YEARS.match(text, one.end) or _YEARS.search(text, one.start, one.end)
         if match is None:
             continue
         in_years = match["unit"][0].lower() in "yj"
@@ -152,9 +175,14 @@ def _uncounted(text: str, ground: Ground) -> list[str]:
     return [
         text[one.start : one.end]
         for one in every
-        if one.in_digits and not one.joined
+        if not one.joined and (one.in_digits or _is_exact(one))
         if not any(whole.start <= one.start and one.end <= whole.end for whole in said)
     ]
+
+
+def _is_exact(one: Number) -> bool:
+    """Return whether a number in words is more than a way to speak: "fifty-two", not "a hundred"."""
+    return any(value > 12 and value not in (100, 1000, 10**6) for value in one.values)
 
 
 def _is_said(one: Number, text: str, ground: Ground) -> bool:

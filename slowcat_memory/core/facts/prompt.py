@@ -24,6 +24,7 @@ from slowcat_memory.core.extraction.evidence import (
     Dated,
     asks,
     dated,
+    misdates,
     needed,
     quoted,
     shared,
@@ -203,6 +204,8 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
     ):
         return reason
     when = dated(quote, turn, one.date or "", record.ground, record.zone)
+    if not quarantine and misdates(content, when):
+        return "stray"
     by_rule = _same_by_rule(quote, content, turn)
     claim = stated_change(content, subject, when.day) or by_rule or _read(content, subject)
     return ExtractedFact(

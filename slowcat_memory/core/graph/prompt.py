@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.checks.contradicted import without_tag
 from slowcat_memory.core.extraction.checks.related import Related, unrelated
-from slowcat_memory.core.extraction.evidence import asks, needed, quoted
+from slowcat_memory.core.extraction.evidence import asks, nearest_time, needed, quoted
 from slowcat_memory.core.extraction.grounding import Ground, strays
 from slowcat_memory.core.extraction.known import (
     NOTHING_KNOWN,
@@ -323,7 +323,8 @@ def _moment(words: str | None, turn: Turn, record: _Record, edge: str) -> dateti
         return None
     every = expressions.statement_times(turn.text, turn.at, record.zone)
     found = [one for one in every if one.words in said or said in one.words]
-    found = found or list(expressions.times(said, turn.at, record.zone))
+    if not found and (nearest := nearest_time(said, turn, record.zone)):
+        found = [nearest]
     if len(found) != 1 or found[0].vague:
         return None
     return found[0].start if edge == "start" else found[0].end
