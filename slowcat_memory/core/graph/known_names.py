@@ -108,6 +108,8 @@ class KnownIndex:
 
     def _roles(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
         for one in self._relations.values():
+            if not _may_matter(one, scene):
+                continue
             if min(one.sources) < scene.first and _holds(one, scene):
                 yield from _role_of(one, scene)
 
@@ -123,7 +125,7 @@ class KnownIndex:
         for stem in scene.words - scene.own:
             found = self._by_word.get(f"{stem}{STEM}", set())
             wanted |= found if len(found) <= MOST_FACTS else set()
-        for one in scene.likely:
+        for one in scene.likely.values():
             for name in one.names:
                 each = [self._by_word.get(word, set()) for word in fingerprint(name).split()]
                 wanted |= min(each, key=len, default=set())
@@ -163,6 +165,7 @@ class _Scene:
     Attributes:
         words: Stems of what is said in them; ``said_words``: its words.
         speakers: Folded names of those who speak.
+        likely: Those who are named in the turns, or were often or lately.
         names: Stems of all names; ``own``: of the speakers'.
     """
 
@@ -184,17 +187,16 @@ class _Scene:
         self.names = self.own | {
             stem for one in people.values() for name in one.names for stem in words_of(name)
         }
+        self.likely = self._likely()
         self.by_word: dict[str, list[str]] = {}
         for id, one in people.items():
             if not self.speakers & one.names:
                 for word in {fingerprint(name).partition(" ")[0] for name in one.names}:
                     self.by_word.setdefault(word, []).append(id)
 
-    @property
-    def likely(self) -> list[_Person]:
-        """Return those who are named in the turns, or were often or lately."""
-        others = (one for one in self.people.values() if not self.speakers & one.names)
-        return nlargest(LIKELY, others, key=lambda one: _name_score(one, self))
+    def _likely(self) -> dict[str, _Person]:
+        others = ((id, one) for id, one in self.people.items() if not self.speakers & one.names)
+        return dict(nlargest(LIKELY, others, key=lambda one: _name_score(one[1], self)))
 
     def said(self, turn: int) -> datetime:
         """Return when an earlier turn was said; when these turns were, if that is not known."""
@@ -234,6 +236,13 @@ def _count(found: dict[str, _Person], mention: Mention, said: datetime) -> None:
 
 def _holds(one: Relation, scene: _Scene) -> bool:
     return one.confidence != "low" and (one.valid_to is None or one.valid_to > scene.at)
+
+
+def _may_matter(one: Relation, scene: _Scene) -> bool:
+    """Return whether a relation is about somebody likely, or has a role that the turns name."""
+    if one.object in scene.likely or one.subject in scene.likely:
+        return True
+    return fold(scene.language.facts.roles.get(one.predicate, "")) in scene.said_words
 
 
 def _role_of(one: Relation, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
