@@ -57,7 +57,7 @@ from slowcat_memory.idle.jobs.summaries.purposes import (
 from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions, group_sessions
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
+from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 PERSONA = "block/persona"
@@ -65,6 +65,7 @@ TURN_CHARS = 800
 # Around a record, with what is known; and its least size.
 FRAME_TOKENS, MIN_RECORD_TOKENS = 100 + KNOWN_TOKENS, 256
 RETRY_AFTER = timedelta(minutes=10)  # the LLM server was unreachable
+MOST_BEHIND = 400  # turns; each takes part of a millisecond to read
 MAX_HALVINGS = 3  # of the LLM's input per turn
 
 PlanJob = Callable[[str, JobContext], Plan | None]
@@ -320,12 +321,23 @@ async def _text_by_llm(
         temperature=wording.temperature,
     )
     answer = await context.llm.complete(prompt, Reflection)
-    text = check_reply(answer.value, wording, ground_with(turns, context.zone, known))
+    said = [*turns, *_turns_behind(found, context)]
+    text = check_reply(answer.value, wording, ground_with(said, context.zone, known))
     if text is None:
         raise BadAnswerError("nothing of the summary holds")
     written = " ".join((text.text, *text.topics, *text.entities, text.relationship))
     origins = origins_used(written, turns, known, task.scope)
     return replace(text, model=answer.model, origins=origins)
+
+
+def _turns_behind(found: SummaryInput, context: JobContext) -> list[Turn]:
+    """Return the latest turns behind summaries: a summary of summaries may name what they say."""
+    assert found.subject is not None
+    if found.seen is None:
+        return []
+    with context.snapshot() as snapshot:
+        every = (snapshot.turn(id) for id in found.subject.sources[-MOST_BEHIND:])
+        return [turn for turn in every if turn is not None]
 
 
 def _made_from(
