@@ -16,8 +16,8 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.bounded_names import holds_false_name
-from slowcat_memory.core.extraction.prompt_injection import injected, without_orders
+from slowcat_memory.core.extraction.checks.derived_text import content_of, keepable, repeats
+from slowcat_memory.core.extraction.prompt_injection import orders_in, without_orders
 from slowcat_memory.core.language.english.vocabulary import DAYS, ROLES, STOP_WORDS
 from slowcat_memory.core.text import capitalised
 from slowcat_memory.core.text.normalize import clean
@@ -65,6 +65,7 @@ class Ground(Struct, frozen=True):
         spans: First and last day of each date named, however it can be read, and of the turns.
         years: That a stated number of years leads to.
         months: Year and month that a stated number of years or months leads to.
+        orders: Content words of each order in the turns.
     """
 
     words: frozenset[str]
@@ -74,6 +75,7 @@ class Ground(Struct, frozen=True):
     spans: tuple[tuple[date, date], ...]
     years: frozenset[int]
     months: frozenset[tuple[int, int]]
+    orders: tuple[tuple[str, ...], ...] = ()
 
 
 def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Ground:
@@ -84,6 +86,8 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
             tells of earlier conversations; a date without a year is near that of a turn.
     """
     # Words that occur only in an order do not count as known.
+    turns = list(turns)
+    ordered = tuple(content_of(one) for turn in turns for one in orders_in(turn.text))
     turns = [replace(turn, text=without_orders(turn.text)) for turn in turns]
     others = [without_orders(text) for text in known]
     days = tuple(sorted({turn.at.astimezone(zone).date() for turn in turns}))
@@ -104,6 +108,7 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
         spans=tuple(sorted(spans)),
         years=frozenset(year for year, month in away if not month),
         months=frozenset(one for one in away if one[1]),
+        orders=ordered,
     )
 
 
@@ -307,17 +312,12 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
-_LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
 
 
 def holds(text: str, ground: Ground) -> bool:
-    """Return whether a tidy sentence is whole, harmless and grounded."""
-    return not _OPEN.search(text) and harmless(text) and not strays(text, ground)
-
-
-def harmless(text: str) -> bool:
-    """Return whether a tidy text contains neither a link nor an order to the reader."""
-    return not (_LINK.search(text) or injected(text) or holds_false_name(text))
+    """Return whether a tidy sentence is whole, keepable, grounded, and repeats no order."""
+    fits = not _OPEN.search(text) and keepable(text) and not repeats(text, ground.orders)
+    return fits and not strays(text, ground)
 
 
 def held(text: str, ground: Ground) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.grounding import harmless
+from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.predicates import Ending, Triple
 from slowcat_memory.core.facts.fact_importance import fact_importance
 from slowcat_memory.core.language import of_any
@@ -55,6 +55,7 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
         ends: What it ends.
         corrects: Whether its turn corrects an earlier one.
         last: The last day of several ("2026-05-17"); "" for one.
+        reported: Whether it was only read aloud or repeated from a text; see `checks.reported`.
     """
 
     turn: Turn
@@ -68,6 +69,7 @@ class ExtractedFact(Triple, frozen=True, kw_only=True):
     ends: tuple[Ending, ...] = ()
     corrects: bool = False
     last: str = ""
+    reported: bool = False
 
 
 def fact_id(scope: str, content: str, source: int) -> str:
@@ -92,6 +94,7 @@ def fact_memory(
         "recalled": "no",
         "corrects": "yes" if drawn.corrects else "",
         "over": "yes" if drawn.over else "",
+        "reported": "yes" if drawn.reported else "",
         "ends": msgspec.json.encode(drawn.ends).decode() if drawn.ends else "",
     }
     scope = drawn.turn.scope
@@ -221,7 +224,7 @@ def why_transient(type_: str, content: str) -> Transient | None:
     """
     if not MIN_WORDS <= len(content.split()) <= MAX_WORDS:
         return "length"
-    if not harmless(content):
+    if not keepable(content):
         return "order"
     if _META.search(content):
         return "meta"

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.grounding import harmless
+from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.slots import content, exclude
 from slowcat_memory.core.facts.fact import (
     MAX_WORDS,
@@ -100,7 +100,7 @@ def _are_parts(older: Memory, newer: Memory) -> bool:
 def _is_joined(text: str, older: Memory, newer: Memory, tokenize: Tokenize) -> bool:
     """Return whether a text has the words of two facts, and no others but words that join."""
     stated = _words(f"{older.text} {newer.text}", tokenize)
-    return harmless(text) and len(text.split()) <= MAX_WORDS and _words(text, tokenize) == stated
+    return keepable(text) and len(text.split()) <= MAX_WORDS and _words(text, tokenize) == stated
 
 
 def _words(text: str, tokenize: Tokenize) -> set[str]:

@@ -16,8 +16,9 @@ from math import log2
 
 from msgspec import Struct
 
+from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.evidence import words_of
-from slowcat_memory.core.extraction.grounding import harmless, sentences
+from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.extraction.known import (
     KNOWN_NAMES,
     KNOWN_TOKENS,
@@ -143,7 +144,7 @@ class KnownIndex:
         """Return the first sentence of the last conversation's summary."""
         before = [one for one in self._summaries.values() if max(one.sources) < first]
         last = max(before, key=lambda one: (one.valid_from, one.id), default=None)
-        if last is None or not harmless(last.text):
+        if last is None or not keepable(last.text):
             return None
         text = _cut(sentences(last.text)[0], LAST_CHARS)
         return KnownLine(text, "", last.valid_from, last.id, last.sources) if text else None
@@ -315,7 +316,7 @@ def _best_of_each(lines: Iterable[tuple[str, KnownLine]], scene: _Scene) -> list
     kept = dict[str, KnownLine]()
     for _, id, line in scored:
         shown = any(line.name in other.text for other in kept.values())
-        if (not shown or scene.people[id].kind in ALIVE) and harmless(line.text):
+        if (not shown or scene.people[id].kind in ALIVE) and keepable(line.text):
             kept.setdefault(line.memory, line)
         if len(kept) == KNOWN_NAMES:
             break
