@@ -10,11 +10,11 @@ from datetime import datetime, tzinfo
 
 from msgspec import Struct
 
-from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import Ground, ground
 from slowcat_memory.core.extraction.prompt_record import fenced
+from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
+from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint, neutralise
 from slowcat_memory.records import Turn
 
 KNOWN_NAMES = 15
@@ -136,11 +136,11 @@ def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
     every = (*known.lines, *known.unshown)
     if not every:
         return []
-    said = words_of(" ".join(f"{turn.speaker} {turn.text}" for turn in turns)).keys()
-    missing = words_of(text).keys() - said
+    said = named_words(" ".join(f"{turn.speaker} {turn.text}" for turn in turns))
+    missing = named_words(text) - said
     found = list[KnownLine]()
     for one in every:
-        if own := missing & words_of(_names_in(one)).keys():
+        if own := missing & named_words(_names_in(one)):
             found.append(one)
             missing -= own
     return found
@@ -157,6 +157,12 @@ def sources_used(text: str, turns: Sequence[Turn], known: Known) -> tuple[int, .
     """Return the log ids of the earlier turns that a text depends on; see `used`."""
     found = (id for one in used(text, turns, known) for id in one.sources)
     return tuple(dict.fromkeys(found))
+
+
+def named_words(text: str) -> frozenset[str]:
+    """Return the words of a text that may be parts of names, without a possessive ending."""
+    words = fingerprint(text.replace("’", "'")).replace("'s ", " ").split()
+    return frozenset(word.removesuffix("'s") for word in words if word not in STOP_WORDS)
 
 
 def _names_in(one: KnownLine) -> str:

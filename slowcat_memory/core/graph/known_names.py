@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
+from heapq import nlargest
 from math import log2
 
 from msgspec import Struct
@@ -18,7 +19,14 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import sentences
-from slowcat_memory.core.extraction.known import KNOWN_TOKENS, Known, KnownLine, limited
+from slowcat_memory.core.extraction.known import (
+    KNOWN_NAMES,
+    KNOWN_TOKENS,
+    Known,
+    KnownLine,
+    limited,
+    named_words,
+)
 from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.core.graph.readings import Mention, TurnReading
@@ -28,6 +36,9 @@ from slowcat_memory.core.memory import FACT, READING, RELATION, SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.records import Memory, Turn
 
+STEM = "~"  # behind a stem
+LIKELY = 40  # names of which facts are looked at
+MOST_FACTS = 300  # with one word; a more frequent one says nothing
 LINE_CHARS = 90  # of a fact that stands for a name
 LAST_CHARS = 170  # of the last conversation
 RECENT_DAYS = 10.0  # after which the weight of the last mention is halved
@@ -47,6 +58,7 @@ class KnownIndex:
         self._readings: dict[str, TurnReading] = {}
         self._relations: dict[str, Relation] = {}
         self._facts: dict[str, Memory] = {}
+        self._by_word: dict[str, set[str]] = {}  # ids of facts, by words and stems
         self._summaries: dict[str, Memory] = {}
 
     def put(self, memory: Memory) -> None:
@@ -55,8 +67,10 @@ class KnownIndex:
         if memory.local_only or memory.facets.get("confidence") == "low":
             return
         if memory.id.startswith(f"{FACT}/"):
-            if is_fact(memory) and memory.sources and keepable(memory.text):
+            if is_fact(memory) and memory.sources:
                 self._facts[memory.id] = memory
+                for word in _index_words(memory.text):
+                    self._by_word.setdefault(word, set()).add(memory.id)
         elif memory.retired_at is not None or not memory.sources:
             return
         elif memory.id.startswith(f"{SESSION_SUMMARY}/"):
@@ -74,6 +88,8 @@ class KnownIndex:
             return
 
     def drop(self, id: str) -> None:
+        for word in _index_words(self._facts[id].text) if id in self._facts else ():
+            self._by_word[word].discard(id)
         for rows in (self._readings, self._relations, self._facts, self._summaries):
             rows.pop(id, None)
 
@@ -94,13 +110,28 @@ class KnownIndex:
 
     def _roles(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
         for one in self._relations.values():
+            if not _may_matter(one, scene):
+                continue
             if min(one.sources) < scene.first and _holds(one, scene):
                 yield from _role_of(one, scene)
 
     def _sentences(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
-        for one in self._facts.values():
-            if max(one.sources[:1]) < scene.first and self._held(one, scene):
+        for id in self._near(scene):
+            one = self._facts[id]
+            if one.sources[0] < scene.first and self._held(one, scene):
                 yield from _sentence_of(one, scene)
+
+    def _near(self, scene: "_Scene") -> set[str]:
+        """Return the facts that have words of the turns, or name who may be shown."""
+        wanted = set[str]()
+        for stem in scene.words - scene.own:
+            found = self._by_word.get(f"{stem}{STEM}", set())
+            wanted |= found if len(found) <= MOST_FACTS else set()
+        for one in scene.likely.values():
+            for name in one.names:
+                each = [self._by_word.get(word, set()) for word in fingerprint(name).split()]
+                wanted |= min(each, key=len, default=set())
+        return wanted
 
     def _held(self, fact: Memory, scene: "_Scene") -> bool:
         """Return whether a fact was taken for true when the turns were said."""
@@ -139,9 +170,10 @@ class _Scene:
     """The turns that a prompt shows, and who was known before them.
 
     Attributes:
-        words: Stems of what is said in them.
+        words: Stems of what is said in them; ``said_words``: its words.
         speakers: Folded names of those who speak.
-        names: Stems of all names.
+        likely: Those who are named in the turns, or were often or lately.
+        names: Stems of all names; ``own``: of the speakers'.
     """
 
     def __init__(
@@ -155,16 +187,23 @@ class _Scene:
         self.first, self.at, self.zone = turns[0].id, turns[0].at, zone
         self.people, self.language = people, language
         self.speakers = frozenset(fold(turn.speaker) for turn in turns)
-        self.words = words_of(" ".join(turn.text for turn in turns)).keys()
+        text = " ".join(turn.text for turn in turns)
+        self.words, self.said_words = words_of(text).keys(), named_words(text)
         self._said = said
-        self.names = {
+        self.own = {stem for name in self.speakers for stem in words_of(name)}
+        self.names = self.own | {
             stem for one in people.values() for name in one.names for stem in words_of(name)
-        } | {stem for name in self.speakers for stem in words_of(name)}
+        }
+        self.likely = self._likely()
         self.by_word: dict[str, list[str]] = {}
         for id, one in people.items():
             if not self.speakers & one.names:
                 for word in {fingerprint(name).partition(" ")[0] for name in one.names}:
                     self.by_word.setdefault(word, []).append(id)
+
+    def _likely(self) -> dict[str, _Person]:
+        others = ((id, one) for id, one in self.people.items() if not self.speakers & one.names)
+        return dict(nlargest(LIKELY, others, key=lambda one: _name_score(one[1], self)))
 
     def said(self, turn: int) -> datetime:
         """Return when an earlier turn was said; when these turns were, if that is not known."""
@@ -215,6 +254,13 @@ def _holds(one: Relation, scene: _Scene) -> bool:
     return one.confidence != "low" and (one.valid_to is None or one.valid_to > scene.at)
 
 
+def _may_matter(one: Relation, scene: _Scene) -> bool:
+    """Return whether a relation is about somebody likely, or has a role that the turns name."""
+    if one.object in scene.likely or one.subject in scene.likely:
+        return True
+    return fold(scene.language.facts.roles.get(one.predicate, "")) in scene.said_words
+
+
 def _role_of(one: Relation, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
     """Yield an entity and what a relation says that it is."""
     subject, object_ = scene.name_of(one.subject), scene.name_of(one.object)
@@ -237,7 +283,7 @@ def _role_of(one: Relation, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
         return
     name = scene.name_of(about)
     text = f"{whole or f'{name}: {what}'}{_times(one, scene)}"
-    if keepable(text):
+    if len(text) <= LINE_CHARS:
         yield about, KnownLine(text, name, scene.said(min(one.sources)), one.id, one.sources)
 
 
@@ -285,8 +331,10 @@ def _best_of_each(lines: Iterable[tuple[str, KnownLine]], scene: _Scene) -> list
     kept = dict[str, KnownLine]()
     for _, id, line in scored:
         shown = any(line.name in other.text for other in kept.values())
-        if not shown or scene.people[id].kind in ALIVE:
+        if (not shown or scene.people[id].kind in ALIVE) and keepable(line.text):
             kept.setdefault(line.memory, line)
+        if len(kept) == KNOWN_NAMES:
+            break
     return list(kept.values())
 
 
@@ -306,7 +354,7 @@ def _says_role(line: KnownLine, scene: _Scene) -> bool:
 
 
 def _name_score(one: _Person, scene: _Scene) -> float:
-    named = any(words_of(name).keys() & scene.words for name in one.names)
+    named = any(set(fingerprint(name).split()) & scene.said_words for name in one.names)
     days = max(0.0, (scene.at - one.last) / timedelta(days=1))
     used = log2(1 + one.count) / 2 + LATELY * 0.5 ** (days / RECENT_DAYS)
     return NAMED * named + used + KINDS.get(one.kind, -1.0)
@@ -321,6 +369,11 @@ def _role_pattern(language: str, speakers: frozenset[str]) -> re.Pattern[str]:
     return re.compile(
         rf"(?:(?:{nouns}) {table['of']} (?:{who})$|(?:is|ist) (?:{who})s? (?:\w+ ){{0,2}}(?:{nouns})\b)"
     )
+
+
+def _index_words(text: str) -> set[str]:
+    """Return the words of a text, and their stems, marked as such."""
+    return {*fingerprint(text).split(), *(f"{stem}{STEM}" for stem in words_of(text))}
 
 
 def _cut(text: str, most: int) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.core.extraction.known import KNOWN_NAMES, Known
+from slowcat_memory.core.graph import known_names
 from slowcat_memory.core.graph.known_names import KnownIndex
 from slowcat_memory.core.graph.readings import Mention, TurnReading
 from slowcat_memory.core.graph.relations import ALWAYS, Relation
@@ -188,3 +189,29 @@ def test_every_name_of_before_is_known_with_its_turn(told: Told) -> None:
         ("Tomek", (1,)),
         ("Northlight", (2,)),
     }
+
+
+def test_a_large_namespace_looks_at_facts_near_to_the_turns_alone(told: Told) -> None:
+    """Counted in facts that are worded, not by a clock."""
+    told.mention(3, *(f"Person{n}x" for n in range(400)))
+    for n in range(400):
+        told.fact(3, f"Person{n}x is a neighbour in street {n}.")
+    worded = 0
+    original = known_names._sentence_of
+
+    def counted(*args: Any) -> Any:
+        nonlocal worded
+        worded += 1
+        return original(*args)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(known_names, "_sentence_of", counted)
+        assert "Person77x is a neighbour in street 77." in told.lines(5, "Person77x came by")[:1]
+    assert worded <= known_names.LIKELY + 5
+
+
+def test_a_fact_that_is_gone_is_no_known_line(told: Told) -> None:
+    told.mention(3, "Bex")
+    told.fact(3, "Bex is a plumber.", "bex")
+    told.index.drop("fact/bex")
+    assert not any("plumber" in one for one in told.lines(5, "Bex came"))

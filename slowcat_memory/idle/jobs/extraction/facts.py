@@ -61,7 +61,7 @@ class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             fact is kept.
     """
 
-    turns: Annotated[int, Meta(ge=1, le=40)] = 8
+    turns: Annotated[int, Meta(ge=1, le=40)] = 12
     known: Annotated[int, Meta(ge=0, le=100)] = 12
     turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
     record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0

@@ -409,3 +409,18 @@ def test_job_summary_job_a_day_and_a_week_of_one_conversation_take_its_summary_w
         assert day.facets.get(facet) == session.facets.get(facet), facet
     assert [prompt.job for prompt in one.llm.prompts if prompt.job == "rollups"] == []
     assert items(day, "covers") == ("summary/session/a",)
+
+
+def test_job_summary_job_a_day_may_name_what_its_turns_say_though_no_summary_does(house):
+    def brief(prompt: Any) -> Any:
+        if prompt.job == "rollups":
+            return {"summary": "I moved to Lisbon with Max.", "topics": ["move"]}
+        return reflection(prompt) | {"summary": "It was about the flat and the shifts."}
+
+    one = house(ScriptedLLM(brief))
+    one.talk("a", *MOVE)
+    one.talk("b", *WORK, at=MONDAY + timedelta(hours=9))
+    one.clock.now = MONDAY + timedelta(hours=20)
+    one.think()
+    [day] = one.made("day").values()
+    assert "Lisbon" in day.text
