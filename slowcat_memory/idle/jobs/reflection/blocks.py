@@ -29,6 +29,7 @@ from slowcat_memory.core.blocks.block import (
     owner_of,
     revised,
 )
+from slowcat_memory.core.blocks.coming import coming_facts
 from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, named
 from slowcat_memory.core.blocks.prompt import VERSION, BlockLines, build_prompt, kept, system
 from slowcat_memory.core.blocks.rules import SessionView
@@ -60,6 +61,7 @@ LABELS = tuple(label for label in OWNERS if label != PROFILE)
 FAILED = f"{NAME}/failed"  # cursor: when the LLM's answer was last unusable, in Unix seconds
 RETRY_S = 3600.0  # each retry costs a prompt for each block
 MOST_STATEMENTS = 24  # in the prompt about the user
+MOST_NEAR = 6  # of them of the next days
 MOST_NOTES, FEW = 8, 4  # in the others
 BRIEF_CHARS = 200  # of a summary in a prompt
 
@@ -172,9 +174,13 @@ def material(label: str, seen: BlockInput, context: JobContext) -> Material:
     lasting = human(seen.memories, context.now, context.zone)
     others = named(seen.memories)
     if label == HUMAN:
+        ahead = coming_facts(seen.memories, context.now, context.zone)
+        near = to_lines(ahead)[:MOST_NEAR]
         facts = valid_of_kind(seen.memories, "fact", context.now)
-        known = [*lasting, *to_lines(facts)]
-        shown = chosen(lasting, MOST_STATEMENTS)
+        known = [*lasting, *to_lines([*facts, *ahead])]
+        every = (*chosen(lasting, MOST_STATEMENTS - len(near)), *near)
+        distinct = {one.of: one for one in every}.values()
+        shown = sorted(distinct, key=lambda one: one.at)
         return Material(by_rule=by_importance(lasting), shown=shown, known=known, others=others)
     told = rules.relationship(seen.sessions, context.zone, language)
     advised = rules.advice(seen.sessions, context.zone, language)
