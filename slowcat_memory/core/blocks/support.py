@@ -20,7 +20,7 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.rare_words import is_common
 
 # Share of a line's words, without names, that one statement must have.
-SHARES = {HUMAN: 0.5, RELATIONSHIP: 0.5, SELF: 0.3, PERSONA: 0.3}
+SHARES = {HUMAN: 0.5, RELATIONSHIP: 0.4, SELF: 0.3, PERSONA: 0.3}
 TOGETHER = 0.6  # of a line's words that two statements about the same must have
 LEADING = 3  # words, within which a sentence names its subject: "Die Katze Biscuit"
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -118,7 +118,7 @@ class Support:
             x.words for x in self._statements if x.about == one.about and not x.contradicts(said)
         )
         most = max((len(plain & (one.words | words)) for words in same), default=0)
-        return bool(one.about) and most >= TOGETHER * len(plain)
+        return most >= TOGETHER * len(plain)
 
     def _beside(
         self, one: Statement, said: Statement, plain: frozenset[str], names: frozenset[str]
