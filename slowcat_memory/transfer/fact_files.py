@@ -19,11 +19,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.checks.derived_text import has_link
 from slowcat_memory.core.extraction.evidence import quoted
 from slowcat_memory.core.extraction.predicates import Confidence
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.facts.fact import fact_key, is_fact, type_of, why_transient
-from slowcat_memory.core.facts.prompt import LINK
 from slowcat_memory.core.memory import FACT
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import ConfigError, TranscriptError
@@ -305,7 +305,7 @@ def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Impor
 def _is_valid(row: FactRow) -> bool:
     named = _TYPE.fullmatch(row.type) and row.type != "quarantined" and row.id.startswith("fact/")
     orders = why_transient(row.type, row.content) == "order" or injected(row.content)
-    links = LINK.search(row.content) and row.predicate != "email"
+    links = has_link(row.content) and row.predicate != "email"
     return bool(named and clean(row.content)[0]) and not orders and not links
 
 

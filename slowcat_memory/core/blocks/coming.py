@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.extraction.grounding import harmless
+from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.render.speech import full_date, spoken_day
@@ -65,7 +65,7 @@ def _standing(memories: Sequence[Memory], now: datetime) -> list[Memory]:
 
 def _stands(memory: Memory) -> bool:
     over = memory.facets.get("over") == "yes" or claim_of(memory).over
-    return harmless(memory.text) and not over and not memory.facets.get("reported")
+    return keepable(memory.text) and not over and not memory.facets.get("reported")
 
 
 def _line(memory: Memory, weight: float, zone: tzinfo, language: Language) -> SourcedLine:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, tzinfo
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
-from slowcat_memory.core.extraction.grounding import harmless
+from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.slots import content
 from slowcat_memory.core.facts.holding import Claim, claim_of
 from slowcat_memory.core.render.repeats import Told
@@ -50,7 +50,7 @@ def human(
         if _matter(_named(claim_of(m), names)) not in stated
     ]
     known = {m.id: m for m in (*facts, *relations)}
-    lines = (one for one in to_lines([*facts, *relations]) if harmless(one.text))
+    lines = (one for one in to_lines([*facts, *relations]) if keepable(one.text))
     weighed = (_weighed(one, known[one.of], now) for one in lines)
     speakers = {m.speaker for m in facts}
     return sorted(_distinct(weighed, speakers), key=lambda one: one.at)

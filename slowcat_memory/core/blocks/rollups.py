@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, tzinfo
 
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.extraction.prompt_injection import without_orders
+from slowcat_memory.core.extraction.checks.derived_text import keepable_part
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.query.overview import without_repeats
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
@@ -34,7 +34,7 @@ def rollup_lines(
     for kind, wording in ((WEEK, language.blocks.of_week), (DAY, language.blocks.of_day)):
         found = [one for one in valid_of_kind(memories, kind) if one.kind == kind]
         latest = max(found, key=until, default=None)
-        text = without_orders(latest.text) if latest else ""
+        text = keepable_part(latest.text) if latest else ""
         if latest is None or not text:
             continue
         *_, rest = without_repeats([*told, text])

@@ -11,8 +11,9 @@ from slowcat_memory.core.blocks.coming import coming_lines
 from slowcat_memory.core.blocks.rollups import rollup_lines
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.blocks.tones import tone_of
-from slowcat_memory.core.extraction.grounding import harmless, sentences
-from slowcat_memory.core.extraction.prompt_injection import doubt, without_orders
+from slowcat_memory.core.extraction.checks.derived_text import keepable, keepable_part
+from slowcat_memory.core.extraction.grounding import sentences
+from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
@@ -67,7 +68,7 @@ def relationship(
         )
     for place, session in enumerate(sessions):
         said = session.summary.facets.get("relationship", "") if session.summary else ""
-        if said and session.summary and harmless(said):
+        if said and session.summary and keepable(said):
             day = full_date(session.at, zone, language.dates)
             text = f"{day}: {shorten_to_chars(neutralise(said), LINE_CHARS)}"
             lines.append(
@@ -109,7 +110,7 @@ def advice(
     turns = (turn for session in sessions for turn in session.turns if turn.role == "assistant")
     for turn in turns:
         for sentence in sentences(turn.text):
-            if _ADVICE.search(sentence) and not sentence.endswith("?") and harmless(sentence):
+            if _ADVICE.search(sentence) and not sentence.endswith("?") and keepable(sentence):
                 text = language.blocks.advised.format(
                     day=full_date(turn.at, zone, language.dates),
                     text=shorten_to_chars(neutralise(sentence), ADVICE_CHARS),
@@ -136,7 +137,7 @@ def background(
     every = list(memories)
     summaries = valid_of_kind(every, SUMMARY) or [s.summary for s in sessions if s.summary]
     lines = list[SourcedLine]()
-    told = [(one, text) for one in summaries if (text := without_orders(one.text))]
+    told = [(one, text) for one in summaries if (text := keepable_part(one.text))]
     if told:
         last, text = told[-1]
         recent = shorten_to_chars(neutralise(text), RECENT_CHARS)

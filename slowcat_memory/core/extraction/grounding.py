@@ -16,15 +16,21 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.bounded_names import holds_false_name
-from slowcat_memory.core.extraction.prompt_injection import injected, without_orders
+from slowcat_memory.core.extraction.checks.derived_text import content_of, keepable, repeats
+from slowcat_memory.core.extraction.prompt_injection import orders_in, without_orders
 from slowcat_memory.core.language.english.vocabulary import DAYS, ROLES, STOP_WORDS
 from slowcat_memory.core.text import capitalised
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.text.numerals import Number, numbers
 from slowcat_memory.core.text.rare_words import is_common
 from slowcat_memory.core.time import expressions
-from slowcat_memory.core.time.written_dates import MONTHS, PATTERN, WrittenDate, written_dates
+from slowcat_memory.core.time.written_dates import (
+    MONTHS,
+    PATTERN,
+    WrittenDate,
+    written_date,
+    written_dates,
+)
 from slowcat_memory.records import Turn
 
 NEAR_DAYS = 8  # tolerance of a day: "last Saturday" is one of two
@@ -59,6 +65,7 @@ class Ground(Struct, frozen=True):
         spans: First and last day of each date named, however it can be read, and of the turns.
         years: That a stated number of years leads to.
         months: Year and month that a stated number of years or months leads to.
+        orders: Content words of each order in the turns.
     """
 
     words: frozenset[str]
@@ -68,6 +75,7 @@ class Ground(Struct, frozen=True):
     spans: tuple[tuple[date, date], ...]
     years: frozenset[int]
     months: frozenset[tuple[int, int]]
+    orders: tuple[tuple[str, ...], ...] = ()
 
 
 def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Ground:
@@ -78,11 +86,13 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
             tells of earlier conversations; a date without a year is near that of a turn.
     """
     # Words that occur only in an order do not count as known.
+    turns = list(turns)
+    ordered = tuple(content_of(one) for turn in turns for one in orders_in(turn.text))
     turns = [replace(turn, text=without_orders(turn.text)) for turn in turns]
     others = [without_orders(text) for text in known]
     days = tuple(sorted({turn.at.astimezone(zone).date() for turn in turns}))
     told = [f"{turn.speaker} {turn.text}" for turn in turns] + others
-    said = [one for text in told for one in numbers(text)]
+    said = [one for text in told for one in numbers(PATTERN.sub(_without_year, text))]
     spans = {(day, day) for day in days}
     away = set[tuple[int, int]]()
     for turn in turns:
@@ -98,16 +108,33 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
         spans=tuple(sorted(spans)),
         years=frozenset(year for year, month in away if not month),
         months=frozenset(one for one in away if one[1]),
+        orders=ordered,
     )
 
 
+def _without_year(match: re.Match[str]) -> str:
+    """Return the day of a date: its year is that of no other day."""
+    one = written_date(match)
+    return f" {one.day or ''} " if one.month else match[0]
+
+
 def _spans(turn: Turn, zone: tzinfo) -> set[tuple[date, date]]:
-    """Return the first and last day of each time that a turn means: either way if its tense is unclear."""
+    """Return the first and last day of each time that a turn may mean.
+
+    Of two years, the much nearer one and that of the tense count; both if neither is known.
+    """
     stated = expressions.statement_times(turn.text, turn.at, zone)
     clear = {one.words for one in stated}
-    possible = expressions.possible_times(turn.text, turn.at, zone)
-    either = [one for one in possible if one.words not in clear]
-    return {_dates(one, zone) for one in (*stated, *either)}
+    found = list(stated)
+    readings: dict[str, list[expressions.Interval]] = {}
+    for one in expressions.possible_times(turn.text, turn.at, zone):
+        readings.setdefault(one.words, []).append(one)
+    for words, either in readings.items():
+        if near := expressions.much_nearer(either, turn.at):
+            found.append(near)
+        elif words not in clear:
+            found += either
+    return {_dates(one, zone) for one in found}
 
 
 def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
@@ -121,7 +148,8 @@ def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
 def _months_away(text: str, day: date) -> Iterator[tuple[int, int]]:
     """Yield the year (and month 0), and the months, that stated years or months lead to."""
     for one in numbers(text):
-        match = _YEARS.match(text, one.end)
+        # "five years", "a year and a half"
+        match = _YEARS.match(text, one.end) or _YEARS.search(text, one.start, one.end)
         if match is None:
             continue
         in_years = match["unit"][0].lower() in "yj"
@@ -152,9 +180,14 @@ def _uncounted(text: str, ground: Ground) -> list[str]:
     return [
         text[one.start : one.end]
         for one in every
-        if one.in_digits and not one.joined
+        if not one.joined and (one.in_digits or _is_exact(one))
         if not any(whole.start <= one.start and one.end <= whole.end for whole in said)
     ]
+
+
+def _is_exact(one: Number) -> bool:
+    """Return whether a number in words is more than a way to speak: "fifty-two", not "a hundred"."""
+    return any(value > 12 and value not in (100, 1000, 10**6) for value in one.values)
 
 
 def _is_said(one: Number, text: str, ground: Ground) -> bool:
@@ -279,17 +312,12 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
-_LINK = re.compile(r"\b(?:https?:|www\.)|://", re.IGNORECASE)
 
 
 def holds(text: str, ground: Ground) -> bool:
-    """Return whether a tidy sentence is whole, harmless and grounded."""
-    return not _OPEN.search(text) and harmless(text) and not strays(text, ground)
-
-
-def harmless(text: str) -> bool:
-    """Return whether a tidy text contains neither a link nor an order to the reader."""
-    return not (_LINK.search(text) or injected(text) or holds_false_name(text))
+    """Return whether a tidy sentence is whole, keepable, grounded, and repeats no order."""
+    fits = not _OPEN.search(text) and keepable(text) and not repeats(text, ground.orders)
+    return fits and not strays(text, ground)
 
 
 def held(text: str, ground: Ground) -> list[str]:

@@ -17,9 +17,9 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.records import Turn
 
-KNOWN_NAMES = 12
+KNOWN_NAMES = 15
 FACT_CHARS = 160  # of a known fact
-KNOWN_TOKENS = 170  # most of all lines; what a prompt's size is planned with
+KNOWN_TOKENS = 280  # most of all lines; what a prompt's size is planned with
 
 
 class KnownLine(Struct, frozen=True):
@@ -69,14 +69,15 @@ NOTHING_KNOWN = Known()
 
 def limited(known: Known, tokens: int = KNOWN_TOKENS) -> Known:
     """Return the most relevant names that fit a number of tokens with the last conversation."""
-    left = tokens - (estimate_tokens(known.last.text) + 12 if known.last else 0)
+    last = known.last if known.last and estimate_tokens(known.last.text) + 12 <= tokens else None
+    left = tokens - (estimate_tokens(last.text) + 12 if last else 0)
     kept = list[KnownLine]()
     for one in known.names[:KNOWN_NAMES]:
         left -= estimate_tokens(one.text) + 1
         if left < 0:
             break
         kept.append(one)
-    return Known(tuple(kept), known.last)
+    return Known(tuple(kept), last)
 
 
 def known_lines(known: Known, zone: tzinfo) -> list[str]:
@@ -127,7 +128,12 @@ def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
         return []
     said = words_of(" ".join(f"{turn.speaker} {turn.text}" for turn in turns)).keys()
     missing = words_of(text).keys() - said
-    return [one for one in known.lines if missing & words_of(_names_in(one)).keys()]
+    found = list[KnownLine]()
+    for one in known.lines:
+        if own := missing & words_of(_names_in(one)).keys():
+            found.append(one)
+            missing -= own
+    return found
 
 
 def origins_used(

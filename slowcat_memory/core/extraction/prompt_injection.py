@@ -62,6 +62,11 @@ def without_orders(text: str) -> str:
     return text if len(kept) == len(parts) else " ".join(one.strip() for one in kept)
 
 
+def orders_in(text: str) -> list[str]:
+    """Return the sentences of a text that are orders."""
+    return [one for one in _sentences(text) if _is_order(one)]
+
+
 def _sentences(text: str) -> Iterator[str]:
     return (one[0] for one in _SENTENCE.finditer(text) if _WORD_OF_TEXT.search(one[0]))
 

@@ -10,12 +10,14 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.grounding import harmless
+from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.slots import content, exclude
 from slowcat_memory.core.facts.fact import (
     MAX_WORDS,
+    STATED_BY,
     add_sources,
     fact_id,
+    stating_turns,
     subject_name,
     supersede,
     type_of,
@@ -43,7 +45,8 @@ def join(
     if not _are_parts(older, newer) or not _is_joined(text, older, newer, tokenize):
         return ()
     fuller = max((newer, older), key=lambda one: len(content(one.facets.get("object", ""))))
-    facets = older.facets | newer.facets
+    stated = " ".join(map(str, stating_turns(newer)))
+    facets = older.facets | newer.facets | {STATED_BY: stated}
     facets |= {"object": object_} if (object_ := fuller.facets.get("object", "")) else {}
     both = replace(
         newer,
@@ -97,7 +100,7 @@ def _are_parts(older: Memory, newer: Memory) -> bool:
 def _is_joined(text: str, older: Memory, newer: Memory, tokenize: Tokenize) -> bool:
     """Return whether a text has the words of two facts, and no others but words that join."""
     stated = _words(f"{older.text} {newer.text}", tokenize)
-    return harmless(text) and len(text.split()) <= MAX_WORDS and _words(text, tokenize) == stated
+    return keepable(text) and len(text.split()) <= MAX_WORDS and _words(text, tokenize) == stated
 
 
 def _words(text: str, tokenize: Tokenize) -> set[str]:

@@ -19,7 +19,13 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.slots import content, exclude, is_exclusive
-from slowcat_memory.core.facts.fact import add_sources, subject_of, supersede, type_of
+from slowcat_memory.core.facts.fact import (
+    add_sources,
+    stating_turns,
+    subject_of,
+    supersede,
+    type_of,
+)
 from slowcat_memory.core.facts.holding import COMING, Claim, claim_of
 from slowcat_memory.core.facts.joined_text import say_parts
 from slowcat_memory.core.facts.matter import (
@@ -179,7 +185,7 @@ def in_order(one: Memory, other: Memory, *, one_subject: bool = False) -> Pair:
 
 
 def _said(fact: Memory) -> tuple[int, datetime, str]:
-    return (fact.sources[-1] if fact.sources else 0), fact.valid_from, fact.id
+    return max(stating_turns(fact), default=0), fact.valid_from, fact.id
 
 
 def _is_allowed(pair: Pair, outcome: Outcome) -> bool:

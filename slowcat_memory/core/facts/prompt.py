@@ -20,10 +20,13 @@ from slowcat_memory.core.extraction.checks.contradicted import (
     supposes,
     unsupported,
 )
+from slowcat_memory.core.extraction.checks.derived_text import has_link
+from slowcat_memory.core.extraction.checks.reported import is_reported
 from slowcat_memory.core.extraction.evidence import (
     Dated,
     asks,
     dated,
+    misdates,
     needed,
     quoted,
     shared,
@@ -84,9 +87,6 @@ Answer with JSON alone; {"facts": []} when there is none:
 "quote": "I like green tea", "confidence": "high", "date": ""}]}"""
 )
 
-LINK = re.compile(
-    r"\b(?:https?|ftp)\b:?|\bwww\.|://|\b[\w-]+\.(?:com|net|io|ru|zip)\b", re.IGNORECASE
-)
 _TYPE = re.compile(r"[a-z][a-z_]{1,29}")
 
 
@@ -202,7 +202,10 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         or _unsaid(content, subject, quote, turn, record)
     ):
         return reason
+    reported = is_reported(quote, turn.text)
     when = dated(quote, turn, one.date or "", record.ground, record.zone)
+    if not quarantine and misdates(content, when):
+        return "stray"
     by_rule = _same_by_rule(quote, content, turn)
     claim = stated_change(content, subject, when.day) or by_rule or _read(content, subject)
     return ExtractedFact(
@@ -211,7 +214,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         subject=subject,
         content=content,
         quote=quote,
-        confidence=one.confidence,
+        confidence="low" if reported else one.confidence,
         date=when.day,
         since=begins(claim, when.day, _since(when, claim)) if claim else when.since,
         last=when.last,
@@ -222,6 +225,7 @@ def _check(one: FactReply, asked: Mapping[int, Turn], record: _Record) -> Extrac
         over=claim.over if claim else False,
         ends=_ended_by_rule(quote, turn),
         corrects=is_correction(turn.text),
+        reported=reported,
     )
 
 
@@ -245,7 +249,7 @@ def _since(when: Dated, stated: StatedFact | Sentence | None) -> datetime:
 
 def _quarantine(type_: str, content: str, quote: str, turn: Turn) -> str:
     """Return why a fact is quarantined (an instruction or a link); else ""."""
-    if LINK.search(content) or LINK.search(quote):
+    if has_link(content) or has_link(quote):
         return "link"
     if why_transient(type_, content) == "order" or injected(content) or injected(quote):
         return "order"
@@ -306,7 +310,7 @@ def facts_by_rule(turn: Turn, zone: tzinfo) -> list[ExtractedFact]:
     """Return the facts of a turn without an LLM; none of a turn that contains an order."""
     grounding, found = ground((turn,), zone), list[ExtractedFact]()
     for one in stated_by(turn):
-        links = LINK.search(one.content) and one.predicate != "email"
+        links = has_link(one.content) and one.predicate != "email"
         if links or injected(one.content) or why_transient(one.type, one.content):
             continue
         when = dated(one.quote, turn, "", grounding, zone)

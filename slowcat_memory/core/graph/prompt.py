@@ -14,8 +14,10 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.checks.contradicted import without_tag
+from slowcat_memory.core.extraction.checks.derived_text import has_link
 from slowcat_memory.core.extraction.checks.related import Related, unrelated
-from slowcat_memory.core.extraction.evidence import asks, needed, quoted
+from slowcat_memory.core.extraction.checks.reported import is_reported
+from slowcat_memory.core.extraction.evidence import asks, nearest_time, needed, quoted
 from slowcat_memory.core.extraction.grounding import Ground, strays
 from slowcat_memory.core.extraction.known import (
     NOTHING_KNOWN,
@@ -76,7 +78,6 @@ _TYPES = {
     "school": "organisation", "work": "product", "activity": "topic", "concept": "topic",
     "hobby": "topic",
 }  # fmt: skip
-_LINK = re.compile(r"\b(?:https?|ftp)\b:?|\bwww\.|://", re.IGNORECASE)
 _SELF = frozenset({"i", "me", "myself", "user", "the user", "speaker", "the speaker"})
 _WE = re.compile(of_any(lambda one: one.facts.first_person), re.IGNORECASE)
 _THEIRS = re.compile(
@@ -235,7 +236,7 @@ def _kind(kind: str, types: Sequence[str]) -> str:
 
 
 def _nameable(name: str, said: str) -> bool:
-    if not can_be_name(name) or len(name) > MOST_OBJECT or _LINK.search(name):
+    if not can_be_name(name) or len(name) > MOST_OBJECT or has_link(name):
         return False
     words = fingerprint(name)
     return bool(words) and f" {words} " in f" {fingerprint(said)} "
@@ -243,7 +244,7 @@ def _nameable(name: str, said: str) -> bool:
 
 def _sayable(value: str, said: str, record: _Record) -> bool:
     """Return whether a value occurs, in these words or other forms of them."""
-    if not value or len(value) > MOST_OBJECT or injected(value) or _LINK.search(value):
+    if not value or len(value) > MOST_OBJECT or injected(value) or has_link(value):
         return False
     words = [word for word in fingerprint(value).split() if word not in STOP_WORDS]
     there = {word[:4] for word in fingerprint(said).split()}
@@ -271,9 +272,8 @@ def _statement(
     if fold(subject) == fold(turn.speaker) and _about_another(quote, predicate, object_):
         return None
     people = [name for name, kind in kinds.items() if kind in ("person", "pet")]
-    if unrelated(
-        Related(subject, predicate, one.predicate, object_, quote, one.over), turn, people
-    ):
+    shown = Related(subject, predicate, one.predicate, object_, quote, one.over)
+    if unrelated(shown, turn, people, _before(turn, record)):
         return None
     by_name = fold(object_) in kinds and fold(object_) != fold(subject)
     if not (by_name and _nameable(object_, record.said)) and not _sayable(
@@ -294,8 +294,14 @@ def _statement(
         until=until,
         over=one.over or until is not None,
         corrects=one.corrects,
-        confidence=one.confidence,
+        confidence="low" if is_reported(quote, turn.text) else one.confidence,
     )
+
+
+def _before(turn: Turn, record: _Record) -> str:
+    """Return what was said in the two turns before one."""
+    earlier = [other.text for other in record.turns if other.id < turn.id]
+    return "\n".join(earlier[-2:])
 
 
 def _endings(said: Sequence[ReadStatement], turn: Turn, zone: tzinfo) -> list[ReadStatement]:
@@ -323,7 +329,8 @@ def _moment(words: str | None, turn: Turn, record: _Record, edge: str) -> dateti
         return None
     every = expressions.statement_times(turn.text, turn.at, record.zone)
     found = [one for one in every if one.words in said or said in one.words]
-    found = found or list(expressions.times(said, turn.at, record.zone))
+    if not found and (nearest := nearest_time(said, turn, record.zone)):
+        found = [nearest]
     if len(found) != 1 or found[0].vague:
         return None
     return found[0].start if edge == "start" else found[0].end

@@ -293,6 +293,8 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
         supposed: Signs that nothing was stated.
         read_aloud: Beginnings of a text that somebody reads aloud or repeats.
         own_doing: Those of a source that speaks about the reader: a recipe, a doctor's report.
+        demands: What addresses a reader who is to pay, call or confirm something.
+        scam: Words by which one tells of a text that asks for something.
         statement_tag: End of a statement in the form of a question ("isn't it?").
         evidence: What shows a relation, by predicate.
     """
@@ -327,6 +329,8 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
     supposed: str
     read_aloud: str
     own_doing: str
+    demands: str
+    scam: str
     statement_tag: str
     evidence: Mapping[str, str]
 

@@ -15,7 +15,9 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.coming import EVENT, THREAD
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.extraction.grounding import Ground, harmless, holds, sentences, tidy
+from slowcat_memory.core.extraction.checks.derived_text import keepable
+from slowcat_memory.core.extraction.checks.reported import reads_aloud
+from slowcat_memory.core.extraction.grounding import Ground, holds, sentences, tidy
 from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.language.table import ProactiveWords
@@ -122,7 +124,7 @@ def of_facts(
     Args:
         later: What may have closed them; see ``closing``.
     """
-    facts = [m for m in memories if m.kind in (THREAD, EVENT, PLAN) and harmless(m.text)]
+    facts = [m for m in memories if m.kind in (THREAD, EVENT, PLAN) and keepable(m.text)]
     found = list[OpenThread]()
     for memory in valid_of_kind(facts, "fact"):
         if closed(memory, later):
@@ -183,7 +185,7 @@ def of_turns(
 
 def _what(sentence: str) -> What | None:
     """Return as what a sentence may be brought up; None for one that may not be."""
-    if not harmless(sentence):
+    if not keepable(sentence) or reads_aloud(sentence):
         return None
     if _REMINDS.search(sentence):
         return "reminder"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from slowcat_memory.core.extraction.bounded_names import holds_false_name
+from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.prompt_injection import ENOUGH, doubt
 from slowcat_memory.core.language import Language
 
@@ -54,7 +54,7 @@ def _said(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _points(sentence: str) -> int:
-    return ENOUGH if holds_false_name(sentence) else doubt(sentence)
+    return doubt(sentence) if keepable(sentence) else ENOUGH
 
 
 def _heading(text: str, language: Language) -> tuple[str, str]:

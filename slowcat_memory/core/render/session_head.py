@@ -12,7 +12,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.memory import FACT, NOTE, findable
@@ -167,7 +167,7 @@ def _pinned(memories: Iterable[Memory], words: Language) -> list[str]:
 
 
 def _icebreaker(memory: Memory | None, words: Language) -> list[str]:
-    if memory is None or injected(memory.text):
+    if memory is None or not keepable(memory.text):
         return []
     return [words.preamble.icebreaker.format(text=neutralise(memory.text))]
 

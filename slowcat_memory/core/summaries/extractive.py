@@ -20,7 +20,8 @@ import sentencex
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.checks.derived_text import keepable
+from slowcat_memory.core.extraction.checks.reported import reads_aloud
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.render.speech import spoken_day
 from slowcat_memory.core.summaries.clauses import as_sentence, clauses
@@ -71,14 +72,15 @@ class _Candidate(Struct, frozen=True):
 def split_turn(
     speaker: str, text: str, turn: int, *, agent: bool = False, language: str = "en"
 ) -> list[Line]:
-    """Split a turn into non-empty sentences, without orders to the agent.
+    """Split a turn into non-empty sentences, without orders, links, and what was read aloud.
 
     Args:
         language: A two-letter code.
     """
     cut = (" ".join(one.split()) for one in sentencex.segment(language, text[:_MOST_CHARS]))
     whole = _with_ordinals(one for one in cut if one)
-    return [Line(speaker, one, turn, agent) for one in whole if not injected(one)]
+    kept = (one for one in whole if keepable(one) and not reads_aloud(one))
+    return [Line(speaker, one, turn, agent) for one in kept]
 
 
 def _with_ordinals(cut: Iterable[str]) -> list[str]:

@@ -10,7 +10,8 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.grounding import Ground, harmless, sentences, strays, tidy
+from slowcat_memory.core.extraction.checks.derived_text import keepable, repeats
+from slowcat_memory.core.extraction.grounding import Ground, sentences, strays, tidy
 from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language.english.vocabulary import MARKERS, STOP_WORDS
 from slowcat_memory.core.summaries.summary import SummaryText
@@ -180,7 +181,9 @@ def _few(texts: Iterable[str], most: int, words: int, ground: Ground) -> tuple[s
 def _true(text: str, ground: Ground) -> bool:
     """Return whether a short text is grounded; within a sentence, capitals mark names."""
     english = bool(MARKERS & ground.words)
-    return harmless(text) and not strays(f"{text}{_AS_TOLD if english else ''}", ground)
+    if repeats(text, ground.orders):
+        return False
+    return keepable(text) and not strays(f"{text}{_AS_TOLD if english else ''}", ground)
 
 
 def _is_about(text: str, ground: Ground) -> bool:

@@ -1,7 +1,7 @@
 """Names in a text of a language that writes every noun with a capital.
 
-There a capital says little. A known given name or place is a name, and so is what follows "Frau" or
-a given name; any other word only if it stands where nouns have an article but names have none
+There a capital says little. A known given name or place is a name, and so is what follows "Frau", or
+a given name at the beginning; any other word only if it stands where nouns have an article but names have none
 ("in Rossaveal", "Bertil sagt"), and neither is an ordinary word nor ends like one.
 """
 
@@ -29,6 +29,7 @@ class _Capitals(Struct, frozen=True):
     common: frozenset[str]
     bare: frozenset[str]
     before_names: frozenset[str]
+    titles: frozenset[str]
     endings: tuple[str, ...]
 
 
@@ -39,16 +40,18 @@ def names(text: str) -> Iterator[str]:
     language = next((one for one in _languages() if _is_in(lower, one)), None)
     if language is None:
         return
-    before = ""
+    before, first = "", False  # the word before, and whether it begins a sentence
     for (word, begins), bare in zip(words, lower, strict=True):
         if (
             word[0].isupper()
             and len(word) > 1
             and bare not in language.common | language.before_names
         ):
-            if _is_name(bare, before, begins, language):
+            if _is_name(bare, before, begins, language) or (
+                first and _is_surname_behind(before, language)
+            ):
                 yield word
-        before = bare if word[0].isupper() or bare in language.bare else ""
+        before, first = bare, begins
 
 
 def _is_in(words: list[str], language: _Capitals) -> bool:
@@ -56,16 +59,22 @@ def _is_in(words: list[str], language: _Capitals) -> bool:
 
 
 def _is_name(word: str, before: str, begins: bool, language: _Capitals) -> bool:
-    stem = word.removesuffix("s")
-    if any(is_given_name(one) and not is_word(one) for one in (word, stem)):
+    if _is_given(word) or _is_given(word.removesuffix("s")):
         return True
-    if before in language.before_names and word not in language.before_names:
-        return True
-    if is_common(word) or is_common(stem):
-        return not begins and is_given_name(before) and not is_word(before)
-    if word in _places():
+    if is_common(word) or is_common(word.removesuffix("s")):
+        return False
+    if word in _places() or before in language.before_names:
         return True
     return (begins or before in language.bare) and not _looks_ordinary(word, language)
+
+
+def _is_surname_behind(before: str, language: _Capitals) -> bool:
+    """Return whether any noun behind a sentence's first word is a surname: "Sabine Fischer"."""
+    return _is_given(before) or before in language.titles
+
+
+def _is_given(word: str) -> bool:
+    return is_given_name(word) and not is_word(word)
 
 
 def _looks_ordinary(word: str, language: _Capitals) -> bool:
@@ -87,7 +96,7 @@ def _languages() -> tuple[_Capitals, ...]:
         _Capitals(
             **{
                 name: word_set(words["capitals"][name])
-                for name in ("common", "bare", "before_names")
+                for name in ("common", "bare", "before_names", "titles")
             },
             endings=tuple(words["capitals"]["endings"].split()),
         )

@@ -86,7 +86,7 @@ class _Scores:
         near = self._turns[max(0, one.place - 2) : one.place + 1]
         if words & frozenset[str]().union(*near):
             return False
-        return any(len(words & turn) > 1 for turn in self._turns)
+        return any(len(words & turn) > 2 for turn in self._turns)
 
     def _weight(self, words: frozenset[str]) -> float:
         return sum(self._weights[word] for word in words)

@@ -7,6 +7,7 @@ from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import has_local_origin, with_mark
+from slowcat_memory.core.extraction.checks.derived_text import keepable_batch
 from slowcat_memory.errors import PromptTooLongError, SlowcatError
 from slowcat_memory.idle.context import CountingLLM
 from slowcat_memory.idle.job import Job
@@ -38,8 +39,9 @@ def batch_of(
         with its next try.
     """
     if result.batch is not None:
-        memories = mark_local_only(result.batch.memories, snapshot)
-        return replace(result.batch, memories=memories, done=task.id)
+        batch = keepable_batch(result.batch)
+        memories = mark_local_only(batch.memories, snapshot)
+        return replace(batch, memories=memories, done=task.id)
     error = result.error
     assert error is not None
     if isinstance(error, PromptTooLongError) and (parts := _split(job, task)):

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from slowcat_memory.core.extraction.clauses import languages_of, straight
-from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language import LANGUAGES, words_of_any
 from slowcat_memory.core.language.english.vocabulary import DAYS, MONTHS, NUMBERS, STOP_WORDS
 from slowcat_memory.core.language.facts import PersonWords
 from slowcat_memory.core.language.given_names import is_given_name
@@ -21,6 +21,7 @@ from slowcat_memory.records import Turn
 STEM = 4  # common first letters of two forms of a word
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[,;:.!?…—–]")
 _SHORT = re.compile(r"'(?:s|re|ll|d|ve|m)$")
+_PLAIN = str.maketrans("äöü", "aou")  # "fange", "fängt"
 _ENDS = frozenset(".!?;…")
 _MARKS = _ENDS | frozenset(",:—–")
 _PASSIVE = re.compile(
@@ -148,6 +149,11 @@ def _is_name(said: Sequence[Token], place: int, asked: Asked) -> bool:
 
 
 @cache
+def _titles() -> frozenset[str]:
+    return words_of_any(lambda one: one.persons.sets["titles"])
+
+
+@cache
 def _not_names() -> frozenset[str]:
     lists = ("i", "we", "me", "my", "he", "she", "they", "them", "his", "her", "their", "it",
              "you", "anybody", "kin", "titles", "before_object", "starts", "verbs", "helpers",
@@ -162,7 +168,7 @@ def _can_be_subject(said: Sequence[Token], place: int, words: PersonWords) -> bo
     sets, after = words.sets, said[place + 1] if place + 1 < len(said) else None
     before = place - 1
     while before >= 0 and (
-        said[before].word in sets["titles"] or said[before].word in sets["my"]
+        said[before].word in _titles() or said[before].word in sets["my"]
         or said[before].word in sets["his"] or said[before].word in sets["her"]
         or _is_kin(said[before].word, words)
     ):  # fmt: skip
@@ -245,7 +251,7 @@ def _is_wrong(
     own = frozenset(words_in(speaker))
     parts = [
         token for token in rest
-        if token.word not in _MARKS and token.word not in asked.words and token.word not in own
+        if token.word not in _MARKS and token.word not in asked.words and token.word not in own | asked.others
         and token.word not in words.sets["helpers"]
     ]  # fmt: skip
     if owner is not None:
@@ -266,11 +272,14 @@ def _is_named_in(said: Sequence[Token], span: range, asked: Asked, words: Person
 
 def _owner(written: Sequence[Token], asked: Asked) -> tuple[Token | None, Sequence[Token]]:
     """Return what of a subject a statement is about ("Anna's **operation** is …"), and the rest."""
-    last = max((n for n, one in enumerate(written[:4]) if one.word in asked.words), default=-1)
+    genitive = frozenset(f"{word}s" for word in asked.words)  # "Toms Anfang"
+    named = asked.words | genitive
+    last = max((n for n, one in enumerate(written[:4]) if one.word in named), default=-1)
     if last < 0:
         return None, written
     rest = written[last + 1 :]
-    if written[last].clitic == "'s" and rest:
+    owns = written[last].clitic == "'s" or written[last].word in genitive - asked.words
+    if owns and rest:
         heads = [one for one in rest[:4] if one.word not in STOP_WORDS]
         return (heads[-1] if len(heads) < 2 else heads[0]) if heads else None, rest
     return None, rest
@@ -289,6 +298,7 @@ def _anchor(
 
 def same(one: str, other: str) -> bool:
     """Return whether two words are forms of one."""
+    one, other = one.translate(_PLAIN), other.translate(_PLAIN)
     if one == other:
         return True
     return len(one) >= STEM <= len(other) and one[:STEM] == other[:STEM]
@@ -298,7 +308,8 @@ def fits(said: Sequence[Token], place: int, asked: Asked, words: PersonWords) ->
     """Return whether the subject nearest to a word can be the one that is asked about."""
     ignored = ("object",) if asked.speaker else ("object", "my")
     every = subjects_before(said, place, asked, words)
-    found = next((one for one in every if one.kind not in ignored), None)
+    owners = words.sets["his"] | words.sets["her"] | words.sets["their"]
+    found = next((o for o in every if o.kind not in ignored and o.word not in owners), None)
     if _is_german(words):
         comma = found is not None and any(t.word == "," for t in said[found.place : place])
         if found is None or comma:
@@ -337,7 +348,8 @@ def _may_stand_for(found: Subject, said: Sequence[Token], asked: Asked, words: P
     """Return False for a pronoun whose sentence names another person as a subject before it."""
     if any(one.word in asked.words for one in said):
         return True
-    if any(one.word in words.sets["them"] for one in said[: found.place]):
+    objects = (n for n in range(found.place) if said[n].word in words.sets["them"])
+    if any(kind_at(said, n, asked, words) is None for n in objects):
         return True
     before = list(subjects_before(said, found.place, asked, words))
     return not any(

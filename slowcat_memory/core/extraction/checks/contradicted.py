@@ -96,8 +96,9 @@ def _holds(denied: dict[int, Token], one: Token) -> bool:
 
 
 def _main(said: Sequence[Token]) -> list[Token]:
-    """Return what a statement says of its subject: its words without names and helpers."""
-    return [one for one in said[1:] if _has_content(one.word) and not one.capital]
+    """Return what a statement says of its subject: its words behind the name, without helpers."""
+    first = next((n for n, one in enumerate(said) if n and not one.capital), len(said))
+    return [one for one in said[first:] if _has_content(one.word)]
 
 
 def _has_content(word: str) -> bool:
@@ -157,4 +158,5 @@ def unsupported(content: str, subject: str, turns: Iterable[Turn]) -> bool:
     ]  # fmt: skip
     record = {word for turn in turns for word in words_in(turn.text)}
     found = sum(any(same(word, other) for other in record) for word in own)
-    return bool(own) and found < LEAST_SHARED * len(own)
+    numbers = sum(word.isdigit() and word in record for word in words_in(content))
+    return bool(own) and found + numbers < LEAST_SHARED * (len(own) + numbers)

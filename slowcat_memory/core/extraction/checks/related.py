@@ -24,8 +24,7 @@ from slowcat_memory.core.extraction.checks.attributed import (
     words_in,
     words_of_languages,
 )
-from slowcat_memory.core.extraction.checks.contradicted import denied_words, without_tag
-from slowcat_memory.core.extraction.clauses import straight
+from slowcat_memory.core.extraction.checks.contradicted import denied_words
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.facts import PersonWords
 from slowcat_memory.records import Turn
@@ -35,7 +34,8 @@ _MUTUAL = frozenset("married_to friend_of engaged_to has_partner has_husband has
                     "has_boyfriend has_girlfriend has_colleague".split())  # fmt: skip
 _PLACED = frozenset({"located_in", "based_in", "in", "part_of", "located_at", "is_in"})
 _KEPT_BY_THE = frozenset({"the", "der", "die", "das", "den", "dem"})
-_CLAUSE = re.compile(r"[^,.;:!?…—–]+")
+_LEAD = 4  # words before a quote that belong to it
+_LEADING = 2  # words before an answer: "yes exactly"
 
 
 class Related(Struct, frozen=True):
@@ -55,11 +55,12 @@ class Related(Struct, frozen=True):
     over: bool = False
 
 
-def unrelated(one: Related, turn: Turn, people: Iterable[str] = ()) -> bool:
+def unrelated(one: Related, turn: Turn, people: Iterable[str] = (), before: str = "") -> bool:
     """Return whether a turn's quoted words do not show a relation.
 
     Args:
         people: Names of people and animals, also in lower case.
+        before: What was said before, which a turn without a verb may answer or correct.
     """
     said = tokens(turn.text)
     span = find(words_in(one.quote), said)
@@ -72,11 +73,28 @@ def unrelated(one: Related, turn: Turn, people: Iterable[str] = ()) -> bool:
         return False
     if not any(one.predicate in words.evidence for words in languages):
         return not _named_so(one, turn, said, span)
+    if _answers(said, span, asked, languages) and _evidence(one.predicate).search(before):
+        return False
     return all(
         not _shows(one, asked, turn, names, said, span, words)
         for words in languages
         if one.predicate in words.evidence
     )
+
+
+def _answers(
+    said: Sequence[Token], span: range, asked: Asked, languages: Sequence[PersonWords]
+) -> bool:
+    """Return whether a quote is the speaker's answer in a few words: "in Ohio"."""
+    start = [one for one in said[: span.start] if one.word[:1].isalnum()]
+    if not asked.speaker or len(start) > _LEADING:
+        return False
+    kinds = ("i", "we", "third", "many", "kin")
+    return not any(
+        kind_at(said, place, asked, words) in kinds or said[place].word in words.sets["verbs"]
+        or said[place].clitic
+        for words in languages for place in span
+    )  # fmt: skip
 
 
 def _is_denied(one: Related) -> bool:
@@ -134,13 +152,9 @@ def _shows(
     words: PersonWords,
 ) -> bool:
     """Return whether the evidence for a relation stands in a quote, and is the subject's."""
-    text = straight(without_tag(one.quote))
-    if one.over:
-        text = re.sub(r"\bex[- ]", "", text)
-    found = _of_language(words.evidence[one.predicate]).search(text)
-    if found is None:
+    place = _evidence_at(one, said, span, words.evidence[one.predicate])
+    if place is None:
         return False
-    place = _place_of(found, text, said, span)
     directions = [asked]
     if one.predicate in _MUTUAL:
         directions.append(about(one.object, turn.speaker, names))
@@ -153,11 +167,19 @@ def _shows(
     return fits(said, place if at is None else at, asked, words)
 
 
-def _place_of(found: re.Match[str], text: str, said: Sequence[Token], span: range) -> int:
-    """Return the place of the token at which evidence begins."""
-    ahead = len([one for one in tokens(text[: found.start()]) if one.word[:1].isalnum()])
-    places = [n for n in span if said[n].word[:1].isalnum()]
-    return places[min(ahead, len(places) - 1)]
+def _evidence_at(one: Related, said: Sequence[Token], span: range, pattern: str) -> int | None:
+    """Return the place of a predicate's evidence in a quote or the words that lead to it."""
+    lead = span.start
+    while lead > max(0, span.start - _LEAD) and said[lead - 1].word[:1].isalnum():
+        lead -= 1
+    for start in (span.start, lead):
+        places = range(start, span.stop)
+        text = " ".join(said[place].word + said[place].clitic for place in places)
+        if one.over:
+            text = re.sub(r"\bex (?=\w)", "", text)
+        if found := _of_language(pattern).search(text):
+            return places[text.count(" ", 0, found.start())]
+    return None
 
 
 def _object_at(one: Related, said: Sequence[Token], span: range) -> int | None:
