@@ -20,8 +20,8 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.rare_words import is_common
 
 # Share of a line's words, without names, that one statement must have.
-SHARES = {HUMAN: 0.5, RELATIONSHIP: 0.4, SELF: 0.2, PERSONA: 0.1}
-TOGETHER = 0.6  # of a line's words that two statements about the same must have
+SHARES = {HUMAN: 0.4, RELATIONSHIP: 0.4, SELF: 0.2, PERSONA: 0.1}
+TOGETHER = 0.5  # of a line's words that two statements about the same must have
 LEADING = 3  # words, within which a sentence names its subject: "Die Katze Biscuit"
 _POSSESSIVE = re.compile(r"['’]s?$")
 _NAME = re.compile(r"(?<![^\W\d_])[A-ZÄÖÜ][^\W\d_]+")
