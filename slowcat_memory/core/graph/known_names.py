@@ -236,7 +236,7 @@ def _times(one: Relation, scene: _Scene) -> str:
     if one.valid_from != ALWAYS and one.valid_from != scene.said(min(one.sources)):
         text = f" {words['from']} {in_zone(one.valid_from, scene.zone).date().isoformat()}"
     if one.valid_to is not None and max(one.sources) < scene.first:
-        text += f" {words['until']} {one.valid_to.astimezone(scene.zone).date().isoformat()}"
+        text += f" {words['until']} {in_zone(one.valid_to, scene.zone).date().isoformat()}"
     return text
 
 
