@@ -48,9 +48,9 @@ class BlocksOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """
 
     persona_chars: Chars = 250
-    human_chars: Chars = 500
+    human_chars: Chars = 700
     self_perception_chars: Chars = 450
-    relationship_chars: Chars = 350
+    relationship_chars: Chars = 500
     background_chars: Chars = 500
     persona_days: Annotated[float, Meta(ge=0, le=3650)] = 7.0
     sessions: Annotated[int, Meta(ge=0, le=10_000)] = 40

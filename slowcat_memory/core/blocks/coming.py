@@ -1,6 +1,6 @@
 """What is near in time, and what is open: lines for a session's start, the nearest day first."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
@@ -19,7 +19,7 @@ AHEAD_WEIGHT, OPEN_WEIGHT, PAST_WEIGHT = 1.4, 1.2, 0.6
 
 
 def coming_lines(
-    memories: Iterable[Memory],
+    memories: Sequence[Memory],
     now: datetime,
     zone: tzinfo,
     most: int,
@@ -30,23 +30,37 @@ def coming_lines(
     A day that lies far ahead, and what was reported, called off or is over, has no line.
     """
     today = in_zone(now, zone).date()
-    facts = [m for m in valid_of_kind(memories, "fact", now) if m.kind in DATED and _stands(m)]
-    ahead, open_, past = list[tuple[date, Memory]](), list[Memory](), list[Memory]()
-    for memory in facts:
-        days = _days(memory)
-        if days is None:
-            open_ += [memory] if memory.kind == THREAD else []
-        elif days[1] >= today and days[0] <= today + AHEAD:
-            ahead.append((days[0], memory))
-        elif memory.kind == EVENT and today - BEHIND <= days[1] < today:
-            past.append(memory)
-    nearest = [m for _, m in sorted(ahead, key=lambda one: (one[0], one[1].id))]
+    dated = _standing(memories, now)
+    open_ = [m for m in dated if m.kind == THREAD and _days(m) is None]
+    past = [
+        m
+        for m in dated
+        if m.kind == EVENT and (days := _days(m)) and today - BEHIND <= days[1] < today
+    ]
     weighed = (
-        *((memory, AHEAD_WEIGHT) for memory in nearest),
+        *((memory, AHEAD_WEIGHT) for memory in coming_facts(memories, now, zone)),
         *((memory, OPEN_WEIGHT) for memory in reversed(open_)),
         *((memory, PAST_WEIGHT) for memory in past),
     )
     return [_line(memory, weight, zone, language) for memory, weight in weighed[:most]]
+
+
+def coming_facts(memories: Sequence[Memory], now: datetime, zone: tzinfo) -> list[Memory]:
+    """Return what takes place today or within the next days, the nearest first."""
+    today = in_zone(now, zone).date()
+    near = [
+        (days[0], m.id, m)
+        for m in _standing(memories, now)
+        if (days := _days(m)) and days[1] >= today and days[0] <= today + AHEAD
+    ]
+    return [memory for _, _, memory in sorted(near, key=lambda one: one[:2])]
+
+
+def _standing(memories: Sequence[Memory], now: datetime) -> list[Memory]:
+    """Return the facts that may have a day, also those that hold only from that day on."""
+    both = (valid_of_kind(memories, "fact", at) for at in (now, now + AHEAD))
+    facts = {m.id: m for found in both for m in found if m.kind in DATED and _stands(m)}
+    return list(facts.values())
 
 
 def _stands(memory: Memory) -> bool:

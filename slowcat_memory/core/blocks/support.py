@@ -20,13 +20,14 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.rare_words import is_common
 
 # Share of a line's words, without names, that one statement must have.
-SHARES = {HUMAN: 0.5, RELATIONSHIP: 0.5, SELF: 0.3, PERSONA: 0.3}
-TOGETHER = 0.6  # of a line's words that two statements about the same must have
+SHARES = {HUMAN: 0.4, RELATIONSHIP: 0.4, SELF: 0.2, PERSONA: 0.1}
+TOGETHER = 0.5  # of a line's words that two statements about the same must have
 LEADING = 3  # words, within which a sentence names its subject: "Die Katze Biscuit"
 _POSSESSIVE = re.compile(r"['’]s?$")
 _NAME = re.compile(r"(?<![^\W\d_])[A-ZÄÖÜ][^\W\d_]+")
 _ABSOLUTE = re.compile(
-    r"\b(?:always|never|must|anything|everything|whatever|immer|niemals|nie|musst|alles)\b", re.I
+    r"\b(?:always|never|must|anything|everything|whatever|allowed|permitted|darfst|immer|niemals|nie|musst|alles)\b",
+    re.I,
 )
 
 
@@ -101,11 +102,13 @@ class Support:
         label: str,
     ) -> bool:
         share = SHARES.get(label, 0.5)
-        if not plain & one.words or one.contradicts(said):
+        # A manner is seldom said in words: a name that they share is enough of it.
+        own = plain | names if label in (PERSONA, SELF) else plain
+        if not own & one.words or one.contradicts(said):
             return False
         if one.about and one.about not in said.words:  # of somebody else
             return False
-        if len(plain & one.words) < share * len(plain) and not self._together(one, said, plain):
+        if len(own & one.words) < share * len(plain) and not self._together(one, said, plain):
             return False
         rest = (said.numbers - one.numbers) | (names - one.words)
         if label != HUMAN:
@@ -118,7 +121,7 @@ class Support:
             x.words for x in self._statements if x.about == one.about and not x.contradicts(said)
         )
         most = max((len(plain & (one.words | words)) for words in same), default=0)
-        return bool(one.about) and most >= TOGETHER * len(plain)
+        return most >= TOGETHER * len(plain)
 
     def _beside(
         self, one: Statement, said: Statement, plain: frozenset[str], names: frozenset[str]

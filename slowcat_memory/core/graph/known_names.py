@@ -34,6 +34,7 @@ from slowcat_memory.core.graph.relations import ALWAYS, Relation
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.memory import FACT, READING, RELATION, SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory, Turn
 
 STEM = "~"  # behind a stem
@@ -294,9 +295,9 @@ def _times(one: Relation, scene: _Scene) -> str:
         return ""
     text = ""
     if one.valid_from != ALWAYS and one.valid_from != scene.said(min(one.sources)):
-        text = f" {words['from']} {one.valid_from.astimezone(scene.zone).date().isoformat()}"
+        text = f" {words['from']} {in_zone(one.valid_from, scene.zone).date().isoformat()}"
     if one.valid_to is not None and max(one.sources) < scene.first:
-        text += f" {words['until']} {one.valid_to.astimezone(scene.zone).date().isoformat()}"
+        text += f" {words['until']} {in_zone(one.valid_to, scene.zone).date().isoformat()}"
     return text
 
 

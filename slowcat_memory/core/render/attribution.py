@@ -14,7 +14,7 @@ from slowcat_memory.core.extraction.prompt_injection import ENOUGH, doubt
 from slowcat_memory.core.language import Language
 
 DOUBTFUL = 1  # points of a sentence that is quoted
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+")
+_SENTENCE = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+")  # not within "11. Mai"
 # The speaker in a rule's summary; ``neutralise`` writes a dash after what may be a role.
 _LABEL = re.compile(
     r"^(?P<who>[^\W\d_][\w .'’-]{0,30}(?=: \S)|(?:Assistant|User|System)(?= - ))(?:: | - )"

@@ -15,6 +15,7 @@ from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.english.vocabulary import NUMBERS
 from slowcat_memory.core.text.normalize import Tokenizer, fingerprint
 
+LETTERS = 6  # of a word that count: "arbeitet" and "Arbeit", "January" and "Januar"
 REACH = 4  # words behind a denial that it is about
 SHARE = 0.8  # of a sentence's words that another one has
 # Words that say no more than "is" where something else is said.
@@ -118,4 +119,4 @@ def _tokenizer() -> Tokenizer:
 
 def _stem(word: str) -> str:
     number = NUMBERS.get(word)
-    return number if number is not None else "".join(_tokenizer()(word)) or word
+    return number if number is not None else ("".join(_tokenizer()(word)) or word)[:LETTERS]

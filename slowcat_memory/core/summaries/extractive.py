@@ -8,8 +8,9 @@ adds nothing is left out even if there is room: a greeting, praise, a filler of 
 """
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, tzinfo
 from heapq import heapify, heappop, heappush
 from itertools import groupby
@@ -34,6 +35,7 @@ from slowcat_memory.core.summaries.salience import (
 from slowcat_memory.core.time.periods import day_of
 
 _MOST_CHARS = 20_000  # of a text
+_ORDINAL = re.compile(r"\b(?:am|der|dem|den|vom|zum|bis|ab|seit) \d{1,2}\.$", re.IGNORECASE)
 LENGTH_POWER, OFTEN_POWER = 0.8, 0.5
 
 
@@ -76,11 +78,19 @@ def split_turn(
         language: A two-letter code.
     """
     cut = (" ".join(one.split()) for one in sentencex.segment(language, text[:_MOST_CHARS]))
-    return [
-        Line(speaker, one, turn, agent)
-        for one in cut
-        if one and keepable(one) and not reads_aloud(one)
-    ]
+    whole = _with_ordinals(one for one in cut if one)
+    kept = (one for one in whole if keepable(one) and not reads_aloud(one))
+    return [Line(speaker, one, turn, agent) for one in kept]
+
+
+def _with_ordinals(cut: Iterable[str]) -> list[str]:
+    """Join what was cut behind an ordinal: "am 28." and "November"."""
+    made = list[str]()
+    for one in cut:
+        if made and _ORDINAL.search(made[-1]):
+            one = f"{made.pop()} {one}"
+        made.append(one)
+    return made
 
 
 def choose_clauses(

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from msgspec.structs import replace
+
 from slowcat_memory.core.blocks.coming import coming_lines
 from slowcat_memory.core.blocks.lasting import by_importance, chosen, human
 from slowcat_memory.core.language import language_of
@@ -94,6 +96,16 @@ def test_the_next_two_weeks_come_by_their_days_then_what_is_open() -> None:
     assert coming(start, move, waits, bloods, most=1) == [
         "- Pixel has his bloods done on 20 November 2026"
     ]
+
+
+def test_a_day_that_ends_and_one_that_has_not_begun_are_coming() -> None:
+    dentist = fact("Anna sees the dentist on 20 November.", "event", date="2026-11-20")
+    dentist = replace(dentist, valid_to=NOW + 3 * DAY)
+    move = replace(
+        fact("Anna moves on 28 November.", "plan", date="2026-11-28"), valid_from=NOW + 10 * DAY
+    )
+    assert coming(move, dentist) == [f"- {dentist.text[:-1]}", f"- {move.text[:-1]}"]
+    assert told(move) == [], "it does not hold yet"
 
 
 def test_what_is_over_called_off_or_long_past_is_not_coming() -> None:

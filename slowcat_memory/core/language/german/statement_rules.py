@@ -113,7 +113,7 @@ RULES = (
     Rule("person", "name", "{s} heißt {o}.", r"nenn(?:en sie)? mich (?:bitte |einfach )?(?P<o>.+)", "person", whose="request"),
     Rule("person", "age", "{s} ist {o} Jahre alt.", rf"(?:bin|ist) (?P<o>{NUMBER})(?: jahre?(?: alt)?| geworden|(?=$|,| und (?!{NUMBER}))| alt)", "value"),
     Rule("person", "age", "{s} wird {o}.", rf"(?:werde|wird) {_ANY}(?P<o>{NUMBER})(?=$|,| und| jahre)", "value"),
-    Rule("person", "birthday", "{s} hat am {o} Geburtstag.", rf"(?:{_HAB}|wird|werde) am (?P<o>\S+ \S+) (?:geburtstag|{NUMBER})", "date"),
+    Rule("person", "birthday", "{s} hat am {o} Geburtstag.", rf"(?:{_HAB}(?= am \S+ \S+ geburtstag)|wird|werde) am (?P<o>\S+ \S+) (?:geburtstag|{NUMBER})", "date"),
     Rule("person", "birthday", "{s} hat am {o} Geburtstag.", r"'s geburtstag ist am (?P<o>.+)", "date"),
     Rule("person", "birthday", "{s} hat am {o} Geburtstag.", r"(?:bin|ist) am (?P<o>.+?) geboren", "date"),
     Rule("person", "born_in", "{s} kommt aus {o}.", rf"(?:komme|kommt|stamme|stammt) {_ANY}aus (?:der |dem )?(?P<o>.+)", "place"),

@@ -29,6 +29,7 @@ from slowcat_memory.core.blocks.block import (
     owner_of,
     revised,
 )
+from slowcat_memory.core.blocks.coming import coming_facts
 from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, named
 from slowcat_memory.core.blocks.prompt import VERSION, BlockLines, build_prompt, kept, system
 from slowcat_memory.core.blocks.rules import SessionView
@@ -60,6 +61,7 @@ LABELS = tuple(label for label in OWNERS if label != PROFILE)
 FAILED = f"{NAME}/failed"  # cursor: when the LLM's answer was last unusable, in Unix seconds
 RETRY_S = 3600.0  # each retry costs a prompt for each block
 MOST_STATEMENTS = 24  # in the prompt about the user
+MOST_NEAR = 6  # of them of the next days
 MOST_NOTES, FEW = 8, 4  # in the others
 BRIEF_CHARS = 200  # of a summary in a prompt
 
@@ -79,12 +81,14 @@ class Material(Struct, frozen=True, kw_only=True):
         by_rule: Its lines without an LLM, in their order.
         shown: What an LLM is shown, oldest first.
         known: What may support a line of its answer.
+        over: What held once; a line that only this supports goes.
         others: Names of people, animals and things that are known.
     """
 
     by_rule: list[SourcedLine]
     shown: Sequence[SourcedLine] = ()
     known: Sequence[SourcedLine] = ()
+    over: Sequence[SourcedLine] = ()
     others: Sequence[str] = ()
 
     def marked(self, label: str) -> Sequence[SourcedLine]:
@@ -170,15 +174,28 @@ def material(label: str, seen: BlockInput, context: JobContext) -> Material:
         )
         return Material(by_rule=lines)
     lasting = human(seen.memories, context.now, context.zone)
+    summaries = to_lines(one.summary for one in seen.sessions if one.summary)
     others = named(seen.memories)
     if label == HUMAN:
+        ahead = coming_facts(seen.memories, context.now, context.zone)
+        near = to_lines(ahead)[:MOST_NEAR]
         facts = valid_of_kind(seen.memories, "fact", context.now)
-        known = [*lasting, *to_lines(facts)]
-        shown = chosen(lasting, MOST_STATEMENTS)
-        return Material(by_rule=by_importance(lasting), shown=shown, known=known, others=others)
+        holding_now = to_lines([*facts, *ahead])
+        known = [*lasting, *holding_now, *summaries]
+        ids = {one.of for one in (*lasting, *holding_now)}
+        over = [m for m in seen.memories if m.kind.startswith("fact/") and m.id not in ids]
+        every = (*chosen(lasting, MOST_STATEMENTS - len(near)), *near)
+        distinct = {one.of: one for one in every}.values()
+        shown = sorted(distinct, key=lambda one: one.at)
+        return Material(
+            by_rule=by_importance(lasting),
+            shown=shown,
+            known=known,
+            over=to_lines(m for m in over if m.retired_at or m.valid_to),
+            others=others,
+        )
     told = rules.relationship(seen.sessions, context.zone, language)
     advised = rules.advice(seen.sessions, context.zone, language)
-    summaries = to_lines(one.summary for one in seen.sessions if one.summary)
     known = [*told, *advised, *summaries, *lasting]
     notes = told[-MOST_NOTES:]
     shown = {
@@ -203,8 +220,7 @@ def draft_of(
 ) -> Draft:
     """Return a block without asking an LLM: its own lines that still hold, then what is new."""
     chars = context.options.chars_of(label)
-    support = Support(found.known, (before.speaker,) if before else (), context.zone, found.others)
-    kept = [one for one in _written(before) if support.holds(one, label)]
+    kept = _still_true(_written(before), label, found, before, context)
     if not kept:
         lines = fit(found.by_rule, chars)
         return Draft(lines=lines, model="")
@@ -222,6 +238,18 @@ def draft_of(
         sources=before.sources,
         of=tuple(id_ for _, id_ in before.derived_from),
     )
+
+
+def _still_true(
+    written: list[str], label: str, found: Material, before: Memory | None, context: JobContext
+) -> list[str]:
+    """Return lines without those that only what held once supports."""
+    if before is None or not written or not found.over:
+        return written
+    names = (before.speaker,)
+    holding = [one for one in found.known if not one.of.startswith("summary/")]
+    once, now = (Support(x, names, context.zone, found.others) for x in (found.over, holding))
+    return [one for one in written if now.holds(one, label) or not once.holds(one, label)]
 
 
 def _written(before: Memory | None) -> list[str]:
