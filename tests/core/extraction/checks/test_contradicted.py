@@ -76,7 +76,9 @@ def test_idioms_and_tags_deny_nothing(text: str) -> None:
     assert not denies(text)
 
 
-@pytest.mark.parametrize("text", ["I don't smoke", "she isn't here", "ich rauche nicht", "kein Bier"])
+@pytest.mark.parametrize(
+    "text", ["I don't smoke", "she isn't here", "ich rauche nicht", "kein Bier"]
+)
 def test_a_negation_is_found(text: str) -> None:
     assert denies(text)
 
