@@ -34,9 +34,9 @@ from benchmarks.datasets import ADVERSARIAL, Dataset, Question
 from benchmarks.scoring import score
 from benchmarks.telling import Origins, dialogue_of
 from slowcat_memory.config import Config
+from slowcat_memory.core.ranking.grades import ANSWERS, MISSES, MOST
 from slowcat_memory.core.ranking.priors import votes as bounded
 from slowcat_memory.engine import MemoryEngine, retrieval_options
-from slowcat_memory.idle.jobs.feedback.rerank import ANSWERS, MISSES, MOST
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.service import Retrieval
 

@@ -1,6 +1,5 @@
 """The prompt for a block, and the check of the LLM's reply."""
 
-import hashlib
 from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Annotated, ClassVar
@@ -9,11 +8,13 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
 from slowcat_memory.core.blocks.statements import SourcedLine, record
+from slowcat_memory.core.blocks.support import Support
 from slowcat_memory.core.extraction.grounding import Ground, held
-from slowcat_memory.core.text.normalize import fingerprint, neutralise
+from slowcat_memory.core.render.repeats import Told
+from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.text.reply_names import Aliases
 
-VERSION = 1  # of the prompt; raise it with any change
+VERSION = 2  # of the prompt; raise it with any change
 LINE_CHARS = 240
 MAX_LINES = 12
 ASKED = {
@@ -60,22 +61,25 @@ def build_prompt(
     )
 
 
-def digest(label: str, statements: Sequence[SourcedLine], chars: int) -> str:
-    """Return a hash (16 characters) that changes when the block must be written again."""
-    words = "\n".join((label, str(VERSION), str(chars), *(one.text for one in statements)))
-    return hashlib.blake2b(words.encode(), digest_size=8).hexdigest()
+def kept(answer: BlockLines, label: str, ground: Ground, support: Support, chars: int) -> list[str]:
+    """Return the lines that the record supports, each once, as many as ``chars`` characters hold.
+
+    Where room is short the last lines go; of a relationship, which has the latest last, the first.
+    """
+    told, lines = Told(), list[str]()
+    for line in answer.lines:
+        said = " ".join(one for one in held(line, ground) if support.holds(one, label))
+        if 0 < len(said) <= LINE_CHARS and not told.repeats(said):
+            told.add(said)
+            lines.append(said)
+    return _fitting(lines, chars, newest_last=label == RELATIONSHIP)
 
 
-def kept(answer: BlockLines, ground: Ground, chars: int) -> list[str]:
-    """Return the distinct grounded lines that fit ``chars`` characters."""
-    lines, seen, used = list[str](), {""}, -1
-    for text in (" ".join(held(line, ground)) for line in answer.lines):
-        words = fingerprint(text)
-        if words in seen or len(text) > LINE_CHARS:
-            continue
-        if used + 1 + len(text) > chars or len(lines) == MAX_LINES:
-            break
-        seen.add(words)
-        lines.append(text)
-        used += 1 + len(text)
-    return lines
+def _fitting(lines: Sequence[str], chars: int, *, newest_last: bool) -> list[str]:
+    places = range(len(lines))
+    kept, used = list[int](), -1
+    for place in reversed(places) if newest_last else places:
+        if used + 1 + len(lines[place]) <= chars and len(kept) < MAX_LINES:
+            kept.append(place)
+            used += 1 + len(lines[place])
+    return [lines[place] for place in sorted(kept)]

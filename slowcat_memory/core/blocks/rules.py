@@ -1,47 +1,32 @@
 """Blocks written without an LLM: lines from facts, summaries and characteristic words."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from itertools import groupby
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.rollups import rollup_lines
-from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
+from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
+from slowcat_memory.core.blocks.tones import tone_of
 from slowcat_memory.core.extraction.checks.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.extraction.prompt_injection import doubt
-from slowcat_memory.core.extraction.slots import content
-from slowcat_memory.core.facts.holding import Claim, claim_of
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
 from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
-from slowcat_memory.core.text.normalize import fold, neutralise
+from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Memory, Turn
 
 THREAD, EVENT, SUMMARY = "fact/open_thread", "fact/event", "summary/session"
-_PASSING = frozenset((THREAD, EVENT, "fact/task_completed"))  # do not describe a person
 ADVICE_CHARS, LINE_CHARS, RECENT_CHARS = 160, 200, 300
-ENDED = timedelta(days=90)  # for which it matters that something is over
 TONE_WEIGHT = 2.0  # of the tone line: more than any single session
 _ADVICE = re.compile(
     rf"\b(?:{'|'.join(one.summary.advice for one in LANGUAGES)})\b"
     rf"|^(?:{'|'.join(filter(None, (one.summary.advice_begins for one in LANGUAGES)))})\b",
     re.IGNORECASE,
 )
-TONES = tuple(ENGLISH.tones)
-_TONE_OF = {
-    word: tone for one in LANGUAGES for tone, words in one.tones.items() for word in words.split()
-}
-_DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
-_WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_EASED = frozenset[str]().union(*(one.summary.eased for one in LANGUAGES))
-_DISTRESS = frozenset(("anxious", "sad", "frustrated", "overwhelmed"))
-_REACH = 2  # words covered by a negation: "not that nervous"
-_BEHIND = 4  # words in which a tone is said to pass: "my anxiety is much lower"
 
 
 class SessionView(Struct, frozen=True, kw_only=True):
@@ -56,52 +41,6 @@ class SessionView(Struct, frozen=True, kw_only=True):
         """Return the user's tone, "" if unknown."""
         tone = self.summary.facets.get("tone", "") if self.summary else ""
         return tone or tone_of(turn.text for turn in self.turns if turn.role == "user")
-
-
-def tone_of(texts: Iterable[str]) -> str:
-    """Return the one of ``TONES`` with the most words in some texts, "" for none.
-
-    Coarse, but shows a change over weeks. Negated words ("not nervous any more") do not count.
-    """
-    counts = Counter[str]()
-    for text in texts:
-        words = [word.lower().replace("’", "'") for word in _WORDS.findall(text)]
-        for place, word in enumerate(words):
-            tone = _TONE_OF.get(word)
-            if tone and _DENIALS.isdisjoint(words[max(0, place - _REACH) : place]):
-                passes = not _EASED.isdisjoint(words[place + 1 : place + 1 + _BEHIND])
-                counts["calm" if passes and tone in _DISTRESS else tone] += 1
-    return max(counts, key=lambda tone: (counts[tone], -TONES.index(tone)), default="")
-
-
-def human(memories: Iterable[Memory], now: datetime | None = None) -> list[SourcedLine]:
-    """Return lasting facts and relations about the user that hold, oldest first.
-
-    A relation that a fact states already is omitted, and so is what ended long ago.
-    """
-    every = list(memories)
-    facts = [m for m in valid_of_kind(every, "fact", now) if m.kind not in _PASSING]
-    facts = [m for m in facts if not claim_of(m).over or (now and now - m.valid_from < ENDED)]
-    names = {m.id: m.facets.get("name", "") for m in every if m.kind.startswith("entity/")}
-    stated = {_matter(claim_of(m)) for m in facts}
-    relations = [
-        m
-        for m in valid_of_kind(every, "relation", now)
-        if _matter(_named(claim_of(m), names)) not in stated
-    ]
-    found = to_lines([*facts, *relations])
-    return sorted((one for one in found if keepable(one.text)), key=lambda one: one.at)
-
-
-def _named(one: Claim, names: Mapping[str, str]) -> Claim:
-    """Return a relation's triple with names in place of ids."""
-    subject, object_ = names.get(one.subject), names.get(one.object)
-    return replace(one, subject=subject or one.subject, object=object_ or one.object)
-
-
-def _matter(one: Claim) -> tuple[str, str, frozenset[str]]:
-    """Return what equal statements have in common, however they are worded."""
-    return fold(one.subject), one.slot[0] if one.slot else "", content(one.object)
 
 
 def relationship(

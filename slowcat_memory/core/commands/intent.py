@@ -21,6 +21,7 @@ LIKELY = 0.4  # enough to ask about privacy
 OTHER_KIND = 0.95  # the grammar may have read another kind: this sure of one, the model wins
 HALF = 0.5  # enough to tell the LLM that nothing was changed
 DOUBTED = 0.25  # below it, the user is asked about what the grammar reads
+TALK = (0.01, 0.001)  # below it, what the grammar reads is conversation; the second for privacy
 MOST_WORDS = 60  # of an utterance; a longer one is conversation
 _PRIVATE = frozenset(
     ("forget_that", "forget_about", "forget_span", "forget_everything", "off_record", "on_record")
@@ -62,6 +63,8 @@ def candidates(
     found: list[Composed | None]
     if read is None or not read.sure:
         found = [_intended(intent, text, table, names), read]
+    elif intent.asks < TALK[read.kind in _PRIVATE]:
+        found = []
     elif intent.asks < DOUBTED and read.kind in _PRIVATE:
         found = [read._replace(sure=False)]
     elif intent.share >= OTHER_KIND and intent.kind != _name(read):

@@ -10,18 +10,21 @@ from slowcat_memory.core.extraction.checks.contradicted import without_tag
 from slowcat_memory.core.extraction.grounding import Ground, strays
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.core.text.numerals import values
 from slowcat_memory.core.time.expressions import (
     BEGINNING,
     Interval,
     clause_around,
+    much_nearer,
     possible_times,
     statement_times,
 )
+from slowcat_memory.core.time.written_dates import written_dates
 from slowcat_memory.records import Turn
 
 LEAST_WORDS, LEAST_CHARS = 2, 5  # of a quote: a shorter one occurs in any turn
 STEM = 4  # common first letters of two forms of a word
-_FAR = 3  # times as far away is much farther
+_WEEKS = 62  # days; a date further from what its words mean is of another year
 ROUGHLY = timedelta(days=3)  # what "in two weeks" may mean before or after that day
 _DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?!\d)")
 _SENTENCES = re.compile(r"[^.!?…。！？\n]*[.!?…。！？\n]*")
@@ -76,55 +79,80 @@ def asks(quote: str, text: str) -> bool:
 def dated(quote: str, turn: Turn, date_written: str, ground: Ground, zone: tzinfo) -> Dated:
     """Return the day of a statement.
 
-    The extractor's date counts if the quote can mean it, forward or backward, and its tense does not
-    say otherwise, or if the quote names none and the date is near a day in the conversation; else
-    the day that the quote, or the clause around it, means by its tense.
+    The extractor's date counts if the quote can mean it, forward or backward, or names none and the
+    date is near a day in the conversation; else, and if its year is wrong (see `_other_year`), the
+    day that the quote, or the clause around it, means by its tense.
 
     Args:
         date_written: The extractor's date; "" for none.
     """
     written, said = _written(date_written), _said(quote, turn, zone)
-    if written and not strays(written.text, ground):
-        words = _in_turn(quote, turn.text) or quote
-        meant = [one for one in possible_times(words, turn.at, zone) if not one.vague]
+    if written is None:
+        return _of_interval(said, turn, zone) if said else Dated("", turn.at, turn.at)
+    words = _in_turn(quote, turn.text) or quote
+    meant = [one for one in possible_times(words, turn.at, zone) if not one.vague]
+    if not strays(written.text, ground):
         fits = [one for one in meant if _can_mean(one, written, zone)]
-        said = said or _much_nearer(fits, written, turn, zone)
-        named = bool(said or meant)
-        if (fits and not _contradicts(said, written, turn, zone)) or not (named or _holds(written, turn, zone)):  # fmt: skip
+        in_numbers = written.first.year in values(turn.text)
+        if fits and not in_numbers and (other := _other_year(quote, said, fits, written, turn, zone)):  # fmt: skip
+            return _of_interval(other, turn, zone)
+        if fits or not (said or meant or _holds(written, turn, zone)):
             return _of_written(written, turn, zone)
+    said = said or much_nearer(meant, turn.at)
     return _of_interval(said, turn, zone) if said else Dated("", turn.at, turn.at)
 
 
-def _contradicts(said: Interval | None, written: _Written, turn: Turn, zone: tzinfo) -> bool:
-    """Return whether a date lies on the other side of the turn than its words say."""
-    if said is None:
-        return False
-    first, last = _days(said, zone)
-    if first <= written.last and written.first <= last:
-        return False
-    day = turn.at.astimezone(zone).date()
-    return (first > day) != (written.first > day)
-
-
-def _much_nearer(
-    fits: Sequence[Interval], written: _Written, turn: Turn, zone: tzinfo
+def _other_year(
+    quote: str,
+    said: Interval | None,
+    fits: Sequence[Interval],
+    written: _Written,
+    turn: Turn,
+    zone: tzinfo,
 ) -> Interval | None:
-    """Return the reading of the words that is much nearer than a date; None if there is none.
+    """Return what words mean if a date is that day or month of a wrong year; else None.
 
-    Said in November, "the fifth of December" without a verb is not that of the year before.
+    The year is clear if the quote alone and in its turn has the same tense; else if one year is much
+    nearer: said in November, "the fifth of December" is not that of the year before.
     """
-    day = turn.at.astimezone(zone).date()
-    near = min(fits, key=lambda one: abs((_days(one, zone)[0] - day).days), default=None)
-    if near is None:
-        return None
-    far = abs((written.first - day).days)
-    return near if far > _FAR * abs((_days(near, zone)[0] - day).days) + 31 else None
+    alone = _only(statement_times(quote, turn.at, zone))
+    if alone and said and _days(alone, zone) == _days(said, zone):
+        return said if _is_years_off(said, written, zone) else None
+    near = much_nearer(fits, turn.at)
+    return near if near and _is_years_off(near, written, zone) else None
+
+
+def misdates(content: str, when: Dated) -> bool:
+    """Return whether a statement names the day that its words mean in another year."""
+    return any(
+        one.year
+        and one.day
+        and when.day[5:] == f"{one.month:02}-{one.day:02}"
+        and when.day[:4] != str(one.year)
+        for one in written_dates(content)
+    )
+
+
+def _only(every: Sequence[Interval]) -> Interval | None:
+    return every[0] if len(every) == 1 else None
+
+
+def _is_years_off(said: Interval, written: _Written, zone: tzinfo) -> bool:
+    return abs((written.first - _days(said, zone)[0]).days) > _WEEKS
 
 
 def _holds(written: _Written, turn: Turn, zone: tzinfo) -> bool:
     """Return whether a date is a month or year in which the turn was said, and dates nothing."""
     day = turn.at.astimezone(zone).date()
     return written.first < written.last and written.first <= day <= written.last
+
+
+def nearest_time(words: str, turn: Turn, zone: tzinfo) -> Interval | None:
+    """Return the reading of a time that is nearest to its turn; None if words name not one time."""
+    meant = possible_times(words, turn.at, zone)
+    if len({one.words for one in meant}) != 1:
+        return None
+    return min(meant, key=lambda one: abs(one.start - turn.at))
 
 
 def _written(text: str) -> _Written | None:
@@ -155,8 +183,9 @@ def _can_mean(said: Interval, written: _Written, zone: tzinfo) -> bool:
 
 
 def _days(said: Interval, zone: tzinfo) -> tuple[date, date]:
-    first = said.start.astimezone(zone).date()
-    return first, max(first, (said.end - timedelta(seconds=1)).astimezone(zone).date())
+    """Return its first and last day; of "until Friday", that Friday."""
+    first, last = (one.astimezone(zone).date() for one in (said.start, said.end - timedelta(seconds=1)))  # fmt: skip
+    return (last, last) if said.start <= BEGINNING else (first, max(first, last))
 
 
 def _of_written(written: _Written, turn: Turn, zone: tzinfo) -> Dated:

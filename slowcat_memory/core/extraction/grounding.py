@@ -19,14 +19,26 @@ from msgspec.structs import replace
 from slowcat_memory.core.extraction.checks.derived_text import content_of, keepable, repeats
 from slowcat_memory.core.extraction.prompt_injection import orders_in, without_orders
 from slowcat_memory.core.language.english.vocabulary import DAYS, ROLES, STOP_WORDS
+from slowcat_memory.core.text import capitalised
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.core.text.numerals import Number, numbers
 from slowcat_memory.core.text.rare_words import is_common
 from slowcat_memory.core.time import expressions
-from slowcat_memory.core.time.written_dates import MONTHS, PATTERN, WrittenDate, written_dates
+from slowcat_memory.core.time.written_dates import (
+    MONTHS,
+    PATTERN,
+    WrittenDate,
+    written_date,
+    written_dates,
+)
 from slowcat_memory.records import Turn
 
 NEAR_DAYS = 8  # tolerance of a day: "last Saturday" is one of two
+WIDEST_DAYS = (
+    10**5,
+    100,
+    45,
+)  # of the time said for a year, a month, a day: "last year" names no day
 CLOSE_DAYS = 62  # of a day whose month is not said: "on the fourteenth"
 ENGLISH = 0.15  # share of function words in any English text
 SHARED = 4  # common first letters of two forms of a name: Sweden, Swedish; Mel, Melanie
@@ -80,15 +92,14 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
     others = [without_orders(text) for text in known]
     days = tuple(sorted({turn.at.astimezone(zone).date() for turn in turns}))
     told = [f"{turn.speaker} {turn.text}" for turn in turns] + others
-    said = [one for text in told for one in numbers(text)]
+    said = [one for text in told for one in numbers(PATTERN.sub(_without_year, text))]
     spans = {(day, day) for day in days}
     away = set[tuple[int, int]]()
     for turn in turns:
         spans |= _spans(turn, zone)
         away |= set(_months_away(turn.text, turn.at.astimezone(zone).date()))
-    for text in (*others, *(turn.text for turn in turns)):
-        every = list(written_dates(text))
-        spans |= {span for one in every for day in days for span in one.near(day)}
+    for one in (written for text in others for written in written_dates(text)):
+        spans |= {span for day in days for span in one.near(day)}
     return Ground(
         words=frozenset(_bare(match[0]) for text in told for match in _WORD.finditer(text)),
         numbers=frozenset(value for one in said for value in one.values),
@@ -101,13 +112,29 @@ def ground(turns: Iterable[Turn], zone: tzinfo, known: Iterable[str] = ()) -> Gr
     )
 
 
+def _without_year(match: re.Match[str]) -> str:
+    """Return the day of a date: its year is that of no other day."""
+    one = written_date(match)
+    return f" {one.day or ''} " if one.month else match[0]
+
+
 def _spans(turn: Turn, zone: tzinfo) -> set[tuple[date, date]]:
-    """Return the first and last day of each time that a turn may mean."""
-    every = (
-        *expressions.times(turn.text, turn.at, zone),
-        *expressions.possible_times(turn.text, turn.at, zone),
-    )
-    return {_dates(one, zone) for one in every}
+    """Return the first and last day of each time that a turn may mean.
+
+    Of two years, the much nearer one and that of the tense count; both if neither is known.
+    """
+    stated = expressions.statement_times(turn.text, turn.at, zone)
+    clear = {one.words for one in stated}
+    found = list(stated)
+    readings: dict[str, list[expressions.Interval]] = {}
+    for one in expressions.possible_times(turn.text, turn.at, zone):
+        readings.setdefault(one.words, []).append(one)
+    for words, either in readings.items():
+        if near := expressions.much_nearer(either, turn.at):
+            found.append(near)
+        elif words not in clear:
+            found += either
+    return {_dates(one, zone) for one in found}
 
 
 def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
@@ -121,7 +148,8 @@ def _dates(interval: expressions.Interval, zone: tzinfo) -> tuple[date, date]:
 def _months_away(text: str, day: date) -> Iterator[tuple[int, int]]:
     """Yield the year (and month 0), and the months, that stated years or months lead to."""
     for one in numbers(text):
-        match = _YEARS.match(text, one.end)
+        # "five years", "a year and a half"
+        match = _YEARS.match(text, one.end) or _YEARS.search(text, one.start, one.end)
         if match is None:
             continue
         in_years = match["unit"][0].lower() in "yj"
@@ -152,9 +180,14 @@ def _uncounted(text: str, ground: Ground) -> list[str]:
     return [
         text[one.start : one.end]
         for one in every
-        if one.in_digits and not one.joined
+        if not one.joined and (one.in_digits or _is_exact(one))
         if not any(whole.start <= one.start and one.end <= whole.end for whole in said)
     ]
+
+
+def _is_exact(one: Number) -> bool:
+    """Return whether a number in words is more than a way to speak: "fifty-two", not "a hundred"."""
+    return any(value > 12 and value not in (100, 1000, 10**6) for value in one.values)
 
 
 def _is_said(one: Number, text: str, ground: Ground) -> bool:
@@ -190,9 +223,12 @@ def _unknown(text: str, ground: Ground) -> list[str]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield the words written as names; none if capital letters do not mark names."""
+    """Yield the words written as names, of those of other languages than English the certain ones."""
     words = [match[0].lower() for match in _WORD.finditer(text)]
-    if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words) or text.isupper():
+    if text.isupper():
+        return
+    if sum(word in STOP_WORDS for word in words) < ENGLISH * len(words):
+        yield from capitalised.names(text)
         return
     for match in _WORD.finditer(text):
         word = _bare(match[0])
@@ -221,7 +257,10 @@ def _bare(word: str) -> str:
 def _dated(one: WrittenDate, ground: Ground) -> bool:
     """Return whether a date can be what was said, in its year too."""
     slack = timedelta(days=NEAR_DAYS if one.month else 0)
+    widest = timedelta(days=WIDEST_DAYS[bool(one.month) + bool(one.day)])
     for first, last in ground.spans:
+        if last - first > widest:
+            continue
         for span in one.near(first):
             if span[0] <= last + slack and first - slack <= span[1]:
                 return True
@@ -246,6 +285,11 @@ def _is_made_of_said(one: WrittenDate, ground: Ground) -> bool:
     if one.year in ground.numbers:
         return named or one.month in ground.numbers
     bare = replace(one, year=0)
+    if one.day and any(
+        first == last and (first.month, first.day) == (one.month, one.day)
+        for first, last in ground.spans
+    ):
+        return False  # said, but of another year
     for day in ground.days:
         for span in bare.near(day):
             close = bool(one.day) and abs((span[0] - day).days) <= CLOSE_DAYS
@@ -254,18 +298,31 @@ def _is_made_of_said(one: WrittenDate, ground: Ground) -> bool:
     return False
 
 
-# Not within "am 17. März".
-_SENTENCE = re.compile(r"(?<!\b\d\.)(?<!\b\d\d\.)(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])")
+# Not within "am 17. März", nor behind an abbreviation.
+_SHORT = "Dr Mr Mrs Ms St Nr No Prof Hr Fr bzw ca vgl usw evtl inkl Jr Sr Str".split()
+_SENTENCE = re.compile(
+    r"(?<!\b\d\.)(?<!\b\d\d\.)(?<!\b[^\W\d_]\.)"
+    + "".join(rf"(?<!\b{short}\.)" for short in _SHORT)
+    + r"(?<=[.!?…。！？])\s+(?=[^\W\d_a-z]|[\"“(])"
+)
+# A sentence without its end: "Sorcha sold the boat because".
+_OPEN = re.compile(
+    r"\b(?:the|an?|and|or|but|because|although|their|my|our|its|whose|dem|des|eine?|einen|einem|einer|"
+    r"und|oder|aber|weil|dass|von|für|im|am|zum|zur|bei|mein|meine)[\s\"“,:-]*$",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*", re.IGNORECASE)
 
 
 def holds(text: str, ground: Ground) -> bool:
-    """Return whether a tidy sentence is keepable, grounded, and repeats no order."""
-    return keepable(text) and not repeats(text, ground.orders) and not strays(text, ground)
+    """Return whether a tidy sentence is whole, keepable and grounded, and repeats no order."""
+    if _OPEN.search(text) or repeats(text, ground.orders):
+        return False
+    return keepable(text) and not strays(text, ground)
 
 
 def held(text: str, ground: Ground) -> list[str]:
-    """Return the sentences of an LLM's text that are harmless and grounded; the others are lost."""
+    """Return the sentences of an LLM's text that are whole, harmless and grounded."""
     return [one for one in sentences(text) if holds(one, ground)]
 
 

@@ -12,13 +12,14 @@ from msgspec import Struct
 
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import Ground, ground
+from slowcat_memory.core.extraction.prompt_record import fenced
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens, neutralise
 from slowcat_memory.records import Turn
 
-KNOWN_NAMES = 12
+KNOWN_NAMES = 15
 FACT_CHARS = 160  # of a known fact
-KNOWN_TOKENS = 170  # most of all lines; what a prompt's size is planned with
+KNOWN_TOKENS = 280  # most of all lines; what a prompt's size is planned with
 
 
 class KnownLine(Struct, frozen=True):
@@ -68,14 +69,15 @@ NOTHING_KNOWN = Known()
 
 def limited(known: Known, tokens: int = KNOWN_TOKENS) -> Known:
     """Return the most relevant names that fit a number of tokens with the last conversation."""
-    left = tokens - (estimate_tokens(known.last.text) + 12 if known.last else 0)
+    last = known.last if known.last and estimate_tokens(known.last.text) + 12 <= tokens else None
+    left = tokens - (estimate_tokens(last.text) + 12 if last else 0)
     kept = list[KnownLine]()
     for one in known.names[:KNOWN_NAMES]:
         left -= estimate_tokens(one.text) + 1
         if left < 0:
             break
         kept.append(one)
-    return Known(tuple(kept), known.last)
+    return Known(tuple(kept), last)
 
 
 def known_lines(known: Known, zone: tzinfo) -> list[str]:
@@ -90,6 +92,31 @@ def known_lines(known: Known, zone: tzinfo) -> list[str]:
     return lines
 
 
+def prompt_about(
+    turns: Sequence[Turn],
+    asked: Iterable[int],
+    zone: tzinfo,
+    turn_chars: int,
+    known: Known,
+    request: str,
+) -> str:
+    """Return the user message about some turns of a conversation.
+
+    The part before the request is the same for every call about the same turns, so that a local
+    server processes it once.
+
+    Args:
+        turns: The visible part of the conversation, in order, at least one turn.
+        asked: Log ids of the turns that are asked about.
+        turn_chars: As in ``prompt_record.fenced``.
+        known: What was known before the turns.
+        request: The last words, with "{}" for the numbers.
+    """
+    numbers = ", ".join(map(str, asked))
+    lines = (*known_lines(known, zone), fenced(turns, zone, turn_chars), request.format(numbers))
+    return "\n".join(lines)
+
+
 def ground_with(turns: Iterable[Turn], zone: tzinfo, known: Known) -> Ground:
     """Collect what a text about turns may contain: what they say, and what the lines show."""
     return ground(turns, zone, known=[one.text for one in known.lines])
@@ -101,7 +128,12 @@ def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
         return []
     said = words_of(" ".join(f"{turn.speaker} {turn.text}" for turn in turns)).keys()
     missing = words_of(text).keys() - said
-    return [one for one in known.lines if missing & words_of(_names_in(one)).keys()]
+    found = list[KnownLine]()
+    for one in known.lines:
+        if own := missing & words_of(_names_in(one)).keys():
+            found.append(one)
+            missing -= own
+    return found
 
 
 def origins_used(

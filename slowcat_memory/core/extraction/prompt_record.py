@@ -67,6 +67,7 @@ def groups(
 ) -> Iterator[tuple[range, list[int]]]:
     """Yield spans from `windows` with the requested positions in each, at most ``most``.
 
+    Those of one span are divided evenly: 17 are 9 and 8, not 16 and 1.
     A turn in several spans is assigned to the one with most of its neighbours.
     """
     shared: dict[range, list[int]] = {}
@@ -74,8 +75,9 @@ def groups(
         around = [stretch for stretch in stretches if place in stretch]
         shared.setdefault(max(around, key=lambda one: _neighbours(place, one)), []).append(place)
     for stretch, places in shared.items():
-        for start in range(0, len(places), most):
-            yield stretch, places[start : start + most]
+        size = -(-len(places) // -(-len(places) // most))
+        for start in range(0, len(places), size):
+            yield stretch, places[start : start + size]
 
 
 def _neighbours(place: int, stretch: range) -> int:

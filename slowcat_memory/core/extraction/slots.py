@@ -84,6 +84,16 @@ def exclude(new: Triple, old: Triple) -> bool:
     return len(slot_of(new)) == 1 and not _same_value(new, old)
 
 
+def opposed(new: Triple, old: Triple) -> bool:
+    """Return whether two statements are of opposite kinds, whatever they are about: likes, hates."""
+    return any(
+        new.predicate in poles
+        and old.predicate in poles
+        and poles[new.predicate] != poles[old.predicate]
+        for _, poles in _POLAR
+    )
+
+
 def ending_of(one: Triple) -> Ending:
     """Return what a statement ends that says to be over: what says the same in its slot."""
     predicate = one.predicate

@@ -28,6 +28,7 @@ TYPES = (
 # Types that may be time-bound: these have a date.
 DATED = frozenset({"event", "open_thread", "task_completed", "decision", "plan"})
 MIN_WORDS, MAX_WORDS = 3, 60  # of a fact
+STATED_BY = "stated"  # facet: log ids of the turns that say it, if more than one was merged
 
 
 _META = re.compile(rf"\b(?:{of_any(lambda one: one.facts.reported)})\b", re.IGNORECASE)
@@ -135,12 +136,21 @@ def key_id(fact: Memory) -> str:
     return f"{chunk_id(source)}?f{fact.id.partition('/')[2]}"
 
 
+def stating_turns(fact: Memory) -> tuple[int, ...]:
+    """Return the log ids of the turns that state a fact, the one that it was read from first.
+
+    Its other sources only helped to understand these.
+    """
+    kept = fact.facets.get(STATED_BY, "").split()
+    return tuple(int(id_) for id_ in kept if id_.isdigit()) or fact.sources[:1]
+
+
 def stated_in(fact: Memory) -> tuple[str, ...]:
     """Return the ids of what states a fact: the note that it was read from, else chunks."""
     notes = tuple(
         id_ for scope, id_ in fact.derived_from if scope == fact.scope and family(id_) == NOTE
     )
-    return notes or tuple(map(chunk_id, fact.sources))
+    return notes or tuple(map(chunk_id, stating_turns(fact)))
 
 
 def is_fact(memory: Memory) -> bool:
@@ -168,8 +178,10 @@ def type_of(fact: Memory) -> str:
 
 def add_sources(fact: Memory, by: Memory) -> Memory:
     """Return a fact with the sources of an equal one added, and their count."""
-    said = tuple(dict.fromkeys((*fact.sources, *by.sources)))
-    return replace(fact, sources=said, facets=fact.facets | {"sources": str(len(said))})
+    sources = tuple(dict.fromkeys((*fact.sources, *by.sources)))
+    stated = dict.fromkeys((*stating_turns(fact), *stating_turns(by)))
+    added = {"sources": str(len(sources)), STATED_BY: " ".join(map(str, stated))}
+    return replace(fact, sources=sources, facets=fact.facets | added)
 
 
 def supersede(fact: Memory, by: Memory, now: datetime, *, same: bool = False) -> Memory:

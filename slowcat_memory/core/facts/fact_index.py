@@ -8,7 +8,7 @@ Operator for Similarity Joins in Data Cleaning", 2006).
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import numpy as np
@@ -17,12 +17,13 @@ from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.extraction.slots import Slot, content
 from slowcat_memory.core.facts.fact import is_fact, subject_of
 from slowcat_memory.core.facts.holding import Claim, claim_of, ended_subjects
-from slowcat_memory.core.facts.merging import MergeOptions, without_numbers
+from slowcat_memory.core.facts.matter import Tokenize, without_values
+from slowcat_memory.core.facts.merging import MergeOptions
+from slowcat_memory.core.facts.subject_names import Subjects
 from slowcat_memory.records import Memory
 
 MOST_SHARING = 64  # facts that share a word, the latest ones: a word of more tells nothing
 UNREAD = "?"  # in place of a predicate
-Tokenize = Callable[[str], list[str]]
 Near = tuple[Memory, float | None]
 Group = tuple[str, str, str]  # speaker, trust, subject
 
@@ -36,6 +37,8 @@ class FactIndex:
         self._group_of: dict[str, _Group] = {}
         self._ending: dict[str, Memory] = {}  # those that hold until a day
         self._enders: dict[Group, dict[str, None]] = {}  # ids of those that end another subject's
+        self._subjects: dict[tuple[str, str], set[str]] = {}  # by speaker and trust
+        self.names = Subjects()
 
     def get(self, id: str) -> Memory | None:
         group = self._group_of.get(id)
@@ -51,6 +54,7 @@ class FactIndex:
             return
         at = (fact.speaker, fact.trust, subject_of(fact))
         group = self._group_of[fact.id] = self._groups.setdefault(at, _Group())
+        self._subjects.setdefault(at[:2], set()).add(at[2])
         group.add(fact, set(self._tokenize(fact.text)), vector)
         for other in self._ended_groups(fact):
             self._enders.setdefault(other, {})[fact.id] = None
@@ -70,11 +74,24 @@ class FactIndex:
         """Return the facts that may exclude a new one, or be ended by it, the earliest first."""
         claim, found = claim_of(new), dict[str, Memory]()
         for subject in ended_subjects(claim):
-            if group := self._groups.get((new.speaker, new.trust, subject)):
+            for group in self._of_subject(new, subject):
                 found |= {id: group.facts[id] for id in group.rivals(claim)}
         enders = self._enders.get((new.speaker, new.trust, subject_of(new)), {})
         found |= {id: self._group_of[id].facts[id] for id in enders}
         return [one for id, one in found.items() if id != new.id]
+
+    def of_one_subject(self, one: Memory, other: Memory) -> bool:
+        """Return whether the subjects of two facts are two names of one, or equal."""
+        mine, theirs = subject_of(one), subject_of(other)
+        known = self._subjects.get((one.speaker, one.trust), ())
+        return mine == theirs or theirs in self.names.same(mine, known)
+
+    def _of_subject(self, new: Memory, subject: str) -> list["_Group"]:
+        """Return the groups of a subject, and of its other names."""
+        known = self._subjects.get((new.speaker, new.trust), set())
+        every = (subject, *sorted(self.names.same(subject, known)))
+        found = (self._groups.get((new.speaker, new.trust, one)) for one in every)
+        return [group for group in found if group]
 
     def _ended_groups(self, fact: Memory) -> list[Group]:
         """Return the groups of other subjects, whose facts a fact may end: "our dog died"."""
@@ -87,10 +104,14 @@ class FactIndex:
         First those with the same predicate, then the nearest; without vectors, those that share
         words. The number is limited, whatever the number of facts.
         """
-        group = self._groups.get((new.speaker, new.trust, subject_of(new)))
-        if group is None:
-            return []
-        cosines = group.cosines(new.id)
+        found = list[Near]()
+        for group in self._of_subject(new, subject_of(new)):
+            found += self._in_group(group, new, options)
+        return found
+
+    def _in_group(self, group: "_Group", new: Memory, options: MergeOptions) -> list[Near]:
+        own = self._group_of.get(new.id)
+        cosines = group.cosines(own.vector(new.id) if own else None)
         alike = dict.fromkeys(self._alike(group, new, cosines, options))
         nearest = dict.fromkeys(group.nearest(cosines, options.top_k, new))
         shared = dict.fromkeys(self._sharing(group, new, options))
@@ -117,7 +138,7 @@ class FactIndex:
 
     def _sharing(self, group: "_Group", new: Memory, options: MergeOptions) -> Iterator[str]:
         words = set(self._tokenize(new.text))
-        others = set(self._tokenize(without_numbers(new.text)))
+        others = set(self._tokenize(without_values(new.text)))
         for found, least in ((words, options.check_low), (others, options.auto_update)):
             most = len(found) - math.ceil(least * len(found)) + 1
             for word in sorted(found, key=lambda word: (group.frequency(word), word))[:most]:
@@ -154,12 +175,15 @@ class _Group:
     def frequency(self, word: str) -> int:
         return len(self.by_word.get(word, ()))
 
-    def cosines(self, id: str) -> dict[str, float]:
-        """Return the cosines of a fact with those that have a vector; none if it has none."""
+    def vector(self, id: str) -> np.ndarray | None:
         row = self._rows.get(id)
-        if row is None:
+        return None if row is None else self._vectors[row]
+
+    def cosines(self, vector: np.ndarray | None) -> dict[str, float]:
+        """Return the cosines of a vector with those of the facts that have one; none without it."""
+        if vector is None or self._vectors.shape[1] != len(vector):
             return {}
-        found = (self._vectors @ self._vectors[row]).tolist()
+        found = (self._vectors @ vector).tolist()
         return {other: found[at] for other, at in self._rows.items()}
 
     def nearest(self, cosines: dict[str, float], most: int, new: Memory) -> list[str]:

@@ -147,13 +147,18 @@ def _changes_day(fact: Memory) -> bool:
     return dated and any(one.talk.change.search(fold(quote)) for one in LANGUAGES)
 
 
-def loser(newer: Memory, older: Memory) -> Memory | None:
+def loser(newer: Memory, older: Memory, *, one_subject: bool = False) -> Memory | None:
     """Return the one of two facts that the other ends; None if both can hold.
 
     An uncertain fact ends no certain one. What is said later to have begun long before an
     exclusive fact was stated belongs to the past: "I moved to Rome in 2019".
+
+    Args:
+        one_subject: Whether two names of their subjects are known to be of one.
     """
     new, old = claim_of(newer), claim_of(older)
+    if one_subject and fold(new.subject) != fold(old.subject):
+        old = msgspec.structs.replace(old, subject=new.subject)
     if not ends_fact(new, old, older.text) and not _corrects(newer, new, older, old):
         return None
     if newer.facets.get("confidence") == "low" and older.facets.get("confidence") != "low":

@@ -14,8 +14,10 @@ from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.slots import content, exclude
 from slowcat_memory.core.facts.fact import (
     MAX_WORDS,
+    STATED_BY,
     add_sources,
     fact_id,
+    stating_turns,
     subject_name,
     supersede,
     type_of,
@@ -43,7 +45,8 @@ def join(
     if not _are_parts(older, newer) or not _is_joined(text, older, newer, tokenize):
         return ()
     fuller = max((newer, older), key=lambda one: len(content(one.facets.get("object", ""))))
-    facets = older.facets | newer.facets
+    stated = " ".join(map(str, stating_turns(newer)))
+    facets = older.facets | newer.facets | {STATED_BY: stated}
     facets |= {"object": object_} if (object_ := fuller.facets.get("object", "")) else {}
     both = replace(
         newer,

@@ -18,7 +18,7 @@ from msgspec import Struct
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import sentences
-from slowcat_memory.core.extraction.known import Known, KnownLine, limited
+from slowcat_memory.core.extraction.known import KNOWN_TOKENS, Known, KnownLine, limited
 from slowcat_memory.core.extraction.predicates import is_functional
 from slowcat_memory.core.facts.fact import is_fact
 from slowcat_memory.core.graph.readings import Mention, TurnReading
@@ -31,9 +31,10 @@ from slowcat_memory.records import Memory, Turn
 LINE_CHARS = 90  # of a fact that stands for a name
 LAST_CHARS = 170  # of the last conversation
 RECENT_DAYS = 10.0  # after which the weight of the last mention is halved
-NAMED, NEAR, LATELY, ROLE = 4.0, 1.5, 2.0, 2.0  # weights of a name or line
+NAMED, NEAR, LATELY, ROLE, OTHERS = 4.0, 1.5, 2.0, 2.0, 0.6  # weights of a name or line
 KINDS = {"person": 1.0, "pet": 1.0, "organisation": 1.0, "place": 0.0}  # weights; others -1
 ALIVE = ("person", "pet")
+TELLS_NOTHING = frozenset({"age", "name", "height", "weight"})  # of who somebody is
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -76,15 +77,19 @@ class KnownIndex:
         for rows in (self._readings, self._relations, self._facts, self._summaries):
             rows.pop(id, None)
 
-    def before(self, turns: Sequence[Turn], zone: tzinfo) -> Known:
-        """Return what was known before some turns of a conversation, in order, at least one."""
+    def before(self, turns: Sequence[Turn], zone: tzinfo, tokens: int = KNOWN_TOKENS) -> Known:
+        """Return what was known before some turns of a conversation, in order, at least one.
+
+        Args:
+            tokens: Most tokens of its lines.
+        """
         first, at = turns[0].id, turns[0].at
         read = [one for one in self._readings.values() if one.turn < first]
         said = {one.turn: one.said for one in read}
         scene = _Scene(turns, _people(read), said, _language_of(turns), zone)
         lines = [*self._roles(scene), *self._sentences(scene)]
         names = _best_of_each(lines, scene)
-        return limited(Known(tuple(names), self._last(first, at)))
+        return limited(Known(tuple(names), self._last(first, at)), tokens)
 
     def _roles(self, scene: "_Scene") -> Iterator[tuple[str, KnownLine]]:
         for one in self._relations.values():
@@ -186,7 +191,8 @@ def _count(found: dict[str, _Person], mention: Mention, said: datetime) -> None:
         return
     one.names.add(fold(mention.name))
     one.count, one.last = one.count + 1, max(one.last, said)
-    if len(mention.name.split()) > len(one.name.split()):
+    capital = one.name.islower() and not mention.name.islower()
+    if (len(mention.name.split()), capital) > (len(one.name.split()), False):
         one.name = mention.name
 
 
@@ -198,13 +204,14 @@ def _role_of(one: Relation, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
     """Yield an entity and what a relation says that it is."""
     subject, object_ = scene.name_of(one.subject), scene.name_of(one.object)
     noun = scene.language.facts.roles.get(one.predicate, "")
-    if not subject or not object_:
+    if not subject or not object_ or one.predicate in TELLS_NOTHING:
         return
+    whole = ""
     if one.object in scene.people and not scene.speaks(one.object):
         if noun:
             about, what = one.object, f"{noun} {scene.language.facts.roles['of']} {subject}"
         elif scene.speaks(one.subject):
-            about, what = one.object, f"{subject} {_in_words(one.predicate)}"
+            about, what, whole = one.object, "", f"{subject} {_in_words(one.predicate)} {object_}"
         else:
             about, what = one.subject, f"{_in_words(one.predicate)} {object_}"
     elif one.subject in scene.people and not scene.speaks(one.subject):
@@ -214,7 +221,7 @@ def _role_of(one: Relation, scene: _Scene) -> Iterator[tuple[str, KnownLine]]:
     else:
         return
     name = scene.name_of(about)
-    text = f"{name}: {what}{_times(one, scene)}"
+    text = f"{whole or f'{name}: {what}'}{_times(one, scene)}"
     if keepable(text):
         yield about, KnownLine(text, name, scene.said(min(one.sources)), one.id, one.sources)
 
@@ -272,7 +279,8 @@ def _line_score(line: KnownLine, scene: _Scene) -> float:
     """Return how well a line says what a name is, and how near it is to the turns."""
     near = len((words_of(line.text).keys() - scene.names) & scene.words)
     role = ROLE if _says_role(line, scene) else 0.0
-    return NEAR * min(2, near) + role - len(line.text) / 60
+    others = len((words_of(line.text).keys() & scene.names) - words_of(line.name).keys())
+    return NEAR * min(2, near) + role + OTHERS * min(3, others) - len(line.text) / 60
 
 
 def _says_role(line: KnownLine, scene: _Scene) -> bool:

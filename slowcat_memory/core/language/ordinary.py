@@ -60,6 +60,11 @@ def is_word(word: str) -> bool:
     return word in _english() or _DIGRAPHS.sub(r"\1", word.translate(_PLAIN)) in _german()
 
 
+def is_german(word: str) -> bool:
+    """Return whether a word in lower case is everyday German, in any regular form."""
+    return _is_german(word)
+
+
 def _is_english(word: str) -> bool:
     known = _english()
     return word in known or any(

@@ -323,6 +323,10 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
         advice_begins: Patterns of advice at its beginning.
         denials: Words that negate the tone word after them.
         eased: Words behind a tone of distress that say that it passes ("my anxiety is gone").
+        feels: Pattern of what begins a statement of one's own feeling: "I am", "my".
+        unreal: Pattern of clauses that state no feeling of one's own now.
+        degrees: Words between such a beginning and the tone word.
+        polite: Words right behind a tone word that make it a phrase: "happy to help".
     """
 
     clause: frozenset[str]
@@ -332,6 +336,10 @@ class SummaryWords(Struct, frozen=True, kw_only=True):
     advice_begins: str = ""
     denials: frozenset[str]
     eased: frozenset[str]
+    feels: str
+    unreal: str
+    degrees: frozenset[str]
+    polite: frozenset[str]
 
 
 class Language(Struct, frozen=True, kw_only=True):

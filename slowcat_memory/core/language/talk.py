@@ -23,6 +23,7 @@ class TalkWords(Struct, frozen=True, kw_only=True):
         no_answer: Matches a whole sentence of the user's that only says so.
         about_talk: Matches a folded query for what was asked earlier.
         change: Matches a folded statement that something is different from before.
+        named_days: Matches two words that only together name something: "last day".
         renewal: Matches one that is so only if both statements are about the same matter.
         asked: Patterns of folded questions for a fact about the user, each with the predicates that
             answer it (``type:goal``: facts of a type); a group is the thing, ``{thing}`` in them. With
@@ -57,6 +58,7 @@ class TalkWords(Struct, frozen=True, kw_only=True):
     no_answer: re.Pattern[str]
     about_talk: re.Pattern[str]
     change: re.Pattern[str]
+    named_days: re.Pattern[str]
     renewal: re.Pattern[str]
     asked: tuple[tuple[str, str], ...]
     asking: re.Pattern[str]

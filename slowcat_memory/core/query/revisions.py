@@ -61,10 +61,19 @@ def shared(one: str, other: str, language: str) -> bool:
 
 
 def keys(text: str, language: str) -> set[str]:
-    """Return the beginnings of a text's content words, the same for the forms of a word."""
-    empty = language_of(language).talk.empty
+    """Return the beginnings of a text's content words, the same for the forms of a word.
+
+    Two words that only name something together are one: "last day".
+    """
+    talk = language_of(language).talk
     words = (fold(word) for word in content_words(text) if len(word) >= LEAST)
-    return {_ENDINGS.sub("", word)[:KEY] for word in words if word not in empty}
+    found = {_ENDINGS.sub("", word)[:KEY] for word in words if word not in talk.empty}
+    return found.union(day[:KEY] + day[-LEAST:] for day in talk.named_days.findall(fold(text)))
+
+
+def likeness(newer: str, older: str, language: str) -> int:
+    """Return the number of words, days and numbers that two statements have in common."""
+    return len(keys(newer, language) & keys(older, language))
 
 
 def values(text: str, language: str) -> frozenset[str]:

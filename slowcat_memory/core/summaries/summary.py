@@ -101,6 +101,18 @@ def summary(subject: Subject, text: SummaryText, made: Made, now: datetime) -> M
     )
 
 
+def text_of(one: Memory) -> SummaryText:
+    """Return the content of a summary, for one that covers nothing else."""
+    return SummaryText(
+        text=one.text,
+        topics=items(one, "topics"),
+        entities=items(one, "entities"),
+        tone=one.facets.get("tone", ""),
+        relationship=one.facets.get("relationship", ""),
+        model=_model(one),
+    )
+
+
 def replacing(new: Memory, old: Memory | None, now: datetime) -> tuple[Memory, ...]:
     """Return the memories to write: the new summary, and the old one as history."""
     return (new,) if old is None else (new, *archived(old, now))

@@ -59,15 +59,15 @@ def _entries() -> Iterator[tuple[str, Kind, Fraction | int]]:
         yield from ((word, "hundred", 100) for word in lists["hundred"].split())
         yield from ((word, "dozen", 12) for word in lists["dozen"].split())
         yield from ((word, "a", 1) for word in lists["a"].split())
-        yield from ((word, "oh", 0) for word in lists["digit_zero"].split())
+        yield from ((word, "oh", 0) for word in lists.get("digit_zero", "").split())
         for name, scale in _SCALES.items():
-            yield from ((word, "scale", scale) for word in lists[name].split())
+            yield from ((word, "scale", scale) for word in lists.get(name, "").split())
         for name, share in _FRACTIONS.items():
-            yield from ((word, "fraction", share) for word in lists[name].split())
+            yield from ((word, "fraction", share) for word in lists.get(name, "").split())
         for name, value in _WHOLE.items():
-            yield from ((word, "whole", value) for word in lists[name].split())
+            yield from ((word, "whole", value) for word in lists.get(name, "").split())
         for name, plain in _PLAIN.items():
-            yield from ((word, plain, 0) for word in lists[name].split())
+            yield from ((word, plain, 0) for word in lists.get(name, "").split())
 
 
 @cache

@@ -134,6 +134,19 @@ def possible_times(text: str, at: datetime, zone: tzinfo) -> tuple[Interval, ...
     )
 
 
+def much_nearer(readings: Sequence[Interval], at: datetime) -> Interval | None:
+    """Return the reading that is much nearer to a moment than another one; None if none is."""
+    if not readings:
+        return None
+    away = sorted(readings, key=lambda one: _distance(one, at))
+    near, far = _distance(away[0], at), _distance(away[-1], at)
+    return away[0] if far > 3 * near + timedelta(31) else None
+
+
+def _distance(one: Interval, at: datetime) -> timedelta:
+    return abs((one.end if one.start <= BEGINNING else one.start) - at)
+
+
 def _stated(
     text: str, at: datetime, zone: tzinfo, options: WhenOptions, by_default: bool | None = None
 ) -> tuple[Interval, ...]:
@@ -170,6 +183,8 @@ def _directed(
         return None
     start, end = tokens[either.start].start, tokens[either.end - 1].end
     if _names(either, start, end, tokens, tenses):
+        return None
+    if either.rule in ("month", "season") and tenses.returns(start):
         return None
     if back and ahead and back.span.start == ahead.span.start and back.span.end == ahead.span.end:
         return back
@@ -279,6 +294,8 @@ def _interval(
         near = moment(atom.span.near) if atom.span.near else None
     except (ValueError, OverflowError):
         return None
-    start, end = max(start, BEGINNING), min(end, END)
+    # "Until Friday" has no beginning, in any zone.
+    start = BEGINNING if start < BEGINNING + timedelta(1) else start
+    end = END if end > END - timedelta(1) else end
     said = text[tokens[atom.start].start : tokens[atom.end - 1].end]
     return Interval(start, end, said, atom.rule == "while", near) if start < end else None

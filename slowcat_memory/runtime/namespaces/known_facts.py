@@ -97,9 +97,11 @@ class KnownFacts:
 
     def drop(self, fact_id: str) -> None:
         known = self._facts.pop(fact_id, None)
-        for name in known.lists() if known else ():
+        if known is None:
+            return
+        for name in known.lists():
             self._by_age.remove(name, known.place)
-        for name in known.days() if known else ():
+        for name in known.days():
             self._by_day.remove(name, known.day)
 
     def somebody(self, query: str) -> str:

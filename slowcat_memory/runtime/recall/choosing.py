@@ -11,7 +11,7 @@ from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import CHUNK, holds, turn_of
 from slowcat_memory.core.query.asked_names import named_thing
 from slowcat_memory.core.query.asked_values import lacks_value
-from slowcat_memory.core.query.revisions import asks_past, changes, may_revise, revises
+from slowcat_memory.core.query.revisions import asks_past, changes, likeness, may_revise, revises
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
@@ -26,7 +26,7 @@ from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_fo
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
 
 WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
-MOST_CHANGES = 3  # later statements that are read, the latest
+MOST_CHANGES = 3  # later statements that are compared with the hits
 WEAK = 20  # candidates below the share of the best that get that reason in the ledger
 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]
@@ -147,8 +147,8 @@ class Chooser:
         known = query.exclude.union(hit.memory.id for hit in hits)
         oldest = min(turn_of(hit.memory.id) for hit in hits)
         ids = [one for one in search.namespace.changing(query.text) if one not in known]
-        newer = fetch([one for one in ids if turn_of(one) > oldest][:MOST_CHANGES])
-        for memory in newer.values():
+        newer = fetch([one for one in ids if turn_of(one) > oldest])
+        for memory in self._likest(list(newer.values()), hits):
             shown = disclose(memory, query.reader)
             if shown is None or _rejection(memory, query, search.parsed):
                 continue
@@ -156,6 +156,14 @@ class Chooser:
             if (place := next(changed, None)) is not None:
                 hits = [*hits[:place], replace(hits[place], memory=shown), *hits[place:]]
         return hits[: max(query.limit(self._options), 1)]
+
+    def _likest(self, newer: list[Memory], hits: Sequence[Hit]) -> list[Memory]:
+        """Return the statements that have most in common with a hit, the latest of equals first."""
+        if len(newer) <= MOST_CHANGES:
+            return newer
+        language, olds = self._options.language, [hit.memory.text for hit in hits]
+        near = {one.id: max(likeness(one.text, old, language) for old in olds) for one in newer}
+        return sorted(newer, key=lambda one: near[one.id], reverse=True)[:MOST_CHANGES]
 
     def _with_earlier(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
         """Mark the hits that a later one changes."""

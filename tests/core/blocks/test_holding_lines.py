@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from slowcat_memory.core.blocks.lasting import human
 from slowcat_memory.core.blocks.profile import by_rule, line
-from slowcat_memory.core.blocks.rules import human
 from slowcat_memory.records import Memory
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

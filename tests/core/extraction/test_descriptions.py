@@ -191,3 +191,45 @@ def test_check_reply_the_assistant_may_be_named(context: str) -> None:
         DescriptionsReply([DescribedTurn(1, context)]), {1: turns[0]}, ground(turns, UTC)
     )
     assert found.found[1].context == context
+
+
+GARDEN = talk(
+    "Ada: My tortoise is called Hugo and he lives under the stairs.",
+    "Bo: Hugo is a fine name.",
+    "Ada: The leeks on the allotment drowned in the flood.",
+    "Bo: What a pity.",
+    "Ada: Grandad taught me to solder, so I fixed the radio.",
+    "Bo: Does it play?",
+    "Ada: I have a viewing of the flat near the station.",
+)
+TEXTS = {
+    1: "Ada tells Bo about Hugo, her tortoise under the stairs; pet.",
+    3: "Ada says that the leeks on her allotment drowned; garden.",
+    5: "Ada fixed the radio; her grandad taught her to solder.",
+    7: "Ada views a flat near the station; housing.",
+}
+
+
+def described(texts: dict[int, str], questions: list[str] | None = None):
+    due = {turn.id: turn for turn in GARDEN if turn.id in TEXTS}
+    entries = [DescribedTurn(id, text, questions or []) for id, text in texts.items()]
+    return check_reply(DescriptionsReply(entries), due, ground(GARDEN, UTC), seen=GARDEN)
+
+
+def test_check_reply_contexts_of_the_next_turn_are_asked_for_again() -> None:
+    assert described(TEXTS).missing == ()
+    for moved in ((3, 5, 7, 1), (7, 1, 3, 5)):
+        found = described({id: TEXTS[other] for id, other in zip(TEXTS, moved, strict=True)})
+        assert found.found == {} and found.missing == (1, 3, 5, 7) and found.dropped == 4
+
+
+def test_check_reply_one_question_is_not_that_of_every_turn() -> None:
+    found = described(TEXTS, ["Where is the flat?"])
+    assert all(not one.questions for one in found.found.values())
+    assert set(found.found) == set(TEXTS), "their contexts stay"
+
+
+def test_check_reply_a_long_context_ends_with_a_sentence() -> None:
+    text = f"{TEXTS[1]} {'Ada says that Hugo the tortoise lives under the stairs and so on. ' * 3}"
+    context = described(TEXTS | {1: text}).found[1].context
+    assert context.endswith("and so on.") and len(context.split()) <= CONTEXT_WORDS

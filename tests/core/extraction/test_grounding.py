@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowcat_memory.core.extraction.grounding import ground, strays
+from slowcat_memory.core.extraction.grounding import ground, holds, sentences, strays
 from slowcat_memory.records import Turn
 
 
@@ -83,3 +83,116 @@ def test_ground_names_numbers_and_dates_of_what_is_known_count_as_said():
     text = "Anna starts at Northlight on 4 January 2023; Joel, 41, has drawn the logo."
     assert strays(text, ground(turns, UTC, known)) == []
     assert strays(text, ground(turns, UTC)) == ["4 January 2023", "41", "Northlight", "Joel"]
+
+
+NOVEMBER = datetime(2026, 11, 12, 18, tzinfo=UTC)  # a Thursday
+
+
+def spoken(*lines: str) -> list[Turn]:
+    return said(*(f"Mira: {line}" for line in lines), at=NOVEMBER)
+
+
+@pytest.mark.parametrize(
+    ("line", "right", "wrong"),
+    [
+        ("I'm on forty-eight five there", "Mira earns 48,500.", "Mira earns 45,800."),
+        ("I'm on forty-eight five there", "Mira earns £48.5k.", "Mira earns £84.5k."),
+        ("the rent is eight seventy-five", "The rent is 875.", "The rent is 785."),
+        ("it cost a thousand and ten", "It cost 1,010.", "It cost 1,100."),
+        ("she takes two and a half milligrams", "She takes 2.5 milligrams.", "She takes 25 milligrams."),
+        ("he weighs four point six", "He weighs 4.6 kilos.", "He weighs 46 kilos."),
+        ("at half five then", "Mira comes at 17:30.", "Mira comes at 15:30."),
+        ("at half five then", "Mira comes at 5.30 pm.", "Mira comes at 5.50 pm."),
+        ("the train is at nine fifty", "The train is at 9:50.", "The train is at 9:15."),
+        ("half of them came", "50% of them came.", "60% of them came."),
+        ("she is fifty-two", "Mira's mother is 52.", "Mira's mother is sixty-two."),
+        ("achtundvierzigfünf im Jahr", "Mira verdient 48.500 im Jahr.", "Mira verdient 45.800 im Jahr."),
+        ("die miete ist tausendzweihundert", "Die Miete ist 1.200.", "Die Miete ist 2.100."),
+        ("zweieinhalb Milligramm", "Sie nimmt 2,5 Milligramm.", "Sie nimmt 25 Milligramm."),
+        ("um halb fünf", "Mira kommt um 16:30 Uhr.", "Mira kommt um 17:30 Uhr."),
+        ("um fünf kommt er", "Er kommt um 17 Uhr.", "Er kommt um 18 Uhr."),
+    ],
+)  # fmt: skip
+def test_strays_a_spoken_number_is_the_written_one(line: str, right: str, wrong: str) -> None:
+    grounding = ground(spoken(line), UTC)
+    assert strays(right, grounding) == []
+    assert len(strays(wrong, grounding)) == 1
+
+
+@pytest.mark.parametrize("year", [2024, 2025, 2027])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "one of the two firsts, second thing: I have three cats",
+        "I'm giving notice on the twelfth of November, that's the first step",
+        "first of all she's two and he's one",
+        "am zwölften November kündige ich, das ist der erste von zwei Schritten",
+    ],
+)
+def test_strays_small_numbers_move_no_date_to_another_year(line: str, year: int) -> None:
+    grounding = ground(spoken(line), UTC)
+    for text in (f"On 12 November {year} Mira gave notice.", f"Seit {year}-11-12.", f"It was in {year}."):  # fmt: skip
+        assert len(strays(text, grounding)) == 1
+    assert strays("On 12 November 2026 Mira gave notice.", grounding) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "right", "wrong"),
+    [
+        ("we've been married five years", "Mira married about 2021.", "Mira married about 2020."),
+        ("three months I've had him", "Mira has had him since August 2026.", "Mira has had him since May 2026."),
+        ("in two years I'm done", "Mira is done in 2028.", "Mira is done in 2029."),
+        ("we moved a year and a half ago", "Mira moved in May 2025.", "Mira moved in May 2024."),
+        ("the eleventh of january it is", "It is on 11 January 2027.", "It is on 11 January 2026."),
+        ("I moved here last year", "Mira moved in 2025.", "Mira moved on 12 November 2025."),
+        ("until Friday", "It lasts until 13 November 2026.", "It lasts since 5 May 1999."),
+        ("back in the nineties", "It was in the 1990s.", "It was in the 1980s."),
+        ("vor zwei Jahren sind wir umgezogen", "Mira ist 2024 umgezogen.", "Mira ist 2023 umgezogen."),
+    ],
+)  # fmt: skip
+def test_strays_a_year_is_that_of_the_words(line: str, right: str, wrong: str) -> None:
+    grounding = ground(spoken(line), UTC)
+    assert strays(right, grounding) == []
+    assert len(strays(wrong, grounding)) == 1
+
+
+def test_strays_a_year_in_what_is_known_is_that_of_its_date_alone() -> None:
+    grounding = ground(spoken("the eleventh it is"), UTC, ["Northlight = employer from 4 January 2025"])  # fmt: skip
+    assert strays("Mira works at Northlight since 4 January 2025.", grounding) == []
+    assert strays("It is on 11 November 2025.", grounding) == ["11 November 2025"]
+
+
+@pytest.mark.parametrize(
+    ("text", "stray"),
+    [
+        ("Mira fliegt nach Lissabon.", ["Lissabon"]),
+        ("Bertil hat die Katze zum Tierarzt gebracht.", ["Bertil"]),
+        ("Mira hat sich mit Frau Kowalski über die Wohnung unterhalten.", ["Kowalski"]),
+        (
+            "Mira bringt die Katze wegen der Bauchspeicheldrüse zum Tierarzt; Haustier, Krankheit.",
+            [],
+        ),
+    ],
+)
+def test_strays_an_invented_name_is_one_in_german_too(text: str, stray: list[str]) -> None:
+    assert strays(text, ground(spoken("ich bring die katze morgen zum tierarzt"), UTC)) == stray
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Am 28. Oktober 2026 erzählte Mira von ihrer kranken Katze.",
+        "Mira war bei Dr. Lindqvist in St. Gallen.",
+        "Sie trifft Mr. Cusack um ca. 5 Uhr.",
+    ],
+)
+def test_sentences_no_date_or_abbreviation_cuts_one(text: str) -> None:
+    assert sentences(text) == [text]
+    assert sentences(f"{text} Es regnet.") == [text, "Es regnet."]
+
+
+@pytest.mark.parametrize("text", ["Mira says it is off because", "Mira erzählt von der Katze und", "Mira feeds the"])  # fmt: skip
+def test_holds_no_sentence_without_its_end(text: str) -> None:
+    grounding = ground(spoken("it is off, I feed the cat, die katze"), UTC)
+    assert not holds(text, grounding)
+    assert holds("Mira feeds the cat", grounding)

@@ -107,10 +107,11 @@ def test_different_things_are_never_one_without_an_llm(
     assert decide_by_words(pair, TOKENIZE) is None
 
 
-def test_only_facts_of_one_type_are_merged() -> None:
+def test_facts_of_two_types_are_never_one_without_an_llm() -> None:
     task = claim("Anna gets her whole deposit back from the landlord.", "task_completed")
     thread = claim("Anna has to ask the landlord about her deposit.", "open_thread")
-    assert compare(Pair(thread, task), 0.9, TOKENIZE) == "other"
+    assert compare(Pair(thread, task), 0.9, TOKENIZE) == "ask"
+    assert decide_by_words(Pair(thread, task), TOKENIZE) is None
 
 
 def test_what_a_newer_fact_adds_is_kept_and_nothing_is_over() -> None:

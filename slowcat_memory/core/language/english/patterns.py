@@ -167,6 +167,13 @@ SUMMARY = SummaryWords(
     ),
     denials=word_set(_WORDS["denials"]),
     eased=word_set(_WORDS["eased"]),
+    feels=r"\b(?:i'm|im|i am|i feel|i'm feeling|i am feeling|i've been|i have been|my|the(?= (?:anxiety|worry|panic) (?:is|has)))\b",
+    unreal=(
+        r"\b(?:if|unless|when|whenever|would|wouldn't|might|says?|said|thinks?|thought|called|"
+        r"joking|supposed|used to|pretend\w*|play(?:s|ed|ing)?|read(?:s|ing)?)\b"
+    ),
+    degrees=word_set(_WORDS["degrees"]),
+    polite=word_set(_WORDS["polite"]),
 )
 
 NOTED = NotedWords(

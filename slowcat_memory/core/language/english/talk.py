@@ -128,6 +128,9 @@ TALK = TalkWords(
         r"any ?more|moved|postponed|rescheduled|changed|switched|swapped|replaced|cancelled|canceled|"
         r"called off|push(?:ed)? (?:\w+ ){0,3}?(?:back|to|forward)|brought forward|delayed)\b"
     ),
+    named_days=re.compile(
+        r"\b(?:last day|first day|start(?:ing)? dat|moving day|due dat|big day|closing dat)"
+    ),
     renewal=re.compile(
         r"\b(?:nowadays|these days|turned out|scratch that|moving|chang(?:e|ing)|switch(?:ing)?|swap|"
         r"(?:moved|put) (?:\w+ ){0,3}?forward|put (?:\w+ ){0,3}?(?:off|back)|pushed|shifted|new|"

@@ -118,6 +118,13 @@ SUMMARY = SummaryWords(
     advice_begins="mach|nimm|frag|ruf|prüf|schreib|trink|iss|lies|achte|vermeide|denk daran|pack|buche?|plane?|gönn dir",
     denials=word_set(_WORDS["denials"]),
     eased=word_set(_WORDS["eased"]),
+    feels=r"\b(?:ich (?:bin|fühle? mich|habe?|mache? mir)|bin ich|meine?|die(?= (?:angst|sorge) (?:ist|hat)))\b",
+    unreal=(
+        r"\b(?:wenn|falls|ob|wäre|würde|hätte|könnte|sagt(?:e|en)?|meint(?:e|en)?|hieß|heißt|"
+        r"liest|las|spielt(?:e)?|angeblich)\b"
+    ),
+    degrees=word_set(_WORDS["degrees"]),
+    polite=word_set(_WORDS["polite"]),
 )
 
 NOTED = NotedWords(

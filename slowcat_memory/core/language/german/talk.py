@@ -128,6 +128,7 @@ TALK = TalkWords(
         r"geändert|gewechselt|abgesagt|nicht mehr|kein\w* mehr|getauscht|ersetzt|erst (?:am|im|um)|anders|"
         r"ab (?:heute|sofort|jetzt)|neuerdings|umgestiegen|umgestellt|vorverlegt|vorgezogen)\b"
     ),
+    named_days=re.compile(r"\b(?:(?:letzt|erst)e[nrs]? (?:arbeits)?tag)"),
     renewal=re.compile(
         r"\b(?:nunmehr|seitdem|anstatt|sondern|ziehe?n? um|umgesetzt|versetzt|wechs(?:le|el|eln)|ändert|"
         r"ausgefallen|fällt aus|nichts mehr|nix mehr|ausgetauscht|umgetauscht|ander[es]\w*|ab (?:morgen|"

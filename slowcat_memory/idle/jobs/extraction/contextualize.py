@@ -72,7 +72,7 @@ class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
         fresh_h: Hours for which a session comes before older ones that are recalled often.
     """
 
-    chunks: Annotated[int, Meta(ge=1, le=32)] = 8
+    chunks: Annotated[int, Meta(ge=1, le=32)] = 16
     questions: Annotated[int, Meta(ge=0, le=MAX_QUESTIONS)] = 3
     notes: Annotated[int, Meta(ge=0, le=MAX_NOTES)] = 3
     chunk_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
@@ -139,7 +139,7 @@ class Contextualize(SessionExtractor):
         return rank
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
-        """Request descriptions; what the reply omits is requested once more, alone."""
+        """Request descriptions; what the reply omits is requested once more."""
         assert context.llm is not None
         due, options = request.due, context.options
         long = sum(len(turn.text.split()) > LONG_WORDS for turn in due.values())
@@ -155,16 +155,18 @@ class Contextualize(SessionExtractor):
         )
         answer = await context.llm.complete(prompt, DescriptionsReply)
         grounding = ground_with(request.seen, context.zone, request.known)
-        kept = check_reply(answer.value, due, grounding, options.questions, options.notes)
+        kept = check_reply(
+            answer.value, due, grounding, options.questions, options.notes, request.seen
+        )
         if not kept.found and not request.again:
             raise BadAnswerError("none of the turns that were asked about is described")
         made = Made(job=NAME, version=self.version, model=answer.model)
         batch = self._batch(kept, request, made, context)
         if not request.again:
-            more = (Asked([turn], again=True) for turn in kept.missing)
             task = request.task
-            again = tuple(self.task_like(task, asked, task.sources) for asked in more)
-            batch = replace(batch, tasks=again)
+            if kept.missing:
+                again = self.task_like(task, Asked([*kept.missing], again=True), task.sources)
+                batch = replace(batch, tasks=(again,))
         return await _with_vectors(batch, due, context)
 
     def _batch(

@@ -10,7 +10,6 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.extraction.descriptions import build_prompt
 from slowcat_memory.core.extraction.prompt_record import groups
 from slowcat_memory.core.graph.build import (
     Changes,
@@ -22,7 +21,14 @@ from slowcat_memory.core.graph.build import (
 from slowcat_memory.core.graph.dedup import DedupOptions, Similarity
 from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn
 from slowcat_memory.core.graph.graph_index import GraphIndex
-from slowcat_memory.core.graph.prompt import TYPES, VERSION, RegisterReply, check_reply, system
+from slowcat_memory.core.graph.prompt import (
+    TYPES,
+    VERSION,
+    RegisterReply,
+    build_prompt,
+    check_reply,
+    system,
+)
 from slowcat_memory.core.graph.readings import TurnExtract, TurnReading
 from slowcat_memory.core.graph.rules import read_by_rule
 from slowcat_memory.core.memory import ENTITY, READING, RELATION

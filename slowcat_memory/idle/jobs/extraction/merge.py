@@ -4,10 +4,11 @@
 time; without one, shared words decide.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.facts import joined_text, merging
 from slowcat_memory.core.facts.fact import fact_key, key_id, revive, supersede
@@ -22,9 +23,9 @@ from slowcat_memory.core.facts.merging import (
     Pair,
     PairsReply,
 )
-from slowcat_memory.core.memory import FACT
+from slowcat_memory.core.memory import ENTITY, FACT, RELATION, family
 from slowcat_memory.core.text.normalize import Tokenizer
-from slowcat_memory.errors import EndpointError, EndpointRefusedError
+from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.facts import MERGE, with_key_vectors
 from slowcat_memory.idle.jobs.session_log import may_see
@@ -33,6 +34,9 @@ from slowcat_memory.records import Made, Memory, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
 ANSWER_TOKENS = 60  # per pair
+ASKED = "asked"  # facet: marks of the pairs that an LLM decided about
+MOST_ASKED = 40  # of a fact, the latest
+LAST_ATTEMPT = 2  # failures after which rules decide
 
 
 class _Decision(Struct, frozen=True):
@@ -73,19 +77,29 @@ class Merge:
                 candidates = state.candidates(new)
                 found = merging.match_known_facts(new, candidates, self._tokenize, context.options)
                 if found.match is None:
-                    doubts += found.doubts
+                    doubts += (pair for pair in found.doubts if not _was_asked(pair, context))
                     break
                 state.merge(*found.match)
-        once = {frozenset((one.older.id, one.newer.id)): one for one in doubts}
-        for decided in await self._decide(list(once.values())[:MAX_PAIRS], context):
+        due, rest = _first(doubts, MAX_PAIRS if context.llm else len(doubts))
+        for decided in await self._decide(due, task, context):
             if not state.join(decided, self._tokenize) and decided.outcome is not None:
                 state.merge(decided.pair, decided.outcome)
-        return await state.batch()
+        state.mark_as_asked(due)
+        batch = await state.batch()
+        return replace(batch, tasks=(_rest(task, rest, context),)) if rest else batch
 
-    async def _decide(self, doubts: Sequence[Pair], context: JobContext) -> list[_Decision]:
+    async def _decide(
+        self, doubts: Sequence[Pair], task: Task, context: JobContext
+    ) -> list[_Decision]:
         """Let the LLM decide about the pairs that it may see, and shared words about the others."""
         shown = [pair for pair in doubts if len(may_see((pair.older, pair.newer), context)) == 2]
-        answered = await self._ask(shown, context) if shown and context.llm is not None else None
+        answered = None
+        if shown and context.llm is not None:
+            try:
+                answered = await self._ask(shown, context)
+            except BadAnswerError:
+                if task.attempts < LAST_ATTEMPT:
+                    raise
         rest = doubts if answered is None else [pair for pair in doubts if pair not in shown]
         found = (
             _Decision(pair, merging.decide_by_words(pair, self._tokenize, context.options))
@@ -120,15 +134,40 @@ class Merge:
         ]
 
 
+def _was_asked(pair: Pair, context: JobContext) -> bool:
+    """Return whether the LLM has decided about two facts already."""
+    return context.llm is not None and pair.mark in pair.newer.facets.get(ASKED, "").split()
+
+
+def _first(doubts: Sequence[Pair], most: int) -> tuple[list[Pair], list[Pair]]:
+    """Return the first pairs, each once by its texts, and the rest."""
+    once = list({pair.mark: pair for pair in doubts}.values())
+    return once[:most], once[most:]
+
+
+def _rest(task: Task, pairs: Sequence[Pair], context: JobContext) -> Task:
+    """Return a task for pairs that did not fit into a prompt."""
+    ids = sorted({pair.newer.id for pair in pairs} | {pair.older.id for pair in pairs})
+    key = f"{ids[0].partition('/')[2]}+{pairs[0].mark}"
+    note = msgspec.json.encode(ids).decode()
+    return replace(
+        task, id=f"{MERGE}/{task.scope}/{key}", key=key, note=note, created=context.now,
+        attempts=0, error="", not_before=None,
+    )  # fmt: skip
+
+
 class CurrentFacts:
     """The facts of a namespace, for all steps; see ``WorkingSet``."""
 
-    beginnings = (f"{FACT}/",)
+    beginnings = (f"{FACT}/", f"{ENTITY}/", f"{RELATION}/")
 
     def __init__(self, space: str) -> None:
         self.index, self._space = FactIndex(Tokenizer("english")), space
 
     def put(self, memory: Memory, snapshot: Snapshot) -> None:
+        if family(memory.kind) != FACT:
+            self.index.names.put(memory)
+            return
         vector = None
         if self._space:
             vector = snapshot.vector(self._space, memory.scope, key_id(memory))
@@ -136,6 +175,7 @@ class CurrentFacts:
 
     def drop(self, id: str) -> None:
         self.index.drop(id)
+        self.index.names.drop(id)
 
 
 class _MergeState:
@@ -143,9 +183,10 @@ class _MergeState:
 
     def __init__(self, known: FactIndex, context: JobContext) -> None:
         self._known, self._context, self._changed = known, context, dict[str, Memory]()
+        self._marked = dict[str, Memory]()  # changed in nothing else
 
     def get(self, id: str) -> Memory | None:
-        return self._changed.get(id) or self._known.get(id)
+        return self._changed.get(id) or self._marked.get(id) or self._known.get(id)
 
     def settle(self, id: str) -> None:
         """End what a new fact excludes or says to be over; or the new one, if a later one does."""
@@ -154,8 +195,8 @@ class _MergeState:
             one, other = self.get(id), self.get(rival.id)
             if one is None or other is None or not (_is_open(one) and _is_open(other)):
                 continue
-            pair = merging.in_order(one, other)
-            lost = loser(pair.newer, pair.older)
+            pair = merging.in_order(one, other, one_subject=self._known.of_one_subject(one, other))
+            lost = loser(pair.newer, pair.older, one_subject=pair.one_subject)
             if lost is not None:
                 self._end(lost, pair.older if lost is pair.newer else pair.newer)
 
@@ -176,6 +217,17 @@ class _MergeState:
         if (both := self._both_open(pair)) is not None:
             for one in merging.merge(both, outcome, self._context.now):
                 self._changed[one.id] = one
+
+    def mark_as_asked(self, pairs: Iterable[Pair]) -> None:
+        """Keep with the newer fact of each pair that the LLM need not decide about it again."""
+        for pair in pairs if self._context.llm is not None else ():
+            now = self.get(pair.newer.id)
+            if now is None or now.retired_at is not None:
+                continue
+            asked = [one for one in now.facets.get(ASKED, "").split() if one != pair.mark]
+            facets = now.facets | {ASKED: " ".join((*asked, pair.mark)[-MOST_ASKED:])}
+            changed = self._changed if now.id in self._changed else self._marked
+            changed[now.id] = replace(now, facets=facets)
 
     def join(self, decided: _Decision, tokenize: Tokenizer) -> bool:
         """Replace two facts by one with the text that an LLM wrote; return whether it may be."""
@@ -201,7 +253,8 @@ class _MergeState:
         changed = tuple(self._changed.values())
         keys = [key for one in changed if (key := fact_key(one))]
         drop = tuple((one.scope, key_id(one)) for one in changed if one.retired_at is not None)
-        batch = WriteBatch(memories=changed, keys=tuple(keys), drop_keys=drop)
+        marked = (one for id, one in self._marked.items() if id not in self._changed)
+        batch = WriteBatch(memories=(*changed, *marked), keys=tuple(keys), drop_keys=drop)
         return await with_key_vectors(batch, keys, self._context)
 
 

@@ -38,7 +38,7 @@ from slowcat_memory.records import Cursor, Session, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 # Of a prompt without the record, what is known in it, and of a server's template.
-FRAME_TOKENS = 230 + KNOWN_TOKENS
+FRAME_TOKENS = 150 + KNOWN_TOKENS
 MIN_RECORD_TOKENS = 256  # whatever context size the LLM reports
 CONTEXT_TURNS = 40  # before and after the new turns of a session, for a prompt to understand them
 LAST_ATTEMPT = 2  # with unusable LLM replies; then rules are used

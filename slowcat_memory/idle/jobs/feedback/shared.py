@@ -5,6 +5,7 @@ from itertools import islice
 
 import numpy as np
 
+from slowcat_memory.core.commands.reaction import reaction
 from slowcat_memory.core.memory import chunk_id, findable, turn_of
 from slowcat_memory.core.query.speakers import without_names
 from slowcat_memory.core.ranking.priors import surplus
@@ -14,6 +15,7 @@ from slowcat_memory.store import Snapshot
 
 JUDGED_QUERY = "asked"  # kind of the keys
 LOOKED_AT = 500  # turns that a plan reads at once: milliseconds
+REACTION_WORDS = 12  # "no, I meant the one we booked" is understood only with what came before
 # Memories rejected for a reason unrelated to the query.
 NOT_JUDGED = frozenset(("heard", "duplicate", "over", "gone"))
 
@@ -59,6 +61,18 @@ def candidates(snapshot: Snapshot, entry: LedgerEntry) -> Iterator[tuple[Memory,
 def is_private(snapshot: Snapshot, turn: Turn) -> bool:
     """Return whether a turn's own words are hidden or local-only."""
     return judgeable(snapshot, turn.scope, chunk_id(turn.id)) is None
+
+
+def before_reaction(snapshot: Snapshot, turn: Turn) -> Turn | None:
+    """Return the turn before a short one, or a reaction, of its session.
+
+    None for any other turn, which is judged by its own words, and if the turn before is private.
+    """
+    if len(turn.text.split()) > REACTION_WORDS and reaction(turn.text) is None:
+        return None
+    id_ = snapshot.turn_before(turn.scope, turn.session, turn.id)
+    before = snapshot.turn(id_) if id_ else None
+    return None if before is None or before.aside or is_private(snapshot, before) else before
 
 
 async def judgements(

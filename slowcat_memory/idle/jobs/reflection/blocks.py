@@ -6,13 +6,15 @@ facts, summaries and salient sentences, and rewritten once there is an LLM. Afte
 answer, the LLM is asked again an hour later at the earliest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks import rules
+from slowcat_memory.core.blocks.asking import REST, Asked, is_due, marks_of
 from slowcat_memory.core.blocks.block import (
     BACKGROUND,
     HUMAN,
@@ -28,14 +30,8 @@ from slowcat_memory.core.blocks.block import (
     owner_of,
     revised,
 )
-from slowcat_memory.core.blocks.prompt import (
-    VERSION,
-    BlockLines,
-    build_prompt,
-    digest,
-    kept,
-    system,
-)
+from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, named
+from slowcat_memory.core.blocks.prompt import VERSION, BlockLines, build_prompt, kept, system
 from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import (
     SourcedLine,
@@ -44,8 +40,12 @@ from slowcat_memory.core.blocks.statements import (
     memories_of,
     sources_of,
     to_lines,
+    valid_of_kind,
 )
+from slowcat_memory.core.blocks.support import Support
 from slowcat_memory.core.language import language_of
+from slowcat_memory.core.render.repeats import Told
+from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, recent_sessions, touched
@@ -59,7 +59,9 @@ RANK = 90  # after its inputs
 LABELS = tuple(label for label in OWNERS if label != PROFILE)
 FAILED = f"{NAME}/failed"  # cursor: when the LLM's answer was last unusable, in Unix seconds
 RETRY_S = 3600.0  # each retry costs a prompt for each block
-MOST_STATEMENTS = 60  # in the prompt of a block: some 2000 tokens
+MOST_STATEMENTS = 24  # in the prompt about the user
+MOST_NOTES, FEW = 8, 4  # in the others
+BRIEF_CHARS = 200  # of a summary in a prompt
 
 
 class BlockInput(Struct, frozen=True, kw_only=True):
@@ -68,6 +70,36 @@ class BlockInput(Struct, frozen=True, kw_only=True):
     memories: list[Memory]
     sessions: list[SessionView]
     user: str
+
+
+class Material(Struct, frozen=True, kw_only=True):
+    """The statements for a block.
+
+    Attributes:
+        by_rule: Its lines without an LLM, in their order.
+        shown: What an LLM is shown, oldest first.
+        known: What may support a line of its answer.
+        others: Names of people, animals and things that are known.
+    """
+
+    by_rule: list[SourcedLine]
+    shown: Sequence[SourcedLine] = ()
+    known: Sequence[SourcedLine] = ()
+    others: Sequence[str] = ()
+
+    def marked(self, label: str) -> Sequence[SourcedLine]:
+        """Return the statements whose change may make a prompt due."""
+        return self.shown if label == PERSONA else self.by_rule
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """A block to be: the lines that an LLM wrote, and behind them those of rules."""
+
+    written: list[str] = []
+    lines: list[SourcedLine]
+    model: str
+    sources: tuple[int, ...] = ()
+    of: tuple[str, ...] = ()
 
 
 class Blocks:
@@ -101,59 +133,33 @@ class Blocks:
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
             sessions = recent_sessions(snapshot, task.scope, memories, options.sessions)
+            asked = _read_asked(snapshot.cursor(_asked_name(task)))
         before = current(memories, label)
         if before is not None and owner_of(before) == "user":
             return WriteBatch()
         seen = BlockInput(memories=memories, sessions=sessions, user=_name(sessions))
-        new, failed = await self._written(label, seen, before, task, context)
-        cursor = Cursor(name=FAILED, position=int(context.now.timestamp())) if failed else None
-        if new is None:
-            return WriteBatch(cursor=cursor)
+        found = material(label, seen, context)
+        draft = draft_of(label, found, before, asked, context)
+        cursor = None
+        if context.llm is not None and _is_due(label, found, asked, len(draft.written), context):
+            answer = await _asked(label, found, draft, seen, task, context)
+            if answer is None:  # it is unreachable, or its answer unusable
+                cursor = Cursor(name=FAILED, position=int(context.now.timestamp()))
+            else:
+                draft = answer
+                cursor = _write_asked(task, found, draft, context)
+        new = _block(label, draft, before, seen.user, task, context)
         versions = history(memories, label)
         changed = revised(versions, new, owner=OWNERS[label], limit=options.chars_of(label))
         return WriteBatch(memories=changed, cursor=cursor)
 
-    async def _written(
-        self, label: str, seen: BlockInput, before: Memory | None, task: Task, context: JobContext
-    ) -> tuple[Memory | None, bool]:
-        """Return a block's next version, None if it is unchanged; and whether the LLM failed."""
-        options: BlocksOptions = context.options
-        found = material(label, seen, context)
-        of = digest(label, found, options.chars_of(label))
-        ask = context.llm is not None and label != BACKGROUND and bool(found)
-        if ask and _asked_already(label, before, of, context):
-            return None, False
-        answer = await _asked(label, found, before, seen.user, task, context) if ask else None
-        lines, model = answer or ([], "")
-        by_llm = before is not None and before.made is not None and bool(before.made.model)
-        failed = ask and not lines
-        if not lines and (label == PERSONA or (ask and by_llm)):  # an LLM's text stays
-            return None, failed
-        used = found if lines else fit(found, options.chars_of(label))
-        shown = reversed(used) if label == HUMAN else used  # the newest first
-        text = "\n".join(lines or (one.text for one in shown))
-        new = block(
-            label,
-            text,
-            scope=task.scope,
-            speaker=seen.user,
-            now=context.now,
-            sources=sources_of(used),
-            made=Made(job=NAME, version=VERSION, model=model),
-            facets={"digest": of} if lines else {},
-        )
-        origins = tuple((task.scope, id_) for id_ in memories_of(used))
-        return replace(new, derived_from=origins), failed
 
-
-def material(label: str, seen: BlockInput, context: JobContext) -> list[SourcedLine]:
-    """Return the statements for a block, in order; without an LLM they become its lines."""
+def material(label: str, seen: BlockInput, context: JobContext) -> Material:
+    """Return the statements for a block."""
     options: BlocksOptions = context.options
     language = language_of(context.language)
-    if label == HUMAN:
-        return rules.human(seen.memories, context.now)[-MOST_STATEMENTS:]
     if label == BACKGROUND:
-        return rules.background(
+        lines = rules.background(
             seen.memories,
             seen.sessions,
             context.now,
@@ -162,58 +168,167 @@ def material(label: str, seen: BlockInput, context: JobContext) -> list[SourcedL
             threads=options.threads,
             language=language,
         )
+        return Material(by_rule=lines)
+    lasting = human(seen.memories, context.now, context.zone)
+    others = named(seen.memories)
+    if label == HUMAN:
+        facts = valid_of_kind(seen.memories, "fact", context.now)
+        known = [*lasting, *to_lines(facts)]
+        shown = chosen(lasting, MOST_STATEMENTS)
+        return Material(by_rule=by_importance(lasting), shown=shown, known=known, others=others)
     told = rules.relationship(seen.sessions, context.zone, language)
     advised = rules.advice(seen.sessions, context.zone, language)
-    if context.llm is None:
-        return told if label == RELATIONSHIP else advised if label == SELF else []
     summaries = to_lines(one.summary for one in seen.sessions if one.summary)
-    parts = [*summaries, *told, *(advised if label != RELATIONSHIP else ())]
-    return sorted(parts, key=lambda one: one.at)[-MOST_STATEMENTS:]
+    known = [*told, *advised, *summaries, *lasting]
+    notes = told[-MOST_NOTES:]
+    shown = {
+        RELATIONSHIP: [*notes, *map(_brief, summaries[-FEW:])],
+        SELF: [*advised[-MOST_NOTES:], *notes[-FEW:]] if advised else [],
+        PERSONA: [*notes, *advised[-FEW:]],
+    }[label]
+    return Material(
+        by_rule={RELATIONSHIP: told, SELF: advised, PERSONA: []}[label],
+        shown=sorted(shown, key=lambda one: one.at),
+        known=known,
+        others=others,
+    )
 
 
-def _asked_already(label: str, before: Memory | None, of: str, context: JobContext) -> bool:
+def _brief(line: SourcedLine) -> SourcedLine:
+    return replace(line, text=shorten_to_chars(line.text, BRIEF_CHARS))
+
+
+def draft_of(
+    label: str, found: Material, before: Memory | None, asked: Asked | None, context: JobContext
+) -> Draft:
+    """Return a block without asking an LLM: its own lines that still hold, then what is new."""
+    chars = context.options.chars_of(label)
+    support = Support(found.known, (before.speaker,) if before else (), context.zone, found.others)
+    kept = [one for one in _written(before) if support.holds(one, label)]
+    if not kept:
+        lines = fit(found.by_rule, chars)
+        return Draft(lines=lines, model="")
+    assert before is not None and before.made is not None
+    seen = set(asked.seen) if asked else set[str]()
+    new = [
+        one
+        for one, mark in zip(found.by_rule, marks_of(found.by_rule), strict=True)
+        if mark not in seen
+    ]
+    return Draft(
+        written=kept,
+        lines=_added(kept, new, before.speaker, chars),
+        model=before.made.model,
+        sources=before.sources,
+        of=tuple(id_ for _, id_ in before.derived_from),
+    )
+
+
+def _written(before: Memory | None) -> list[str]:
+    """Return the lines of a block that an LLM wrote; what rules added stands behind them."""
     if before is None or before.made is None or not before.made.model:
-        return False
-    if label == PERSONA:
-        rest = timedelta(days=context.options.persona_days)
-        return context.now - (before.recorded_at or before.valid_from) < rest
-    return before.facets.get("digest") == of and before.made.version == VERSION
+        return []
+    lines = before.text.splitlines()
+    number = before.facets.get("written", "")
+    return lines[: int(number)] if number.isdecimal() else lines
+
+
+def _added(
+    kept: Sequence[str], new: Iterable[SourcedLine], user: str, chars: int
+) -> list[SourcedLine]:
+    """Return those of some statements that a text does not say, as far as there is room."""
+    told = Told((user,))
+    for line in kept:
+        told.add(line)
+    room = chars - sum(len(line) + 1 for line in kept) + 1
+    lines = [one for one in new if not told.repeats(one.text)]
+    return fit(lines, max(0, room - 1))
+
+
+def _is_due(
+    label: str, found: Material, asked: Asked | None, lines: int, context: JobContext
+) -> bool:
+    rest = timedelta(days=context.options.persona_days) if label == PERSONA else REST
+    statements = found.marked(label)
+    return bool(found.shown) and is_due(asked, VERSION, statements, lines, context.now, rest)
 
 
 async def _asked(
-    label: str,
-    found: Sequence[SourcedLine],
-    before: Memory | None,
-    user: str,
-    task: Task,
-    context: JobContext,
-) -> tuple[list[str], str] | None:
-    """Ask the LLM for lines; None if it is unreachable, or its answer unusable."""
+    label: str, found: Material, draft: Draft, seen: BlockInput, task: Task, context: JobContext
+) -> Draft | None:
+    """Ask the LLM for a block; None if it is unreachable, or its answer unusable."""
     assert context.llm is not None
-    chars = context.options.chars_of(label)
-    there = before.text if before is not None and not before.local_only else ""
-    prompt = Prompt(
-        job=NAME,
-        version=VERSION,
-        system=system(label, chars),
-        user=build_prompt(label, found, there, user, context.zone),
-        made_from=names_of(
-            task.scope,
-            sources_of(found),
-            (*memories_of(found), before.id if before is not None and there else ""),
-        ),
-        max_tokens=chars,
+    chars, user = context.options.chars_of(label), seen.user
+    before = current(seen.memories, label)
+    there = "\n".join(draft.written) if before is not None and not before.local_only else ""
+    shown = found.shown
+    while True:
+        prompt = Prompt(
+            job=NAME,
+            version=VERSION,
+            system=system(label, chars),
+            user=build_prompt(label, shown, there, user, context.zone),
+            made_from=names_of(
+                task.scope,
+                sources_of(shown),
+                (*memories_of(shown), before.id if before is not None and there else ""),
+            ),
+            max_tokens=chars,
+        )
+        try:
+            answer = await context.llm.complete(prompt, BlockLines)
+            break
+        except PromptTooLongError:
+            if len(shown) < 2:
+                return None
+            shown = shown[len(shown) // 2 :]
+        except (BadAnswerError, EndpointError):
+            return None
+    names = (user, "User", _agent(seen.sessions))
+    support = Support(found.known, names, context.zone, found.others)
+    lines = kept(answer.value, label, ground_of(found.known, names, context.zone), support, chars)
+    if not lines:
+        return draft
+    return Draft(
+        written=lines,
+        lines=[],
+        model=answer.model,
+        sources=sources_of(shown),
+        of=memories_of(shown),
     )
-    try:
-        answer = await context.llm.complete(prompt, BlockLines)
-    except PromptTooLongError:
-        rest = found[len(found) // 2 :]
-        again = len(rest) < len(found)
-        return await _asked(label, rest, before, user, task, context) if again else None
-    except (BadAnswerError, EndpointError):
-        return None
-    lines = kept(answer.value, ground_of(found, (user, "User"), context.zone), chars)
-    return (lines, answer.model) if lines else None
+
+
+def _block(
+    label: str, draft: Draft, before: Memory | None, user: str, task: Task, context: JobContext
+) -> Memory:
+    text = "\n".join((*draft.written, *(one.text for one in draft.lines)))
+    new = block(
+        label,
+        text,
+        scope=task.scope,
+        speaker=user,
+        now=context.now,
+        sources=tuple(sorted({*draft.sources, *sources_of(draft.lines)})),
+        made=Made(job=NAME, version=VERSION, model=draft.model),
+        facets={"written": str(len(draft.written))} if draft.written else {},
+    )
+    origins = dict.fromkeys((*draft.of, *memories_of(draft.lines)))
+    return replace(new, derived_from=tuple((task.scope, id_) for id_ in origins))
+
+
+def _asked_name(task: Task) -> str:
+    return f"{NAME}/{task.key}/{task.scope}"
+
+
+def _read_asked(cursor: Cursor | None) -> Asked | None:
+    return msgspec.json.decode(cursor.note, type=Asked) if cursor else None
+
+
+def _write_asked(task: Task, found: Material, draft: Draft, context: JobContext) -> Cursor:
+    seen = marks_of(found.marked(task.key))
+    asked = Asked(at=context.now, version=VERSION, seen=seen, lines=len(draft.written))
+    note = msgspec.json.encode(asked).decode()
+    return Cursor(name=_asked_name(task), position=0, note=note)
 
 
 def _retry_mark(snapshot: Snapshot, context: JobContext) -> str:
@@ -227,6 +342,11 @@ def _retry_mark(snapshot: Snapshot, context: JobContext) -> str:
 def _name(sessions: Sequence[SessionView]) -> str:
     said = (turn.speaker for one in reversed(sessions) for turn in one.turns if turn.role == "user")
     return next(said, "User")
+
+
+def _agent(sessions: Sequence[SessionView]) -> str:
+    said = (t.speaker for one in reversed(sessions) for t in one.turns if t.role == "assistant")
+    return next(said, "Assistant")
 
 
 def task_of(scope: str, label: str, now: datetime) -> Task:

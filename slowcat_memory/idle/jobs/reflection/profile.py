@@ -14,6 +14,7 @@ from slowcat_memory.core.blocks.block import (
     owner_of,
     revised,
 )
+from slowcat_memory.core.blocks.lasting import human
 from slowcat_memory.core.blocks.profile import (
     SYSTEM,
     VERSION,
@@ -24,7 +25,6 @@ from slowcat_memory.core.blocks.profile import (
     line,
     proposed,
 )
-from slowcat_memory.core.blocks.rules import human
 from slowcat_memory.core.blocks.statements import (
     SourcedLine,
     ground_of,

@@ -34,6 +34,7 @@ from slowcat_memory.core.summaries.summary import (
     is_stale,
     replacing,
     summary,
+    text_of,
     topic_name,
 )
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
@@ -207,6 +208,7 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
     with context.snapshot() as snapshot:
         found = purpose.read(snapshot, task, context)
         persona = _persona(snapshot, task.scope)
+        only = _only_part(found, snapshot)
     if found is None:
         return WriteBatch()
     subject, old, now = found.subject, found.old, context.now
@@ -218,7 +220,11 @@ async def _summarise(purpose: SummaryPurpose, task: Task, context: JobContext) -
     if not is_stale(old, subject.digest, llm=context.llm is not None):
         return WriteBatch()
     by_rule_stands = purpose.rules_apart or not is_stale(old, subject.digest, llm=False)
-    text, again = await _text(purpose, task, found, persona, by_rule_stands, context)
+    text, again = (
+        (only, ())
+        if only is not None
+        else await _text(purpose, task, found, persona, by_rule_stands, context)
+    )
     if text is None:
         return _batch((), again)
     if not text.text:  # nothing but orders was said
@@ -233,6 +239,15 @@ def _batch(
     memories: Sequence[Memory], again: tuple[Task, ...], more: Iterable[Task] = ()
 ) -> WriteBatch:
     return WriteBatch(memories=tuple(memories), tasks=(*again, *more), retask=bool(again))
+
+
+def _only_part(found: SummaryInput | None, snapshot: Snapshot) -> SummaryText | None:
+    """Return the summary by an LLM that is the whole input: it needs no summary of its own."""
+    if found is None or found.subject is None or found.seen is None or len(found.seen) != 1:
+        return None
+    part = snapshot.memory(found.subject.scope, found.seen[0])
+    text = text_of(part) if part else None
+    return text if text and text.model else None
 
 
 def _persona(snapshot: Snapshot, scope: str) -> Memory | None:

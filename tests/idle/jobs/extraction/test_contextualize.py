@@ -126,7 +126,7 @@ def test_contextualize_nothing_is_asked_twice(house):
     house.say("s", *GARDEN)
     house.work()
     calls = len(house.llm.prompts)
-    assert calls == 2 and house.plan() == []
+    assert calls == 1 and house.plan() == []
     house.store.apply(NAME, WriteBatch(cursor=replace(_cursor(house), position=0, note="")))
     house.store.flush(None)
     assert house.plan() == [], "the cursor is lost, and the digests tell"
@@ -192,6 +192,7 @@ def test_contextualize_the_newest_come_first_then_what_is_recalled(house):
 
 
 def test_contextualize_calls_about_a_session_share_their_beginning(house):
+    house.open(chunks=8)
     house.say("s", *GARDEN)
     house.work()
     one, other = (prompt.system + prompt.user for prompt in house.llm.prompts)
@@ -259,12 +260,12 @@ def test_contextualize_an_llm_that_obeys_a_turn_is_not_believed(house):
 # ------------------------------------------------------------------- answers
 
 
-def test_contextualize_what_lacks_an_answer_is_asked_again_once_and_alone(house):
+def test_contextualize_what_lacks_an_answer_is_asked_again_once_in_one_call(house):
     ids = house.say("s", *GARDEN[:4])
     house.llm._reply = lambda prompt: {"turns": reply(prompt)["turns"][:1]}
     [task] = house.plan()
     batch = house.step(task)
-    assert [house.asked(one) for one in batch.tasks] == [[id] for id in ids[1:]]
+    assert [house.asked(one) for one in batch.tasks] == [ids[1:]]
     assert all(one.sources == task.sources for one in batch.tasks), (
         "the same prompt, but for its end"
     )

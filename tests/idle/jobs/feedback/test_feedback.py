@@ -9,17 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, chunk_id
+from slowcat_memory.core.ranking.grades import ANSWER_TOKENS, SYSTEM, Grade, Grades, grades_of
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.jobs.feedback.corrections import Corrections
-from slowcat_memory.idle.jobs.feedback.rerank import (
-    ANSWER_TOKENS,
-    SYSTEM,
-    Grade,
-    Grades,
-    Rerank,
-    grades_of,
-)
+from slowcat_memory.idle.jobs.feedback.rerank import Rerank
 from slowcat_memory.records import WriteBatch
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.judged_queries import NOW, Talk, grading
@@ -64,6 +58,54 @@ def test_rerank_a_prompt_is_short_and_neutralised(talk: Any) -> None:
     (prompt,) = llm.prompts
     assert "<|" not in prompt.user and "system:" not in prompt.user
     assert len(prompt.system + prompt.user) < 4 * 1000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yes exactly, the eighteenth",
+        "no I meant the one we booked",
+        "nein, ich meinte den anderen Termin",
+        "No, I meant the other one, you know, the one that we looked at with my sister on that "
+        "rainy Sunday in March",
+    ],
+)
+def test_rerank_a_reaction_is_judged_with_the_turn_before_it(talk: Any, text: str) -> None:
+    llm = grading(dentist=2)
+    one = talk(Rerank(), llm=llm)
+    one.say("Your appointment is with Dr Ray, is it?", role="assistant")
+    one.ask(text, [0, 1])
+    one.rig.done()
+    [prompt] = llm.prompts
+    first, before, *_ = prompt.user.splitlines()
+    assert text in first and before == "Just before, Bot: Your appointment is with Dr Ray, is it?"
+    assert one.keys()
+
+
+def test_rerank_a_whole_question_is_judged_by_its_own_words(talk: Any) -> None:
+    llm = grading(dentist=2)
+    one = talk(Rerank(), llm=llm)
+    one.say("Your appointment is with Dr Ray, is it?", role="assistant")
+    one.ask(
+        "What was the name of that dentist in Porto whom my cousin recommended to me in spring?",
+        [0, 1],
+    )
+    one.rig.done()
+    [prompt] = llm.prompts
+    assert "Just before" not in prompt.user
+
+
+def test_rerank_a_turn_before_that_must_stay_here_is_not_shown(talk: Any) -> None:
+    llm = grading(dentist=2)
+    one = talk(Rerank(), llm=llm)
+    secret = one.say("My code is four four two.")
+    one.rig.store.flush(None)
+    with one.rig.store.snapshot() as snapshot:
+        kept = replace(chunk(snapshot.turn(secret)), local_only=True)
+    one.rig.store.apply("kept here", WriteBatch(memories=(kept,)))
+    one.ask("yes exactly, the eighteenth", [0, 1])
+    one.rig.done()
+    assert not any("four four two" in prompt.user for prompt in llm.prompts)
 
 
 def test_rerank_a_small_context_sees_fewer_lines(talk: Any) -> None:

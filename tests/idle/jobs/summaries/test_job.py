@@ -378,3 +378,18 @@ def test_job_summary_job_a_day_of_which_the_agent_is_quoted_has_a_text(house):
         turns = list(snapshot.turns("anna"))
     assert turns and one.think() == 0
     assert all(memory.text.strip() for memory in one.made("day").values())
+
+
+def test_job_summary_job_a_day_and_a_week_of_one_conversation_take_its_summary_without_a_call(
+    house,
+):
+    one = house(scripted())
+    one.talk("a", *MOVE)
+    one.clock.now = MONDAY + timedelta(days=9)
+    one.think()
+    [session], [day], [week] = (one.made(kind).values() for kind in ("session", "day", "week"))
+    assert day.text == week.text == session.text and day.made.model == session.made.model
+    for facet in ("topics", "entities", "tone", "relationship"):
+        assert day.facets.get(facet) == session.facets.get(facet), facet
+    assert [prompt.job for prompt in one.llm.prompts if prompt.job == "rollups"] == []
+    assert items(day, "covers") == ("summary/session/a",)

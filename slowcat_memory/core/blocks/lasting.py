@@ -1,0 +1,121 @@
+"""What is known of a user that lasts: the facts and relations that hold, each once.
+
+Most important is what a person would be asked first: health, diet, home, work and family.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
+
+from msgspec.structs import replace
+
+from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
+from slowcat_memory.core.extraction.checks.derived_text import keepable
+from slowcat_memory.core.extraction.slots import content
+from slowcat_memory.core.facts.holding import Claim, claim_of
+from slowcat_memory.core.render.repeats import Told
+from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.core.time.calendar import in_zone
+from slowcat_memory.records import Memory
+
+ENDED = timedelta(days=90)  # for which it matters that something is over
+FRESH = timedelta(days=14)  # within which a statement is new
+_PASSING = frozenset(("fact/open_thread", "fact/event", "fact/task_completed"))
+_BY_KIND = {
+    "fact/health": 0.3, "fact/work": 0.3, "fact/person": 0.2, "fact/preference": 0.1,
+    "fact/other": -0.1,
+}  # fmt: skip
+_BY_PREDICATE = frozenset(
+    ("lives_in", "works_at", "works_as", "job", "diet", "allergic_to", "has_illness", "has_pet",
+     "has_child", "has_daughter", "has_son", "married_to", "partner", "name", "age")
+)  # fmt: skip
+_KEY, _OWN, _NEW = 0.3, 0.2, 0.2
+
+
+def human(
+    memories: Iterable[Memory], now: datetime | None = None, zone: tzinfo | None = None
+) -> list[SourcedLine]:
+    """Return lasting facts and relations about the user that hold, oldest first, each once.
+
+    Left out are a relation that a fact states, what ended long ago, plans of days gone by, and what
+    was read out or reported. Of two that say the same the newer one stands.
+    """
+    every = list(memories)
+    facts = [m for m in valid_of_kind(every, "fact", now) if m.kind not in _PASSING]
+    facts = [m for m in facts if not (_is_over(m, now) or _is_gone_by(m, now, zone))]
+    names = {m.id: m.facets.get("name", "") for m in every if m.kind.startswith("entity/")}
+    stated = {_matter(claim_of(m)) for m in facts}
+    relations = [
+        m
+        for m in valid_of_kind(every, "relation", now)
+        if _matter(_named(claim_of(m), names)) not in stated
+    ]
+    known = {m.id: m for m in (*facts, *relations)}
+    lines = (one for one in to_lines([*facts, *relations]) if keepable(one.text))
+    weighed = (_weighed(one, known[one.of], now) for one in lines)
+    speakers = {m.speaker for m in facts}
+    return sorted(_distinct(weighed, speakers), key=lambda one: one.at)
+
+
+def named(memories: Iterable[Memory]) -> list[str]:
+    """Return the names of the people, animals and things that are known."""
+    entities = (m for m in memories if m.kind.startswith("entity/") and not m.retired_at)
+    return [name for m in entities if (name := m.facets.get("name", ""))]
+
+
+def chosen(lines: Sequence[SourcedLine], most: int) -> list[SourcedLine]:
+    """Return the ``most`` weightiest lines (of equals, the newest), in their order."""
+    order = sorted(range(len(lines)), key=lambda n: (-lines[n].weight, -n))
+    return [lines[place] for place in sorted(order[:most])]
+
+
+def by_importance(lines: Iterable[SourcedLine]) -> list[SourcedLine]:
+    """Return lines with the weightiest first; of equals, the newest."""
+    newest_first = sorted(lines, key=lambda one: one.at, reverse=True)
+    return sorted(newest_first, key=lambda one: -one.weight)
+
+
+def _is_over(memory: Memory, now: datetime | None) -> bool:
+    long_ago = now is None or now - memory.valid_from >= ENDED
+    return long_ago and claim_of(memory).over
+
+
+def _is_gone_by(memory: Memory, now: datetime | None, zone: tzinfo | None) -> bool:
+    """Return whether a plan's own day is over, or somebody else's words state it."""
+    if memory.facets.get("reported"):
+        return True
+    if now is None or memory.kind != "fact/plan":
+        return False
+    day = memory.facets.get("last") or memory.facets.get("date", "")
+    today = in_zone(now, zone) if zone else now
+    return bool(day) and day < today.date().isoformat()[: len(day)]
+
+
+def _weighed(line: SourcedLine, memory: Memory, now: datetime | None) -> SourcedLine:
+    claim = claim_of(memory)
+    weight = line.weight + _BY_KIND.get(memory.kind, 0.0)
+    weight += _KEY if claim.predicate in _BY_PREDICATE else 0.0
+    weight += _OWN if fold(claim.subject) == fold(memory.speaker) else 0.0
+    said = memory.recorded_at or memory.valid_from
+    weight += _NEW if now is not None and now - said < FRESH else 0.0
+    return replace(line, weight=round(weight, 3))
+
+
+def _distinct(lines: Iterable[SourcedLine], names: Iterable[str]) -> Iterator[SourcedLine]:
+    """Yield the lines that none says too: the newest first, and facts before relations."""
+    told = Told(names)
+    newest = sorted(lines, key=lambda one: one.at, reverse=True)
+    for one in sorted(newest, key=lambda one: one.of.startswith("relation/")):
+        if not told.repeats(one.text):
+            told.add(one.text)
+            yield one
+
+
+def _named(one: Claim, names: Mapping[str, str]) -> Claim:
+    """Return a relation's triple with names in place of ids."""
+    subject, object_ = names.get(one.subject), names.get(one.object)
+    return replace(one, subject=subject or one.subject, object=object_ or one.object)
+
+
+def _matter(one: Claim) -> tuple[str, str, frozenset[str]]:
+    """Return what equal statements have in common, however they are worded."""
+    return fold(one.subject), one.slot[0] if one.slot else "", content(one.object)

@@ -1,0 +1,170 @@
+"""What a fact is about, and whether a later one can have taken its place.
+
+Days and numbers are values of a matter: "the party is on 9 May" and "the party is on 16 May" are
+about one. An LLM that compares two facts may be wrong, so that its verdict is used only where the
+words show a common matter, and a change of it.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from slowcat_memory.core.extraction.slots import exclude, opposed
+from slowcat_memory.core.facts.fact import subject_name, type_of
+from slowcat_memory.core.facts.holding import COMING, claim_of
+from slowcat_memory.core.language import LANGUAGES, of_any
+from slowcat_memory.core.language.english.vocabulary import SMALL_NUMBERS
+from slowcat_memory.core.text.normalize import fingerprint, fold
+from slowcat_memory.records import Memory
+
+DONE = "task_completed"
+STEM = 6  # letters that the forms of a word, or a compound and its beginning, have in common
+LEAST = 3  # letters of a word that names something
+ALIKE = 0.5  # share of the words of two facts that only differ in a value
+Tokenize = Callable[[str], list[str]]
+Day = tuple[int, int, int]  # year, month, day; 0 for unknown
+
+_MONTHS = {
+    fold(name): number for one in LANGUAGES for number, name in enumerate(one.dates.months, start=1)
+}
+_MONTH = "|".join(name for one in LANGUAGES for name in one.dates.months)
+_WEEKDAY = "|".join(name for one in LANGUAGES for name in one.dates.weekdays)
+_YEAR = r"(?:\s*,?\s+(?P<{}>(?:19|20)\d\d))?"
+_DAYS = re.compile(
+    r"\b(?P<iso>(?:19|20)\d\d-\d\d(?:-\d\d)?)\b|"
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<month>{_MONTH})\b{_YEAR.format('year')}|"
+    rf"\b(?P<month2>{_MONTH})\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR.format('year2')}|"
+    rf"\b(?P<month3>{_MONTH})\s+(?P<year3>(?:19|20)\d\d)\b|"
+    rf"\b(?:in|im|since|seit|until|till|bis|by|from|ab|this|next)\s+(?P<month4>{_MONTH})\b|"
+    rf"\b(?:{_WEEKDAY})s?\b",
+    re.IGNORECASE,
+)
+_DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_NAMES = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÄÖÜ][\w'-]+")
+_CHANGE = tuple(one.talk.change for one in LANGUAGES)
+_DENIED = re.compile(of_any(lambda one: one.facts.denied), re.IGNORECASE)
+_OFF = re.compile(
+    rf"(?<!\w)(?:{of_any(lambda one: f'{one.proactive.off}|{one.proactive.moved}')})(?!\w)",
+    re.IGNORECASE,
+)
+
+
+def days_in(text: str) -> frozenset[Day]:
+    """Return the days and months that a text names, without weekdays."""
+    return frozenset(_days_in(text))
+
+
+def _days_in(text: str) -> Iterator[Day]:
+    for found in _DAYS.finditer(text):
+        group = found.groupdict()
+        if group["iso"]:
+            year, month, day = (int(part) for part in (*group["iso"].split("-"), "0")[:3])
+            yield year, month, day
+            continue
+        month = next(
+            (value for name, value in group.items() if name.startswith("month") and value), ""
+        )
+        if month:
+            year = group["year"] or group["year2"] or group["year3"] or 0
+            yield int(year), _MONTHS[fold(month)], int(group["day"] or group["day2"] or 0)
+
+
+def days_differ(one: str, other: str) -> bool:
+    """Return whether two texts name other days; a year or a day that one lacks is no difference."""
+    mine, theirs = days_in(one), days_in(other)
+    if not mine or not theirs:
+        return False
+    return any(all(not _agree(day, known) for known in theirs) for day in mine)
+
+
+def _agree(one: Day, other: Day) -> bool:
+    return all(a == b or not a or not b for a, b in zip(one, other, strict=True))
+
+
+def without_days(text: str) -> str:
+    return " ".join(_DAYS.sub(" ", text).split())
+
+
+def numbers(text: str) -> frozenset[str]:
+    """Return the numbers of a text, in digits or words, without those of days."""
+    bare = without_days(text)
+    words = re.findall(r"[a-z]+", bare.lower())
+    said = {SMALL_NUMBERS[word] for word in words if word in SMALL_NUMBERS}
+    return frozenset(said | set(_DIGITS.findall(bare)))
+
+
+def without_values(text: str) -> str:
+    """Return a text without its days and numbers."""
+    words = _DIGITS.sub(" ", without_days(text)).split()
+    return " ".join(word for word in words if word.lower().strip(".,;") not in SMALL_NUMBERS)
+
+
+def values_differ(one: str, other: str) -> bool:
+    return numbers(one) != numbers(other) or days_differ(one, other)
+
+
+def is_denied(text: str) -> bool:
+    return len(_DENIED.findall(text)) % 2 == 1
+
+
+def names(text: str) -> frozenset[str]:
+    """Return the names within a text, folded; months and weekdays are none."""
+    return frozenset(name.lower() for name in _NAMES.findall(without_days(text)))
+
+
+def says_change(fact: Memory) -> bool:
+    """Return whether a fact or its quote says that something is different from before."""
+    said = f"{fact.text} {fact.facets.get('quote', '')}".replace("’", "'")
+    return bool(_OFF.search(said)) or any(one.search(fold(said)) for one in _CHANGE)
+
+
+def matter_of(fact: Memory, tokenize: Tokenize) -> frozenset[str]:
+    """Return the beginnings of the words that tell what a fact is about, without its subject."""
+    subject = set(fingerprint(subject_name(fact)).split()) | {fold(fact.speaker)}
+    words = (word for word in fingerprint(without_values(fact.text)).split())
+    own = [word for word in words if word not in _empty() and word not in subject]
+    stems = {stem for word in own for stem in tokenize(word)}
+    return frozenset(stem[:STEM] for stem in stems if len(stem) >= LEAST)
+
+
+def shares_matter(newer: Memory, older: Memory, tokenize: Tokenize) -> bool:
+    """Return whether two facts have a word in common that tells what they are about."""
+    return not matter_of(newer, tokenize).isdisjoint(matter_of(older, tokenize))
+
+
+def may_replace(newer: Memory, older: Memory, tokenize: Tokenize) -> bool:
+    """Return whether the words of two facts allow that the newer took the older one's place."""
+    new, old = claim_of(newer), claim_of(older)
+    if new.predicate and old.predicate and exclude(new, old):
+        return True
+    mine, theirs = matter_of(newer, tokenize), matter_of(older, tokenize)
+    shared = mine & theirs
+    if not shared:
+        return False
+    if says_change(newer) or new.over != old.over or opposed(new, old):
+        return True
+    if is_denied(newer.text) != is_denied(older.text) or tells_outcome(newer, older):
+        return True
+    one, other = names(newer.text), names(older.text)
+    if one - other and other - one:
+        return False
+    if values_differ(newer.text, older.text):
+        return len(shared) >= ALIKE * len(mine | theirs)
+    return len(shared) >= ALIKE * min(len(mine), len(theirs))
+
+
+def tells_outcome(newer: Memory, older: Memory) -> bool:
+    """Return whether a fact can tell what became of something that lay ahead: it is done, or past."""
+    if type_of(older) not in COMING:
+        return False
+    if type_of(newer) == DONE:
+        return True
+    day = older.facets.get("last", "") or older.facets.get("date", "")
+    said, told = newer.valid_from.date().isoformat(), newer.facets.get("date", "")
+    return bool(day) and day <= max(said, told) and (not told or told >= day)
+
+
+@cache
+def _empty() -> frozenset[str]:
+    each = (one.talk.empty | set(one.proactive.generic.split()) for one in LANGUAGES)
+    return frozenset[str]().union(*each)

@@ -1,0 +1,184 @@
+"""What earlier conversations told is shown in every prompt that reads turns, and what comes of it."""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.memory import chunk, chunk_id
+from slowcat_memory.idle.jobs.extraction.contextualize import Contextualize
+from slowcat_memory.idle.jobs.extraction.entities import Entities
+from slowcat_memory.idle.jobs.extraction.facts import Facts
+from slowcat_memory.idle.jobs.reflection.episodes import Episodes
+from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
+from slowcat_memory.providers import Prompt
+from slowcat_memory.records import Forget, Memory, SessionEdge, Turn, WriteBatch
+from slowcat_memory.testing import ScriptedLLM
+from tests.support.idle_doubles import NOW, Rig
+
+FIRST = "my sister Hana works at Northlight, over in Leeds, and she has done so for nine good years"
+SECOND = (
+    "she rang and they moved my start there, it is in March now and I do not mind one bit at all"
+)
+READERS = ("facts", "contextualize", "entities", "session_summary", "episodes")
+
+
+def reply(prompt: Prompt) -> Any:
+    """Answer as a model that uses what a prompt shows as known."""
+    lines = re.findall(r"^\[(\d+)\] .*?: (.*)$", prompt.user, re.M)
+    first = {number for number, text in lines if FIRST in text}
+    knows = "Northlight" in prompt.user.partition("=== record")[0]
+    name = "Northlight" if first or knows else "the firm"
+    told = (
+        f"Mira's start at {name} is in March."
+        if not first
+        else "Hana works at Northlight in Leeds."
+    )
+    quote = "they moved my start there" if not first else "Hana works at Northlight"
+    turn = int(lines[0][0])
+    if prompt.job == "facts":
+        return {"facts": [{"turn": turn, "type": "work", "subject": "Hana" if first else "Mira",
+                           "content": told, "quote": quote, "confidence": "high"}]}  # fmt: skip
+    if prompt.job == "entities":
+        names = [{"name": "Hana", "type": "person"}, {"name": "Northlight", "type": "organisation"}]
+        relations = [
+            {"turn": turn, "subject": "Mira", "predicate": "has_sister", "object": "Hana",
+             "quote": "my sister Hana works at Northlight"},
+            {"turn": turn, "subject": "Hana", "predicate": "works_at", "object": "Northlight",
+             "quote": "Hana works at Northlight"},
+        ] if first else [
+            {"turn": turn, "subject": "Mira", "predicate": "works_at", "object": name,
+             "quote": "they moved my start there"},
+        ]  # fmt: skip
+        return {"entities": names if first else [], "relations": relations}
+    if prompt.job == "contextualize":
+        return {"turns": [{"turn": turn, "context": told, "questions": []}]}
+    return {"summary": told} if "summary" in prompt.system else {"text": told}
+
+
+class House(Rig):
+    def __init__(self, path: Path, llm: Any) -> None:
+        jobs = (Facts(), Entities(), Contextualize(), SUMMARY_JOBS["session_summary"], Episodes())
+        super().__init__(path, *jobs, parts={"llm": llm})
+
+    def talk(self, session: str, text: str, days: int) -> int:
+        at, edge = NOW + timedelta(days=days), {"session": session, "scope": "anna"}
+        self.store.append(SessionEdge(**edge, kind="start", at=at))
+        ack = self.store.append(Turn(**edge, speaker="Mira", role="user", text=text, at=at))
+        self.store.append(
+            Turn(**edge, speaker="Juno", role="assistant", text="I see, and then?", at=at)
+        )
+        self.store.append(SessionEdge(**edge, kind="end", at=at))
+        self.store.flush(None)
+        return ack.event.id
+
+    def memories(self, kind: str) -> list[Memory]:
+        with self.store.snapshot() as snapshot:
+            return list(snapshot.memories("anna", f"{kind}/"))
+
+    def context(self, turn: int) -> str:
+        with self.store.snapshot() as snapshot:
+            found = snapshot.context("anna", chunk_id(turn))
+        return found.text if found else ""
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[Callable[..., House]]:
+    made: list[House] = []
+
+    def make(llm: Any = None) -> House:
+        made.append(House(tmp_path / "store", llm or ScriptedLLM(reply)))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def of_second(llm: ScriptedLLM) -> dict[str, str]:
+    return {one.job: one.user for one in llm.prompts if SECOND in one.user}
+
+
+def test_every_prompt_that_reads_turns_shows_who_was_known_before(house) -> None:
+    llm = ScriptedLLM(reply)
+    one = house(llm)
+    one.talk("s1", FIRST, 0)
+    one.done()
+    assert not any("Known from before" in prompt.user for prompt in llm.prompts)
+    one.talk("s2", SECOND, 3)
+    one.done()
+    assert set(READERS) <= set(of_second(llm))
+    for job, user in of_second(llm).items():
+        head = user.partition("=== record")[0]
+        assert "- Hana: sister of Mira" in head and "Northlight" in head, job
+        assert "Last conversation (2026-05-12): Hana works at Northlight in Leeds." in head, job
+
+
+def test_a_name_of_an_earlier_conversation_is_kept_in_facts_relations_contexts_and_summaries(
+    house,
+) -> None:
+    one = house()
+    first = one.talk("s1", FIRST, 0)
+    one.done()
+    second = one.talk("s2", SECOND, 3)
+    one.done()
+    sentence = "Mira's start at Northlight is in March."
+    (fact,) = [fact for fact in one.memories("fact") if fact.text == sentence]
+    assert fact.sources == (second, first)
+    assert one.context(second) == sentence
+    assert any(m.text == sentence for m in one.memories("summary"))
+    assert any(m.text == sentence for m in one.memories("episode"))
+    related = [m for m in one.memories("relation") if m.facets["predicate"] == "works_at"]
+    assert any(second in m.sources for m in related)
+
+
+def test_what_names_an_earlier_conversation_goes_with_it_when_that_is_forgotten(house) -> None:
+    one = house()
+    first = one.talk("s1", FIRST, 0)
+    one.done()
+    second = one.talk("s2", SECOND, 3)
+    one.done()
+    one.store.forget(Forget(turns=(first,)))
+    one.store.flush(None)
+    left = [
+        m
+        for kind in ("fact", "summary", "episode", "entity", "relation")
+        for m in one.memories(kind)
+    ]
+    assert not any("Northlight" in m.text for m in left) and not one.context(second)
+
+
+def test_what_must_stay_here_is_no_known_name_and_no_prompt_is_refused(house) -> None:
+    llm = ScriptedLLM(reply)
+    one = house(llm)
+    first = one.talk("s1", FIRST, 0)
+    one.done()
+    with one.store.snapshot() as snapshot:
+        kept = replace(chunk(snapshot.turn(first)), local_only=True)
+    one.store.apply("kept here", WriteBatch(memories=(kept,)))
+    one.store.flush(None)
+    llm.remote = True
+    one.talk("s2", SECOND, 3)
+    one.done()
+    assert set(READERS) <= set(of_second(llm))
+    assert not any("Hana" in user for user in of_second(llm).values())
+
+
+def test_a_backlog_is_read_oldest_first_and_sees_nothing_of_later(house) -> None:
+    llm = ScriptedLLM(reply)
+    one = house(llm)
+    one.talk("s1", SECOND, 0)
+    one.talk("s2", FIRST, 3)
+    one.talk("s3", SECOND, 6)
+    one.clock.advance(7 * 86_400)
+    one.done()
+    for job in READERS[:-1]:
+        users = [prompt.user for prompt in llm.prompts if prompt.job == job]
+        assert len(users) == 3 and SECOND in users[0] and SECOND in users[2], job
+        assert "Hana" not in users[0], job
+        assert FIRST in users[1] and "- Hana" not in users[1].partition("=== record")[0], job
+        assert "Northlight" in users[2].partition("=== record")[0], job
