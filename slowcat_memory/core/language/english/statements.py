@@ -287,7 +287,7 @@ FACTS = FactWords(
     ),
     negated=r"\b(?:not|never|no longer)\b|n['’]t\b",
     supposed=(
-        "if|would|could|might|maybe|perhaps|imagine|pretend|wish|suppose|dream(?:ed|t)? of|"
+        "if|would|could|might|maybe|perhaps|imagine|pretend|wish|(?<!i )suppose|dream(?:ed|t)? of|"
         "joking|kidding"
     ),
     first_person=r"\b(?:I|we|us|me)\b|\bI['’]",
