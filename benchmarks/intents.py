@@ -2,10 +2,13 @@
 
 The sentences are templates of ``data/intents`` (expanded with a seed), the wordings of the tests in
 ``tests/data/commands``, the own list ``data/commands.tsv``, and of the unseen lists the half "tuned"
-alone. scikit-learn comes with sentence-transformers; using the model needs NumPy alone.
+alone. What is no command is learned from talk too: the tuned halves of generated lives, and of data
+folders (RealMem and MADial; LoCoMo only judges, see benchmarks.commands) whole turns and their
+sentences, without those that the grammar reads. scikit-learn comes with sentence-transformers; using
+the model needs NumPy alone.
 
-    python -m benchmarks.intents            # five-fold cross-validation over all but the templates
-    python -m benchmarks.intents --write    # fit on everything, and write the weights
+    python -m benchmarks.intents            # five-fold cross-validation over all but templates and talk
+    python -m benchmarks.intents --write --data REALMEM --data MADIAL   # fit on everything
 
 The JSON, by language: ``sentences``, and by list ``commands``, ``right`` (asks surely, right kind),
 ``lookalikes``, ``taken`` (those that ask surely).
@@ -22,18 +25,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import common
+from benchmarks import common, datasets
+from benchmarks.lives.making.generate import generate
 from benchmarks.unseen import lists
-from slowcat_memory.core.commands.intent import SURE, words_of
+from slowcat_memory.core.commands.composition import compose
+from slowcat_memory.core.commands.intent import MOST_WORDS, SURE, words_of
 from slowcat_memory.core.commands.intent_model import FILE, NONE, ROWS, Intent, IntentModel, rows
+from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.language import LANGUAGES, Language
 
 DATA = Path(__file__).parent / "data"
 WORDINGS = Path(__file__).parents[1] / "tests" / "data" / "commands"
 PACKAGES = Path(__file__).parents[1] / "slowcat_memory" / "core" / "language"
+LIVES = range(11, 15)  # seeds
 SEED, EACH, FOLDS = 1, 60, 5  # EACH: sentences of a template
 STRENGTH = 30.0  # the inverse of the regularisation
-HAND_WRITTEN = 4.0  # the weight of a sentence that is not from a template
+HAND_WRITTEN = 4.0  # the weight of a sentence of any other list than these
+WEIGHT = {"templates": 1.0, "talk": 1.0}
 KINDS = {
     "forget topic": "forget_about",
     "what do you know": "what_known",
@@ -100,6 +108,24 @@ def _own(language: Language) -> Iterator[Example]:
                 yield Example("own", row["sentence"], row["kind"] + shared or NONE)
 
 
+def talk(language: Language, folders: Sequence[Path] = ()) -> list[Example]:
+    """Return conversation: of generated lives, and for English of data folders."""
+    said = list[str]()
+    for seed in LIVES:
+        life = generate(seed, lists.TUNED, language="de" if language.name == "german" else "en")
+        said += [turn.user for session in life.sessions for turn in session.turns]
+    for folder in folders if language.name == "english" else ():
+        for line in datasets.lines(datasets.load(folder).conversations):
+            said += [turn["text"] for one in line["sessions"] for turn in one["turns"]]
+    parts = (part for text in said for part in (text, *sentences(text)))
+    table = language.commands.composed
+    return [
+        Example("talk", part, NONE)
+        for part in dict.fromkeys(parts)
+        if 1 < len(words_of(part)) <= MOST_WORDS and compose(part, table) is None
+    ]
+
+
 def features(examples: Sequence[Example], language: Language) -> Any:
     """Return a sparse matrix of shape (n, ``ROWS``)."""
     from scipy.sparse import csr_matrix
@@ -117,7 +143,7 @@ def fit(examples: Sequence[Example], language: Language) -> IntentModel:
     """Fit a multinomial logistic regression."""
     from sklearn.linear_model import LogisticRegression
 
-    heavy = [1.0 if one.list == "templates" else HAND_WRITTEN for one in examples]
+    heavy = [WEIGHT.get(one.list, HAND_WRITTEN) for one in examples]
     model = LogisticRegression(C=STRENGTH, max_iter=300).fit(
         features(examples, language), [one.kind for one in examples], sample_weight=heavy
     )
@@ -136,9 +162,9 @@ def write(model: IntentModel, file: Path) -> None:
     )
 
 
-def cross_validated(language: Language) -> list[tuple[Example, Intent]]:
-    """Judge each hand-written sentence by a model that has not seen it."""
-    banked, others = templates(language), hand_written(language)
+def cross_validated(language: Language, banked: Sequence[Example]) -> list[tuple[Example, Intent]]:
+    """Judge each hand-written sentence by a model that has not seen it, but all others."""
+    others = hand_written(language)
     rng, judged = random.Random(SEED), list[tuple[Example, Intent]]()
     fold = [rng.randrange(FOLDS) for _ in others]
     for k in range(FOLDS):
@@ -171,18 +197,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _arguments(arguments)
     results: dict[str, Any] = {}
     for language in LANGUAGES:
-        examples = [*templates(language), *hand_written(language)]
+        banked = [*templates(language), *talk(language, options.data)]
+        examples = [*banked, *hand_written(language)]
         results[language.name] = {"sentences": len(examples)}
         if options.write:
             write(fit(examples, language), PACKAGES / language.name / FILE)
         else:
-            results[language.name] |= figures(cross_validated(language))
+            results[language.name] |= figures(cross_validated(language, banked))
     common.console.print_json(data=results)
     common.write_json(options.json, results)
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = common.arguments(__doc__)
+    parser.add_argument("--data", type=Path, action="append", default=[], help="folder of talk")
     parser.add_argument("--write", action="store_true", help="fit on everything, write the weights")
     return parser.parse_args(arguments)
 

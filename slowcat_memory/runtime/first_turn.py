@@ -1,4 +1,4 @@
-"""Prepares what the first turn needs and every later one has: compiled patterns.
+"""Prepares what the first turn needs and every later one has: compiled patterns, read weights.
 
 They are compiled when they are first used, so that no command, child process or other language
 pays for them. A conversation compiles them ahead, beside its first words.
@@ -15,3 +15,4 @@ def compile_patterns(language: str, agent_name: str) -> None:
     """Compile the patterns that every turn is matched with; once in a process."""
     recall_gate.compile_patterns(language)
     grammar.compile_patterns(language, (agent_name,))
+    grammar.prepare(language)

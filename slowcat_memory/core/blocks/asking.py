@@ -40,6 +40,8 @@ def is_due(
     lines: int,
     now: datetime,
     rest: timedelta = REST,
+    *,
+    early: bool = True,
 ) -> bool:
     """Return whether an LLM is to write a block.
 
@@ -48,6 +50,7 @@ def is_due(
         statements: What there is to write about.
         lines: How many of its lines are left.
         rest: After which any change is enough.
+        early: Whether many changes are enough before.
     """
     marks = set(marks_of(statements))
     if not marks:
@@ -56,7 +59,7 @@ def is_due(
         return True
     changed = len(marks ^ set(asked.seen))
     since = now - asked.at
-    many = changed >= max(MANY, len(asked.seen) // 2) and since >= min(LEAST_REST, rest)
+    many = early and changed >= max(MANY, len(asked.seen) // 2) and since >= min(LEAST_REST, rest)
     return bool(changed) and (since >= rest or many)
 
 

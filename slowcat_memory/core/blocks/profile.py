@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.bounded_names import can_be_name, holds_false_name
@@ -23,6 +24,7 @@ from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory
 
 VERSION = 1
+PROPOSED = "proposed"  # facet
 VALUE_CHARS, MAX_VALUES = 60, 3
 # Predicates by the field they fill, in the order of the line.
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -73,6 +75,7 @@ class Field(Struct, frozen=True, kw_only=True):
     """A field of a profile; several values are separated by ", ".
 
     ``sources`` are log ids of turns, ``of`` ids of memories that state it; it is true since ``at``.
+    ``proposed`` by an LLM, else found by rule.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Field(Struct, frozen=True, kw_only=True):
     at: datetime
     sources: tuple[int, ...] = ()
     of: tuple[str, ...] = ()
+    proposed: bool = False
 
 
 def by_rule(memories: Iterable[Memory], user: str, now: datetime | None = None) -> dict[str, Field]:
@@ -122,6 +126,31 @@ def proposed(
         said = statements[place]
         if _fits(one.field, value) and holds(value, ground) and says(said.text, value):
             _add(found, one.field, value, said.at, said.sources, said.of)
+    return {
+        name: one if name in known else replace(one, proposed=True) for name, one in found.items()
+    }
+
+
+def still_proposed(
+    before: Memory | None, memories: Iterable[Memory], now: datetime
+) -> dict[str, Field]:
+    """Return the fields that an LLM proposed before, as far as what states them still holds."""
+    facets = before.facets if before is not None else {}
+    known = list(memories)
+    holding = [*valid_of_kind(known, "fact", now), *valid_of_kind(known, "relation", now)]
+    by_id = {m.id: m for m in holding}
+    found = dict[str, Field]()
+    for name in facets.get(PROPOSED, "").split():
+        ids = facets.get(f"{name}.from", "").split()
+        if ids and all(id_ in by_id for id_ in ids):
+            found[name] = Field(
+                name=name,
+                value=facets[name],
+                at=datetime.fromisoformat(facets[f"{name}.since"]),
+                sources=tuple(sorted({turn for id_ in ids for turn in by_id[id_].sources})),
+                of=tuple(ids),
+                proposed=True,
+            )
     return found
 
 
@@ -140,8 +169,12 @@ def line(fields: Mapping[str, Field], language: Language = ENGLISH) -> str:
 
 
 def facets(fields: Mapping[str, Field]) -> dict[str, str]:
-    """Return the fields as a memory's facets: "city", "city.since", "city.from" (memory ids)."""
-    kept = dict[str, str]()
+    """Return the fields as a memory's facets: "city", "city.since", "city.from" (memory ids).
+
+    "proposed" has the names of those that an LLM proposed.
+    """
+    proposals = " ".join(sorted(name for name, one in fields.items() if one.proposed))
+    kept = {PROPOSED: proposals} if proposals else dict[str, str]()
     for name, one in sorted(fields.items()):
         kept[name] = one.value
         kept[f"{name}.since"] = in_zone(one.at, UTC).isoformat()

@@ -7,7 +7,7 @@ from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable_part
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.query.overview import without_repeats
-from slowcat_memory.core.render.session_head import shorten_to_chars
+from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import spoken_day
 from slowcat_memory.core.summaries.summary import DAY, WEEK, until
 from slowcat_memory.core.text.normalize import neutralise

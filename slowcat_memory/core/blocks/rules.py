@@ -7,6 +7,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from slowcat_memory.core.blocks.coming import coming_lines
 from slowcat_memory.core.blocks.rollups import rollup_lines
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.blocks.tones import tone_of
@@ -14,14 +15,16 @@ from slowcat_memory.core.extraction.checks.derived_text import keepable, keepabl
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
-from slowcat_memory.core.render.session_head import shorten_to_chars
+from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Memory, Turn
 
-THREAD, EVENT, SUMMARY = "fact/open_thread", "fact/event", "summary/session"
+SUMMARY = "summary/session"
 ADVICE_CHARS, LINE_CHARS, RECENT_CHARS = 160, 200, 300
+MOST_STEPS = 3  # of the tone line
 TONE_WEIGHT = 2.0  # of the tone line: more than any single session
+_PART = re.compile(r"[,;.:(]| - ")
 _ADVICE = re.compile(
     rf"\b(?:{'|'.join(one.summary.advice for one in LANGUAGES)})\b"
     rf"|^(?:{'|'.join(filter(None, (one.summary.advice_begins for one in LANGUAGES)))})\b",
@@ -54,7 +57,7 @@ def relationship(
     steps = [next(group) for _, group in groupby((s for s in toned if s[1]), key=lambda s: s[1])]
     lines = list[SourcedLine]()
     if steps:
-        latest = steps[-4:]
+        latest = steps[-MOST_STEPS:]
         turns = tuple(turn.id for session, _ in latest for turn in session.turns)
         sources = turns or tuple(i for s, _ in latest if s.summary for i in s.summary.sources)
         text = _tones(latest, len(steps) > 1, zone, language)
@@ -86,11 +89,17 @@ def _tones(
     words = language.blocks
     days = words.then.join(
         words.tone_of_day.format(
-            tone=words.tone_names.get(tone, tone), day=full_date(session.at, zone, language.dates)
+            tone=words.tone_names.get(tone, _first_part(tone)),
+            day=full_date(session.at, zone, language.dates),
         )
         for session, tone in steps
     )
     return words.tones.format(tones=days) if changed else words.tone.format(tone=days)
+
+
+def _first_part(tone: str) -> str:
+    """Return what an LLM says first of a tone: "disappointed, worried about the dog"."""
+    return neutralise(_PART.split(tone)[0].strip())
 
 
 def advice(
@@ -121,7 +130,7 @@ def background(
     threads: int,
     language: Language = ENGLISH,
 ) -> list[SourcedLine]:
-    """Return lines "Recent: …", "Active topics: a, b", "- …" (open threads), by falling weight.
+    """Return lines "Recent: …", "Active topics: a, b", "- …" (near days, open threads).
 
     ``sessions`` has the earliest first; topics are those of the last ``topics_h`` hours.
     """
@@ -149,23 +158,4 @@ def background(
         text = language.blocks.topics.format(topics=", ".join(topics))
         ids = tuple(one.id for one in fresh)
         lines.append(SourcedLine(text=text, at=now, sources=sources, weight=2.0, also=ids))
-    facts = [m for m in every if m.kind in (THREAD, EVENT) and keepable(m.text)]
-    open_ = [m for m in valid_of_kind(facts, "fact") if m.kind == THREAD or _is_near(m, now)]
-    for memory in open_[-threads:] if threads else []:
-        when = memory.facets.get("date") or full_date(memory.valid_from, zone, language.dates)
-        text = f"- {neutralise(memory.text).rstrip('.')} ({when})"
-        lines.append(
-            SourcedLine(
-                text=text, at=memory.valid_from, sources=memory.sources, weight=1.0, of=memory.id
-            )
-        )
-    return lines
-
-
-def _is_near(memory: Memory, now: datetime) -> bool:
-    """Return whether an event is ahead, or was within the last week, by its own date."""
-    week_ago = now - timedelta(days=7)
-    day = memory.facets.get("last") or memory.facets.get("date", "")
-    if day:
-        return day >= f"{week_ago:%Y-%m-%d}"[: len(day)]
-    return memory.valid_from >= week_ago
+    return lines + coming_lines(every, now, zone, threads, language)

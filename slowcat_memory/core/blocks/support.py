@@ -10,19 +10,18 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 
-from msgspec import Struct
-
 from slowcat_memory.core.blocks.block import HUMAN, PERSONA, RELATIONSHIP, SELF
 from slowcat_memory.core.blocks.statements import SourcedLine
 from slowcat_memory.core.extraction.grounding import ENGLISH
 from slowcat_memory.core.language.english.vocabulary import MONTHS, STOP_WORDS
-from slowcat_memory.core.render.repeats import said_of, split
+from slowcat_memory.core.render.repeats import Said, said_of, split
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.rare_words import is_common
 
 # Share of a line's words, without names, that one statement must have.
 SHARES = {HUMAN: 0.5, RELATIONSHIP: 0.5, SELF: 0.3, PERSONA: 0.3}
+TOGETHER = 0.6  # of a line's words that two statements about the same must have
 LEADING = 3  # words, within which a sentence names its subject: "Die Katze Biscuit"
 _POSSESSIVE = re.compile(r"['’]s?$")
 _NAME = re.compile(r"(?<![^\W\d_])[A-ZÄÖÜ][^\W\d_]+")
@@ -31,12 +30,9 @@ _ABSOLUTE = re.compile(
 )
 
 
-class Statement(Struct, frozen=True):
-    """The stems, numbers, denial and subject of a statement, if that is not the user."""
+class Statement(Said, frozen=True):
+    """The stems, numbers, denials and subject of a statement, if that is not the user."""
 
-    words: frozenset[str]
-    numbers: frozenset[str]
-    denied: bool
     about: str
     text: str
 
@@ -74,9 +70,7 @@ class Support:
         said = self._statement(line, "")
         names = (_names(line) | (said.words & self._others)) - self._free
         plain = said.words - names - self._free - _MONTHS
-        return any(
-            self._says(one, said, plain, names, SHARES.get(label, 0.5)) for one in self._statements
-        )
+        return any(self._says(one, said, plain, names, label) for one in self._statements)
 
     def _statement(self, sentence: str, day: str) -> Statement:
         said, dated = said_of(sentence), said_of(day)
@@ -104,25 +98,38 @@ class Support:
         said: Statement,
         plain: frozenset[str],
         names: frozenset[str],
-        share: float,
+        label: str,
     ) -> bool:
-        shared = plain & one.words
-        if not shared or len(shared) < share * len(plain) or one.denied != said.denied:
+        share = SHARES.get(label, 0.5)
+        if not plain & one.words or one.contradicts(said):
             return False
         if one.about and one.about not in said.words:  # of somebody else
             return False
+        if len(plain & one.words) < share * len(plain) and not self._together(one, said, plain):
+            return False
         rest = (said.numbers - one.numbers) | (names - one.words)
+        if label != HUMAN:
+            rest -= self._others
         return not rest or rest <= self._beside(one, said, plain, names)
+
+    def _together(self, one: Statement, said: Statement, plain: frozenset[str]) -> bool:
+        """Return whether two statements about the same one of others have enough of a line."""
+        same = (
+            x.words for x in self._statements if x.about == one.about and not x.contradicts(said)
+        )
+        most = max((len(plain & (one.words | words)) for words in same), default=0)
+        return bool(one.about) and most >= TOGETHER * len(plain)
 
     def _beside(
         self, one: Statement, said: Statement, plain: frozenset[str], names: frozenset[str]
     ) -> frozenset[str]:
-        """Return what other statements add: their names and numbers, if they share a word with the
-        line; their numbers, if they are about somebody whom it names.
+        """Return the names and numbers that other statements add.
+
+        Both, if they share a word with the line; numbers, if they are about somebody whom it names.
         """
         found = set[str]()
         for other in self._statements:
-            if other is one or other.denied != said.denied:
+            if other is one or other.contradicts(said):
                 continue
             if plain & other.words:
                 found |= other.words & names

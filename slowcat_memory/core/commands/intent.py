@@ -15,14 +15,15 @@ from slowcat_memory.core.commands.intent_model import Intent, IntentModel
 from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.table import CommandKind
 
-SURE: Final = 0.8
-_QUITE_SURE = 0.95  # although something speaks against it, or no word of the memory is there
-LIKELY = 0.4  # enough to ask about privacy
+SURE: Final = 0.6
+_QUITE_SURE = 0.9  # although something speaks against it, or no word of the memory is there
+LIKELY = 0.3  # enough to ask about privacy
 OTHER_KIND = 0.95  # the grammar may have read another kind: this sure of one, the model wins
-HALF = 0.5  # enough to tell the LLM that nothing was changed
-DOUBTED = 0.25  # below it, the user is asked about what the grammar reads
+NEARLY = 0.4  # enough to tell the LLM that nothing was changed
+DOUBTED = 0.2  # below it, the user is asked about what the grammar reads
 TALK = (0.01, 0.001)  # below it, what the grammar reads is conversation; the second for privacy
 MOST_WORDS = 60  # of an utterance; a longer one is conversation
+ALONE = range(4, 26)  # words of what the model reads alone: shorter ones are set phrases
 _PRIVATE = frozenset(
     ("forget_that", "forget_about", "forget_span", "forget_everything", "off_record", "on_record")
 )
@@ -59,6 +60,8 @@ def candidates(
     words = words_of(text, names)
     if not 1 < len(words) <= MOST_WORDS:
         return [read] if read else []
+    if read is None and len(words) not in ALONE:
+        return []
     intent = model.judge(words, table)
     found: list[Composed | None]
     if read is None or not read.sure:
@@ -82,7 +85,7 @@ def asks_something(
     if not 1 < len(words) <= MOST_WORDS:
         return False
     intent = model.judge(words, table)
-    if intent.asks < HALF or intent.kind in _QUESTIONS:
+    if intent.asks < NEARLY or intent.kind in _QUESTIONS:
         return False
     doubts = find_doubts(text, table, names)
     return doubts.known and not any(doubts[1:])

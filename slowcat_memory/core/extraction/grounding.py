@@ -315,10 +315,9 @@ _LABEL = re.compile(r"^(?:\[\d+\]|(?:context|question|note|summary)\s*\d*:)\s*",
 
 
 def holds(text: str, ground: Ground) -> bool:
-    """Return whether a tidy sentence is whole, keepable and grounded, and repeats no order."""
-    if _OPEN.search(text) or repeats(text, ground.orders):
-        return False
-    return keepable(text) and not strays(text, ground)
+    """Return whether a tidy sentence is whole, keepable, grounded, and repeats no order."""
+    fits = not _OPEN.search(text) and keepable(text) and not repeats(text, ground.orders)
+    return fits and not strays(text, ground)
 
 
 def held(text: str, ground: Ground) -> list[str]:

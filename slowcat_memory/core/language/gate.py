@@ -44,6 +44,8 @@ class GateWords(Struct, frozen=True, kw_only=True):
         time: Whole utterances that ask for the time or the date.
         about_now: Matches a folded question that needs today's date.
         asking: First words of a question or of a request for information.
+        prepositions: Words before one of ``asked_things`` that begin a question too: "in which city".
+        asked_things: Asking words that may follow one of them.
         memory: Matches a folded question for a memory.
         advice: Beginnings that ask for advice, not for a memory.
         general: Matches a question about the world that names somebody.
@@ -82,6 +84,8 @@ class GateWords(Struct, frozen=True, kw_only=True):
     time: frozenset[str]
     about_now: LazyPattern
     asking: frozenset[str]
+    prepositions: frozenset[str]
+    asked_things: frozenset[str]
     memory: LazyPattern
     advice: LazyPattern
     general: LazyPattern
@@ -118,6 +122,8 @@ def gate_words(lists: Mapping[str, str], **patterns: Any) -> GateWords:
         devices=word_set(plain["devices"]),
         other=word_set(plain["other"]),
         asking=word_set(plain["asking"]),
+        prepositions=word_set(plain["prepositions"]),
+        asked_things=word_set(plain["asked_things"]),
         **patterns,
     )
 

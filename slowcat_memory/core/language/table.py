@@ -297,6 +297,9 @@ class ProactiveWords(Struct, frozen=True, kw_only=True):
         done: Words for a result: the matter is closed.
         did: Beginnings of what a person says to have done.
         still_open: Words for what was not done, or is still open.
+        arrived: Words that say that something came, or is there.
+        awaited: Words of a matter that is over once something came.
+        helpers: Verbs beside which the matter's own verb says that it was done.
         generic: Words that do not tell what a matter is about, separated by spaces.
     """
 
@@ -309,6 +312,9 @@ class ProactiveWords(Struct, frozen=True, kw_only=True):
     done: str
     did: str
     still_open: str
+    arrived: str
+    awaited: str
+    helpers: str
     generic: str
 
 

@@ -19,24 +19,35 @@ from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.language import LANGUAGES, of_any
 from slowcat_memory.core.language.table import Language, ProactiveWords
 from slowcat_memory.core.memory import FACT
+from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.records import Memory, Turn
 
 COMPLETED = f"{FACT}/task_completed"
 LEAST_SHARED = 1 / 3  # of the words that a matter is about
+LEAST_VERB = 3  # letters of a verb
 MOST_ENDING = 3  # letters in which two forms of a word differ
 
 Outcome = Literal["done", "off", "moved", "told"]
 
 
+_NAME = re.compile(r"(?<=\s)[A-ZÄÖÜ][\w'-]+")  # not the first word, which is the subject
+_BREAK = re.compile(r"[,;:.!–-]")  # between two parts of a sentence
+
+
 def _any(words: Callable[[ProactiveWords], str]) -> re.Pattern[str]:
     pattern = of_any(lambda one: words(one.proactive))
-    return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE)
+    return re.compile(rf"(?:(?<!\w)|(?=['’]))(?:{pattern})(?!\w)", re.IGNORECASE)
 
 
 _OFF, _MOVED, _DONE = (
     _any(lambda words: words.off),
     _any(lambda words: words.moved),
     _any(lambda words: words.done),
+)
+_ARRIVED, _AWAITED, _HELPERS = (
+    _any(lambda words: words.arrived),
+    _any(lambda words: words.awaited),
+    _any(lambda words: words.helpers),
 )
 _OPEN, _DID = _any(lambda words: words.still_open), _any(lambda words: words.did)
 
@@ -81,12 +92,12 @@ def closed_by(
         stem: word for stem, word in _subject_words(text).items() if stem not in words_of(about)
     }
     for one in every:
-        if one.turn > turn and wanted and (outcome := _outcome(wanted, one)):
+        if one.turn > turn and wanted and (outcome := _outcome(text, wanted, one)):
             return outcome, one
     return None
 
 
-def _outcome(wanted: dict[str, str], later: Later) -> Outcome | None:
+def _outcome(matter: str, wanted: dict[str, str], later: Later) -> Outcome | None:
     said = _subject_words(later.text)
     shared = sum(_likeness(word, said[stem]) for stem, word in wanted.items() if stem in said)
     if shared < LEAST_SHARED * len(wanted) or not shared:
@@ -95,12 +106,46 @@ def _outcome(wanted: dict[str, str], later: Later) -> Outcome | None:
         return "off"
     if _MOVED.search(later.text):
         return "moved"
-    still = _OPEN.search(later.text)
-    if still and not _DONE.search(later.text, still.end()):  # "the money comes next week: settled"
+    if _is_open(later.text):
         return None
     if later.completed or _DONE.search(later.text) or _DID.search(later.text):
         return "done"
+    arrived = _AWAITED.search(matter) and _ARRIVED.search(later.text)
+    by_verb = _HELPERS.search(later.text) and _has_own_verb(matter, later.text)
+    if (arrived or by_verb) and _has_names(matter, later.text):
+        return "done"
     return "told" if _is_past(later.text) else None
+
+
+def _is_open(text: str) -> bool:
+    """Return whether a sentence says that something is not done.
+
+    What is done may follow: "the money comes next week: settled"; but not "it is not yet settled".
+    """
+    still = _OPEN.search(text)
+    done = _DONE.search(text, still.end()) if still else None
+    return bool(still) and not (done and still and _BREAK.search(text[still.end() : done.start()]))
+
+
+def _has_names(matter: str, text: str) -> bool:
+    """Return whether a sentence has all names of a matter: of two answers, one is not both."""
+    return words_of(" ".join(_NAME.findall(matter))).keys() <= words_of(text).keys()
+
+
+def _has_own_verb(matter: str, text: str) -> bool:
+    """Return whether a sentence has the participle of a verb of a matter: train, trained."""
+    verbs = [word for word in fingerprint(matter).split() if len(word) >= LEAST_VERB]
+    said = [word for word in fingerprint(text).split() if word not in verbs]
+    return any(_is_participle(word, verb) for word in said for verb in verbs)
+
+
+def _is_participle(word: str, verb: str) -> bool:
+    """Return whether a word is a regular participle: train, trained; ausfüllen, ausgefüllt."""
+    if word.endswith("ed") and len(commonprefix((word, verb))) >= len(verb) - 1:
+        return True
+    stem = verb.removesuffix("n").removesuffix("e") if verb.endswith("n") else ""
+    forms = (f"{stem}t", f"{stem}et", verb)
+    return len(stem) >= LEAST_VERB and "ge" in word and word.replace("ge", "", 1) in forms
 
 
 def change_of(sentence: str) -> Outcome | None:

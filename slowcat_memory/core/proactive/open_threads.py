@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.core.blocks.rules import EVENT, THREAD
+from slowcat_memory.core.blocks.coming import EVENT, THREAD
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.checks.reported import reads_aloud
@@ -29,7 +29,7 @@ from slowcat_memory.core.proactive.closing import (
     closed_by,
     subject_matter,
 )
-from slowcat_memory.core.render.session_head import shorten_to_chars
+from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.core.text.reply_names import Aliases

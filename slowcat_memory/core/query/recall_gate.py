@@ -301,7 +301,10 @@ def _asks(sentence: str, table: GateWords) -> bool:
     first = [_folded(match[0]) for match in _WORD.finditer(sentence[:80])]
     start = _after(first, table.fillers)  # "so", "oh": STT omits the comma
     start += _after(first[start:], table.courtesy)  # "and"
-    return start < len(first) and first[start] in table.asking
+    if start < len(first) and first[start] in table.asking:
+        return True
+    pair = first[start : start + 2]
+    return len(pair) == 2 and pair[0] in table.prepositions and pair[1] in table.asked_things
 
 
 def _line(sentence: str, table: GateWords) -> str:

@@ -58,9 +58,11 @@ def _points(sentence: str) -> int:
 
 
 def _heading(text: str, language: Language) -> tuple[str, str]:
-    """Split off the words with which a rule begins a line: "Recent: "."""
-    recent = language.blocks.recent.partition("{")[0]
-    return (recent, text.removeprefix(recent)) if text.startswith(recent) else ("", text)
+    """Split off that with which a rule begins a line: "Recent: ", "- "."""
+    for begins in (language.blocks.recent.partition("{")[0], "- "):
+        if text.startswith(begins):
+            return begins, text.removeprefix(begins)
+    return "", text
 
 
 def _quoted(sentence: str, who: str, language: Language) -> str:

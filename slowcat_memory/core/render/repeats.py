@@ -5,38 +5,48 @@ is no longer vegan" does not repeat "Anna is vegan".
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
-import Stemmer
 from msgspec import Struct
 
 from slowcat_memory.core.extraction.slots import content
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.english.vocabulary import NUMBERS
-from slowcat_memory.core.text.normalize import fingerprint
+from slowcat_memory.core.text.normalize import Tokenizer, fingerprint
 
+REACH = 4  # words behind a denial that it is about
 SHARE = 0.8  # of a sentence's words that another one has
 # Words that say no more than "is" where something else is said.
 _LIGHT = frozenset(
-    "work works has have got get called named name arbeitet hat heißt namens".split()
+    "work works doe has have got get called named name arbeitet hat heißt namens".split()
 )
-_BETWEEN = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)[”\"']?\s+")  # not within "11. Mai"
+_BETWEEN = re.compile(
+    r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|(?<=[.!?…][”\"'])\s+"
+)  # not within "11. Mai"
+_QUOTE = re.compile(r"^[^“„]{1,40}: [“„](.*)[”“]$")
+_DAY = re.compile(r"\s\([^()]*\d{4}\)\.?$")
+_CLAUSE = re.compile(r"[,;:.]|\b(?:and|but|und|aber|sondern)\b")
 _DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
 
 
 class Said(Struct, frozen=True):
-    """The stems, numbers and denials of a sentence."""
+    """The stems and numbers of a sentence, and which of the stems are denied."""
 
     words: frozenset[str]
     numbers: frozenset[str]
-    denied: bool
+    denied: frozenset[str]
 
     def holds(self, other: "Said") -> bool:
         """Return whether this sentence says what the other one says."""
-        if not other.words or other.denied != self.denied or not other.numbers <= self.numbers:
+        if not other.words or self.contradicts(other) or not other.numbers <= self.numbers:
             return False
         return len(other.words & self.words) >= SHARE * len(other.words)
+
+    def contradicts(self, other: "Said") -> bool:
+        """Return whether one of them alone denies something of what both have."""
+        shared = self.words & other.words
+        return self.denied.isdisjoint(shared) != other.denied.isdisjoint(shared)
 
 
 class Told:
@@ -57,13 +67,8 @@ class Told:
         self._said += [self._read(sentence) for sentence in split(text)]
 
     def news(self, text: str) -> str:
-        """Return a text without the sentences that were told, and add the others."""
-        kept = list[str]()
-        for sentence in split(text):
-            if not self.repeats(sentence):
-                kept.append(sentence)
-                self.add(sentence)
-        return " ".join(kept)
+        """Return a text without the sentences that were told; "" if all were."""
+        return " ".join(one for one in split(text) if not self.repeats(one))
 
     def _read(self, sentence: str) -> Said:
         said = said_of(sentence)
@@ -71,29 +76,46 @@ class Told:
 
 
 def split(text: str) -> list[str]:
-    """Split a text into sentences, without empty ones."""
-    return [one for raw in _BETWEEN.split(text) if (one := raw.strip())]
+    """Split a text into sentences, without empty ones; a quote stays whole."""
+    made, quote = list[str](), ""
+    for one in _BETWEEN.split(text):
+        quote = f"{quote} {one}".strip()
+        if quote.count("“") <= quote.count("”"):
+            made, quote = [*made, quote], ""
+    return [one for one in (*made, quote) if one]
 
 
 def said_of(sentence: str) -> Said:
-    """Read a sentence."""
+    """Read a sentence, without a quote's speaker and the day behind it in brackets."""
+    sentence = _DAY.sub("", sentence.strip())
+    sentence = _QUOTE.sub(r"\1", sentence)
+    sentence = _DAY.sub("", sentence)
     found = _stems(sentence)
-    bare = set(fingerprint(sentence.replace("’", "'").replace("n't", " not")).split())
     numbers = frozenset(one for one in found if one.isdigit())
-    return Said(found - numbers, numbers, not _DENIALS.isdisjoint(bare))
+    return Said(found - numbers, numbers, frozenset(_denied(sentence)) & found)
+
+
+def _denied(sentence: str) -> Iterator[str]:
+    """Yield the stems that a denial is about: those behind it, or at a clause's end before it."""
+    for clause in _CLAUSE.split(sentence.replace("’", "'").replace("n't", " not").lower()):
+        words = fingerprint(clause).split()
+        for place, word in enumerate(words):
+            if word in _DENIALS:
+                for other in words[place + 1 : place + 1 + REACH] or words[:place]:
+                    yield from _stems(other)
 
 
 def _stems(text: str) -> frozenset[str]:
     """Return the words that say something, in a common form; numbers in digits."""
-    words = content(text)
+    words = content(text) - _DENIALS
     return frozenset(_stem(word) for word in words - _LIGHT or words)
 
 
 @cache
-def _stemmer() -> "Stemmer.Stemmer":
-    return Stemmer.Stemmer("english", 0)
+def _tokenizer() -> Tokenizer:
+    return Tokenizer("english").for_queries()
 
 
 def _stem(word: str) -> str:
     number = NUMBERS.get(word)
-    return number if number is not None else _stemmer().stemWord(word)
+    return number if number is not None else "".join(_tokenizer()(word)) or word

@@ -6,7 +6,7 @@ the fence: ``neutralise`` leaves no angle bracket.
 The most stable lines come first, so that the LLM's prefix cache holds them from session to session.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Annotated
 
@@ -15,19 +15,22 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.language import Language, language_of
-from slowcat_memory.core.memory import BLOCK, FACT, NOTE, family, findable
+from slowcat_memory.core.memory import FACT, NOTE, findable
 from slowcat_memory.core.render.attribution import attributed
+from slowcat_memory.core.render.head_blocks import (
+    PROFILE,
+    block_lines,
+    latest_blocks,
+    shorten_to_chars,
+    shorten_to_sentences,
+    size,
+)
+from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.render.speech import full_date, long_ago
 from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Disclosed, Memory
 
-# Order of blocks by label; any other comes after them.
-BLOCKS = ("persona", "human", "relationship", "self_perception", "background_context")
-# Order in which blocks are given room when it is short.
-FIRST = ("persona", "human", "background_context", "relationship", "self_perception")
 PROFILE_KINDS = frozenset({f"{FACT}/person", f"{FACT}/preference"})
-_PROFILE = f"{BLOCK}/profile"  # source of the user line; it has no heading
-_CUT = "..."
 OPEN_NOTES, CLOSE_NOTES = "<notes>", "</notes>"
 
 
@@ -35,12 +38,13 @@ class HeadOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Size of the session preamble.
 
     Attributes:
-        head_chars: Most characters of blocks and the last session's summary together. The default
-            is about 500 tokens, which the LLM reads once a session.
+        head_chars: Most characters of the line about the user, blocks, the last session's summary
+            and the icebreaker together. With the default the whole preamble, without what is
+            pinned, has at most 300 tokens, which the LLM reads once a session.
         profile_chars: Most characters of the line about the user; 0 for no such line.
     """
 
-    head_chars: Annotated[int, Meta(ge=0, le=100_000)] = 2000
+    head_chars: Annotated[int, Meta(ge=0, le=100_000)] = 880
     profile_chars: Annotated[int, Meta(ge=0, le=10_000)] = 200
 
 
@@ -74,15 +78,17 @@ def session_preamble(
 ) -> str:
     """Return the preamble, or "". Byte-stable: it reads no clock and sorts its input."""
     words = language_of(language)
-    blocks = _blocks(start, options.head_chars, words)
-    room = options.head_chars - sum(len(line) for line in blocks)
-    lines = [
-        *_profile(start, options.profile_chars, words),
-        *blocks,
-        *_last_session(start, zone, room, words),
-        *_pinned(start.memories, words),
-        *_icebreaker(start.icebreaker, words),
-    ]
+    told = Told((start.user,))
+    pinned = _pinned(start.memories, words)
+    icebreaker = _icebreaker(start.icebreaker, words)
+    for line in (*pinned[1:], *(one.text for one in (start.icebreaker,) if one and icebreaker)):
+        told.add(line)
+    profile = _profile(start, options.profile_chars, told, words)
+    room = options.head_chars - sum(size(line) + 1 for line in (*profile, *icebreaker))
+    blocks = latest_blocks(start.memories)
+    lines = block_lines(blocks, _texts(blocks, start.user, words), room, told, words)
+    room -= sum(size(line) + 1 for line in lines)
+    lines = [*profile, *lines, *_last_session(start, zone, room, told, words), *pinned, *icebreaker]
     return "\n".join(_fenced(lines, words)) if lines else ""
 
 
@@ -91,9 +97,9 @@ def _fenced(lines: Sequence[str], words: Language) -> list[str]:
     return [noted, OPEN_NOTES, *lines, CLOSE_NOTES]
 
 
-def _profile(start: SessionStart, room: int, words: Language) -> list[str]:
+def _profile(start: SessionStart, room: int, told: Told, words: Language) -> list[str]:
     """Return a line about the user, without pinned memories: the preamble quotes them in full."""
-    profiles = [m for m in start.memories if m.kind == _PROFILE]
+    profiles = [m for m in start.memories if m.kind == PROFILE]
     profiles.sort(key=lambda m: (m.recorded_at or m.valid_from, m.id))
     stated = [m for m in start.memories if not m.pinned and not profiles and _is_profile(m)]
     notes = [m for m in start.memories if m.kind == NOTE and not m.pinned] + stated
@@ -101,8 +107,11 @@ def _profile(start: SessionStart, room: int, words: Language) -> list[str]:
     facts: list[str] = []
     for memory in (*profiles[-1:], *notes):
         text = _said(memory.text, start.user, words).rstrip(".")
-        if text and sum(map(len, facts)) + len(text) <= room:
+        doubtful = memory.kind != PROFILE and text != _lines(memory.text).rstrip(".")
+        fits = sum(map(len, facts)) + len(text) <= room
+        if text and fits and not doubtful and not told.repeats(text):
             facts.append(text)
+            told.add(text.replace("; ", ". "))
     if not facts:
         return []
     return [words.preamble.about.format(user=neutralise(start.user), facts="; ".join(facts))]
@@ -116,31 +125,18 @@ def _is_profile(memory: Memory) -> bool:
     return memory.kind in PROFILE_KINDS and own and sure and memory.retired_at is None
 
 
-def _blocks(start: SessionStart, room: int, words: Language) -> list[str]:
-    latest: dict[str, Memory] = {}
-    for memory in sorted(start.memories, key=lambda m: (m.recorded_at or m.valid_from, m.id)):
-        if family(memory.kind) == BLOCK and memory.kind != _PROFILE and memory.text.strip():
-            latest[memory.kind.partition("/")[2]] = memory
-    texts: dict[str, str] = {}
-    for label in _ranked(latest, FIRST):
-        heading = words.preamble.headings.get(label)
-        heading = heading or neutralise(label.replace("_", " ")).capitalize()
-        if text := _block_text(latest[label], start.user, words):
-            texts[label] = shorten_to_chars(f"{heading}: {text}", room)
-            room -= len(texts[label])
-    return [texts[label] for label in _ranked(texts, BLOCKS) if texts[label]]
+def _texts(blocks: Mapping[str, Memory], user: str, words: Language) -> dict[str, str]:
+    """Return what blocks say; what somebody wrote by hand is left as it is."""
+    said = {
+        label: _lines(one.text) if one.made is None else _said(one.text, user, words)
+        for label, one in blocks.items()
+    }
+    return {label: text for label, text in said.items() if text}
 
 
-def _block_text(block: Memory, user: str, words: Language) -> str:
-    """Return the text of a block; what somebody wrote by hand is left as it is."""
-    return _lines(block.text) if block.made is None else _said(block.text, user, words)
-
-
-def _ranked(labels: Iterable[str], order: Sequence[str]) -> list[str]:
-    return sorted(labels, key=lambda n: (order.index(n) if n in order else len(order), n))
-
-
-def _last_session(start: SessionStart, zone: tzinfo, room: int, words: Language) -> list[str]:
+def _last_session(
+    start: SessionStart, zone: tzinfo, room: int, told: Told, words: Language
+) -> list[str]:
     if not start.talks or start.last is None:
         return []
     day, today = start.last.astimezone(zone), start.moment.astimezone(zone)
@@ -155,8 +151,11 @@ def _last_session(start: SessionStart, zone: tzinfo, room: int, words: Language)
         )
     ]
     if start.summary is not None:
-        told = _said(start.summary.text, start.user, words)
-        if summary := shorten_to_chars(told, room):
+        whole = _said(start.summary.text, start.user, words)
+        new = told.news(whole)
+        room -= size(words.preamble.last_time.format(summary="")) + 1
+        shorten = shorten_to_chars if new == whole else shorten_to_sentences
+        if summary := shorten(new, room):
             lines.append(words.preamble.last_time.format(summary=summary))
     return lines
 
@@ -180,11 +179,3 @@ def _said(text: str, user: str, words: Language) -> str:
 
 def _lines(text: str) -> str:
     return "\n".join(line for raw in text.splitlines() if (line := neutralise(raw).strip()))
-
-
-def shorten_to_chars(text: str, room: int) -> str:
-    """Return a text, or its beginning and three dots; "" if not even a word fits."""
-    if len(text) <= room:
-        return text
-    kept = text[: max(0, room - len(_CUT))].rstrip()
-    return kept + _CUT if len(kept) > len(_CUT) else ""

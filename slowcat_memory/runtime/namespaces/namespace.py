@@ -10,7 +10,6 @@ operations. No store write happens under it; a snapshot may be opened, which nev
 writer.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +17,6 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import local_only_ids
 from slowcat_memory.core.memory import FACT, READING, chunk, chunk_id, turn_of
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
@@ -38,99 +36,11 @@ from slowcat_memory.runtime.namespaces.documents import (
     stored_vectors,
 )
 from slowcat_memory.runtime.namespaces.endings import Ending, Endings
+from slowcat_memory.runtime.namespaces.hot_cache import HotCache, latest_turns
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
+from slowcat_memory.runtime.namespaces.local_only_ids import LocalOnlyIds
 from slowcat_memory.runtime.namespaces.sealing import LiveIndex, Order
 from slowcat_memory.store import Ack, Snapshot, Store
-
-
-class HotCache:
-    """The latest memories, and all that are not durable yet: only here can these be read."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._held: OrderedDict[str, tuple[Memory, Ack | None]] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-    def get(self, memory_id: str) -> Memory | None:
-        held = self._held.get(memory_id)
-        return held[0] if held else None
-
-    def add(self, memory: Memory, ack: Ack | None) -> None:
-        """Add a memory, which is durable once ``ack`` resolves, and drop the oldest durable ones."""
-        self._held[memory.id] = (memory, ack)
-        while len(self._held) > self._size:
-            oldest = next(iter(self._held))
-            if self.pending(oldest):
-                break
-            del self._held[oldest]
-
-    def update(self, memory: Memory) -> None:
-        if held := self._held.get(memory.id):
-            self._held[memory.id] = (memory, held[1])
-
-    def pending(self, memory_id: str) -> bool:
-        """Return whether a memory is cached whose write has not finished."""
-        held = self._held.get(memory_id)
-        return held is not None and held[1] is not None and not held[1].done()
-
-    def pending_local_only(self) -> list[str]:
-        return [
-            id_
-            for id_, (memory, _) in self._held.items()
-            if memory.local_only and self.pending(id_)
-        ]
-
-    def drop(self, memory_id: str) -> None:
-        self._held.pop(memory_id, None)
-
-
-class LocalOnlyIds:
-    """Ids of the memories that must not leave this machine; read from the store on first use."""
-
-    def __init__(self, scope: str, store: Store) -> None:
-        self._scope, self._store = scope, store
-        self._ids: frozenset[str] | None = None
-
-    def __bool__(self) -> bool:
-        """Whether any is known; False as well before the first use."""
-        return bool(self._ids)
-
-    def all(self) -> frozenset[str]:
-        """Return the ids. The first call reads all memories."""
-        if self._ids is None:
-            self._ids = self._stored()
-        return self._ids
-
-    def reload(self, pending: Iterable[str]) -> frozenset[str]:
-        """Read the ids again; return those that were added or removed.
-
-        ``pending`` are the ids of local-only turns that are not stored yet.
-        """
-        before = self._ids or frozenset()
-        self._ids = self._stored().union(pending)
-        return self._ids ^ before
-
-    def mark(self, memory_id: str, *, local: bool) -> None:
-        if self._ids is not None and local != (memory_id in self._ids):
-            self._ids = self._ids ^ {memory_id}
-
-    def _stored(self) -> frozenset[str]:
-        with self._store.snapshot() as snapshot:
-            return local_only_ids(list(snapshot.memories(self._scope)))
-
-
-def _latest(snapshot: Snapshot, scope: str, most: int) -> list[Turn]:
-    """Return the latest turns of a scope, oldest first, with the sessions they are in."""
-    sessions = sorted(snapshot.sessions(scope), key=lambda one: one.last_turn, reverse=True)
-    found = list[Turn]()
-    for session in sessions if most else ():
-        turns = snapshot.turns(scope, after=session.first_turn - 1, upto=session.last_turn)
-        found += [turn for turn in turns if turn.session == session.id and not turn.aside]
-        if len(found) >= most:
-            break
-    return sorted(found, key=lambda turn: turn.id)[-most:] if most else []
 
 
 class Namespace:
@@ -161,7 +71,7 @@ class Namespace:
             loaded = loader.load(snapshot)
             self._endings = Endings(snapshot.memories(scope, f"{FACT}/"), tokenizer.language)
             self._changes = Changes(tokenizer.language)
-            for turn in _latest(snapshot, scope, hot_cache_size):
+            for turn in latest_turns(snapshot, scope, hot_cache_size):
                 self._hot.add(snapshot.read(scope, chunk_id(turn.id)) or chunk(turn), None)
                 self._endings.hear(turn)
                 self._changes.hear(turn)

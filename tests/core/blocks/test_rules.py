@@ -90,8 +90,8 @@ def test_rules_background_keeps_what_is_ahead_by_its_own_day() -> None:
     given: dict[str, Any] = {"topics_h": 24.0, "threads": 5}
     lines = rules.background([party, month, past], [], NOW + timedelta(days=40), UTC, **given)
     assert sorted(one.text for one in lines) == [
-        "- Anna has a course (2026-06)",
-        "- Anna has a party (2026-06-27)",
+        "- Anna has a course (June 2026)",
+        "- Anna has a party (27 June 2026)",
     ], "40 days after they were told"
 
 

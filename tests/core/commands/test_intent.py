@@ -129,6 +129,56 @@ def test_intent_what_is_nearly_a_command_is_told_to_the_llm():
     assert not asks_change("the fence is green and new")
 
 
+class Sure:
+    """A model that takes everything for a command to forget."""
+
+    def judge(self, words, table):
+        return Intent("forget_that", 1.0, 1.0)
+
+
+@pytest.mark.parametrize("words", [1, 3, 26, 40])
+def test_intent_the_model_reads_alone_neither_set_phrases_nor_long_turns(words):
+    table = language_of("english").commands.composed
+    assert candidates(" ".join(["forget"] * words), None, table, Sure()) == []
+    assert candidates(" ".join(["forget"] * 8), None, table, Sure()) != []
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("english", "go on"),
+        ("english", "let it go"),
+        ("english", "Talk to you later, I'm off to have dinner with friends from the gym!"),
+        (
+            "english",
+            "Last week I had a nice chat with a fan of mine in California, it was magical.",
+        ),
+        ("english", "We can keep doing great stuff and making a difference."),
+        ("german", "alles klar"),
+        ("german", "schwamm drüber"),
+        ("german", "Wir haben letzte Woche lange geredet, und dann war alles wieder gut."),
+        ("german", "das stimmt nicht, was in der Zeitung steht"),
+        ("german", "ich möchte dass sie alles vergisst was ich gesagt habe"),
+    ],
+)
+def test_intent_talk_is_no_command(language, said):
+    for heard in (said, said.lower(), f"{said}?"):
+        assert recognise(heard, language) is None
+
+
+def test_intent_a_turn_is_judged_once():
+    model = read_model("english")
+    judged = model._judge
+    try:
+        seen = []
+        model._judge = lambda words, table: seen.append(words) or judged(words, table)
+        said = "what a fine day this was, was it not"
+        recognise(said), asks_change(said), recognise(said)
+    finally:
+        del model._judge
+    assert len(seen) == 1
+
+
 WORDS = st.sampled_from(
     "forget that please : . , dass merk dir lösch über wann today gestern my Lisa remember".split()
 )

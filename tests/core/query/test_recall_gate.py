@@ -128,3 +128,24 @@ def test_recall_gate_nothing_that_needs_a_memory_is_skipped(said: object) -> Non
 @pytest.mark.parametrize("language", [one.name for one in LANGUAGES])
 def test_recall_gate_many_digits_take_no_time_to_divide(language: str) -> None:
     assert judge("what is " + "1" * 400 + "?", language)  # took for ever
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "asks"),
+    [
+        ("in welcher Stadt lebe ich", "german", True),
+        ("bei welcher Firma arbeite ich", "german", True),
+        ("und gegen was bin ich allergisch", "german", True),
+        ("in which city do I live", "english", True),
+        ("with whom did I go to Rome", "english", True),
+        ("in der Stadt lebe ich gern", "german", False),
+        ("bei uns regnet es", "german", False),
+        ("in the end I went home", "english", False),
+        ("to do that I need a car", "english", False),
+    ],
+)
+def test_recall_gate_a_preposition_may_begin_a_question(
+    said: str, language: str, asks: bool
+) -> None:
+    need = judge(said, language)
+    assert (need is not None and need.asks) is asks

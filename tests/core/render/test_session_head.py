@@ -4,13 +4,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from slowcat_memory.core.language import ENGLISH, Language, language_of
+from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.session_head import (
     CLOSE_NOTES,
     OPEN_NOTES,
     HeadOptions,
     SessionStart,
     session_preamble,
-    shorten_to_chars,
 )
 from slowcat_memory.core.render.speech import long_ago
 from slowcat_memory.records import Made, Memory
@@ -83,7 +83,11 @@ def test_session_preamble_has_the_latest_blocks_in_order() -> None:
 
 def test_session_preamble_blocks_and_summary_share_their_room() -> None:
     long = memory("block/human", "word " * 600)
-    last = {"talks": 1, "last": NOW, "summary": memory("summary/session", "We spoke. " * 50)}
+    last = {
+        "talks": 1,
+        "last": NOW,
+        "summary": memory("summary/session", "We spoke. " * 50),
+    }
     for room in (2000, 100, 40):
         lines = written(long, options=HeadOptions(head_chars=room), **last)  # type: ignore[arg-type]
         assert lines[0].endswith("...") and len(lines[0]) <= room

@@ -123,7 +123,12 @@ PROACTIVE = ProactiveWords(
         r"sorted|settled|all done|is done|['’]s done|got done|fixed|finished|completed|sold|paid|"
         r"resolved|repaired|dealt with|taken care of|handed in|over and done|ticked off|off my "
         r"(?:list|plate|mind)|got (?:\w+ ){1,4}back|passed|signed|returned|picked up|dropped off|"
-        r"all good now|is over|working again|works again|out of the way|closed|wrapped up"
+        r"all good now|is over|(?:works|runs|drives|goes|flies|rings|heats|working|running|going) again|"
+        r"out of the way|closed|wrapped up|"
+        r"(?:is|are|was|were|been|['’]s|['’]re|got|gets) (?:all |now |finally |already |just |both )*"
+        r"(?:booked(?! out| up| solid)|arranged|ordered|renewed|organi[sz]ed|confirmed|delivered|"
+        r"collected|cleaned|mended|installed|fitted|replaced|approved|submitted|filed|posted|shipped|"
+        r"sent|filled (?:in|out)|packed|printed|bought|found|registered|cleared|transferred|refunded)"
     ),
     did=(
         r"(?:i|we)(?:['’]ve| have|['’]d)? (?:just |finally |already |now |both |actually |went and )*"
@@ -136,8 +141,19 @@ PROACTIVE = ProactiveWords(
     ),
     still_open=(
         r"not|n['’]t|never|still|yet|nearly|almost|tried to|wish|if|might|should|must|need to|have to|"
-        r"going to|will|want to|forgot|didnt|havent|hasnt|wasnt|tomorrow|next"
+        r"going to|will|want to|forgot|didnt|havent|hasnt|wasnt|tomorrow|next|has to|needs? to|got to|"
+        r"to be|can['’]t|cannot"
     ),
+    arrived=(
+        r"arrived|(?:came|come)(?: back| in| through)?|turned up|showed up|(?:is|are|['’]s|['’]re) "
+        r"(?:now |finally |already )*(?:here|in|back|gone|there)|went to|answered|replied|agreed|"
+        r"said|got back to (?:me|us)|(?:have|has|got|['’]ve)\b.{1,40}\bnow"
+    ),
+    awaited=(
+        r"wait(?:s|ing|ed)?|expect\w*|order\w*|renew\w*|get|collect\w*|find\w*|sell\w*|results?|answers?|"
+        r"ask|hand|give|apply|applied|request\w*|look(?:s|ing)? for|needs?"
+    ),
+    helpers=r"is|are|was|were|been|['’]s|['’]re|have|has|had|['’]ve|got",
     generic=(
         "call called calling ask asked asking talk talked speak spoke spoken tell told deal take took "
         "taken care book booked get got need needs remind reminded reminder sort sorted do did done "

@@ -91,7 +91,10 @@ PROACTIVE = ProactiveWords(
     done=(
         r"erledigt|geklärt|fertig|geschafft|abgegeben|bezahlt|verkauft|repariert|vom tisch|abgehakt|"
         r"behoben|in ordnung gebracht|abgeschlossen|abgeholt|zurückbekommen|zurückgegeben|gelöst|"
-        r"bestanden|unterschrieben|vorbei|geht wieder|läuft wieder|hinter mir|durch"
+        r"bestanden|unterschrieben|vorbei|(?:geht|läuft|fährt|funktioniert|startet|klingelt|heizt) wieder|"
+        r"hinter mir|durch|(?:ist|sind|wurden?|habe?|haben|hat)\b.{0,40}\b(?:gebucht|organisiert|bestellt|"
+        r"verlängert|bestätigt|geliefert|gereinigt|eingebaut|ersetzt|genehmigt|eingereicht|verschickt|"
+        r"abgeschickt|ausgefüllt|gepackt|gekauft|gefunden|angemeldet|überwiesen|erstattet|beantragt)"
     ),
     did=(
         r"(?:ich|wir)?\s?(?:habe?|haben|hab|bin|sind)(?:\s+\S+){0,10}?\s+(?!gedacht|gehofft|vergessen|"
@@ -101,6 +104,15 @@ PROACTIVE = ProactiveWords(
         r"nicht|nie|noch|kein\w*|fast|beinahe|wenn|sollte|müsste|muss|müssen|will|wollen|werde|vergessen|"
         r"morgen|nächste\w*|versucht"
     ),
+    arrived=(
+        r"angekommen|gekommen|kam(?:en)?(?: zurück)?|(?:ist|sind) (?:jetzt |endlich |schon )*(?:da|weg|"
+        r"zurück|hier)|geantwortet|zugesagt|zugestimmt|hat (?:ja|nein) gesagt|habe?n?t? jetzt|ging an"
+    ),
+    awaited=(
+        r"warte[nt]?|erwarte\w*|bestell\w*|verlänger\w*|abhol\w*|find\w*|such\w*|verkauf\w*|ergebnis\w*|"
+        r"\w*werte|antwort\w*|fragen|geben|beantrag\w*|braucht?|brauche"
+    ),
+    helpers=r"ist|sind|war|waren|wurden?|hab|habe|haben|hat",
     generic=(
         "anrufen angerufen ruf rufen fragen gefragt sprechen gesprochen reden geredet sagen gesagt "
         "kümmern gekümmert machen gemacht tun getan gehen gegangen kaufen gekauft bezahlen holen "

@@ -160,11 +160,12 @@ TALK = TalkWords(
         ),
         (
             _doing(
-                "wohne?|leb|lebe|wohnen|leben|gewohnt|gelebt|wohnte|lebte|hause|zuhause|daheim|gezogen|hingezogen"
+                "wohne?|wohn'|leb|lebe|wohnen|leben|gewohnt|gelebt|wohnte|lebte|hause|zuhause|daheim|gezogen|hingezogen|"
+                "umgezogen|gemeldet|untergekommen|ansässig|sesshaft|residiere"
             )
             + r"|\bwo (?:bin|sind) (?:ich|wir) (?:zu hause|zuhause|daheim)\b|\bwo (?:ist|liegt|steht) "
             rf"{_MY} (?:zuhause|wohnung|haus|bleibe)\b|"
-            + _own("wohnsitz|wohnung|adresse|anschrift|wohnort|heimatstadt|zuhause|stadt")
+            + _own("wohnsitz|wohnung|adresse|anschrift|wohnort|heimatstadt|heimat|zuhause|stadt")
             + r"|\bin welche[rm] (?:stadt|ort|land|dorf|gegend|strasse|straße) .*\b(?:ich|wir)\b",
             "lives_in address",
         ),
@@ -274,8 +275,8 @@ TALK = TalkWords(
     ),
     asking=re.compile(
         r"(?:\b(?:bei|mit|in|an|auf|von|aus|zu) )?\b(?:wer|wen|wem|was|welche\w*|wo|wohin|wann|wie|womit|wogegen|worauf|woran|für wen|hab|habe|haben|bin|sind|"
-        r"weisst|kennst|ob|sag|erinnerst|erzähl|erzähle|gibt|gibts|heisst|hiess|namen?|leide|vertrage)\b|"
-        r"^(?:schmeckt|ernähre|mag|liebe|hasse|trinke|esse|fahre|fahr|lebe|"
+        r"weisst|kennst|ob|sag|nenne?|erinnerst|erzähl|erzähle|gibt|gibts|heisst|hiess|namen?|leide|vertrage)\b|"
+        r"^(?:schmeckt|ernähre|mag|liebe|hasse|trinke|esse|fahre|fahr|lebe|wohne|wohn|"
         r"arbeite) (?:ich|mir)\b"
     ),
     others=(

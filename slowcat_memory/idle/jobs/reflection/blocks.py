@@ -9,7 +9,6 @@ answer, the LLM is asked again an hour later at the earliest.
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -44,11 +43,12 @@ from slowcat_memory.core.blocks.statements import (
 )
 from slowcat_memory.core.blocks.support import Support
 from slowcat_memory.core.language import language_of
+from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.repeats import Told
-from slowcat_memory.core.render.session_head import shorten_to_chars
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, recent_sessions, touched
+from slowcat_memory.idle.jobs.reflection.asked_cursors import asked_cursor, read_asked
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
@@ -133,7 +133,7 @@ class Blocks:
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
             sessions = recent_sessions(snapshot, task.scope, memories, options.sessions)
-            asked = _read_asked(snapshot.cursor(_asked_name(task)))
+            asked = read_asked(snapshot.cursor(_asked_name(task)))
         before = current(memories, label)
         if before is not None and owner_of(before) == "user":
             return WriteBatch()
@@ -286,7 +286,8 @@ async def _asked(
             return None
     names = (user, "User", _agent(seen.sessions))
     support = Support(found.known, names, context.zone, found.others)
-    lines = kept(answer.value, label, ground_of(found.known, names, context.zone), support, chars)
+    ground = ground_of(found.known, (*names, *found.others), context.zone)
+    lines = kept(answer.value, label, ground, support, chars)
     if not lines:
         return draft
     return Draft(
@@ -320,15 +321,10 @@ def _asked_name(task: Task) -> str:
     return f"{NAME}/{task.key}/{task.scope}"
 
 
-def _read_asked(cursor: Cursor | None) -> Asked | None:
-    return msgspec.json.decode(cursor.note, type=Asked) if cursor else None
-
-
 def _write_asked(task: Task, found: Material, draft: Draft, context: JobContext) -> Cursor:
     seen = marks_of(found.marked(task.key))
     asked = Asked(at=context.now, version=VERSION, seen=seen, lines=len(draft.written))
-    note = msgspec.json.encode(asked).decode()
-    return Cursor(name=_asked_name(task), position=0, note=note)
+    return asked_cursor(_asked_name(task), asked)
 
 
 def _retry_mark(snapshot: Snapshot, context: JobContext) -> str:

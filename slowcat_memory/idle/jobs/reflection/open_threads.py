@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.blocks.rules import EVENT, THREAD, SessionView
+from slowcat_memory.core.blocks.coming import EVENT, THREAD
+from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import ground_of, record
 from slowcat_memory.core.facts.fact import key_id
 from slowcat_memory.core.language import language_of

@@ -1,10 +1,11 @@
 """Maintains the structured profile of the user; see ``core.blocks.profile``."""
 
-import hashlib
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.blocks.asking import Asked, is_due, marks_of
 from slowcat_memory.core.blocks.block import (
     OWNERS,
     PROFILE,
@@ -14,7 +15,7 @@ from slowcat_memory.core.blocks.block import (
     owner_of,
     revised,
 )
-from slowcat_memory.core.blocks.lasting import human
+from slowcat_memory.core.blocks.lasting import chosen, human
 from slowcat_memory.core.blocks.profile import (
     SYSTEM,
     VERSION,
@@ -24,6 +25,7 @@ from slowcat_memory.core.blocks.profile import (
     facets,
     line,
     proposed,
+    still_proposed,
 )
 from slowcat_memory.core.blocks.statements import (
     SourcedLine,
@@ -33,16 +35,18 @@ from slowcat_memory.core.blocks.statements import (
     sources_of,
 )
 from slowcat_memory.core.language import language_of
+from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.idle.jobs.reflection.asked_cursors import asked_cursor, read_asked
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
-from slowcat_memory.records import Made, Memory, Task, WriteBatch
+from slowcat_memory.records import Cursor, Made, Memory, Task, WriteBatch
 
 NAME = "profile"
 RANK = 89  # after its input facts
-MOST_STATEMENTS = 60
+MOST_STATEMENTS = 24
 ANSWER_TOKENS = 400
 
 
@@ -80,34 +84,39 @@ class Profile:
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         with context.snapshot() as snapshot:
             memories = list(snapshot.memories(task.scope))
+            asked = read_asked(snapshot.cursor(_asked_name(task)))
         before = current(memories, PROFILE)
         if before is not None and owner_of(before) == "user":
             return WriteBatch()
-        statements = human(memories, context.now)[-MOST_STATEMENTS:]
         user = _user(memories)
-        of = _digest(statements)
-        fields, model = by_rule(memories, user, context.now), ""
-        if context.llm is not None and context.options.proposals and statements:
-            same = before is not None and before.facets.get("digest") == of
-            if same and before is not None and before.made and before.made.model:
-                return WriteBatch()
-            fields, model = await _asked(fields, statements, task.scope, user, context)
-            if not model and before is not None and before.made and before.made.model:
-                return WriteBatch()  # the LLM's fields stay until it is reachable again
+        found = by_rule(memories, user, context.now)
+        earlier = still_proposed(before, memories, context.now)
+        fields, model = {**earlier, **found}, _model(before) if earlier else ""
+        statements = human(memories, context.now, context.zone)
+        cursor = None
+        wanted = context.llm is not None and context.options.proposals
+        if wanted and is_due(asked, VERSION, statements, 1, context.now, early=False):
+            shown = chosen(statements, MOST_STATEMENTS)
+            answer = await _asked(found, shown, task.scope, user, context)
+            if answer is not None:
+                proposals, model = answer
+                fields = {**earlier, **proposals}
+                number = sum(one.proposed for one in fields.values())
+                cursor = _write_asked(task, statements, number, context)
         new = block(
             PROFILE,
-            line(fields, language_of(context.language)),
+            line(_beyond_name(fields, user), language_of(context.language)),
             scope=task.scope,
             speaker=user,
             now=context.now,
             sources=tuple(sorted({turn for one in fields.values() for turn in one.sources})),
             made=Made(job=NAME, version=VERSION, model=model),
-            facets=facets(fields) | ({"digest": of} if model else {}),
+            facets=facets(fields),
         )
         stated = dict.fromkeys(id_ for one in fields.values() for id_ in one.of)
         new = replace(new, derived_from=tuple((task.scope, id_) for id_ in stated))
         changed = revised(history(memories, PROFILE), new, owner=OWNERS[PROFILE], limit=0)
-        return WriteBatch(memories=changed)
+        return WriteBatch(memories=changed, cursor=cursor)
 
 
 async def _asked(
@@ -116,7 +125,8 @@ async def _asked(
     scope: str,
     user: str,
     context: JobContext,
-) -> tuple[dict[str, Field], str]:
+) -> tuple[dict[str, Field], str] | None:
+    """Return the fields with those that the LLM proposes, and its name; None without an answer."""
     assert context.llm is not None
     prompt = Prompt(
         job=NAME,
@@ -129,7 +139,7 @@ async def _asked(
     try:
         answer = await context.llm.complete(prompt, Proposals)
     except (BadAnswerError, EndpointError, PromptTooLongError):
-        return fields, ""
+        return None
     ground = ground_of(statements, (user,), context.zone)
     return proposed(answer.value, statements, ground, fields), answer.model
 
@@ -139,9 +149,24 @@ def _user(memories: list[Memory]) -> str:
     return max(told, key=lambda m: (m.valid_from, m.id)).speaker if told else "User"
 
 
-def _digest(statements: list[SourcedLine]) -> str:
-    words = "\n".join((str(VERSION), *(one.text for one in statements)))
-    return hashlib.blake2b(words.encode(), digest_size=8).hexdigest()
+def _model(before: Memory | None) -> str:
+    return before.made.model if before is not None and before.made is not None else ""
+
+
+def _beyond_name(fields: dict[str, Field], user: str) -> dict[str, Field]:
+    """Leave out a name that is the user's, which the line begins with."""
+    return {n: one for n, one in fields.items() if n != "name" or fold(one.value) != fold(user)}
+
+
+def _asked_name(task: Task) -> str:
+    return f"{NAME}/asked/{task.scope}"
+
+
+def _write_asked(
+    task: Task, statements: Sequence[SourcedLine], number: int, context: JobContext
+) -> Cursor:
+    asked = Asked(at=context.now, version=VERSION, seen=marks_of(statements), lines=number)
+    return asked_cursor(_asked_name(task), asked)
 
 
 def _task(scope: str, context: JobContext) -> Task:

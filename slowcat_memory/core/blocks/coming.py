@@ -1,0 +1,94 @@
+"""What is near in time, and what is open: lines for a session's start, the nearest day first."""
+
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, timedelta, tzinfo
+
+from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
+from slowcat_memory.core.extraction.checks.derived_text import keepable
+from slowcat_memory.core.facts.holding import claim_of
+from slowcat_memory.core.language import ENGLISH, Language
+from slowcat_memory.core.render.speech import full_date, spoken_day
+from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.time.calendar import in_zone
+from slowcat_memory.records import Memory
+
+THREAD, EVENT = "fact/open_thread", "fact/event"
+DATED = frozenset((EVENT, "fact/plan", "fact/work", "fact/decision", "fact/health", THREAD))
+AHEAD, BEHIND = timedelta(days=14), timedelta(days=2)
+AHEAD_WEIGHT, OPEN_WEIGHT, PAST_WEIGHT = 1.4, 1.2, 0.6
+
+
+def coming_lines(
+    memories: Iterable[Memory],
+    now: datetime,
+    zone: tzinfo,
+    most: int,
+    language: Language = ENGLISH,
+) -> list[SourcedLine]:
+    """Return lines "- …" on the next days, then on open matters, then on what has just been.
+
+    A day that lies far ahead, and what was reported, called off or is over, has no line.
+    """
+    today = in_zone(now, zone).date()
+    facts = [m for m in valid_of_kind(memories, "fact", now) if m.kind in DATED and _stands(m)]
+    ahead, open_, past = list[tuple[date, Memory]](), list[Memory](), list[Memory]()
+    for memory in facts:
+        days = _days(memory)
+        if days is None:
+            open_ += [memory] if memory.kind == THREAD else []
+        elif days[1] >= today and days[0] <= today + AHEAD:
+            ahead.append((days[0], memory))
+        elif memory.kind == EVENT and today - BEHIND <= days[1] < today:
+            past.append(memory)
+    nearest = [m for _, m in sorted(ahead, key=lambda one: (one[0], one[1].id))]
+    weighed = (
+        *((memory, AHEAD_WEIGHT) for memory in nearest),
+        *((memory, OPEN_WEIGHT) for memory in reversed(open_)),
+        *((memory, PAST_WEIGHT) for memory in past),
+    )
+    return [_line(memory, weight, zone, language) for memory, weight in weighed[:most]]
+
+
+def _stands(memory: Memory) -> bool:
+    over = memory.facets.get("over") == "yes" or claim_of(memory).over
+    return keepable(memory.text) and not over and not memory.facets.get("reported")
+
+
+def _line(memory: Memory, weight: float, zone: tzinfo, language: Language) -> SourcedLine:
+    text = neutralise(memory.text).rstrip(".")
+    days = _days(memory)
+    when = ""
+    if days is None:
+        when = full_date(memory.valid_from, zone, language.dates)
+    elif len(memory.facets["date"]) < 10:
+        when = f"{language.dates.months[days[0].month - 1]} {days[0].year}"
+    elif spoken_day(days[0], language.dates) not in text:
+        when = f"{spoken_day(days[0], language.dates)} {days[0].year}"
+    return SourcedLine(
+        text=f"- {text} ({when})" if when else f"- {text}",
+        at=memory.valid_from,
+        sources=memory.sources,
+        weight=weight,
+        of=memory.id,
+    )
+
+
+def _days(memory: Memory) -> tuple[date, date] | None:
+    """Return the first and last day of a fact's own date; None without one, or for a whole year."""
+    parts = list(_numbers(memory.facets.get("date", "")))
+    if len(parts) < 2:
+        return None
+    try:
+        if len(parts) == 2:
+            year, month = parts
+            after = date(year + month // 12, month % 12 + 1, 1)
+            return date(year, month, 1), after - timedelta(days=1)
+        first = date(*parts[:3])
+        last = memory.facets.get("last", "")
+        return first, max(first, date.fromisoformat(last)) if last else first
+    except ValueError:
+        return None
+
+
+def _numbers(text: str) -> Iterator[int]:
+    yield from (int(part) for part in text.split("-") if part.isdecimal())

@@ -1,0 +1,108 @@
+"""What an LLM, and a session, is told of a user: what holds now, each once, the important first."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from slowcat_memory.core.blocks.coming import coming_lines
+from slowcat_memory.core.blocks.lasting import by_importance, chosen, human
+from slowcat_memory.core.language import language_of
+from slowcat_memory.records import Memory
+
+NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def fact(text: str, kind: str = "person", days: float = 1, **facets: str) -> Memory:
+    at = NOW - days * DAY
+    given: dict[str, Any] = {
+        "sources": (1,),
+        "facets": {"subject": "Anna", "confidence": "high", **facets},
+    }
+    return Memory(
+        id=f"fact/{text}", kind=f"fact/{kind}", scope="anna", speaker="Anna", text=text,
+        valid_from=at, recorded_at=at, **given,
+    )  # fmt: skip
+
+
+def relation(text: str, days: float = 1) -> Memory:
+    return Memory(
+        id=f"relation/{text}", kind="relation/of", scope="anna", speaker="Anna", text=text,
+        valid_from=NOW - days * DAY, sources=(1,), facets={"subject": "Anna", "confidence": "high"},
+    )  # fmt: skip
+
+
+def told(*memories: Memory) -> list[str]:
+    return [one.text for one in human(memories, NOW, UTC)]
+
+
+def test_a_fact_and_its_relation_are_told_once() -> None:
+    assert told(fact("Tom is Anna's brother and lives in Ennis."), relation("Tom lives in Ennis.")) == [
+        "Tom is Anna's brother and lives in Ennis."]  # fmt: skip
+
+
+def test_of_two_that_say_the_same_the_newer_stands() -> None:
+    old, new = fact("Anna works at Northlight.", days=9), fact("Anna works for Northlight as a planner.", days=2)  # fmt: skip
+    assert told(old, new) == [new.text]
+
+
+def test_plans_of_days_gone_by_and_reports_are_left_out() -> None:
+    past = fact("Anna tells Maeve at lunch.", "plan", date="2026-10-23")
+    today = fact("Anna meets Maeve.", "plan", date="2026-11-18")
+    month = fact("Anna renovates the bath.", "plan", date="2026-11")
+    read_out = fact("Anna must confirm her card.", "other", reported="yes")
+    joke = fact("Anna is a millionaire.", confidence="low")
+    assert told(past, today, month, read_out, joke) == [today.text, month.text]
+
+
+def test_sixty_statements_are_cut_to_the_important_and_the_newest() -> None:
+    old = [fact(f"Anna saw film number {n}.", "other", days=100 - n) for n in range(60)]
+    allergy = fact(
+        "Anna is allergic to latex.", "health", days=99, predicate="allergic_to", object="latex"
+    )
+    job = fact(
+        "Anna works at Northlight.", "work", days=1, predicate="works_at", object="Northlight"
+    )
+    shown = [one.text for one in chosen(human([*old, allergy, job], NOW, UTC), 10)]
+    assert allergy.text in shown and job.text in shown and len(shown) == 10
+    assert "Anna saw film number 59." in shown and "Anna saw film number 1." not in shown
+
+
+def test_the_important_comes_first_in_the_block() -> None:
+    tea = fact("Anna likes tea.", "preference", predicate="likes", object="tea")
+    home = fact("Anna lives in Leipzig.", days=90, predicate="lives_in", object="Leipzig")
+    assert [one.text for one in by_importance(human([tea, home], NOW, UTC))] == [
+        home.text,
+        tea.text,
+    ]
+
+
+def coming(*memories: Memory, language: str = "english", most: int = 9) -> list[str]:
+    return [one.text for one in coming_lines(memories, NOW, UTC, most, language_of(language))]
+
+
+def test_the_next_two_weeks_come_by_their_days_then_what_is_open() -> None:
+    move = fact("Anna moves to Oranmore.", "plan", date="2026-11-28")
+    bloods = fact("Pixel has his bloods done on 20 November 2026.", "event", date="2026-11-20")
+    start = fact("Anna starts the new job.", "work", date="2027-01-11")
+    waits = fact("Anna waits for an answer.", "open_thread", days=14)
+    assert coming(start, move, waits, bloods) == [
+        "- Pixel has his bloods done on 20 November 2026",
+        "- Anna moves to Oranmore (28 November 2026)",
+        "- Anna waits for an answer (4 November 2026)",
+    ]
+    assert coming(move, language="german") == ["- Anna moves to Oranmore (28. November 2026)"]
+    assert coming(start, move, waits, bloods, most=1) == [
+        "- Pixel has his bloods done on 20 November 2026"
+    ]
+
+
+def test_what_is_over_called_off_or_long_past_is_not_coming() -> None:
+    off = fact("Anna's trip is off.", "event", date="2026-11-20", over="yes")
+    past = fact("Anna had a race.", "event", date="2026-11-11")
+    yesterday = fact("Anna sees the dentist.", "event", date="2026-11-17")
+    scam = fact("Anna confirms her card.", "open_thread", reported="yes")
+    done = fact("Anna rang Two Blokes.", "task_completed", date="2026-11-20")
+    broken = fact("Anna sings.", "event", date="2026-13-45")
+    assert coming(off, past, scam, done, broken, yesterday) == [
+        "- Anna sees the dentist (17 November 2026)"
+    ]

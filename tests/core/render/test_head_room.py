@@ -1,0 +1,110 @@
+"""What a session begins with: each thing once, the important first, within 300 tokens."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from slowcat_memory.core.render.head_blocks import size
+from slowcat_memory.core.render.repeats import Told, split
+from slowcat_memory.core.render.session_head import HeadOptions, SessionStart, session_preamble
+from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.records import Made, Memory
+
+NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
+MADE = Made(job="blocks", version=2, model="m")
+SUMMARY = "Anna booked Two Blokes for the move. She told Juno about the letter from the bank."
+HUMAN = {
+    "english": "Anna is a planner at Northlight.\nAnna lives in Leipzig.\nAnna is allergic to latex.\n"
+    "Anna has a daughter, Mia, who is seven.\nAnna's cat Biscuit takes tablets.\nAnna sings in a choir.\n"
+    "Anna plays chess on Tuesdays.\nAnna collects teapots from the coast.\nAnna reads crime novels.",
+    "german": "Anna arbeitet als Planerin bei Nordlicht.\nAnna wohnt in Leipzig-Connewitz.\n"
+    "Anna ist gegen Haselnüsse allergisch.\nAnna hat eine Tochter, Mia, die sieben Jahre alt ist.\n"
+    "Annas Katze Krümel nimmt Tabletten gegen Übelkeit.\nAnna singt dienstags in einem großen Chor.",
+}
+BACKGROUND = (
+    f"Recent: {SUMMARY}\nThe week of 9 November: Biscuit was ill and got a higher dose of the tablets.\n"
+    "Active topics: move, bank, Biscuit\n- Anna's dentist is on 20 November 2026\n"
+    "- Anna moves on 28 November 2026\n- Anna waits for an answer from the landlord (4 November 2026)"
+)
+
+
+def memory(kind: str, text: str, **more: object) -> Memory:
+    given: dict[str, object] = {"id": f"{kind}/{text}", "scope": "anna", "speaker": "Anna",
+                                "valid_from": NOW - timedelta(days=1), "made": MADE}  # fmt: skip
+    return Memory(kind=kind, text=text, **{**given, **more})  # type: ignore[arg-type]
+
+
+def head(language: str = "english", options: HeadOptions = HeadOptions(), **more: object) -> str:
+    memories = (
+        memory("block/human", HUMAN[language]),
+        memory("block/background_context", BACKGROUND),
+        memory("block/persona", "You are dry-humoured, and ask about Biscuit. You keep to facts, and say so."),
+        memory("block/relationship", "Anna thanked Juno for the advice about the bank.\nAnna says Juno is better than a diary."),
+        memory("block/self_perception", "On 11 November 2026 you advised: Ask once, with a number in mind."),
+        memory("block/profile", "lives in Leipzig; works at Northlight; partner: Tom"),
+    )  # fmt: skip
+    given: dict[str, object] = {"moment": NOW, "talks": 11, "last": NOW - timedelta(days=1), "user": "Anna",
+                                "memories": memories, "summary": memory("summary/session", SUMMARY)}  # fmt: skip
+    start = SessionStart(**{**given, **more})  # type: ignore[arg-type]
+    return session_preamble(start, ZoneInfo("Europe/Berlin"), options, language)
+
+
+ASKED = memory(
+    "icebreaker", "Ask Anna whether the landlord answered, as she has waited since 4 November."
+)
+
+
+@pytest.mark.parametrize("language", ["english", "german"])
+@pytest.mark.parametrize("icebreaker", [None, ASKED], ids=["no icebreaker", "icebreaker"])
+def test_a_session_begins_with_at_most_300_tokens(language: str, icebreaker: Memory | None) -> None:
+    text = head(language, icebreaker=icebreaker)
+    assert 200 < estimate_tokens(text) <= 300
+
+
+def test_nothing_is_told_twice() -> None:
+    lines = [one for line in head(options=HeadOptions(head_chars=5000)).splitlines()[2:-1]
+             for one in split(line.removeprefix("Recent: ").removeprefix("- "))]  # fmt: skip
+    for first, second in combinations(lines, 2):
+        told = Told(("Anna",))
+        told.add(first)
+        assert not told.repeats(second), (first, second)
+
+
+def test_the_last_conversation_is_told_once() -> None:
+    text = head(options=HeadOptions(head_chars=5000))
+    assert text.count("Two Blokes") == 1 and "Recent: " in text and "That time: " not in text
+
+
+def test_what_the_agent_is_to_ask_is_no_open_matter_besides() -> None:
+    asked = memory(
+        "icebreaker", "Ask what became of this: Anna waits for an answer from the landlord."
+    )
+    text = head(icebreaker=asked)
+    assert text.count("waits for an answer") == 1 and "Bring this up once" in text
+
+
+def test_the_important_stays_when_room_is_short() -> None:
+    text = head()
+    for said in ("Northlight", "lives in Leipzig", "allergic to latex", "Mia, who is seven",
+                 "dentist is on 20 November", "moves on 28 November", "answer from the landlord",
+                 "Two Blokes"):  # fmt: skip
+        assert said in text
+    text = head(options=HeadOptions(head_chars=600))
+    assert "crime novels" not in text and "higher dose" not in text
+    assert "lives in Leipzig" in text and "dentist is on 20 November" in text
+
+
+@pytest.mark.parametrize("room", range(0, 1500, 50))
+def test_no_sentence_is_cut_and_no_room_is_exceeded(room: int) -> None:
+    text = head(options=HeadOptions(head_chars=room, profile_chars=0))
+    lines = [line for line in text.splitlines()[2:-1] if not line.startswith("You have talked")]
+    assert sum(size(line) + 1 for line in lines) <= room + 1
+    assert room < 100 or "..." not in text
+
+
+def test_a_block_that_a_person_wrote_comes_first() -> None:
+    own = memory("block/house_rules", "Speak slowly. Never mention the neighbour.", made=None)
+    text = head(options=HeadOptions(head_chars=200), memories=(own, memory("block/human", HUMAN["english"])))  # fmt: skip
+    assert "Speak slowly. Never mention the neighbour." in text

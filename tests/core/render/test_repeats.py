@@ -1,0 +1,57 @@
+"""Which sentences say what another one says."""
+
+import pytest
+
+from slowcat_memory.core.render.repeats import Told, split
+
+SAME = [
+    ("Anna is allergic to latex.", "Anna has an allergy to latex; she is allergic."),
+    ("Anna works at Northlight as a planner.", "Anna works at Northlight."),
+    ("The plumber comes on 12 May 2026 at ten.", "The plumber comes on 12 May."),
+    ("Cathal is an electrician in Halifax.", "Cathal works as electrician."),
+    ("Anna no longer eats meat.", "Anna does not eat meat any longer."),
+    ("Ben is seven years old.", "Ben is 7 years old."),
+    ("Anna lebt seit Mai in Leipzig.", "Anna lebt in Leipzig."),
+    ("Anna mag keinen Fisch.", "Anna mag Fisch nicht."),
+    ("Biscuit is Anna's cat.", "Anna's cat is Biscuit."),
+    ("Two Blokes are booked for the move.", "The move: Two Blokes booked."),
+]
+OTHER = [
+    ("Anna is vegan.", "Anna is no longer vegan."),
+    ("Anna is no longer vegan.", "Anna is vegan."),
+    ("The plumber comes on 12 May.", "The plumber comes on 14 May."),
+    ("Ben is seven years old.", "Ben is eight years old."),
+    ("Anna lives in Leipzig.", "Anna lives in Dresden."),
+    ("Anna lebt in Leipzig.", "Anna lebt nicht mehr in Leipzig."),
+    ("Anna likes tea.", "Ben likes tea."),
+    ("Anna has a cat.", "Anna has a dog."),
+    ("Anna eats fish, but no meat.", "Anna eats meat."),
+    ("Anna moved.", "Anna moved out because of the damp."),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), SAME[1:])
+def test_what_another_sentence_says_is_told_once(first: str, second: str) -> None:
+    told = Told(("Anna",))
+    told.add(first)
+    assert told.repeats(second) and told.news(second) == ""
+
+
+@pytest.mark.parametrize(("first", "second"), OTHER)
+def test_what_differs_is_told(first: str, second: str) -> None:
+    told = Told(("Anna",))
+    told.add(first)
+    assert not told.repeats(second) and told.news(second) == second
+
+
+def test_what_is_new_in_a_text_stays() -> None:
+    told = Told(("Anna",))
+    told.add("Anna moved to Leipzig. It rained.")
+    assert (
+        told.news("It rained. Anna bought a lamp. She moved to Leipzig.") == "Anna bought a lamp."
+    )
+
+
+def test_a_quote_stays_whole() -> None:
+    assert split("Anna said: “It is cold. I go.” It rained.") == ["Anna said: “It is cold. I go.”", "It rained."]  # fmt: skip
+    assert split("Am 11. Mai regnet es. Ja.") == ["Am 11. Mai regnet es.", "Ja."]
