@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta, tzinfo
 
 from msgspec import Struct
 
+from slowcat_memory.core.extraction.checks.contradicted import without_tag
 from slowcat_memory.core.extraction.grounding import Ground, strays
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.text.normalize import fingerprint
@@ -62,13 +63,16 @@ def quoted(quote: str, text: str) -> bool:
 
 
 def asks(quote: str, text: str) -> bool:
-    """Return whether a quote ends in a question of the text; a question is no statement."""
+    """Return whether a quote ends in a question of the text, which is no statement.
+
+    A question that only seeks assent is one: "it's on the ninth, isn't it?"
+    """
     words = fingerprint(quote)
     read = ""
     for sentence in _SENTENCES.findall(text):
         read = f"{read} {fingerprint(sentence)}".strip()
         if f" {words} " in f" {read} ":
-            return "?" in sentence or "？" in sentence
+            return bool({"?", "？"} & set(without_tag(sentence)))
     return False
 
 

@@ -5,6 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from slowcat_memory.core.language import of_any, words_of_any
+
 Confidence = Literal["high", "medium", "low"]
 
 
@@ -74,6 +76,13 @@ _OBJECTS = {
     "works_at": "organisation", "studies_at": "organisation", "member_of": "organisation",
     "married_to": "person", "friend_of": "person", "has_pet": "pet",
 }  # fmt: skip
+_ROLES = sorted(words_of_any(lambda one: one.persons.sets["roles"] | one.persons.sets["kin"]))
+# "has_sister", "has_best_friend"; neither "has_illness" nor "has_car".
+_PERSON = re.compile(
+    rf"has_(?:\w+_)?(?:{of_any(lambda one: one.statements.kin)}|{'|'.join(_ROLES)}"
+    r"|parent|spouse|relative|child|grandchild|colleague|flatmate|neighbou?r|ex|in_law)s?",
+    re.IGNORECASE,
+)
 _NOT_ONE_WORD = re.compile(r"[^a-z0-9äöüß]+")
 _FORM = re.compile(r"[a-z][a-z_0-9äöüß]{1,39}")
 
@@ -94,7 +103,7 @@ def object_type(predicate: str) -> str:
     """Return the entity type of a predicate's object; "" for a plain value."""
     if predicate in _OBJECTS:
         return _OBJECTS[predicate]
-    return "person" if predicate.startswith("has_") and predicate != "has_to" else ""
+    return "person" if _PERSON.fullmatch(predicate) else ""
 
 
 def sentence(subject: str, predicate: str, object: str) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.bounded_names import can_be_name
+from slowcat_memory.core.extraction.checks.attributed import same, words_in
 from slowcat_memory.core.extraction.checks.contradicted import without_tag
 from slowcat_memory.core.extraction.checks.derived_text import has_link
 from slowcat_memory.core.extraction.checks.related import Related, unrelated
@@ -239,7 +240,8 @@ def _nameable(name: str, said: str) -> bool:
     if not can_be_name(name) or len(name) > MOST_OBJECT or has_link(name):
         return False
     words = fingerprint(name)
-    return bool(words) and f" {words} " in f" {fingerprint(said)} "
+    there = f" {fingerprint(said)} "
+    return bool(words) and (f" {words} " in there or f" {words}s " in there)  # "Hanas Katze"
 
 
 def _sayable(value: str, said: str, record: _Record) -> bool:
@@ -247,10 +249,10 @@ def _sayable(value: str, said: str, record: _Record) -> bool:
     if not value or len(value) > MOST_OBJECT or injected(value) or has_link(value):
         return False
     words = [word for word in fingerprint(value).split() if word not in STOP_WORDS]
-    there = {word[:4] for word in fingerprint(said).split()}
+    there = frozenset(fingerprint(said).split())
     return (
         bool(words)
-        and all(word[:4] in there for word in words)
+        and all(any(same(word, other) for other in there) for word in words)
         and not strays(value, record.ground)
     )
 
@@ -267,6 +269,10 @@ def _statement(
         and not asks(quote, turn.text)
         and not _SUPPOSED.search(without_tag(quote))
     )
+    if object_type(predicate) and all(
+        word.isdigit() for word in words_in(object_)
+    ):  # "has_pet three"
+        return None
     if one.confidence == "low" or not predicate or not evident or fold(subject) not in kinds:
         return None
     if fold(subject) == fold(turn.speaker) and _about_another(quote, predicate, object_):

@@ -265,14 +265,14 @@ STATEMENTS = StatementWords(
 
 FACTS = FactWords(
     reported=(
-        "asked|asks|wonders (?:if|whether|what|how|why|who)|wants to know|inquired|requested|"
+        r"ask(?:ed|s) (?:\w+ )?(?:about|after|if|whether|what|how|why|who|when|where|which|(?:a|the|some) questions?)\b|wonders (?:if|whether|what|how|why|who)|wants to know|inquired|requested|"
         "greeted|thanked|said (?:hello|goodbye)|the (?:assistant|agent|bot|ai)|"
         "this (?:conversation|chat|call)|can (?:you|the assistant)|"
         "is (?:talking|speaking|chatting|asking)"
     ),
     passing=(
         r"right now|at the moment|currently (?:sitting|eating|driving|walking|waiting|cooking)|"
-        r"just (?:woke|got up|ate|had)|is (?:tired|hungry|sleepy|bored|busy|late(?! in )|here(?! (?:since|for good))|back(?! (?:at|in|with) )|ready|"
+        r"just (?:woke|got up|ate|had)|is (?:tired|hungry|sleepy|bored|busy|late(?! in )|here(?! (?:since|for good))|back(?! (?:at|in|with|to|on|together|\w+ing)\b)|ready|"
         r"fine|ok)\b|feels? (?:tired|hungry|sleepy|bored|better)|today|tonight|this (?:morning|"
         r"afternoon|evening)"
     ),
@@ -287,7 +287,7 @@ FACTS = FactWords(
     ),
     negated=r"\b(?:not|never|no longer)\b|n['’]t\b",
     supposed=(
-        "if|would|could|might|maybe|perhaps|imagine|pretend|wish|suppose|dream(?:ed|t)? of|"
+        "if|would|could|might|maybe|perhaps|imagine|pretend|wish|(?<!i )suppose|dream(?:ed|t)? of|"
         "joking|kidding"
     ),
     first_person=r"\b(?:I|we|us|me)\b|\bI['’]",

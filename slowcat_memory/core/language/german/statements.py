@@ -245,7 +245,7 @@ STATEMENTS = StatementWords(
 )  # fmt: skip
 
 FACTS = FactWords(
-    reported="fragte|bedankte|begrüßte|der assistent",
+    reported=r"fragte? (?:\w+ )?(?:nach|ob|was|wie|warum|wer|wann|wo|welche\w*)\b|bedankte|begrüßte|der assistent",
     passing="gerade|im moment|heute",
     one_off=(
         r"(?:licht|lampe|heizung|fernseher|musik|radio) \w*(?:ein|aus|an)(?:geschaltet|gemacht)?|timer (?:gestellt|gesetzt)|wecker gestellt|"

@@ -1,0 +1,93 @@
+"""What is read aloud or repeated from a text is marked so."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from slowcat_memory.core.blocks.statements import valid_of_kind
+from slowcat_memory.core.extraction.checks.reported import is_reported, reads_aloud
+from slowcat_memory.core.facts.fact import fact_key, fact_memory
+from slowcat_memory.core.facts.prompt import FactReply, FactsReply, check_reply
+from slowcat_memory.core.proactive.open_threads import BringUpOptions, of_turns
+from slowcat_memory.core.summaries.extractive import split_turn
+from slowcat_memory.records import Made, Turn
+
+AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
+
+READ = """
+it says your parcel is held at the depot
+listen, it says the flat is free from June
+the message goes, meet me at nine on Friday
+she wrote: come over at six
+the email says the course begins in May
+this letter from the council says we owe forty pounds
+my phone got a text saying the bank is closed
+there's a note, it reads call me back
+let me read it to you, the flat is gone
+der Text lautet: die Wohnung ist frei
+da steht, das Paket liegt im Depot
+hier steht, ich soll am Freitag kommen
+in der Mail steht, dass der Kurs im Mai anfängt
+ich lese mal vor, die Wohnung ist weg
+er schrieb: komm um sechs
+"""
+
+OWN = """
+the recipe says to add an egg
+the doctor said I have to rest
+it goes well at the new job
+it says a lot about Tom that he came
+Tom says he is moving to Leeds
+the scales say sixty-one kilos
+my calendar says the dentist is on Friday
+she goes to the gym on Fridays
+he wrote a book about bees
+I wrote to the council in May
+im Rezept steht, man nimmt zwei Eier
+der Arzt sagt, ich soll mich schonen
+es geht mir gut
+sie schreibt Bücher über Bienen
+er sagt, er zieht nach Leipzig
+"""
+
+
+@pytest.mark.parametrize("text", READ.strip().splitlines())
+def test_a_text_that_is_read_aloud_is_found(text: str) -> None:
+    assert reads_aloud(text) and reads_aloud(text.capitalize())
+
+
+@pytest.mark.parametrize("text", OWN.strip().splitlines())
+def test_what_somebody_said_or_does_is_not_read_aloud(text: str) -> None:
+    assert not reads_aloud(text)
+
+
+def turn(text: str) -> Turn:
+    return Turn(id=1, session="s", scope="m", speaker="Mira", role="user", text=text, at=AT)
+
+
+LETTER = "I live in Leeds. The letter says the dentist sees me on Friday at nine."
+
+
+def test_only_the_words_that_are_read_are_reported() -> None:
+    assert is_reported("the dentist sees me on Friday", LETTER)
+    assert not is_reported("I live in Leeds", LETTER)
+
+
+def test_a_reported_fact_is_uncertain_and_never_shown_by_itself() -> None:
+    one = FactReply(1, "event", "Mira", "The dentist sees Mira on Friday.",
+                    "the dentist sees me on Friday", "high", "")  # fmt: skip
+    (fact,) = check_reply(FactsReply([one]), {1: turn(LETTER)}, [turn(LETTER)], UTC).kept
+    memory = fact_memory(fact, AT, Made(job="facts"))
+    assert (memory.facets["reported"], memory.facets["confidence"]) == ("yes", "low")
+    assert fact_key(memory) is None
+    assert valid_of_kind([memory], "fact") == []
+
+
+def test_what_is_read_aloud_is_neither_summed_up_nor_brought_up() -> None:
+    said = [line.text for line in split_turn("Mira", LETTER, 1)]
+    assert said == ["I live in Leeds."]
+    plain = "I have a dentist appointment on Friday at nine."
+    read = "The letter says I have a dentist appointment on Friday at nine."
+    options = BringUpOptions()
+    assert of_turns([turn(plain)], AT, UTC, options)
+    assert not of_turns([turn(read)], AT, UTC, options)
