@@ -150,7 +150,7 @@ def may_replace(newer: Memory, older: Memory, tokenize: Tokenize) -> bool:
         return False
     if values_differ(newer.text, older.text):
         return shared in (mine, theirs) or len(shared) > ALIKE * len(mine | theirs)
-    return len(shared) >= ALIKE * min(len(mine), len(theirs))
+    return len(shared) > ALIKE * min(len(mine), len(theirs))
 
 
 def tells_outcome(newer: Memory, older: Memory) -> bool:

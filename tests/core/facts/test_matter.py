@@ -13,7 +13,9 @@ AT = datetime(2026, 11, 2, 18, tzinfo=UTC)
 TOKENIZE = Tokenizer("english")
 
 
-def fact(text: str, type: str = "plan", day: int = 0, subject: str = "Nell", **facets: str) -> Memory:
+def fact(
+    text: str, type: str = "plan", day: int = 0, subject: str = "Nell", **facets: str
+) -> Memory:
     return Memory(
         id=f"fact/{day}", kind=f"fact/{type}", scope="nell", speaker="Nell", text=text,
         valid_from=AT + timedelta(days=day), facets={"subject": subject} | facets, sources=(day + 1,),

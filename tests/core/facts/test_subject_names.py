@@ -33,7 +33,11 @@ def test_a_first_name_is_that_of_the_only_longer_one() -> None:
 
 def test_an_entity_has_its_other_names_and_what_it_is_to_somebody() -> None:
     names = Subjects()
-    for one in (entity("1", "Mira"), entity("2", "Hana", "Hanni; Schwesterherz"), sister("3", "1", "2")):
+    for one in (
+        entity("1", "Mira"),
+        entity("2", "Hana", "Hanni; Schwesterherz"),
+        sister("3", "1", "2"),
+    ):
         names.put(one)
     assert set(names.same("hana", ["hanni", "mira's sister", "tom"])) == {"hanni", "mira's sister"}
     assert names.same("mira's sister", ["hana", "tom"]) == ["hana"]
