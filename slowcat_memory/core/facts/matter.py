@@ -161,6 +161,8 @@ def tells_outcome(newer: Memory, older: Memory) -> bool:
         return True
     day = older.facets.get("last", "") or older.facets.get("date", "")
     said, told = newer.valid_from.date().isoformat(), newer.facets.get("date", "")
+    if type_of(newer) in COMING and told > said:  # it lies ahead itself
+        return False
     return bool(day) and day <= max(said, told) and (not told or told >= day)
 
 
