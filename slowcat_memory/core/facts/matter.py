@@ -61,12 +61,10 @@ def _days_in(text: str) -> Iterator[Day]:
             year, month, day = (int(part) for part in (*group["iso"].split("-"), "0")[:3])
             yield year, month, day
             continue
-        month = next(
-            (value for name, value in group.items() if name.startswith("month") and value), ""
-        )
-        if month:
-            year = group["year"] or group["year2"] or group["year3"] or group["year4"] or 0
-            yield int(year), _MONTHS[fold(month)], int(group["day"] or group["day2"] or 0)
+        named = next((said for key, said in group.items() if key.startswith("month") and said), "")
+        if named:
+            since = group["year"] or group["year2"] or group["year3"] or group["year4"] or 0
+            yield int(since), _MONTHS[fold(named)], int(group["day"] or group["day2"] or 0)
 
 
 def days_differ(one: str, other: str) -> bool:

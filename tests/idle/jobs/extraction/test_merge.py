@@ -43,7 +43,7 @@ def merge(store: Store, llm: ScriptedLLM, *facts: Memory) -> None:
 
 
 def answering(same: bool) -> ScriptedLLM:
-    def reply(prompt: Prompt) -> dict:
+    def reply(prompt: Prompt) -> dict[str, object]:
         numbers = sorted({int(n) for n in re.findall(r"^(\d+)\. older", prompt.user, re.M)})
         return {"pairs": [{"pair": n, "same_fact": same, "text": ""} for n in numbers]}
 
@@ -60,7 +60,9 @@ FIRST = fact(1, "Nell moves into the cottage on 14 November 2026.", date="2026-1
 SECOND = fact(3, "Nell moves into the cottage on 28 November 2026.", date="2026-11-28")
 
 
-def test_another_day_is_asked_about_with_the_days_of_both_and_replaces_the_first(store) -> None:
+def test_another_day_is_asked_about_with_the_days_of_both_and_replaces_the_first(
+    store: Store,
+) -> None:
     llm = answering(same=True)
     merge(store, llm, FIRST, SECOND)
     assert current(store) == {SECOND.text}
@@ -68,7 +70,7 @@ def test_another_day_is_asked_about_with_the_days_of_both_and_replaces_the_first
     assert "older (2026-11-03): " in prompt.user and "newer (2026-11-05): " in prompt.user
 
 
-def test_a_pair_is_asked_once(store) -> None:
+def test_a_pair_is_asked_once(store: Store) -> None:
     llm = answering(same=False)
     merge(store, llm, FIRST, SECOND)
     with store.snapshot() as snapshot:
@@ -77,13 +79,13 @@ def test_a_pair_is_asked_once(store) -> None:
     assert len(llm.prompts) == 1 and current(store) == {FIRST.text, SECOND.text}
 
 
-def test_equal_pairs_stand_once_in_a_prompt(store) -> None:
+def test_equal_pairs_stand_once_in_a_prompt(store: Store) -> None:
     llm = answering(same=False)
     merge(store, llm, FIRST, SECOND)
     assert llm.prompts[0].user.count("older") == 1
 
 
-def test_more_pairs_than_a_prompt_has_room_for_are_asked_later(store) -> None:
+def test_more_pairs_than_a_prompt_has_room_for_are_asked_later(store: Store) -> None:
     llm, things = answering(same=True), "door gate roof wall sink oven lamp sofa rug desk".split()
     facts = []
     for n, thing in enumerate(things):
@@ -98,7 +100,7 @@ def test_more_pairs_than_a_prompt_has_room_for_are_asked_later(store) -> None:
     assert current(store) == {one.text for one in facts[1::2]}
 
 
-def test_all_the_same_retires_no_other_matter(store) -> None:
+def test_all_the_same_retires_no_other_matter(store: Store) -> None:
     llm = answering(same=True)
     beard, cats = (
         fact(1, "Nell has a red beard now.", "person"),
@@ -108,7 +110,7 @@ def test_all_the_same_retires_no_other_matter(store) -> None:
     assert current(store) == {beard.text, cats.text}
 
 
-def test_after_answers_that_cannot_be_used_words_decide(store) -> None:
+def test_after_answers_that_cannot_be_used_words_decide(store: Store) -> None:
     """Nothing that rules can decide waits for a model."""
     moved = fact(3, SECOND.text, date="2026-11-28", quote="we move on the 28th instead")
     held = fact(4, "Nell takes 20 milligrams of the blue tablets.", "health")
