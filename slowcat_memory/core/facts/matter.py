@@ -35,7 +35,7 @@ _DAYS = re.compile(
     rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<month>{_MONTH})\b{_YEAR.format('year')}|"
     rf"\b(?P<month2>{_MONTH})\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR.format('year2')}|"
     rf"\b(?P<month3>{_MONTH})\s+(?P<year3>(?:19|20)\d\d)\b|"
-    rf"\b(?:in|im|since|seit|until|till|bis|by|from|ab|this|next)\s+(?P<month4>{_MONTH})\b|"
+    rf"\b(?:in|im|since|seit|until|till|bis|by|from|ab|this|next)\s+(?P<month4>{_MONTH})\b{_YEAR.format('year4')}|"
     rf"\b(?:{_WEEKDAY})s?\b",
     re.IGNORECASE,
 )
@@ -61,12 +61,10 @@ def _days_in(text: str) -> Iterator[Day]:
             year, month, day = (int(part) for part in (*group["iso"].split("-"), "0")[:3])
             yield year, month, day
             continue
-        month = next(
-            (value for name, value in group.items() if name.startswith("month") and value), ""
-        )
-        if month:
-            year = group["year"] or group["year2"] or group["year3"] or 0
-            yield int(year), _MONTHS[fold(month)], int(group["day"] or group["day2"] or 0)
+        named = next((said for key, said in group.items() if key.startswith("month") and said), "")
+        if named:
+            since = group["year"] or group["year2"] or group["year3"] or group["year4"] or 0
+            yield int(since), _MONTHS[fold(named)], int(group["day"] or group["day2"] or 0)
 
 
 def days_differ(one: str, other: str) -> bool:
@@ -149,8 +147,8 @@ def may_replace(newer: Memory, older: Memory, tokenize: Tokenize) -> bool:
     if one - other and other - one:
         return False
     if values_differ(newer.text, older.text):
-        return len(shared) >= ALIKE * len(mine | theirs)
-    return len(shared) >= ALIKE * min(len(mine), len(theirs))
+        return shared in (mine, theirs) or len(shared) > ALIKE * len(mine | theirs)
+    return len(shared) > ALIKE * min(len(mine), len(theirs))
 
 
 def tells_outcome(newer: Memory, older: Memory) -> bool:
@@ -161,6 +159,8 @@ def tells_outcome(newer: Memory, older: Memory) -> bool:
         return True
     day = older.facets.get("last", "") or older.facets.get("date", "")
     said, told = newer.valid_from.date().isoformat(), newer.facets.get("date", "")
+    if type_of(newer) in COMING and told > said:  # it lies ahead itself
+        return False
     return bool(day) and day <= max(said, told) and (not told or told >= day)
 
 

@@ -142,7 +142,7 @@ PROACTIVE = ProactiveWords(
     still_open=(
         r"not|n['’]t|never|still|yet|nearly|almost|tried to|wish|if|might|should|must|need to|have to|"
         r"going to|will|want to|forgot|didnt|havent|hasnt|wasnt|tomorrow|next|has to|needs? to|got to|"
-        r"to be|can['’]t|cannot"
+        r"to be|can['’]t|cannot|booked (?:out|up|solid)"
     ),
     arrived=(
         r"arrived|(?:came|come)(?: back| in| through)?|turned up|showed up|(?:is|are|['’]s|['’]re) "

@@ -1,0 +1,120 @@
+"""What two facts share, and whether the later one can have taken the earlier one's place."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from slowcat_memory.core.facts.matter import days_differ, days_in, may_replace, numbers
+from slowcat_memory.core.facts.merging import Pair, compare, decide_by_words, outcome_of_verdict
+from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.records import Memory
+
+AT = datetime(2026, 11, 2, 18, tzinfo=UTC)
+TOKENIZE = Tokenizer("english")
+
+
+def fact(
+    text: str, type: str = "plan", day: int = 0, subject: str = "Nell", **facets: str
+) -> Memory:
+    return Memory(
+        id=f"fact/{day}", kind=f"fact/{type}", scope="nell", speaker="Nell", text=text,
+        valid_from=AT + timedelta(days=day), facets={"subject": subject} | facets, sources=(day + 1,),
+    )  # fmt: skip
+
+
+CHANGES = [
+    ("work", "Nell's last shift at the bakery is on 4 December 2026.", "",
+     "work", "Nell's last shift at the bakery is on 18 December 2026.", ""),
+    ("health", "Nell takes 20 milligrams of the blue tablets.", "",
+     "health", "Nell takes 40 milligrams of the blue tablets.", ""),
+    ("plan", "Nell gives her landlord the notice on 6 November 2026.", "2026-11-06",
+     "task_completed", "Nell gave her landlord the notice.", "2026-11-06"),
+    ("event", "Nell has an eye test on 9 November 2026.", "2026-11-09",
+     "health", "Nell needs no glasses, said the eye test.", "2026-11-09"),
+    ("plan", "Nell drives to Whitby with Jo at Easter.", "",
+     "event", "Nell's trip to Whitby is off.", ""),
+    ("plan", "Tom carries the piano for Nell.", "",
+     "plan", "Tom can't carry the piano, because of his back.", ""),
+    ("preference", "Nell loves running by the canal.", "",
+     "preference", "Nell can't stand the canal any more.", ""),
+    ("work", "The bakery offered Nell 28,000.", "",
+     "work", "The bakery offered Nell 29,500 after she asked.", ""),
+    ("plan", "Nells Umzug ist am 14. November 2026.", "2026-11-14",
+     "plan", "Nells Umzug ist jetzt am 28. November 2026.", "2026-11-28"),
+    ("health", "Nell nimmt 50 Milligramm Lamotrigin.", "",
+     "health", "Nell nimmt 75 Milligramm Lamotrigin.", ""),
+    ("plan", "Tom hilft Nell mit dem Anhänger beim Umzug.", "",
+     "plan", "Tom kann beim Umzug nicht helfen.", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("type", "older", "day", "other_type", "newer", "other_day"), CHANGES)
+def test_a_clear_change_is_asked_about_and_a_yes_is_believed(
+    type: str, older: str, day: str, other_type: str, newer: str, other_day: str
+) -> None:
+    subject = "Tom" if older.startswith("Tom") else "The bakery" if "offered" in older else "Nell"
+    one = fact(older, type, 0, subject, date=day)
+    other = fact(newer, other_type, 9, subject, date=other_day)
+    pair = Pair(one, other)
+    assert compare(pair, 0.75, TOKENIZE) in ("ask", "update")
+    assert outcome_of_verdict(pair, "", TOKENIZE) == "update"
+
+
+APART = [
+    ("Nell has a beard.", "Nell is allergic to cats."),
+    ("Nell has a dog called Rex.", "Nell has a dog called Bello."),
+    ("Nell starts at the bakery on 4 December 2026.", "Nell's rent is 900 from 4 December 2026."),
+    ("Nell paid 30 euros for the vase.", "Nell paid 50 euros for the lamp."),
+    ("The rent of the flat in Leeds is 900.", "The rent of the cottage in Whitby is 700."),
+    ("Nell plays chess with Jo.", "Nell plays tennis with Max."),
+    ("Nell wants to visit Porto.", "Nell wants to buy a bike."),
+    ("Nell gets the keys on 27 November 2026.", "Nell moves into the flat on 28 November 2026."),
+    ("Nell hat eine Katze.", "Nell ist gegen Nüsse allergisch."),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), APART)
+def test_a_yes_for_two_matters_is_not_believed(one: str, other: str) -> None:
+    """A small model says of all pairs that they are the same."""
+    pair = Pair(fact(one, "person"), fact(other, "person", 9))
+    assert outcome_of_verdict(pair, "", TOKENIZE) is None
+    assert compare(pair, 0.97, TOKENIZE) not in ("same", "update")
+    assert decide_by_words(pair, TOKENIZE) is None
+
+
+def test_another_day_is_a_change_by_rule_only_where_the_words_say_so() -> None:
+    first = fact("Nell sees the dentist on 3 May 2027.", "event", date="2027-05-03")
+    second = fact("Nell sees the dentist on 9 June 2027.", "event", 5, date="2027-06-09")
+    moved = fact(second.text, "event", 5, date="2027-06-09", quote="it's the ninth of June now")
+    assert compare(Pair(first, second), 0.99, TOKENIZE) == "ask"
+    assert decide_by_words(Pair(first, second), TOKENIZE) is None, "two appointments"
+    assert decide_by_words(Pair(first, moved), TOKENIZE) == "update"
+
+
+def test_a_trip_that_is_over_by_its_day_may_be_replaced_by_how_it_was() -> None:
+    trip = fact("Nell flies to Oslo on 5 November 2026.", "event", date="2026-11-05")
+    before, after = (fact("Oslo was grey, says Nell.", "event", day) for day in (1, 6))
+    assert may_replace(after, trip, TOKENIZE) and not may_replace(before, trip, TOKENIZE)
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("on 23 November 2026", {(2026, 11, 23)}),
+        ("on November 23rd", {(0, 11, 23)}),
+        ("in June 2027", {(2027, 6, 0)}),
+        ("am 3. Dezember", {(0, 12, 3)}),
+        ("2026-11-05", {(2026, 11, 5)}),
+        ("May likes tea", set()),
+        ("she is 17 and has 2 cats", set()),
+    ],
+)
+def test_days_are_read_in_both_languages_and_are_no_numbers(text: str, days: set) -> None:
+    assert days_in(text) == days
+    assert not days or not numbers(text)
+
+
+def test_a_missing_year_is_no_other_day() -> None:
+    assert not days_differ("on 3 May", "on 3 May 2027")
+    assert not days_differ("in May 2027", "on 3 May 2027")
+    assert days_differ("on 3 May", "on 4 May")
