@@ -22,6 +22,8 @@ ELSE = (
     "I work as a nurse at Mercy hospital.",
     "I bought a red bicycle and a green lamp.",
     "It rains a lot here in November.",
+    "I meet my plumber about the kitchen sink in June.",
+    "I meet my plumber about the leaking kitchen sink and the old boiler in July.",
 )
 
 

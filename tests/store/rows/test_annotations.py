@@ -225,7 +225,7 @@ def test_annotations_tasks_a_task_is_there_once(store: Store) -> None:
     apply(store, tasks=(task("1", attempts=2), task("3", created=at(9))))
     with store.snapshot() as snapshot:
         assert snapshot.task("place/anna/1") == task("1")
-        assert [one.key for one in snapshot.tasks()] == ["2", "3", "1"]
+        assert [one.key for one in snapshot.tasks()] == ["2", "1", "3"]
     tried = task("1", attempts=1, not_before=at() + timedelta(hours=1), state="dead", error="E")
     apply(store, tasks=(tried,), retask=True)
     with store.snapshot() as snapshot:

@@ -7,8 +7,11 @@ from slowcat_memory.records import Cursor
 
 
 def read_asked(cursor: Cursor | None) -> Asked | None:
-    """Return what a cursor keeps; None for none."""
-    return msgspec.json.decode(cursor.note, type=Asked) if cursor else None
+    """Return what a cursor keeps; None for none, or one that another version wrote."""
+    try:
+        return msgspec.json.decode(cursor.note, type=Asked) if cursor else None
+    except msgspec.MsgspecError:
+        return None
 
 
 def asked_cursor(name: str, asked: Asked) -> Cursor:
