@@ -9,6 +9,7 @@ from slowcat_memory.core.facts.merging import (
     Pair,
     compare,
     decide_by_words,
+    in_order,
     is_worth_asking,
     merge,
 )
@@ -131,3 +132,11 @@ def test_what_two_facts_add_to_one_thing_is_kept_without_an_llm() -> None:
     assert decide_by_words(pair, TOKENIZE) is None
     plain = claim("Anna works at Lindner.", **named)
     assert compare(Pair(baker, plain), 0.95, TOKENIZE) == "same"
+
+
+def test_the_order_of_two_facts_is_that_of_the_turns_that_say_them() -> None:
+    """A turn that only helped to understand an earlier statement makes it no later one."""
+    older = replace(claim("Anna starts in May."), id="fact/1", sources=(3, 20, 21))
+    newer = replace(claim("Anna starts in June."), id="fact/2", sources=(9,))
+    for pair in (in_order(older, newer), in_order(newer, older)):
+        assert (pair.older.id, pair.newer.id) == ("fact/1", "fact/2")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from slowcat_memory.core.facts.fact import supersede
+from slowcat_memory.core.facts.fact import add_sources, stating_turns, supersede
 from slowcat_memory.core.query.asked_facts import AskedFact
 from slowcat_memory.records import Made, Memory, Turn
 from slowcat_memory.runtime.namespaces.endings import Endings
@@ -181,3 +181,18 @@ def test_what_an_llm_wrote_about_a_turn_is_known_while_it_holds() -> None:
     endings.put(written)
     endings.drop(written.id)
     assert endings.written("chunk/1") == ()
+
+
+def test_only_the_turn_that_says_a_fact_is_over_with_it_and_not_those_that_explain_it() -> None:
+    explained = replace(MOVED, sources=(1, 7, 8))
+    endings = Endings([explained, PORTO])
+    assert endings.of("chunk/1", MAY + 40 * DAY)
+    assert endings.of("chunk/7", MAY + 40 * DAY) == () == endings.of("chunk/8", MAY + 40 * DAY)
+
+
+def test_every_turn_that_says_a_fact_again_is_over_with_it() -> None:
+    again = fact("l", "Lisbon", 5)
+    merged = supersede(add_sources(LISBON, again), PORTO, MAY + 31 * DAY)
+    assert stating_turns(merged) == (1, 5)
+    endings = Endings([merged, PORTO])
+    assert endings.of("chunk/1", MAY + 40 * DAY) and endings.of("chunk/5", MAY + 40 * DAY)

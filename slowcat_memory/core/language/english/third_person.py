@@ -23,7 +23,7 @@ SENTENCES = SentenceWords(
         SentenceRule(
             "works_at",
             r"(?:work(?:s|ed|ing)? (?:at|for)|employed (?:at|by)|"
-            r"join(?:s|ed|ing)(?! (?:an?|the|her|his|their|our|in|up|forces)\b)|"
+            r"join(?:s|ed|ing)(?! (?:an?|the|her|his|their|our|in|up|us|them|him|me|forces)\b)|"
             r"start(?:s|ed|ing)? (?:(?:work(?:ing)?|a (?:new )?job) )?(?:at|with)|"
             r"got a (?:new )?job (?:at|with)) ",
         ),
