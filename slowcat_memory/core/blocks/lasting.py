@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable
-from slowcat_memory.core.extraction.slots import content
+from slowcat_memory.core.extraction.slots import PARTNERS, content
 from slowcat_memory.core.facts.holding import Claim, claim_of
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.text.normalize import fold
@@ -24,11 +24,12 @@ _BY_KIND = {
     "fact/health": 0.3, "fact/work": 0.3, "fact/person": 0.2, "fact/preference": 0.1,
     "fact/other": -0.1,
 }  # fmt: skip
+# Who the user is; said once, these are never pushed out by what is newer.
+_IDENTITY = frozenset(("lives_in", "works_at", "works_as", "job", "name", *PARTNERS))
 _BY_PREDICATE = frozenset(
-    ("lives_in", "works_at", "works_as", "job", "diet", "allergic_to", "has_illness", "has_pet",
-     "has_child", "has_daughter", "has_son", "married_to", "partner", "name", "age")
-)  # fmt: skip
-_KEY, _OWN, _NEW = 0.3, 0.2, 0.2
+    ("diet", "allergic_to", "has_illness", "has_pet", "has_child", "has_daughter", "has_son", "age")
+)
+_SELF, _KEY, _OWN, _NEW = 0.8, 0.3, 0.2, 0.2
 
 
 def human(
@@ -94,7 +95,8 @@ def _weighed(line: SourcedLine, memory: Memory, now: datetime | None) -> Sourced
     claim = claim_of(memory)
     weight = line.weight + _BY_KIND.get(memory.kind, 0.0)
     weight += _KEY if claim.predicate in _BY_PREDICATE else 0.0
-    weight += _OWN if fold(claim.subject) == fold(memory.speaker) else 0.0
+    own = fold(claim.subject) == fold(memory.speaker)
+    weight += (_SELF if claim.predicate in _IDENTITY else _OWN) if own else 0.0
     said = memory.recorded_at or memory.valid_from
     weight += _NEW if now is not None and now - said < FRESH else 0.0
     return replace(line, weight=round(weight, 3))
