@@ -14,7 +14,6 @@ from slowcat_memory.core.text.rare_words import MAX_CHARS
 from slowcat_memory.index.candidates import Candidates, CandidateSelector
 from slowcat_memory.index.files.document import KEY_VIEWS, Document, Pointer, split_key_id
 from slowcat_memory.index.files.header import read_header
-from slowcat_memory.index.lexical import scorer
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.lexical.term_lookup import Lexical, TermLookup
 from slowcat_memory.index.lexical.view_set import DocumentTerms, LexicalViews
@@ -85,8 +84,6 @@ class Searcher:
     def warm(self) -> None:
         with self._lock:
             self.names.warm()
-        if self.sealed_count >= self._options.compiled_from:
-            scorer.load_in_background()
 
     # ---------------------------------------------------------------- size
 

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from loguru import logger
 
 from slowcat_memory.kernels.sources import digest, library_path
 
@@ -94,7 +93,6 @@ class _State:
             self.level, self.why = wanted, f"{SWITCH}={wanted}"
         elif wanted:
             self.why = f"{SWITCH}={wanted} is none of {', '.join(self.levels)}"
-        logger.debug(f"kernels: {self}")
 
     def __str__(self) -> str:
         return f"{self.level} ({self.why})" if self.why else self.level
