@@ -88,13 +88,11 @@ static void by_session(const double *scores, int squared, const int32_t *number,
     memset(best, 0, 3 * (size_t)sessions * sizeof *best);
     for (int64_t i = 0; i < n; i++) {
         double *held = best + 3 * number[i], score = squared ? scores[i] * scores[i] : scores[i];
-        if (score > held[2]) {
-            held[2] = score;
-            if (held[2] > held[1])
-                held[2] = held[1], held[1] = score;
-            if (held[1] > held[0])
-                held[1] = held[0], held[0] = score;
-        }
+        double first = held[0], second = held[1], third = held[2];
+        double rest = score < first ? score : first, last = rest < second ? rest : second;
+        held[0] = score > first ? score : first;
+        held[1] = rest > second ? rest : second;
+        held[2] = last > third ? last : third;
     }
     double most = 0;
     for (int32_t s = 0; s < sessions; s++) {
@@ -259,42 +257,64 @@ static void add_probability(const double *in, int64_t n, const struct question *
 
 /* ------------------------------------------------------------------- order */
 
-/* Whether ``b``, which stands before ``a`` so far, stays there: NaN is last, equal ones stay. */
-static int stays(const double *score, int64_t b, int64_t a)
+enum { RUN = 128 };
+
+struct place {
+    double score;
+    int64_t position;
+};
+
+/* Sort up to RUN scores by counting for each what comes before it: no branch depends on scores,
+which no processor could predict, and eight are compared at once. */
+static void sort_run(const double *score, const int64_t *position, int64_t n, struct place *sorted)
 {
-    return isnan(score[a]) || score[b] >= score[a];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t before = 0;
+        for (int64_t j = 0; j < i; j++)
+            before += score[j] >= score[i];
+        for (int64_t j = i + 1; j < n; j++)
+            before += score[j] > score[i];
+        sorted[before] = (struct place){score[i], position[i]};
+    }
 }
 
-/* Sort rising positions by their scores, best first; equal ones stay in order. */
-static void sort(const double *score, int64_t *order, int64_t count, int64_t *scratch)
+static void merge(const struct place *left, const struct place *right, const struct place *end,
+                  struct place *to)
 {
-    int64_t *from = order, *to = scratch;
-    for (int64_t start = 0; start < count; start += 8) {
-        int64_t end = start + 8 < count ? start + 8 : count;
-        for (int64_t i = start + 1; i < end; i++) {
-            int64_t one = order[i], place = i;
-            for (; place > start && !stays(score, order[place - 1], one); place--)
-                order[place] = order[place - 1];
-            order[place] = one;
+    const struct place *middle = right;
+    while (left < middle && right < end)
+        *to++ = left->score >= right->score ? *left++ : *right++;
+    while (left < middle)
+        *to++ = *left++;
+    while (right < end)
+        *to++ = *right++;
+}
+
+/* Sort positions by their scores, best first and NaN last; equal ones stay in order. ``scratch``
+has room for four numbers a position. */
+static void sort(const double *score, int64_t *order, int64_t count, double *scratch)
+{
+    struct place *from = (struct place *)scratch, *to = from + count;
+    for (int64_t start = 0; start < count; start += RUN) {
+        double run[RUN];
+        int64_t n = start + RUN < count ? RUN : count - start;
+        for (int64_t i = 0; i < n; i++) {
+            double one = score[order[start + i]];
+            run[i] = isnan(one) ? -INFINITY : one;
         }
+        sort_run(run, order + start, n, from + start);
     }
-    for (int64_t width = 8; width < count; width *= 2) {
+    for (int64_t width = RUN; width < count; width *= 2) {
         for (int64_t start = 0; start < count; start += 2 * width) {
             int64_t middle = start + width < count ? start + width : count;
             int64_t end = middle + width < count ? middle + width : count;
-            int64_t left = start, right = middle, place = start;
-            while (left < middle && right < end)
-                to[place++] = from[stays(score, from[left], from[right]) ? left++ : right++];
-            while (left < middle)
-                to[place++] = from[left++];
-            while (right < end)
-                to[place++] = from[right++];
+            merge(from + start, from + middle, from + end, to + start);
         }
-        int64_t *other = from;
+        struct place *other = from;
         from = to, to = other;
     }
-    if (from != order)
-        memcpy(order, from, (size_t)count * sizeof *order);
+    for (int64_t i = 0; i < count; i++)
+        order[i] = from[i].position;
 }
 
 /* ------------------------------------------------------------------- steps */
@@ -316,7 +336,7 @@ KERNEL(int64_t, score_candidates)(const double *in, int64_t n, const struct weig
     add_priors(in, n, question, weights, keyed_share(in, n, question, counts), out);
     add_probability(in, n, question, out);
     fuse(in, n, question, weights, counts, out, NULL, scratch, score);
-    sort(score, order, count, (int64_t *)scratch);
+    sort(score, order, count, scratch);
     return count;
 }
 
@@ -339,7 +359,7 @@ static int by_tokens(const double *similarity, int64_t n, double zero, double *s
 /* Score by tokens too, and order by what is worth offering. ``scored`` and ``counts`` are from
 ``score_candidates``; ``similarity`` has the MaxSim of each candidate, or is NULL; ``offer`` the
 weights of tokens, session, emptiness and the agent's words. ``out`` gets a row of the tokens' view,
-one of scores, and has one more for scratch. Return whether there are tokens. */
+one of scores, and has four more for scratch. Return whether there are tokens. */
 KERNEL(int64_t, rank_candidates)(const double *in, int64_t n, const struct weights *weights,
                                  const struct question *question, const double *scored,
                                  const uint8_t *counts, const double *similarity,
@@ -361,6 +381,6 @@ KERNEL(int64_t, rank_candidates)(const double *in, int64_t n, const struct weigh
         if (counts[i])
             order[count++] = i;
     }
-    sort(score, order, count, (int64_t *)scratch);
+    sort(score, order, count, scratch);
     return known;
 }

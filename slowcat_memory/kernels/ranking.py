@@ -41,8 +41,10 @@ class Row(IntEnum):
     VISIBLE = auto()  # 1 for what the caller has already
 
 
-VIEWS = {row.name.lower(): row for row in (Row.WINDOW, Row.TURN, Row.DENSE, Row.KEYS, Row.ASKED)}
-"""The row of each raw view."""
+VIEWS = {row.name.lower(): row for row in Row if row <= Row.ASKED}
+"""The rows of raw views; a query may lack any but the first."""
+COLUMNS = [row.name.lower() for row in Row if row > Row.ASKED]
+"""Names of the other rows, in order."""
 
 
 class Result(IntEnum):
@@ -150,7 +152,7 @@ def rank(
     call, size = _rank.compiled, block.shape[1]
     if call is None:
         return None
-    rows, order = np.empty((3, size)), np.empty(len(scored.order), np.int64)
+    rows, order = np.empty((2 + 4, size)), np.empty(len(scored.order), np.int64)
     known = call(
         address(block),
         size,

@@ -1,12 +1,12 @@
-"""Columns of candidates, as ranking reads them: one block of numbers for a reference and a kernel."""
+"""Columns of candidates, as ranking reads them: one block of numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.core.time.expressions import Interval
-from slowcat_memory.kernels.ranking import VIEWS, Row
+from slowcat_memory.kernels.ranking import VIEWS
 
 Array = np.ndarray
 
@@ -23,13 +23,21 @@ class Frame(Struct, frozen=True, eq=False):
     views: frozenset[str]
 
     @classmethod
-    def of(cls, columns: Mapping[Row, Array], size: int) -> "Frame":
-        """Copy columns of shape (size,) of any dtype; a view that is missing stays undefined."""
-        none = np.full(size, np.nan)
-        rows = [columns.get(row, none) for row in Row]
-        block = np.empty((len(Row), size))
-        np.concatenate(rows, out=block.reshape(-1), casting="unsafe")
-        return cls(block, frozenset(name for name, row in VIEWS.items() if row in columns))
+    def of(cls, views: Sequence[Array | None], columns: Sequence[Array | None]) -> "Frame":
+        """Copy the rows of ``VIEWS`` and then those of ``COLUMNS``, of any dtype.
+
+        Without the view "dense" there is no column "cosine" either.
+        """
+        rows = [*views, *columns]
+        filler = rows[0]
+        block = np.empty((len(rows), len(filler)))  # type: ignore[arg-type]  # the window is there
+        np.concatenate(
+            [filler if row is None else row for row in rows],  # type: ignore[misc]  # as above
+            out=block.reshape(-1),
+            casting="unsafe",
+        )
+        known = (name for name, view in zip(VIEWS, views, strict=True) if view is not None)
+        return cls(block, frozenset(known))
 
     def __len__(self) -> int:
         return self.block.shape[1]

@@ -1,7 +1,9 @@
 """Ranking by the compiled library, with the definition where there is none."""
 
+from collections.abc import Sequence
 from ctypes import addressof, c_double
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict, astuple, replace
@@ -70,9 +72,8 @@ class Ranker(NumpyRanker):
 
 def _asked(frame: Frame, question: Question, *, every: bool) -> kernel.Asked:
     fit = for_store_size(question.memories)
-    speakers = (c_double * len(question.speakers))(*question.speakers)
     spans = [(one.start.timestamp(), one.end.timestamp()) for one in question.times]
-    times = (c_double * (2 * len(spans)))(*chain.from_iterable(spans))
+    speakers, times = _doubles(question.speakers), _doubles([*chain.from_iterable(spans)])
     asked = kernel.Asked(
         question.now,
         question.ceiling,
@@ -86,8 +87,12 @@ def _asked(frame: Frame, question: Question, *, every: bool) -> kernel.Asked:
         every,
         len(question.speakers),
         len(spans),
-        addressof(speakers),
-        addressof(times),
+        speakers and addressof(speakers),
+        times and addressof(times),
     )
     asked.arrays = speakers, times  # kept as long as it is
     return asked
+
+
+def _doubles(values: Sequence[float]) -> Any:
+    return (c_double * len(values))(*values) if values else None

@@ -313,8 +313,9 @@ class Chooser:
         compared = len(usable) if len(kept) < limit else max(kept, default=0)
         for place in set(range(compared)).difference(kept):
             reasons[ids[usable[place].position]] = LeftOutReason.DUPLICATE
-        hits = [trace.hit(usable[place].position, usable[place].memory) for place in kept]
-        return hits, rejected
+        chosen = [usable[place] for place in kept]
+        positions, memories = [one.position for one in chosen], [one.memory for one in chosen]
+        return trace.hits(positions, memories), rejected
 
     def _floor(self, query: Query) -> float:
         return self._options.recall.floor if query.floor is None else query.floor

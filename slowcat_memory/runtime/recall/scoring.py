@@ -5,16 +5,17 @@ ledger's row is written, after the waiting turn has continued.
 """
 
 import math
-from collections.abc import Collection, Set
+from collections.abc import Collection, Sequence, Set
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import ParsedQuery
-from slowcat_memory.core.ranking.calibration import best_of_top
+from slowcat_memory.core.ranking.calibration import BEST, best_of_top
 from slowcat_memory.core.ranking.frame import Frame, Question
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
@@ -22,10 +23,8 @@ from slowcat_memory.core.ranking.rank import Scores
 from slowcat_memory.core.ranking.ranker import Ranker
 from slowcat_memory.core.ranking.selection import Weights
 from slowcat_memory.index import Candidates, Searcher
-from slowcat_memory.kernels.ranking import VIEWS, Row
+from slowcat_memory.kernels.ranking import COLUMNS, VIEWS
 from slowcat_memory.records import Disclosed, Hit, LeftOut
-
-NONE = np.zeros(0, np.intp)
 
 
 class LeftOutReason(StrEnum):
@@ -85,58 +84,71 @@ class RankingTrace(Struct, frozen=True, eq=False):
 
     def likeliest(self, rejected: Collection[int] = ()) -> float:
         """Return the highest probability of the best candidates, except rejected positions."""
-        return best_of_top(self.ranked.probability[self._kept(rejected)])
+        first = self.order[: BEST + len(rejected)].tolist()
+        kept = [n for n in first if n not in rejected][:BEST]
+        return best_of_top(self.ranked.probability[kept])
 
     def max_similarity(self, rejected: Collection[int] = ()) -> float:
         """Return the highest MaxSim of a candidate, except rejected positions.
 
         NaN without tokens, or if one of the best has none, since it may be nearer.
         """
-        if self.similarity is None or np.isnan(self.similarity[self.best]).any():
+        if self.similarity is None:
             return math.nan
-        return float(np.fmax.reduce(self.similarity[self._kept(rejected)], initial=math.nan))
+        found = dict(zip(self.best.tolist(), self.similarity[self.best].tolist(), strict=True))
+        if any(map(math.isnan, found.values())):
+            return math.nan
+        return max((found[n] for n in found if n not in rejected), default=math.nan)
 
     def max_coverage(self, rejected: Collection[int] = ()) -> float:
         """Return the highest coverage of a candidate, except rejected positions."""
-        return float(self.ranked.coverage[self._kept(rejected)].max(initial=0.0))
+        coverage = self.ranked.coverage
+        if rejected:
+            coverage = coverage.copy()
+            coverage[list(rejected)] = 0.0
+        return float(coverage[self.order].max(initial=0.0))
 
-    def _kept(self, rejected: Collection[int]) -> np.ndarray:
-        if not rejected:
-            return self.order
-        kept = np.ones(len(self.frame), bool)
-        kept[list(rejected)] = False
-        return self.order[kept[self.order]]
+    def hits(self, positions: Sequence[int], memories: Sequence[Disclosed]) -> list[Hit]:
+        columns = self._columns_at(positions)
+        return [
+            Hit(
+                memory=memory,
+                score=score,
+                probability=probability,
+                coverage=coverage,
+                cosine=None if math.isnan(cosine) else cosine,
+                views=dict(zip(self.ranked.views, views, strict=True)),
+            )
+            for memory, (score, probability, coverage, cosine, *views) in zip(
+                memories, columns, strict=True
+            )
+        ]
 
-    def hit(self, position: int, memory: Disclosed) -> Hit:
-        cosines = self.candidates.cosine
-        cosine = math.nan if cosines is None else float(cosines[position])
-        return Hit(
-            memory=memory,
-            score=round(float(self.scores[position]), 4),
-            probability=round(float(self.ranked.probability[position]), 4),
-            coverage=round(float(self.ranked.coverage[position]), 4),
-            cosine=None if math.isnan(cosine) else round(cosine, 4),
-            views=self._views_of(position),
-        )
+    def _columns_at(self, positions: Sequence[int]) -> list[list[float]]:
+        """Return score, probability, coverage, cosine and views, rounded, for each position."""
+        ranked, cosine = self.ranked, self.candidates.cosine
+        if cosine is None:
+            cosine = np.full(len(self.frame), math.nan)
+        rows = (ranked.scores, ranked.probability, ranked.coverage, cosine, *ranked.views.values())
+        return np.array([row[positions] for row in rows]).round(4).T.tolist()
 
     def left_out(self, recalled: Set[str], offered: Set[str], limit: int) -> tuple[LeftOut, ...]:
         """Return the best rejected candidates, best first; ``offered``: ids of the others."""
-        above, found = frozenset(self.order.tolist()), list[LeftOut]()
-        for n in self.ranked.order.tolist():
-            if len(found) >= limit:
-                break
-            if (id_ := self.candidates.ids[n]) not in offered:
-                reason = self._reason(n, above=n in above, recalled=id_ in recalled)
-                found.append(
-                    LeftOut(
-                        memory=id_,
-                        reason=str(reason),
-                        score=round(float(self.scores[n]), 4),
-                        probability=round(float(self.ranked.probability[n]), 4),
-                        views=self._views_of(n),
-                    )
-                )
-        return tuple(found)
+        above, ids = frozenset(self.order.tolist()), self.candidates.ids
+        every = (n for n in self.ranked.order.tolist() if ids[n] not in offered)
+        rejected = list(islice(every, max(limit, 0)))
+        return tuple(
+            LeftOut(
+                memory=ids[n],
+                reason=str(self._reason(n, above=n in above, recalled=ids[n] in recalled)),
+                score=score,
+                probability=probability,
+                views=dict(zip(self.ranked.views, views, strict=True)),
+            )
+            for n, (score, probability, _, _, *views) in zip(
+                rejected, self._columns_at(rejected), strict=True
+            )
+        )
 
     def _reason(self, n: int, *, above: bool, recalled: bool) -> str:
         if reason := self.reasons.get(self.candidates.ids[n]):
@@ -146,9 +158,6 @@ class RankingTrace(Struct, frozen=True, eq=False):
         pinned = bool(self.candidates.pinned[n])
         below_floor = self.below_floor and not pinned
         return LeftOutReason.BELOW_FLOOR if below_floor else LeftOutReason.BELOW_SHARE
-
-    def _views_of(self, n: int) -> dict[str, float]:
-        return {name: round(float(values[n]), 4) for name, values in self.ranked.views.items()}
 
 
 class Scorer:
@@ -205,21 +214,5 @@ class Scorer:
 
 
 def frame_of(found: Candidates) -> Frame:
-    columns = {VIEWS[name]: scores for name, scores in found.views.items()}
-    if found.cosine is not None:
-        columns[Row.COSINE] = found.cosine
-    columns |= {
-        Row.BEFORE: found.before,
-        Row.AFTER: found.after,
-        Row.AT: found.at,
-        Row.IMPORTANCE: found.importance,
-        Row.SUBSTANCE: found.substance,
-        Row.AGENT: found.agent,
-        Row.PINNED: found.pinned,
-        Row.SESSION: found.session,
-        Row.SPEAKER: found.speaker,
-        Row.ABOUT_FROM: found.about_from,
-        Row.ABOUT_UNTIL: found.about_until,
-        Row.VISIBLE: found.visible,
-    }
-    return Frame.of(columns, len(found.ids))
+    views = [found.views.get(name) for name in VIEWS]
+    return Frame.of(views, [getattr(found, name) for name in COLUMNS])
