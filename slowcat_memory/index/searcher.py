@@ -341,15 +341,17 @@ class Searcher:
         own: np.ndarray | None = None,
         *,
         talk: bool = False,
+        visible: Set[str] = frozenset(),
     ) -> Candidates:
         """Choose the best documents of each view.
 
         Args:
             lexical: From ``lexical``; documents added since then are not proposed.
             vector: The query's vector, shape (dim,); None skips the dense view.
-            exclude: Ids not to propose, so that they do not affect normalisation either.
+            exclude: Ids not to propose.
             own: The vector of the query's words alone, where ``vector`` is another one.
             talk: Propose also what says nothing of its own: questions, fillers, repetitions.
+            visible: Ids that the caller has already: proposed like others, but marked.
         """
         with self._lock:
-            return self._selector.select(lexical, vector, exclude, own, talk=talk)
+            return self._selector.select(lexical, vector, exclude, own, talk=talk, visible=visible)

@@ -22,7 +22,14 @@ from slowcat_memory.core.query.revisions import (
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
-from slowcat_memory.core.ranking.selection import any_answers, least_share
+from slowcat_memory.core.ranking.selection import (
+    ABOUT_TALK,
+    PLAIN,
+    WEIGHTS,
+    Weights,
+    any_answers,
+    least_share,
+)
 from slowcat_memory.core.render.in_clear_words import FACTS
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.index import Lexical, Searcher
@@ -82,7 +89,7 @@ class Chooser:
         The evidence returned is the argument's, completed by whether a value is missing.
         """
         for_turn = self._share(search.query) > 0
-        trace = scored.ordered(for_turn=for_turn, weigh_talk=not search.parsed.about_talk)
+        trace = replace(scored, reasons={})
         hits = list[Hit]()
         if answers := self._answers(search, trace, evidence):
             hits, rejected = self._choose(search, trace, fetch)
@@ -101,6 +108,15 @@ class Chooser:
         hits = self._with_stated(search, hits, fetch) if for_turn else hits
         hits = self._with_endings(search, hits, fetch)
         return trace, with_facts(search, hits, self._options.language), evidence
+
+    def weights(self, search: Search) -> Weights:
+        """Return how candidates are ordered: by what is worth offering to a turn, or for a search.
+
+        Questions and the agent's words are worth less, except to a turn about these.
+        """
+        if self._share(search.query) <= 0:
+            return PLAIN
+        return ABOUT_TALK if search.parsed.about_talk else WEIGHTS
 
     def _lacks_value(self, query: Query, hits: Sequence[Hit], fetch: Fetch) -> float:
         """Return how surely a turn asks for a value that neither the hits nor the context has."""
@@ -297,8 +313,9 @@ class Chooser:
         compared = len(usable) if len(kept) < limit else max(kept, default=0)
         for place in set(range(compared)).difference(kept):
             reasons[ids[usable[place].position]] = LeftOutReason.DUPLICATE
-        hits = [trace.hit(usable[place].position, usable[place].memory) for place in kept]
-        return hits, rejected
+        chosen = [usable[place] for place in kept]
+        positions, memories = [one.position for one in chosen], [one.memory for one in chosen]
+        return trace.hits(positions, memories), rejected
 
     def _floor(self, query: Query) -> float:
         return self._options.recall.floor if query.floor is None else query.floor
