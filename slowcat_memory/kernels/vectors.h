@@ -1,0 +1,67 @@
+/* Vectors by document: sealed rows in files, later ones in a matrix; see dense.py. */
+
+#ifndef SLOWCAT_VECTORS_H
+#define SLOWCAT_VECTORS_H
+
+#include "kernels.h"
+
+/* The fields of ``_Fields`` in dense.py, in this order. */
+typedef struct {
+    int64_t width;            /* dimensions */
+    int64_t rows;             /* sealed rows */
+    const int32_t *documents; /* by sealed row, rising; NULL: a row's number is its document's */
+    const uint8_t *alive;     /* a bit for each sealed row, little end first */
+    const void *matrix;       /* sealed rows: bytes, or half precision */
+    const float *scales;      /* by sealed row of bytes; NULL: half precision */
+    const float *tail;        /* rows of the tail */
+    const int64_t *owners;    /* the document of each row of the tail, -1 for none */
+    int64_t tail_rows;
+    const int32_t *slots;     /* by document: its row in the tail, counted from 1; 0 for none */
+    int64_t slots_count;
+} vector_arrays;
+
+static inline float sealed_cosine(const vector_arrays *v, int64_t row, const float *query)
+{
+    if (v->scales)
+        return dot_bytes((const int8_t *)v->matrix + row * v->width, query, v->width) * v->scales[row];
+    return dot_half((const uint16_t *)v->matrix + row * v->width, query, v->width);
+}
+
+static inline int is_alive(const vector_arrays *v, int64_t row)
+{
+    return v->alive[row >> 3] >> (row & 7) & 1;
+}
+
+/* A document's living sealed row, -1 for none. */
+static inline int64_t sealed_row(const vector_arrays *v, int64_t document)
+{
+    int64_t low = 0, high = v->rows;
+    if (!v->documents)
+        return document < v->rows && is_alive(v, document) ? document : -1;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (v->documents[middle] < document)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < v->rows && v->documents[low] == document && is_alive(v, low) ? low : -1;
+}
+
+/* A document's row in the tail, -1 for none. */
+static inline int64_t tail_row(const vector_arrays *v, int64_t document)
+{
+    return document < v->slots_count ? v->slots[document] - 1 : -1;
+}
+
+/* The cosine of a document with a query, NaN for one without a vector. */
+static inline float document_cosine(const vector_arrays *v, int64_t document, const float *query)
+{
+    int64_t row = tail_row(v, document);
+    if (row >= 0)
+        return dot_float(v->tail + row * v->width, query, v->width);
+    row = sealed_row(v, document);
+    return row >= 0 ? sealed_cosine(v, row, query) : NAN;
+}
+
+#endif
