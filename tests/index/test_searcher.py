@@ -241,7 +241,7 @@ def test_searcher_the_same_text_again_takes_the_new_times() -> None:
     assert (found.block[Row.ABOUT_FROM][0], found.block[Row.ABOUT_UNTIL][0]) == (3.0, 4.0)
     assert made.speakers[int(found.block[Row.SPEAKER][0])] == "Ben"
     made.add(doc("1", "max", speaker="Ben"))
-    assert np.isnan(made.candidates(made.lexical("max")).about_from[0])
+    assert np.isnan(made.candidates(made.lexical("max")).block[Row.ABOUT_FROM][0])
 
 
 def test_searcher_a_documents_vector_is_told_wherever_it_is(tmp_path: Path) -> None:
