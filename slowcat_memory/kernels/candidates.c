@@ -94,11 +94,14 @@ static void fill(const table *t, const int64_t *numbers, int64_t n, double *bloc
     }
 }
 
+/* A row of cosines, NaN without a query; ``spare`` has room for n floats. */
 static void fill_cosines(const vector_arrays *v, const int64_t *numbers, int64_t n,
-                         const float *query, double *row)
+                         const float *query, float *spare, double *row)
 {
+    if (query)
+        document_cosines(v, numbers, n, query, spare);
     for (int64_t i = 0; i < n; i++)
-        row[i] = query ? document_cosine(v, numbers[i], query) : NAN;
+        row[i] = query ? spare[i] : NAN;
 }
 
 /* Choose among the ``count`` proposed documents; return how many are left, rising in ``numbers``.
@@ -139,9 +142,9 @@ KERNEL(int64_t, candidates)(const table *t, const vector_arrays *v, const float 
         block[WINDOW * n + i] = cells[0] ? cells[0][numbers[i]] : 0;
         block[TURN * n + i] = cells[1] ? cells[1][numbers[i]] : 0;
     }
-    fill_cosines(v, numbers, n, query, block + DENSE * n);
+    fill_cosines(v, numbers, n, query, (float *)spare, block + DENSE * n);
     if (own && query)
-        fill_cosines(v, numbers, n, own, block + COSINE * n);
+        fill_cosines(v, numbers, n, own, (float *)spare, block + COSINE * n);
     else
         memcpy(block + COSINE * n, block + DENSE * n, (size_t)n * sizeof(double));
     return n;

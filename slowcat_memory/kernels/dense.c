@@ -7,16 +7,20 @@
 KERNEL(void, cosines)(const vector_arrays *v, const int64_t *documents, int64_t count,
                       const float *query, float *cosines)
 {
-    for (int64_t i = 0; i < count; i++)
-        cosines[i] = document_cosine(v, documents[i], query);
+    document_cosines(v, documents, count, query, cosines);
 }
 
 /* Cosines of sealed rows with a query. */
 KERNEL(void, row_cosines)(const vector_arrays *v, const int64_t *rows, int64_t count,
                           const float *query, float *cosines)
 {
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count && i < AHEAD; i++)
+        fetch_row(v, rows[i]);
+    for (int64_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            fetch_row(v, rows[i + AHEAD]);
         cosines[i] = sealed_cosine(v, rows[i], query);
+    }
 }
 
 /* The k nearest documents of the tail, and of the sealed rows if they are wanted; return how many.

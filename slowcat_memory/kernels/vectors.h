@@ -27,6 +27,17 @@ static inline float sealed_cosine(const vector_arrays *v, int64_t row, const flo
     return dot_half((const uint16_t *)v->matrix + row * v->width, query, v->width);
 }
 
+enum { AHEAD = 12, LINE = 64 }; /* rows that are fetched into the cache before they are compared */
+
+/* Start to fetch a sealed row: rows at random are far apart, and memory is slower than arithmetic. */
+static inline void fetch_row(const vector_arrays *v, int64_t row)
+{
+    int64_t bytes = v->width * (v->scales ? 1 : 2);
+    const char *start = (const char *)v->matrix + row * bytes;
+    for (int64_t at = 0; at < bytes; at += LINE)
+        __builtin_prefetch(start + at);
+}
+
 static inline int is_alive(const vector_arrays *v, int64_t row)
 {
     return v->alive[row >> 3] >> (row & 7) & 1;
@@ -54,14 +65,39 @@ static inline int64_t tail_row(const vector_arrays *v, int64_t document)
     return document < v->slots_count ? v->slots[document] - 1 : -1;
 }
 
-/* The cosine of a document with a query, NaN for one without a vector. */
-static inline float document_cosine(const vector_arrays *v, int64_t document, const float *query)
+/* A document's vector: a row of the tail, or a sealed one; -1 for none. */
+typedef struct {
+    int64_t tail, sealed;
+} place;
+
+static inline place find_vector(const vector_arrays *v, int64_t document)
 {
-    int64_t row = tail_row(v, document);
-    if (row >= 0)
-        return dot_float(v->tail + row * v->width, query, v->width);
-    row = sealed_row(v, document);
-    return row >= 0 ? sealed_cosine(v, row, query) : NAN;
+    int64_t tail = tail_row(v, document);
+    return (place){tail, tail < 0 ? sealed_row(v, document) : -1};
+}
+
+static inline float place_cosine(const vector_arrays *v, place where, const float *query)
+{
+    if (where.tail >= 0)
+        return dot_float(v->tail + where.tail * v->width, query, v->width);
+    return where.sealed >= 0 ? sealed_cosine(v, where.sealed, query) : NAN;
+}
+
+/* Cosines of documents with a query; NaN for one without a vector. */
+static void document_cosines(const vector_arrays *v, const int64_t *documents, int64_t count,
+                             const float *query, float *cosines)
+{
+    place ahead[AHEAD];
+    for (int64_t i = 0; i < count + AHEAD; i++) {
+        int64_t slot = i % AHEAD;
+        if (i >= AHEAD)
+            cosines[i - AHEAD] = place_cosine(v, ahead[slot], query);
+        if (i < count) {
+            ahead[slot] = find_vector(v, documents[i]);
+            if (ahead[slot].sealed >= 0)
+                fetch_row(v, ahead[slot].sealed);
+        }
+    }
 }
 
 #endif
