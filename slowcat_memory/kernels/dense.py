@@ -111,12 +111,10 @@ class VectorArrays:
         call = _nearest.compiled
         if call is None:
             return self._nearest(query, k, sealed)
-        room = (2 if sealed else 1) * min(k, self._fields.rows + self._fields.tail_rows)
+        k = min(k, self._fields.rows + self._fields.tail_rows)
+        room = 2 * k * (2 if sealed else 1)
         documents, cosines = np.empty(room, np.int64), np.empty(room, np.float32)
-        count = call(
-            self.at, address(query), room // (2 if sealed else 1), sealed,
-            address(documents), address(cosines),
-        )  # fmt: skip
+        count = call(self.at, address(query), k, sealed, address(documents), address(cosines))
         return documents[:count], cosines[:count]
 
     # ---------------------------------------------------------------- the reference
