@@ -14,13 +14,7 @@ KERNEL(void, cosines)(const vector_arrays *v, const int64_t *documents, int64_t 
 KERNEL(void, row_cosines)(const vector_arrays *v, const int64_t *rows, int64_t count,
                           const float *query, float *cosines)
 {
-    for (int64_t i = 0; i < count && i < AHEAD; i++)
-        fetch_row(v, rows[i]);
-    for (int64_t i = 0; i < count; i++) {
-        if (i + AHEAD < count)
-            fetch_row(v, rows[i + AHEAD]);
-        cosines[i] = sealed_cosine(v, rows[i], query);
-    }
+    row_cosines(v, rows, count, query, cosines);
 }
 
 static inline void offer(best_of *best, int64_t document, float cosine)
