@@ -7,9 +7,7 @@ from slowcat_memory.kernels.library import INT, POINTER, Function, address
 MOST_WIDTH = 256  # bytes of a token's code that the compiled function has room for
 
 _rotate = Function("rotate_tokens", POINTER, INT, INT, POINTER, INT, POINTER)
-_codes = Function(
-    "maxsim_codes", POINTER, POINTER, INT, INT, INT, POINTER, INT, POINTER, POINTER
-)
+_codes = Function("maxsim_codes", POINTER, POINTER, INT, INT, INT, POINTER, INT, POINTER, POINTER)
 _bytes = Function("maxsim_bytes", POINTER, POINTER, INT, INT, POINTER, INT, POINTER, POINTER)
 
 

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from slowcat_memory.core.ranking import token_codes
+from slowcat_memory.core.ranking.token_codes import SCALE
 from slowcat_memory.kernels import token_scores
-
-SCALE = 127.0  # of int8: a cosine is a dot product divided by this once per int8 side
 
 
 def quantise(tokens: np.ndarray) -> np.ndarray:

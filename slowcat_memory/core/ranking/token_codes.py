@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 
+SCALE = 127.0  # of int8 token vectors: a cosine is a dot product divided by this, once a side
 MERGE_FROM = 0.65  # cosine from which two tokens of a text become one
 PER_BYTE = 4  # coordinates in a byte
 STEP = 0.9957  # between two levels, in standard deviations: the best four for a normal distribution
@@ -41,7 +42,9 @@ def encode(tokens: np.ndarray) -> np.ndarray:
     kept = merge(_unit(tokens.astype(np.float32)))
     dim, width = tokens.shape[1], width_of(tokens.shape[1])
     levels = np.floor(np.einsum("ij,jk->ik", kept, rotation(dim)) * (dim**0.5 / STEP)) + 2
-    codes = np.ones((len(kept), PER_BYTE * width), np.uint8)  # also in the padding, which is never read
+    codes = np.ones(
+        (len(kept), PER_BYTE * width), np.uint8
+    )  # also in the padding, which is never read
     codes[:, :dim] = np.clip(levels, 0, 3)
     parts = codes.reshape(len(kept), PER_BYTE, width)
     return np.bitwise_or.reduce(parts << SHIFTS, axis=1)
