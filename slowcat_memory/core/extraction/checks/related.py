@@ -24,7 +24,7 @@ from slowcat_memory.core.extraction.checks.attributed import (
     words_in,
     words_of_languages,
 )
-from slowcat_memory.core.extraction.checks.contradicted import denied_words
+from slowcat_memory.core.extraction.checks.contradicted import denied_words, stands_apart
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.facts import PersonWords
 from slowcat_memory.records import Turn
@@ -142,6 +142,8 @@ def _is_denied(one: Related) -> bool:
     denied = denied_words(one.quote)
     wanted = {*words_in(one.object)}
     shown = [word for word in denied if _evidence(one.predicate).search(word)]
+    if shown and stands_apart(wanted, one.quote):
+        return False
     return bool(shown) or any(same(word, other) for word in denied for other in wanted)
 
 
