@@ -131,6 +131,7 @@ class MemoryEngine:
             config.thinking,
             wiring.metrics,
             wiring.indexer.take,
+            gate=wiring.gate,
         )
         self.log = EventLog(wiring, self.idle.gate, self._on_session_end)
         self.turn_recall = TurnRecall(wiring)

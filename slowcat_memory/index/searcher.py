@@ -88,6 +88,11 @@ class Searcher:
         if self.sealed_count >= self._options.compiled_from:
             scorer.load_in_background()
 
+    @property
+    def lock(self) -> threading.RLock:  # type: ignore[valid-type]  # a function in the stubs
+        """The lock that every method holds, for callers that must not wait for it."""
+        return self._lock
+
     # ---------------------------------------------------------------- size
 
     def __len__(self) -> int:
