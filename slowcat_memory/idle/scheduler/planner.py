@@ -20,6 +20,7 @@ from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.store import Store
 
+MOST_ROUNDS = 8  # that a plan gives way which is always interrupted
 MOST_PLANS = 1000  # of one job in a row: a cursor that moves in a circle must not block the others
 
 
@@ -43,6 +44,7 @@ class Planner:
         self._plans_in_a_row: dict[str, int] = {}
         self._plan_failures: dict[str, CircuitBreaker] = {}
         self._interrupted: Counter[str] = Counter()  # plans in a row, by job
+        self._passed_over: Counter[str] = Counter()  # rounds since the last of them
 
     async def plan(self, jobs: Iterable[Job], forced: set[str]) -> bool:
         """Plan the jobs whose triggers fired, while the gate is open.
@@ -55,10 +57,11 @@ class Planner:
             Whether any job is to be planned again at once.
         """
         again = False
-        # A plan that is always interrupted comes last, or no other job would ever be planned.
-        for job in sorted(jobs, key=lambda job: self._interrupted[job.name]):
+        for job in jobs:
             if self._gate.opens_in():
                 break
+            if self._gives_way(job):
+                continue
             context, now = self._context_of(job), self._clock()
             if not has_requirements(job, context) or not self._breaker(job).allows():
                 forced.discard(job.name)
@@ -71,6 +74,16 @@ class Planner:
                 if not more:
                     forced.discard(job.name)
         return again
+
+    def _gives_way(self, job: Job) -> bool:
+        """Return whether to leave a job out of this round: its plans are always interrupted.
+
+        It lets one more round pass each time, so that other jobs are planned and tasks are done.
+        """
+        rounds = min(self._interrupted[job.name], MOST_ROUNDS)
+        passes = self._passed_over[job.name] < rounds
+        self._passed_over[job.name] = self._passed_over[job.name] + 1 if passes else 0
+        return passes
 
     async def _ask(self, job: Job, context: StepContext) -> bool:
         with self._store.snapshot() as before:
