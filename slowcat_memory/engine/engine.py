@@ -242,6 +242,10 @@ class MemoryEngine:
         return self.wiring.heads.write(scope, self.wiring.reader(scope, local=local))
 
     def prepare(self, scope: str) -> None:
+        with self.wiring.gate.closed("prepare"):
+            self._prepare(scope)
+
+    def _prepare(self, scope: str) -> None:
         wiring = self.wiring
         namespace = wiring.namespaces.get(scope)
         wiring.users.load(scope)

@@ -158,7 +158,8 @@ class Retrieval:
         """
         if self._namespaces.is_guests(query.scope):
             return None
-        return self._pipeline.encode(self._namespaces.get(query.scope), query)
+        with self._while_recalling():
+            return self._pipeline.encode(self._namespaces.get(query.scope), query)
 
     def pack(self, found: Recollection, now: datetime) -> Packed:
         """Return the block for the LLM, in its budget; long memories are cut to the query."""
