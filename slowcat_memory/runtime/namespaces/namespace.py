@@ -297,6 +297,10 @@ class Namespace:
         held = ((memory_id, self._hot.get(memory_id)) for memory_id in memory_ids)
         return {memory_id: memory for memory_id, memory in held if memory}
 
+    def latest(self) -> Memory | None:
+        """Return the latest memory that is held in memory."""
+        return self._hot.latest()
+
     # ---------------------------------------------------------------- sealing, see ``LiveIndex``
 
     @contextmanager

@@ -37,6 +37,7 @@ from slowcat_memory.runtime.recall.query import (
     RetrievalOptions,
     asks_for_memory,
 )
+from slowcat_memory.runtime.recall.touch import touch
 from slowcat_memory.runtime.recall.waiting import Pace, ended_within
 from slowcat_memory.store import Store
 
@@ -71,6 +72,7 @@ class Retrieval:
         self._users, self._while_recalling = users, while_recalling
         self._pipeline = Pipeline(store, embedding, metrics, zone, options)
         self._pace = Pace()
+        self._touching = Progress()  # of the last call of ``touch``
 
     # ------------------------------------------------------------------- entries
 
@@ -89,6 +91,7 @@ class Retrieval:
             return await self._recall(query, prefetch)
 
     async def _recall(self, query: Query, prefetch: Prefetch | None) -> Recollection:
+        self._touching.abandoned = True
         attempt = prefetch.take() if prefetch else None
         reused = attempt.query.need if attempt and attempt.is_for(query.text) else None
         need = reused or need_of(query.text, self._options)
@@ -111,6 +114,7 @@ class Retrieval:
         Returns:
             The running recall; None if it needs no memory, or a scope is not loaded.
         """
+        self._touching.abandoned = True
         need, scopes = need_of(query.text, self._options), self._readable(query)
         if not need.query or not scopes or any(name not in self._namespaces for name in scopes):
             return None
@@ -122,6 +126,23 @@ class Retrieval:
         with self._while_recalling():  # at once: the worker waits where idle work computes
             running = self._indexer.ahead.submit(self._ahead, query, scopes, progress)
         return Attempt(heard, query, progress, running, namespaces, versions)
+
+    def touch(self, query: Query) -> "Future[float] | None":
+        """Begin a recall whose result is thrown away; see ``touch``.
+
+        Args:
+            query: Its scopes and time; not its words.
+
+        Returns:
+            The processor time it takes, in seconds; None if no scope is loaded.
+        """
+        scopes = [scope for scope in self._readable(query) if scope in self._namespaces]
+        if not scopes:
+            return None
+        progress = self._touching = Progress()
+        namespaces = [self._namespaces.get(scope) for scope in scopes]
+        self._page_cache.recalled()
+        return self._indexer.ahead.submit(touch, self._pipeline, namespaces, query, progress)
 
     def answer(self, query: Query) -> Recollection:
         """Recall in one scope as a turn does, without a deadline, on the caller's thread."""
