@@ -51,6 +51,7 @@ class IdleWork:
         index: Callable[[WriteBatch], None],
         jobs: Sequence[Job] = BUILT_IN,
         *,
+        gate: IdleGate | None = None,
         seconds: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
@@ -62,12 +63,13 @@ class IdleWork:
             metrics: Counts ``idle_…``.
             index: Indexes what was written; called on the idle thread.
             jobs: The jobs, besides those that installed packages add.
+            gate: Closed while someone speaks or recalls; None for one with the clock ``seconds``.
             sleep: Waits, on the idle thread.
         """
         self._sleep = sleep
         self._parts, self._options, self._llm = parts, options, llm
         self._metrics, self._index, self.jobs = metrics, index, find_jobs(jobs).jobs
-        self.gate = IdleGate(options, seconds)
+        self.gate = gate or IdleGate(options, seconds)
         self._on_memory: list[OnMemory] = []
         self._on_pause: list[Callable[[], object]] = []
         self._contexts: Contexts | None = None
@@ -90,6 +92,8 @@ class IdleWork:
 
     def stop(self) -> None:
         """Interrupt the running step and end the thread. Takes a second at most."""
+        if self._contexts is not None:
+            self._contexts.interrupt()
         if self._thread is not None:
             self._thread.stop()
         if self._contexts is not None:

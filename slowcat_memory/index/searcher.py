@@ -85,6 +85,11 @@ class Searcher:
         with self._lock:
             self.names.warm()
 
+    @property
+    def lock(self) -> threading.RLock:  # type: ignore[valid-type]  # a function in the stubs
+        """The lock that every method holds, for callers that must not wait for it."""
+        return self._lock
+
     # ---------------------------------------------------------------- size
 
     def __len__(self) -> int:

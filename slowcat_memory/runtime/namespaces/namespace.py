@@ -10,9 +10,11 @@ operations. No store write happens under it; a snapshot may be opened, which nev
 writer.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -295,7 +297,22 @@ class Namespace:
         held = ((memory_id, self._hot.get(memory_id)) for memory_id in memory_ids)
         return {memory_id: memory for memory_id, memory in held if memory}
 
+    def latest(self) -> Memory | None:
+        """Return the latest memory that is held in memory."""
+        return self._hot.latest()
+
     # ---------------------------------------------------------------- sealing, see ``LiveIndex``
+
+    @contextmanager
+    def without_waiting(self) -> Iterator[bool]:
+        """Hold the index for a block, if that needs no wait; yield whether it is held.
+
+        It is not while another thread holds it, or the store keeps readers out.
+        """
+        with ExitStack() as held:
+            yield not self._store.keeps_readers_out and all(
+                _acquired(lock, held) for lock in (self._lock, self.searcher.lock)
+            )
 
     def wait_vectors(self, timeout: float | None = None) -> bool:
         """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
@@ -318,3 +335,11 @@ class Namespace:
 
     def stop(self) -> None:
         self._index.stop()
+
+
+def _acquired(lock: Any, until: ExitStack) -> bool:
+    """Acquire a lock if it is free, until the end of a block; return whether it was."""
+    free = bool(lock.acquire(blocking=False))
+    if free:
+        until.callback(lock.release)
+    return free

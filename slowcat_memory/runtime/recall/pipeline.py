@@ -73,6 +73,11 @@ class Pipeline:
         self._chooser = Chooser(options)
         self._overviews = Overviews(store, zone, options.language)
 
+    @property
+    def has_own_model(self) -> bool:
+        """Whether embedding costs nobody else anything: the model runs in this process."""
+        return self._embedding.is_own
+
     def run(
         self,
         namespace: Namespace,
