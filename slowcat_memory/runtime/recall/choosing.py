@@ -11,14 +11,7 @@ from slowcat_memory.core.disclosure import disclose
 from slowcat_memory.core.memory import CHUNK, holds, turn_of
 from slowcat_memory.core.query.asked_names import named_thing
 from slowcat_memory.core.query.asked_values import lacks_value
-from slowcat_memory.core.query.revisions import (
-    asks_past,
-    changes,
-    keys,
-    likeness,
-    may_revise,
-    revises,
-)
+from slowcat_memory.core.query.revisions import Wordings, revises
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
@@ -49,6 +42,7 @@ class Search(Struct, frozen=True):
         lexical: The best by words.
         encoded: The query's vector, and its tokens' vectors.
         turned: The vector to search with: the query's, shifted towards the dialogue.
+        wordings: The words of query and memories, as they are compared; read once for a recall.
     """
 
     namespace: Namespace
@@ -56,6 +50,7 @@ class Search(Struct, frozen=True):
     query: Query
     parsed: ParsedQuery
     lexical: Lexical
+    wordings: Wordings
     encoded: Encoded | None = None
     turned: np.ndarray | None = None
 
@@ -146,57 +141,27 @@ class Chooser:
             found.setdefault(hit.memory.id, replace(hit, memory=ended(hit.memory, endings)))
         limit = max(len(hits), query.limit(self._options))
         every = self._with_changes(search, list(found.values())[:limit], fetch)
-        return self._with_earlier(every, query)
+        return _with_earlier(search, every)
 
     def _with_changes(self, search: Search, hits: list[Hit], fetch: Fetch) -> list[Hit]:
         """Put a later statement that changes a hit before it, for a turn that asks."""
         query = search.query
         asks = query.need is not None and query.need.asks_at_all
-        if not hits or not asks or asks_past(query.text, self._options.language):
+        if not hits or not asks or search.wordings[query.text].asks_past:
             return hits
         known = query.exclude.union(hit.memory.id for hit in hits)
         oldest = min(turn_of(hit.memory.id) for hit in hits)
-        ids = [one for one in search.namespace.changing(query.text) if one not in known]
+        changing = search.namespace.changing(search.wordings[query.text].keys)
+        ids = [one for one in changing if one not in known]
         newer = fetch([one for one in ids if turn_of(one) > oldest])
-        for memory in self._likest(list(newer.values()), hits):
+        for memory in _likest(search, list(newer.values()), hits):
             shown = disclose(memory, query.reader)
             if shown is None or _rejection(memory, query, search.parsed):
                 continue
-            changed = (n for n, hit in enumerate(hits) if self._revises(shown, hit.memory, query))
+            changed = (n for n, hit in enumerate(hits) if _revises(search, shown, hit.memory))
             if (place := next(changed, None)) is not None:
                 hits = [*hits[:place], replace(hits[place], memory=shown), *hits[place:]]
         return hits[: max(query.limit(self._options), 1)]
-
-    def _likest(self, newer: list[Memory], hits: Sequence[Hit]) -> list[Memory]:
-        """Return the statements that have most in common with a hit, the latest of equals first."""
-        if len(newer) <= MOST_CHANGES:
-            return newer
-        language, olds = self._options.language, [hit.memory.text for hit in hits]
-        near = {one.id: max(likeness(one.text, old, language) for old in olds) for one in newer}
-        return sorted(newer, key=lambda one: near[one.id], reverse=True)[:MOST_CHANGES]
-
-    def _with_earlier(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
-        """Mark the hits that a later one changes."""
-        language = self._options.language
-        newer = [hit.memory for hit in hits if may_revise(hit.memory.text, language)]
-        return [
-            replace(hit, memory=replace(hit.memory, facets={**hit.memory.facets, "earlier": "yes"}))
-            if any(self._revises(other, hit.memory, query) for other in newer)
-            else hit
-            for hit in hits
-        ]
-
-    def _revises(self, newer: Memory, older: Memory, query: Query) -> bool:
-        if newer.role != "user" or not newer.kind == older.kind == CHUNK:
-            return False
-        # What the agent repeated is over too.
-        by_same = older.role == "assistant" or newer.speaker == older.speaker
-        later = newer.valid_from > older.valid_from
-        return (
-            by_same
-            and later
-            and revises(newer.text, older.text, query.text, self._options.language)
-        )
 
     def evidence(
         self, search: Search, trace: RankingTrace, rejected: Collection[int] = ()
@@ -241,12 +206,6 @@ class Chooser:
             unknown_below=self._options.recall.unknown_below,
         )
 
-    def _changes_one(self, usable: Sequence[_Candidate], memory: Memory, query: Query) -> bool:
-        """Return whether a weak candidate changes a stronger one, and must stand beside it."""
-        return changes(memory.text, self._options.language) and any(
-            self._revises(memory, one.memory, query) for one in usable
-        )
-
     def _share(self, query: Query) -> float:
         return self._options.recall.keep_share if query.keep_share is None else query.keep_share
 
@@ -284,7 +243,7 @@ class Chooser:
                 else:
                     best = max(best, scores[n])
                     least = least_share(share, len(usable)) * best if share > 0 else -math.inf
-                    if scores[n] >= least or self._changes_one(usable, shown, query):
+                    if scores[n] >= least or _changes_one(search, usable, shown):
                         usable.append(_Candidate(n, shown))
             texts = [one.memory.text for one in usable]
             kept = fusion.distinct(texts, options.fuse.duplicate, limit)
@@ -304,6 +263,47 @@ class Chooser:
         return self._options.recall.floor if query.floor is None else query.floor
 
 
+def _likest(search: Search, newer: list[Memory], hits: Sequence[Hit]) -> list[Memory]:
+    """Return the statements that have most in common with a hit, the latest of equals first."""
+    if len(newer) <= MOST_CHANGES:
+        return newer
+    read = search.wordings
+    olds = [read[hit.memory.text] for hit in hits]
+    near = {one.id: max(map(read[one.text].likeness, olds)) for one in newer}
+    return sorted(newer, key=lambda one: near[one.id], reverse=True)[:MOST_CHANGES]
+
+
+def _with_earlier(search: Search, hits: list[Hit]) -> list[Hit]:
+    """Mark the hits that a later one changes."""
+    newer = [hit.memory for hit in hits if search.wordings[hit.memory.text].may_revise]
+    return [
+        replace(hit, memory=replace(hit.memory, facets={**hit.memory.facets, "earlier": "yes"}))
+        if any(_revises(search, other, hit.memory) for other in newer)
+        else hit
+        for hit in hits
+    ]
+
+
+def _changes_one(search: Search, usable: Sequence[_Candidate], memory: Memory) -> bool:
+    """Return whether a weak candidate changes a stronger one, and must stand beside it."""
+    return search.wordings[memory.text].changes and any(
+        _revises(search, memory, one.memory) for one in usable
+    )
+
+
+def _revises(search: Search, newer: Memory, older: Memory) -> bool:
+    if newer.role != "user" or not newer.kind == older.kind == CHUNK:
+        return False
+    # What the agent repeated is over too.
+    by_same = older.role == "assistant" or newer.speaker == older.speaker
+    read = search.wordings
+    return (
+        by_same
+        and newer.valid_from > older.valid_from
+        and revises(read[newer.text], read[older.text], read[search.query.text])
+    )
+
+
 def asks(search: Search, evidence: AnswerEvidence | None) -> bool:
     """Return whether the turn asks for a memory, so that it matters that there is none."""
     need, named = search.query.need, bool(search.parsed.named)
@@ -319,7 +319,7 @@ def with_facts(search: Search, hits: list[Hit], language: str) -> list[Hit]:
     reader, asks_at_all = query.reader, query.need is not None and query.need.asks_at_all
     if not hits or not asks_at_all or not reader.local or reader.called:  # facts have old names
         return hits
-    asked = keys(query.text, language)
+    asked = search.wordings[query.text].keys
     return [_with_facts(hit, search.namespace.written(hit.memory.id), asked) for hit in hits]
 
 
