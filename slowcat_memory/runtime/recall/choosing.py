@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import disclose
+from slowcat_memory.core.disclosure import Reader, disclose
 from slowcat_memory.core.memory import CHUNK, holds, turn_of
 from slowcat_memory.core.query.asked_names import named_thing
 from slowcat_memory.core.query.asked_values import lacks_value
@@ -34,15 +36,14 @@ WEAK = 20  # candidates below the share of the best that get that reason in the 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]
 
 
-class Search(Struct, frozen=True):
-    """A parsed query in one namespace, and its vectors.
+class Search(Struct, frozen=True, dict=True):
+    """A parsed query in one namespace, and its vectors; what else is read of it, is read once.
 
     Attributes:
         searcher: The namespace's index when the search began.
         lexical: The best by words.
         encoded: The query's vector, and its tokens' vectors.
         turned: The vector to search with: the query's, shifted towards the dialogue.
-        wordings: The words of query and memories, as they are compared; read once for a recall.
     """
 
     namespace: Namespace
@@ -50,9 +51,46 @@ class Search(Struct, frozen=True):
     query: Query
     parsed: ParsedQuery
     lexical: Lexical
-    wordings: Wordings
+    options: RetrievalOptions
     encoded: Encoded | None = None
     turned: np.ndarray | None = None
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Who gets the hits."""
+        return self.query.reader
+
+    @cached_property
+    def wordings(self) -> Wordings:
+        """The words of query and memories, as they are compared."""
+        return Wordings(self.options.language)
+
+    @cached_property
+    def names(self) -> "_Names":
+        """The names in the query, and which of them were never said."""
+        names, thing = names_in(self.parsed.words, self.options.language), self._unseen_thing
+        names += thing
+        unseen = [name for name in names if not self.searcher.knows(name)]
+        if unseen and self.options.ask.sounds:  # a name that sounds like a known one may be it
+            heard = {fold(one.said) for one in self.searcher.heard(" ".join(unseen))}
+            unseen = [name for name in unseen if fold(name) not in heard]
+        return _Names(len(unseen) / max(1, len(names)), bool(thing))
+
+    @property
+    def _unseen_thing(self) -> list[str]:
+        """What a turn asks the name of, if that was never mentioned: it counts as a name.
+
+        Whatever else has a name is near to "what is my landlord called?".
+        """
+        words = named_thing(self.query.text, self.options.language)
+        return [] if any(map(self.searcher.knows, words)) else words[:1]
+
+
+class _Names(NamedTuple):
+    """The share of a query's names that were never said, and whether it asks for one's name."""
+
+    unseen: float
+    asks_for_name: bool
 
 
 class _Candidate(Struct, frozen=True):
@@ -119,7 +157,7 @@ class Chooser:
         ids = [chunk for chunk in self.stated(search) if chunk not in query.exclude]
         first = list[Hit]()
         for memory in fetch(ids).values() if ids else ():
-            shown = disclose(memory, query.reader)
+            shown = disclose(memory, search.reader)
             if shown is not None and not _rejection(memory, query, search.parsed):
                 best = hits[0].score if hits else 1.0
                 first.append(Hit(memory=shown, score=best, probability=1.0))
@@ -134,7 +172,7 @@ class Chooser:
             endings = search.namespace.endings(hit.memory.id, query.now)
             ids = [one.newer for one in endings if one.newer and one.newer not in query.exclude]
             for memory in fetch(ids).values() if ids else ():
-                shown = disclose(memory, query.reader)
+                shown = disclose(memory, search.reader)
                 if shown is not None and not _rejection(memory, query, search.parsed):
                     marked = ended(shown, search.namespace.endings(shown.id, query.now))
                     found.setdefault(shown.id, replace(hit, memory=marked))
@@ -155,7 +193,7 @@ class Chooser:
         ids = [one for one in changing if one not in known]
         newer = fetch([one for one in ids if turn_of(one) > oldest])
         for memory in _likest(search, list(newer.values()), hits):
-            shown = disclose(memory, query.reader)
+            shown = disclose(memory, search.reader)
             if shown is None or _rejection(memory, query, search.parsed):
                 continue
             changed = (n for n, hit in enumerate(hits) if _revises(search, shown, hit.memory))
@@ -167,28 +205,13 @@ class Chooser:
         self, search: Search, trace: RankingTrace, rejected: Collection[int] = ()
     ) -> AnswerEvidence:
         """Return whether any candidate answers, except those at rejected positions."""
-        searcher, names = search.searcher, names_in(search.parsed.words, self._options.language)
-        thing = self._unseen_thing(search)
-        names += thing
-        unseen = [name for name in names if not searcher.knows(name)]
-        if unseen and self._options.ask.sounds:  # a name that sounds like a known one may be it
-            heard = {fold(one.said) for one in searcher.heard(" ".join(unseen))}
-            unseen = [name for name in unseen if fold(name) not in heard]
         return AnswerEvidence(
             coverage=trace.max_coverage(rejected),
             max_similarity=trace.max_similarity(rejected),
-            unseen_names=len(unseen) / max(1, len(names)),
-            memories=len(searcher),
-            lacks_value=1.0 if thing else 0.0,
+            unseen_names=search.names.unseen,
+            memories=len(search.searcher),
+            lacks_value=1.0 if search.names.asks_for_name else 0.0,
         )
-
-    def _unseen_thing(self, search: Search) -> list[str]:
-        """Return what a turn asks the name of, if that was never mentioned: it counts as a name.
-
-        Whatever else has a name is near to "what is my landlord called?".
-        """
-        words = named_thing(search.query.text, self._options.language)
-        return [] if any(map(search.searcher.knows, words)) else words[:1]
 
     def _answers(
         self,
@@ -221,7 +244,7 @@ class Chooser:
             The hits, and the positions of the candidates that were rejected whatever their score.
         """
         ids, scores, reasons = trace.candidates.ids, trace.scores, trace.reasons
-        query, options = search.query, self._options
+        query, options, reader = search.query, self._options, search.reader
         limit, share = query.limit(options), self._share(query)
         best = least = -math.inf  # of the usable ones: a visible memory suppresses no other
         usable, kept, rejected = list[_Candidate](), list[int](), set[int]()
@@ -232,7 +255,7 @@ class Chooser:
             memories = fetch([ids[n] for n in positions])
             for n in positions:
                 memory = memories.get(ids[n])
-                shown = None if memory is None else disclose(memory, query.reader)
+                shown = None if memory is None else disclose(memory, reader)
                 if memory is None or shown is None:
                     gone = memory is None
                     reasons[ids[n]] = LeftOutReason.DELETED if gone else LeftOutReason.WITHHELD
@@ -316,7 +339,7 @@ def with_facts(search: Search, hits: list[Hit], language: str) -> list[Hit]:
     Only for a reader on this machine: like a context, a fact's names may come from other turns.
     """
     query = search.query
-    reader, asks_at_all = query.reader, query.need is not None and query.need.asks_at_all
+    reader, asks_at_all = search.reader, query.need is not None and query.need.asks_at_all
     if not hits or not asks_at_all or not reader.local or reader.called:  # facts have old names
         return hits
     asked = search.wordings[query.text].keys

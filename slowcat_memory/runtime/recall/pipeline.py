@@ -16,7 +16,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.overview import asks_overview
-from slowcat_memory.core.query.revisions import Wordings
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
 from slowcat_memory.core.ranking.abstention import answer_probability
 from slowcat_memory.core.ranking.maxsim import maxsim
@@ -109,8 +108,8 @@ class Pipeline:
         if encoded is not None and not encoded.vector.any():
             encoded = None  # a zero vector has no direction: use words
         turned = self._turned(searcher, encoded, query.dialogue, embed)
-        wordings = Wordings(self._options.language)
-        search = Search(namespace, searcher, query, parsed, lexical, wordings, encoded, turned)
+        options = self._options
+        search = Search(namespace, searcher, query, parsed, lexical, options, encoded, turned)
         withheld = self._withheld(namespace, query)
 
         found = _propose(search, query.exclude | withheld)
@@ -163,8 +162,7 @@ class Pipeline:
         stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
-        wordings = Wordings(self._options.language)
-        search = Search(namespace, searcher, query, parsed, lexical, wordings)
+        search = Search(namespace, searcher, query, parsed, lexical, self._options)
         exclude = query.exclude | self._withheld(namespace, query)
         scored = self._score(search, _propose(search, exclude), watch)
         # The tail alone cannot show that nothing answers: the sealed part was not searched.
