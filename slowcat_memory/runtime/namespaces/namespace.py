@@ -273,9 +273,9 @@ class Namespace:
         """Return the facts that an LLM wrote about a chunk and that hold."""
         return self._endings.written(memory_id)
 
-    def changing(self, query: str) -> list[str]:
-        """Return the latest chunks that may change an earlier one about a query."""
-        return self._changes.about(query)
+    def changing(self, keys: Iterable[str]) -> list[str]:
+        """Return the latest chunks that may change an earlier one about a query's words."""
+        return self._changes.about(keys)
 
     def stating(self, query: str, now: datetime) -> list[str]:
         """Return the chunks that state a fact that a query asks for, the latest first."""

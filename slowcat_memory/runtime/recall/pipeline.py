@@ -113,7 +113,8 @@ class Pipeline:
         if encoded is not None and not encoded.vector.any():
             encoded = None  # a zero vector has no direction: use words
         turned = self._turned(searcher, encoded, query.dialogue, embed)
-        search = Search(namespace, searcher, query, parsed, lexical, encoded, turned)
+        options = self._options
+        search = Search(namespace, searcher, query, parsed, lexical, options, encoded, turned)
         withheld = self._withheld(namespace, query)
 
         found = _propose(search, withheld)
@@ -167,7 +168,7 @@ class Pipeline:
         stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
-        search = Search(namespace, searcher, query, parsed, lexical)
+        search = Search(namespace, searcher, query, parsed, lexical, self._options)
         found = _propose(search, self._withheld(namespace, query))
         scored = self._score(search, found, watch)
         # The tail alone cannot show that nothing answers: the sealed part was not searched.
