@@ -8,6 +8,9 @@ from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
 from slowcat_memory.core.graph.options import TYPES, DedupOptions
 from slowcat_memory.core.summaries.options import ClusterOptions, ExtractiveOptions
 
+# Jobs that share the options section [summaries]; any other job's section has its name.
+SHARED_SECTION = ("session_summary", "window_summary", "meta_summary", "rollups")
+
 
 class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How an LLM describes chunks.

@@ -373,5 +373,3 @@ SUMMARY_JOBS = {
         SummaryJob("topics", replace(_AFTER_SESSIONS, every_s=3600.0), _plan_topics, TopicsOptions),
     )
 }
-# Jobs that share the options section [summaries]; any other job's section has its name.
-SHARED_SECTION = tuple(name for name in SUMMARY_JOBS if name != "topics")
