@@ -37,6 +37,7 @@ from slowcat_memory.core.extraction.predicates import (
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.slots import implied_endings
 from slowcat_memory.core.graph.endings import endings_by_rule
+from slowcat_memory.core.graph.options import TYPES
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract, ending
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
@@ -47,7 +48,6 @@ from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
 VERSION = 2  # of the prompt and the rules; raise it with any change: everything is extracted again
-TYPES = ("person", "pet", "place", "organisation", "product", "event", "topic")
 MOST_OBJECT = 80  # characters
 SYSTEM = """\
 You keep the register of people and things for a voice assistant's memory. You get what is known \

@@ -100,6 +100,8 @@ class Pipeline:
             return Recollection()
         searcher = progress.searcher = namespace.searcher  # kept: sealing replaces it
         parsed = progress.parsed = self.parse(query, searcher)
+        if parsed.times:
+            namespace.read_times()
         lexical = progress.lexical = searcher.lexical(parsed.words, also=parsed.also)
         watch.lap("lexical")
         embed = self._embedder(namespace, ahead=ahead)

@@ -20,7 +20,6 @@ from slowcat_memory.core.proactive.open_threads import (
     PLAN,
     SYSTEM,
     VERSION,
-    BringUpOptions,
     OpenThread,
     Phrased,
     closed,
@@ -31,7 +30,7 @@ from slowcat_memory.core.proactive.open_threads import (
     phrase,
     repeats,
 )
-from slowcat_memory.core.proactive.policy import PASSED, outcome_of, waiting
+from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome_of, waiting
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, recent_sessions, touched
