@@ -11,6 +11,7 @@ store, or none.
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import Any
@@ -76,6 +77,7 @@ class Retrieval:
         Raises:
             ConfigError: The scope's name is not valid.
         """
+        began = time.perf_counter()
         attempt = prefetch.take() if prefetch else None
         reused = attempt.query.need if attempt and attempt.is_for(query.text) else None
         need = reused or need_of(query.text, self._options)
@@ -83,7 +85,10 @@ class Retrieval:
             if attempt:
                 attempt.abandon()
             return self._skipped(need)
-        found = await self._in_time(self._named(_gated(query, need)), attempt)
+        query = self._named(_gated(query, need))
+        gate = round((time.perf_counter() - began) * 1e3, 4)
+        found = await self._in_time(query, attempt)
+        found = replace(found, timings={"gate": gate, **found.timings})
         self._metrics.count(f"recall_{found.stage}")
         if found.unknown:
             self._metrics.count("told_unknown")
