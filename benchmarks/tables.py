@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks import everyday
+from benchmarks.budget import PARTS
 from benchmarks.common import number
 from benchmarks.scoring import ALL
 
@@ -112,6 +113,42 @@ def turn(written: dict[str, Any]) -> str:
             table(("", *PERCENTILES, "under 1 ms, %", "stages"), waits),
             "What a turn took of what was recalled ahead, % of turns:",
             table(("", *FATES.values(), "recalls in vain a turn"), fates),
+        )
+    )
+
+
+def budget(written: dict[str, Any]) -> str:
+    """Write where the wait of a turn goes, as ``benchmarks.turn`` measured it.
+
+    Args:
+        written: Its JSON.
+
+    Returns:
+        Markdown: the parts of a middle turn, and what processors did meanwhile.
+    """
+    arms = {name: arm for name, arm in written["arms"].items() if "parts" in arm}
+    middle = {name: arm["parts"]["middle"] for name, arm in arms.items()}
+    shown = [part for part in PARTS if any(part in parts for parts in middle.values())]
+    parts = [(name, *(each.get(part, 0.0) for part in shown)) for name, each in middle.items()]
+    spent = [
+        (
+            name,
+            arm["cpu"]["p50"],
+            arm["loop_cpu"]["p50"],
+            arm["cpu_ratio"],
+            arm["switches"]["voluntary"],
+            arm["switches"]["involuntary"],
+        )
+        for name, arm in arms.items()
+    ]
+    columns = ("", "CPU, p50", "of the event loop", "CPU / wait", "voluntary", "involuntary")
+    return "\n\n".join(
+        (
+            "Milliseconds by part, mean of the middle half of the turns:",
+            table(("", *shown), parts),
+            "Processor time of all threads while a turn waits, milliseconds, and switches of "
+            "context a turn:",
+            table(columns, spent),
         )
     )
 

@@ -74,7 +74,9 @@ MODULES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"
 def test_idle_off_in_every_benchmark(name: str) -> None:
     tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
     if name != "common.py" and name not in OF_ONE_SECTION:
-        assert not makes_its_own(tree), "take benchmarks.common.configuration: idle work is off in it"
+        assert not makes_its_own(tree), (
+            "take benchmarks.common.configuration: idle work is off in it"
+        )
     assert not turns_it_on(tree), "idle work would run beside what is measured"
 
 

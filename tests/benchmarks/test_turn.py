@@ -15,6 +15,7 @@ from pipecat.processors.frame_processor import FrameProcessor
 
 from benchmarks import mem0_service, plots, recognisers, tables, turn
 from benchmarks.recognisers import RECOGNISERS
+from benchmarks.rig import Rig, pause
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import memory_config
 from slowcat_memory.testing.server import ScriptedServer
@@ -98,7 +99,7 @@ def test_turn_the_rig_times_what_stands_in_the_way(memory, least, monkeypatch):
 
     async def scenario() -> list[float]:
         async with ScriptedServer(reply=lambda _: "I see.") as server:
-            rig = turn.Rig(server.url, Slow() if memory is Slow else Through())
+            rig = Rig(server.url, Slow() if memory is Slow else Through())
             async with rig.talk:
                 return await rig.say([TEXT, "and more"], RECOGNISERS["segmented"], random.Random(1))
 
