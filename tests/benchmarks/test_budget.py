@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import budget, plots, tables
+from benchmarks import budget, plots, speed_tables
 from benchmarks.budget import Cost, Meter
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
@@ -133,5 +133,5 @@ def test_budget_is_drawn_and_written(tmp_path) -> None:
     written = {"memories": 100, "arms": {"one core: segmented": arm, "both cores": arm}}
     plots.budget(written, tmp_path / "budget.png")
     assert (tmp_path / "budget.png").stat().st_size > 5000
-    text = tables.budget(written)
+    text = speed_tables.budget(written)
     assert "| one core: segmented |" in text and "embed" in text and "voluntary" in text

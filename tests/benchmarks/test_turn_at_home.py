@@ -11,8 +11,8 @@ from pipecat.frames.frames import TranscriptionFrame, VADUserStoppedSpeakingFram
 
 from benchmarks import (
     common,
-    corpus,
     cores,
+    corpus,
     recognisers,
     server_process,
     stores,
