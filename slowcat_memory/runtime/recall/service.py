@@ -10,6 +10,7 @@ either, because the store blocks, the turn gets the hits among the latest memori
 store, or none.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -92,6 +93,7 @@ class Retrieval:
 
     async def _recall(self, query: Query, prefetch: Prefetch | None) -> Recollection:
         self._touching.abandoned = True
+        began = time.perf_counter()
         attempt = prefetch.take() if prefetch else None
         reused = attempt.query.need if attempt and attempt.is_for(query.text) else None
         need = reused or need_of(query.text, self._options)
@@ -99,7 +101,10 @@ class Retrieval:
             if attempt:
                 attempt.abandon()
             return self._skipped(need)
-        found = await self._in_time(self._named(_gated(query, need)), attempt)
+        query = self._named(_gated(query, need))
+        gate = round((time.perf_counter() - began) * 1e3, 4)
+        found = await self._in_time(query, attempt)
+        found = replace(found, timings={"gate": gate, **found.timings})
         self._metrics.count(f"recall_{found.stage}")
         if found.unknown:
             self._metrics.count("told_unknown")
