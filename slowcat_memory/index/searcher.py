@@ -86,7 +86,7 @@ class Searcher:
             self.names.warm()
 
     @property
-    def lock(self) -> threading.RLock:  # type: ignore[valid-type]  # a function in the stubs
+    def lock(self) -> threading.RLock:
         """The lock that every method holds, for callers that must not wait for it."""
         return self._lock
 

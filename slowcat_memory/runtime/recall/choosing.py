@@ -296,8 +296,7 @@ class Chooser:
         for place in set(range(compared)).difference(kept):
             reasons[ids[usable[place].position]] = LeftOutReason.DUPLICATE
         chosen = [usable[place] for place in kept]
-        positions, memories = [one.position for one in chosen], [one.memory for one in chosen]
-        return trace.hits(positions, memories), rejected
+        return trace.hits([o.position for o in chosen], [o.memory for o in chosen]), rejected
 
     def _floor(self, query: Query) -> float:
         return self._options.recall.floor if query.floor is None else query.floor
