@@ -85,6 +85,11 @@ class Searcher:
         with self._lock:
             self.names.warm()
 
+    @property
+    def lock(self) -> threading.RLock:
+        """The lock that every method holds, for callers that must not wait for it."""
+        return self._lock
+
     # ---------------------------------------------------------------- size
 
     def __len__(self) -> int:
@@ -173,6 +178,13 @@ class Searcher:
         self._neighbours.link(before, added)
         self._neighbours.link(added, after)
         return added, True
+
+    def set_about(self, memory_id: str, about: tuple[float, float] | None) -> None:
+        """Set the time that a document's text mentions, see ``Document``; no unknown id is added."""
+        with self._lock:
+            number = self.table.find(memory_id)
+            if number >= 0:
+                self.table.set_about(number, about)
 
     def can_add_keys(self, memory_id: str, pointers: Sequence[Pointer]) -> bool:
         """Return whether keys are new to a document, or known with the same text.
