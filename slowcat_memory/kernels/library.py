@@ -108,6 +108,11 @@ def in_use() -> str:
     return str(_state)
 
 
+def is_compiled() -> bool:
+    """Return whether the compiled library is in use."""
+    return _state.level != NUMPY
+
+
 def levels() -> list[str]:
     """Return the levels that work here, the best first; the last is ``NUMPY``."""
     return list(_state.levels)
