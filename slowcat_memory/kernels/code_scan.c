@@ -124,6 +124,26 @@ static void sum_block(const uint8_t *codes, int64_t pairs, const uint8_t *tables
         vst1q_u16(sums->odd + 8 * quarter, odd);
     }
 }
+#elif defined(__SSSE3__)
+static void sum_block(const uint8_t *codes, int64_t pairs, const uint8_t *tables, block_sums *sums)
+{
+    const __m128i nibble = _mm_set1_epi8(15), byte = _mm_set1_epi16(255);
+    for (int quarter = 0; quarter < 4; quarter++) {
+        __m128i even = _mm_setzero_si128(), odd = even;
+        for (int64_t pair = 0; pair < pairs; pair++) {
+            const __m128i *table = (const __m128i *)(tables + 2 * pair * WORDS);
+            __m128i both = _mm_loadu_si128((const __m128i *)(codes + pair * BLOCK + 16 * quarter));
+            __m128i low = _mm_and_si128(both, nibble);
+            __m128i high = _mm_and_si128(_mm_srli_epi16(both, 4), nibble);
+            __m128i two = _mm_add_epi8(_mm_shuffle_epi8(_mm_loadu_si128(table), low),
+                                       _mm_shuffle_epi8(_mm_loadu_si128(table + 1), high));
+            even = _mm_add_epi16(even, _mm_and_si128(two, byte));
+            odd = _mm_add_epi16(odd, _mm_srli_epi16(two, 8));
+        }
+        _mm_storeu_si128((__m128i *)(sums->even + 8 * quarter), even);
+        _mm_storeu_si128((__m128i *)(sums->odd + 8 * quarter), odd);
+    }
+}
 #else
 static void sum_block(const uint8_t *codes, int64_t pairs, const uint8_t *tables, block_sums *sums)
 {

@@ -242,7 +242,8 @@ class LexicalArrays:
 
     def _best(self, documents: np.ndarray, k: int) -> np.ndarray:
         scores = self.scores(documents)
-        documents, scores = documents[scores > 0], scores[scores > 0]
+        if self._dead is not None:
+            documents, scores = documents[scores > 0], scores[scores > 0]
         if len(documents) <= k:
             return documents
         return documents[np.argpartition(-scores, k - 1)[:k]]

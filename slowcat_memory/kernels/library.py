@@ -1,7 +1,7 @@
 """The compiled library: found, checked and loaded once; where that fails, NumPy computes.
 
 A library is used only if it was compiled from the very sources beside it, so a declaration here and
-a function there cannot disagree. ``SLOWCAT_KERNELS`` chooses a level ("numpy", "v1", "v3", "v4");
+a function there cannot disagree. ``SLOWCAT_KERNELS`` chooses a level ("numpy", "v1" to "v4");
 the default is the best that the processor has.
 """
 

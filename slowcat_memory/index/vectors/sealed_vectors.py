@@ -13,6 +13,7 @@ import numpy as np
 
 from slowcat_memory.index.files.arrays import open_array
 from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.kernels import library
 from slowcat_memory.kernels.code_scan import CodedRows
 from slowcat_memory.kernels.dense import VectorArrays
 
@@ -96,7 +97,9 @@ class SealedVectors:
     def _codes(self, folder: Path, name: str, options: IndexOptions) -> Searched:
         if (folder / f"{name}.{CODES}").exists():
             codes, centroids = (self._open(folder, name, kind) for kind in (CODES, CENTROIDS))
-            return CodedRows(codes, centroids, options.rescore)
+            if library.is_compiled():
+                return CodedRows(codes, centroids, options.rescore)
+            return FaissRows(_index_of(codes, centroids, self.matrix.shape), options)
         import faiss  # 0.1 s and 30 MB, for the largest indexes alone
 
         return FaissRows(faiss.read_index(str(folder / f"{name}.{INDEX}")), options)
@@ -117,3 +120,17 @@ class SealedVectors:
         """Return a row as it is stored, shape (dim,), float32."""
         vector = self.matrix[row].astype(np.float32)
         return vector if self.scales is None else vector * self.scales[row]
+
+
+def _index_of(codes: np.ndarray, centroids: np.ndarray, shape: tuple[int, ...]) -> Any:
+    """Make an index of FAISS from codes: without the compiled library it scans them best."""
+    import faiss
+
+    rows, dim = shape
+    parts = dim // centroids.shape[2]
+    index: Any = faiss.IndexPQ(dim, parts, 4, faiss.METRIC_INNER_PRODUCT)  # stubs lag
+    by_row = np.ascontiguousarray(codes.transpose(0, 2, 1)).reshape(-1)[: rows * codes.shape[1]]
+    faiss.copy_array_to_vector(centroids[:parts].reshape(-1).copy(), index.pq.centroids)
+    faiss.copy_array_to_vector(by_row, index.codes)
+    index.ntotal, index.is_trained = rows, True
+    return faiss.IndexPQFastScan(index)
