@@ -8,12 +8,12 @@ from msgspec import Struct
 from slowcat_memory.index.files.arrays import split_rows
 from slowcat_memory.index.files.document import ASKED, KEYS
 from slowcat_memory.index.files.ids import IdSequence
-from slowcat_memory.index.lexical.scorer import distinct
 from slowcat_memory.index.lexical.term_lookup import Lexical, TermLookup
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VectorView
+from slowcat_memory.kernels.lexical import distinct
 
 WIDER = 4  # factor on the number of candidates, where most of them say nothing
 Found = tuple[np.ndarray, np.ndarray]

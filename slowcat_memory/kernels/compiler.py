@@ -86,7 +86,8 @@ def compile_library(out: Path, target: str = "") -> Path:
         about = [f"-DDIGEST={digest()}LL", f'-DLEVELS="{" ".join(built)}"']
         objects.append(_compile(command, FOLDER / ABOUT, Path(folder) / "about.o", about))
         linked = out.with_name(f"{out.name}.{os.getpid()}")
-        _run([*command, "-shared", "-o", str(linked), *map(str, objects), "-lm"])
+        strip = ["-s"] if "ziglang" in command else []  # zig adds symbols for debuggers
+        _run([*command, "-shared", *strip, "-o", str(linked), *map(str, objects), "-lm"])
         os.replace(linked, out)
     return out
 

@@ -29,10 +29,11 @@ class Frame(Struct, frozen=True, eq=False):
         Without the view "dense" there is no column "cosine" either.
         """
         rows = [*views, *columns]
-        filler = rows[0]
-        block = np.empty((len(rows), len(filler)))  # type: ignore[arg-type]  # the window is there
+        filler = views[0]
+        assert filler is not None  # the window is always there
+        block = np.empty((len(rows), len(filler)))
         np.concatenate(
-            [filler if row is None else row for row in rows],  # type: ignore[misc]  # as above
+            [filler if row is None else row for row in rows],
             out=block.reshape(-1),
             casting="unsafe",
         )

@@ -73,6 +73,11 @@ class Pipeline:
         self._chooser = Chooser(options)
         self._overviews = Overviews(store, zone, options.language)
 
+    @property
+    def has_own_model(self) -> bool:
+        """Whether embedding costs nobody else anything: the model runs in this process."""
+        return self._embedding.is_own
+
     def run(
         self,
         namespace: Namespace,
@@ -95,6 +100,9 @@ class Pipeline:
             return Recollection()
         searcher = progress.searcher = namespace.searcher  # kept: sealing replaces it
         parsed = progress.parsed = self.parse(query, searcher)
+        if parsed.times:
+            namespace.read_times()
+        watch.lap("parse")
         lexical = progress.lexical = searcher.lexical(parsed.words, also=parsed.also)
         watch.lap("lexical")
         embed = self._embedder(namespace, ahead=ahead)
@@ -108,7 +116,8 @@ class Pipeline:
         if encoded is not None and not encoded.vector.any():
             encoded = None  # a zero vector has no direction: use words
         turned = self._turned(searcher, encoded, query.dialogue, embed)
-        search = Search(namespace, searcher, query, parsed, lexical, encoded, turned)
+        options = self._options
+        search = Search(namespace, searcher, query, parsed, lexical, options, encoded, turned)
         withheld = self._withheld(namespace, query)
 
         found = _propose(search, withheld)
@@ -128,9 +137,8 @@ class Pipeline:
             evidence = max(evidence, self._chooser.evidence(search, every), key=answer_probability)
             watch.lap("doubt")
         evidence = replace(evidence, lacks_value=judged.lacks_value if judged else 0.0)
-        watch.lap("fetch")
-
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
+        watch.lap("fetch")
         return Recollection(
             hits=hits if overview is None else overview,
             stage="full" if "dense" in found.views else "lexical",
@@ -159,10 +167,11 @@ class Pipeline:
         lexical = progress.lexical  # read before its searcher, which is set before it
         searcher = progress.searcher or namespace.searcher
         parsed = self.parse(query, searcher)
+        watch.lap("parse")
         stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
-        search = Search(namespace, searcher, query, parsed, lexical)
+        search = Search(namespace, searcher, query, parsed, lexical, self._options)
         found = _propose(search, self._withheld(namespace, query))
         scored = self._score(search, found, watch)
         # The tail alone cannot show that nothing answers: the sealed part was not searched.
