@@ -1,6 +1,6 @@
 /* BM25 over a view's sealed and tail postings, term by term; see lexical.py. */
 
-#include "kernels.h"
+#include "heap.h"
 
 /* The arrays of a view: the fields of ``_Fields`` in lexical.py, in this order. */
 typedef struct {
@@ -28,57 +28,15 @@ typedef struct {
 
 enum { SPARSE = 8, BLOCK = 64 };
 
-/* The k best so far: a heap with the least first. */
-typedef struct {
-    int64_t *documents;
-    float *values;
-    int64_t count, room;
-} heap;
-
 static double idf(double frequency, double documents)
 {
     return log(1 + (documents - frequency + 0.5) / (frequency + 0.5));
 }
 
-static void sink(heap *best, int64_t document, float value)
-{
-    int64_t hole = 0, below;
-    while ((below = 2 * hole + 1) < best->count) {
-        below += below + 1 < best->count && best->values[below + 1] < best->values[below];
-        if (best->values[below] >= value)
-            break;
-        best->values[hole] = best->values[below];
-        best->documents[hole] = best->documents[below];
-        hole = below;
-    }
-    best->values[hole] = value;
-    best->documents[hole] = document;
-}
-
-static void push(heap *best, int64_t document, float value)
-{
-    int64_t hole = best->count, above;
-    if (hole == best->room) {
-        sink(best, document, value);
-        return;
-    }
-    for (best->count++; hole > 0 && best->values[above = (hole - 1) / 2] > value; hole = above) {
-        best->values[hole] = best->values[above];
-        best->documents[hole] = best->documents[above];
-    }
-    best->values[hole] = value;
-    best->documents[hole] = document;
-}
-
-static inline float least_of(const heap *best)
-{
-    return best->count < best->room ? 0 : best->values[0];
-}
-
 static inline void offer(const lexical_view *view, heap *best, int64_t document)
 {
     float value = view->cells[document];
-    if (value > least_of(best) && (document >= view->base || view->alive[document]))
+    if (value > least_of(best, 0) && (document >= view->base || view->alive[document]))
         push(best, document, value);
 }
 
@@ -87,7 +45,7 @@ static void best_of_all(const lexical_view *view, heap *best)
     const float *cells = view->cells;
     int64_t start = 0;
     for (; start + BLOCK <= view->size; start += BLOCK) {
-        float least = least_of(best);
+        float least = least_of(best, 0);
         int32_t any = 0;
         for (int64_t i = start; i < start + BLOCK; i++)
             any |= cells[i] > least;

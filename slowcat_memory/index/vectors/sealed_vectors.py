@@ -40,21 +40,33 @@ def cells_for(count: int) -> int:
 
 
 class SealedVectors:
-    """Vectors in files, by row; ``documents`` has each row's document number, rising."""
+    """Vectors in files, by row.
+
+    Attributes:
+        documents: Each row's document number, rising.
+        sparse: The same; None where a row's number is its document's.
+        matrix: The rows, for exact cosines: float16, or int8 with ``scales``.
+        scales: What each row of bytes is multiplied by; None for float16.
+        coded: Whether there are codes of the rows too, to be scanned instead of them.
+    """
 
     def __init__(self, folder: Path, options: IndexOptions, name: str = VECTORS) -> None:
         self.documents = open_array(folder / f"{name}.{DOCUMENTS}")
+        dense = len(self.documents) and self.documents[-1] == len(self.documents) - 1
+        self.sparse = None if dense else self.documents
         self._index = faiss.read_index(str(folder / f"{name}.{INDEX}"))
         self._options = options
-        self._halves: np.ndarray | None = None
-        self._bytes = self._scales = np.zeros(0, np.int8)
-        if (folder / f"{name}.{BYTES}").exists():
-            self._bytes = open_array(folder / f"{name}.{BYTES}")
-            self._scales = open_array(folder / f"{name}.{SCALES}")
+        self.coded = (folder / f"{name}.{BYTES}").exists()
+        self.scales: np.ndarray | None = None
+        if self.coded:
+            self.matrix = open_array(folder / f"{name}.{BYTES}")
+            self.scales = open_array(folder / f"{name}.{SCALES}")
         elif len(self.documents):
             codes = self._index.codes  # type: ignore[attr-defined]  # stubs lag; owned by the index, which lives as long as we do
             raw = faiss.rev_swig_ptr(codes.data(), codes.size())
-            self._halves = raw.view(np.float16).reshape(len(self.documents), -1)
+            self.matrix = raw.view(np.float16).reshape(len(self.documents), -1)
+        else:
+            self.matrix = np.zeros((0, self._index.d), np.float16)
         self._cells = isinstance(self._index, faiss.IndexIVF)
         self._parameters = None
         if self._cells:
@@ -63,79 +75,40 @@ class SealedVectors:
     def __len__(self) -> int:
         return len(self.documents)
 
-    def rows_of(self, documents: np.ndarray) -> np.ndarray:
-        """Return the rows of documents, shape (n,), int64; -1 for a document without a row."""
-        count = len(self.documents)
-        if not count:
-            return np.full(len(documents), -1)
-        if self.documents[-1] == count - 1:  # every document has one
-            return np.where(documents < count, documents, -1)
-        wanted = documents.astype(np.int32)  # of another type, all rows would be converted
-        found = self.documents.searchsorted(wanted)
-        found[found == count] = 0
-        return np.where(self.documents[found] == wanted, found, -1)
-
-    def search(
-        self, query: np.ndarray, k: int, alive: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows and cosines of up to ``k`` nearest rows, shape (n,) each, unordered.
+    def nearest_by_code(self, query: np.ndarray, k: int, alive: np.ndarray | None) -> np.ndarray:
+        """Return the rows that are nearest by their codes, to be compared exactly.
 
         Args:
             query: Shape (dim,), unit length.
+            k: How many living ones there must be.
             alive: A bit for each row, shape (rows / 8,), little end first; None for all.
         """
         # The setting is per calling thread. A second thread gains nothing on so few vectors, and
         # where another process keeps its core busy, it slows a search from 0.2 ms to 10.
         faiss.omp_set_num_threads(1)
-        if self._halves is not None:
-            return self._search_faiss(query, k, alive)
-        rows = self._nearest_by_code(query, max(k, self._options.rescore), k, alive)
-        cosines = self.cosines(query, rows)
-        if len(rows) > k:
-            best = np.argpartition(-cosines, k - 1)[:k]
-            rows, cosines = rows[best], cosines[best]
-        return rows, cosines
-
-    def _nearest_by_code(
-        self, query: np.ndarray, count: int, least: int, alive: np.ndarray | None
-    ) -> np.ndarray:
-        """Return ``count`` rows that are nearest by code, at least ``least`` living ones."""
+        count = max(k, self._options.rescore)
         if alive is None or self._cells:
-            return self._search_faiss(query, count, alive)[0]
+            return self._search(query, count, alive)
         while True:  # FAISS scans codes without a mask
-            rows = self._search_faiss(query, count, None)[0]
+            rows = self._search(query, count, None)
             living = rows[(alive[rows >> 3] >> (rows & 7).astype(np.uint8) & 1).astype(bool)]
-            if len(living) >= least or count >= len(self.documents):
+            if len(living) >= k or count >= len(self.documents):
                 return living
             count *= 4
 
-    def _search_faiss(
-        self, query: np.ndarray, count: int, alive: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _search(self, query: np.ndarray, count: int, alive: np.ndarray | None) -> np.ndarray:
         parameters: Any = self._parameters
         if alive is not None:
             chosen = faiss.IDSelectorBitmap(alive)  # type: ignore[call-arg,arg-type]  # stubs lag
-            parameters = (
-                faiss.SearchParametersIVF(sel=chosen, nprobe=self._options.cells)  # type: ignore[call-arg]
-                if self._cells
-                else faiss.SearchParameters(sel=chosen)  # type: ignore[call-arg]
-            )
+            parameters = faiss.SearchParametersIVF(sel=chosen, nprobe=self._options.cells)  # type: ignore[call-arg]
         count = min(count, len(self.documents))
-        scores, found = self._index.search(query[None, :], count, params=parameters)
-        known = found[0] >= 0
-        return found[0][known], scores[0][known]
-
-    def cosines(self, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the cosines of rows with a unit vector, shape (n,), float32."""
-        if self._halves is not None:
-            return self._halves[rows].astype(np.float32) @ query
-        return (self._bytes[rows].astype(np.float32) @ query) * self._scales[rows]
+        found = self._index.search(query[None, :], count, params=parameters)[1][0]
+        return found[found >= 0]
 
     def vector(self, row: int) -> np.ndarray:
         """Return a row as it is stored, shape (dim,), float32."""
-        if self._halves is not None:
-            return self._halves[row].astype(np.float32)
-        return self._bytes[row].astype(np.float32) * self._scales[row]
+        vector = self.matrix[row].astype(np.float32)
+        return vector if self.scales is None else vector * self.scales[row]
 
 
 class VectorSpool:

@@ -23,7 +23,6 @@ from slowcat_memory.core.ranking.rank import Scores
 from slowcat_memory.core.ranking.ranker import Ranker
 from slowcat_memory.core.ranking.selection import Weights
 from slowcat_memory.index import Candidates, Searcher
-from slowcat_memory.kernels.ranking import COLUMNS, VIEWS
 from slowcat_memory.records import Disclosed, Hit, LeftOut
 
 
@@ -187,7 +186,7 @@ class Scorer:
             speakers=searcher.speaker_numbers(parsed.named),
             times=parsed.times,
         )
-        return self._scored(found, frame_of(found), question)
+        return self._scored(found, Frame(found.block, found.known), question)
 
     def with_visible(self, trace: RankingTrace) -> RankingTrace:
         """Score the candidates of ``score`` again, where what the LLM can read already counts too."""
@@ -211,8 +210,3 @@ class Scorer:
         """
         ranked = self._ranker.rank(trace.frame, trace.question, trace.ranked, similarity, weights)
         return replace(trace, ranked=ranked, order=ranked.order, similarity=similarity)
-
-
-def frame_of(found: Candidates) -> Frame:
-    views = [found.views.get(name) for name in VIEWS]
-    return Frame.of(views, [getattr(found, name) for name in COLUMNS])
