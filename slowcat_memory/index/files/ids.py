@@ -40,9 +40,10 @@ class IdSequence(Sequence[str]):
     def __getitem__(self, place: int | slice) -> str | list[str]:
         if isinstance(place, slice):
             return [self[n] for n in range(*place.indices(len(self)))]
-        place = range(len(self))[place]
+        if place < 0:
+            place = range(len(self))[place]
         if place < len(self._sealed):
-            return self._ids[int(self._sealed[place])]
+            return self._ids[self._sealed.item(place)]
         return self._tail[place - len(self._sealed)]
 
     def __eq__(self, other: object) -> bool:
@@ -97,7 +98,7 @@ class Ids:
         if number >= self.base:
             return self._tail[number - self.base]
         if number < self._chunks:
-            return chunk_id(int(self._turns[number]))
+            return chunk_id(self._turns.item(number))
         return self._other(number - self._chunks)
 
     def _other(self, place: int) -> str:
