@@ -27,8 +27,9 @@ class IdSequence(Sequence[str]):
     """The ids of some documents, each made when it is read. Stays right while the index changes."""
 
     def __init__(self, ids: "Ids", numbers: np.ndarray) -> None:
-        self._ids, self._sealed = ids, numbers[: np.searchsorted(numbers, ids.base)]
-        self._tail = [ids[number] for number in numbers[len(self._sealed) :].tolist()]
+        cut = int(numbers.searchsorted(ids.base))
+        self._ids, self._sealed = ids, numbers[:cut]
+        self._tail = ids.appended(numbers[cut:])
 
     def __len__(self) -> int:
         return len(self._sealed) + len(self._tail)
@@ -87,6 +88,10 @@ class Ids:
         self._tail.append(memory_id)
         self._number[memory_id] = number
         return number
+
+    def appended(self, numbers: np.ndarray) -> list[str]:
+        """Return the ids of appended documents."""
+        return [self._tail[place] for place in (numbers - self.base).tolist()]
 
     def drop(self, number: int) -> None:
         """Make an appended id unfindable. For a sealed one the caller keeps the tombstone."""
