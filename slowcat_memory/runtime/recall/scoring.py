@@ -52,7 +52,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
         similarity: MaxSim of the best ones' tokens and the query's, shape (n,), NaN for all others;
             None where there are no tokens.
         below_floor: None is likely enough to answer: ``order`` holds the pinned ones alone.
-        reasons: By id, why one of ``order`` is rejected; code that rejects a hit adds to it.
+        reasons: By position, why one of ``order`` is rejected; code that rejects a hit adds to it.
     """
 
     candidates: Candidates
@@ -63,7 +63,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
     order: np.ndarray
     similarity: np.ndarray | None = None
     below_floor: bool = False
-    reasons: dict[str, str] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
 
     @property
     def scores(self) -> np.ndarray:
@@ -150,7 +150,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
         )
 
     def _reason(self, n: int, *, above: bool, recalled: bool) -> str:
-        if reason := self.reasons.get(self.candidates.ids[n]):
+        if reason := self.reasons.get(n):
             return reason
         if above:
             return LeftOutReason.NO_BUDGET if recalled else LeftOutReason.BEYOND_LIMIT
