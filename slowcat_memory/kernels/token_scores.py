@@ -8,7 +8,9 @@ MOST_WIDTH = 256  # bytes of a token's code that the compiled function has room 
 LANES = 16  # a query's tokens are compared so many at once
 
 _rotate = Function("rotate_tokens", POINTER, INT, INT, POINTER, INT, POINTER)
-_codes = Function("maxsim_codes", POINTER, POINTER, INT, INT, INT, POINTER, INT, INT, POINTER, POINTER)
+_codes = Function(
+    "maxsim_codes", POINTER, POINTER, INT, INT, INT, POINTER, INT, INT, POINTER, POINTER
+)
 _bytes = Function("maxsim_bytes", POINTER, POINTER, INT, INT, POINTER, INT, POINTER, POINTER)
 
 
