@@ -9,10 +9,9 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from loguru import logger
 
 from slowcat_memory.kernels.sources import digest, library_path
 
@@ -94,7 +93,6 @@ class _State:
             self.level, self.why = wanted, f"{SWITCH}={wanted}"
         elif wanted:
             self.why = f"{SWITCH}={wanted} is none of {', '.join(self.levels)}"
-        logger.debug(f"kernels: {self}")
 
     def __str__(self) -> str:
         return f"{self.level} ({self.why})" if self.why else self.level
@@ -147,6 +145,6 @@ def address(array: np.ndarray) -> int:
     Half the time of ``array.ctypes.data``. Keep the number beside an array that lives long.
     """
     try:
-        return _address_of(_from_buffer(array))
+        return _address_of(_from_buffer(cast(Any, array)))
     except (TypeError, ValueError):  # read-only or empty
         return array.ctypes.data

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import lmdb
 from loguru import logger
@@ -44,6 +45,7 @@ from slowcat_memory.store.care.health import Health
 from slowcat_memory.store.disk import locks
 from slowcat_memory.store.disk.environment import read_error
 from slowcat_memory.store.disk.folder import FreeSpace
+from slowcat_memory.store.disk.interruptible import BeforeRead, InterruptibleTxn
 from slowcat_memory.store.disk.locks import mark_stopped
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
@@ -279,8 +281,12 @@ class Store:
     # ------------------------------------------------------------------- read
 
     @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
+    def snapshot(self, before_read: BeforeRead | None = None) -> Iterator[Snapshot]:
         """Open a consistent view of the committed rows. Never hold it across an ``await``.
+
+        Args:
+            before_read: Called before each read of a row; what it raises ends the reading. For
+                background work that gives way.
 
         Raises:
             StoreError: It cannot be read, or it was open so long that the file was swapped
@@ -289,9 +295,15 @@ class Store:
         self._check_open()
         try:
             with self._env.reading() as (txn, handles):
-                yield Snapshot(txn, handles, self._quarantine, self._cache)
+                read: Any = txn if before_read is None else InterruptibleTxn(txn, before_read)
+                yield Snapshot(read, handles, self._quarantine, self._cache)
         except lmdb.Error as error:
             raise read_error(self._env.folder.last_path, error) from error
+
+    @property
+    def keeps_readers_out(self) -> bool:
+        """Whether a snapshot would wait now, because the file grows or is replaced."""
+        return self._env.keeps_readers_out
 
     def _quarantine(self, table: str, key: bytes) -> None:
         self._metrics.count("store_quarantined")
