@@ -8,7 +8,7 @@ import pytest
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.ranking.maxsim import maxsim, quantise
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Forget, TokenVectors, Vector, WriteBatch
+from slowcat_memory.records import Forget, Key, TokenVectors, Vector, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.store.writer import vector_rows
 from tests.harness.samples import memory, turn
@@ -40,6 +40,10 @@ def filled(store: Store) -> Store:
     rows += [old_tokens(TOKENS, "anna", id, row, draft=id == "fact/1") for id, row in WORDS.items()]
     put_rows(store, rows, SPACE, TOKENS)
     return store
+
+
+def key(memory: str) -> Key:
+    return Key(scope="anna", memory=memory, id=f"{memory}?q", kind="question", text="Where?")
 
 
 def stored(store: Store) -> dict[str, Vector]:
@@ -82,6 +86,16 @@ def test_vectors_of_earlier_versions_are_rewritten_without_a_model(filled: Store
             np.testing.assert_array_equal(found, token_codes.encode(WORDS[id]))
         assert snapshot.has_tokens(TOKENS, "anna", drafts=False) == set(IDS) - {"fact/1"}
     assert filled.rewrite_vectors("anna") == 0, "once"
+
+
+def test_a_doctor_finds_nothing_wrong_with_rows_of_either_form(filled: Store) -> None:
+    filled.apply("j", WriteBatch(keys=(key("chunk/2"),))).wait()
+    for _ in range(2):
+        found = filled.health(lambda scope: filled.path / "index" / scope)
+        assert found.damaged == found.orphans == {}
+        assert filled.repair() == {}
+        filled.rewrite_vectors("anna")
+    assert stored(filled).keys() == set(IDS)
 
 
 def test_rewriting_stops_between_two_small_writes_and_goes_on_another_day(
