@@ -74,7 +74,7 @@ def vector_prefix(embedder: str, scope: str) -> bytes:
 
 
 def is_token_space(embedder: str) -> bool:
-    """Return whether a space's key is of token vectors: the model's, a tilde and the projection."""
+    """Return whether a space's key looks like one of token vectors: model, tilde, projection."""
     return "~" in embedder
 
 

@@ -135,11 +135,27 @@ def test_forgetting_takes_the_vectors_of_either_form(filled: Store, rewritten: b
         assert snapshot.has_tokens(TOKENS, "anna", drafts=True) == stored(filled).keys()
 
 
-def test_a_row_that_is_not_what_its_space_says_stays_as_it_is(filled: Store) -> None:
+def test_a_row_that_is_no_vector_stays_as_it_is(filled: Store) -> None:
     key, value = old_tokens("e~0/4", "anna", "fact/1", np.ones((2, 4), np.int8))
     put_rows(filled, [(key, value)], "e~0/4")
     filled.rewrite_vectors("anna")
     assert old_rows(filled) == [key]
+
+
+def test_spaces_of_unusual_names_are_rewritten_too(filled: Store) -> None:
+    """A server may call its model anything."""
+    rows = [
+        old_vector("odd~model/32", "anna", "fact/1", VECTORS["fact/1"]),
+        old_tokens("odd tokens", "anna", "fact/1", WORDS["fact/1"]),
+    ]
+    put_rows(filled, rows, "odd~model/32", "odd tokens")
+    filled.rewrite_vectors("anna")
+    with filled.snapshot() as snapshot:
+        vector = snapshot.vector("odd~model/32", "anna", "fact/1")
+        (tokens,) = snapshot.tokens("odd tokens", "anna", ["fact/1"])
+    assert vector is not None and float(vector.values @ VECTORS["fact/1"]) > 0.9995
+    np.testing.assert_array_equal(tokens, token_codes.encode(WORDS["fact/1"]))
+    assert not old_rows(filled)
 
 
 def test_a_readonly_store_is_not_rewritten(filled: Store, path) -> None:
