@@ -89,7 +89,7 @@ def lead_of(tokenizer: Tokenizer, prompt: str) -> int:
     return len(ids) if prompt else 0
 
 
-TOKEN_DIM = 96  # 64 costs up to a point of recall, 128 gains little; 42 words fit one page of LMDB
+TOKEN_DIM = 96  # 64 costs up to a point of recall, 128 gains little
 SENTENCES = 200  # of each kind
 _WORDS = 12  # in a random sentence
 _SEED = 7
