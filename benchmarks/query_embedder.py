@@ -61,11 +61,16 @@ def main() -> None:
     counts = [len(embedders[library.NUMPY].encode_query_tokens(text).tokens) for text in texts]
     written["tokens"] = round(statistics.mean(counts) + 2, 1)
     written["arms"] = {name: {} for name in arms}
-    for way, asked, pause in (("back to back", texts, False), ("after a pause", texts[: options.pauses], True)):
+    for way, asked, pause in (
+        ("back to back", texts, False),
+        ("after a pause", texts[: options.pauses], True),
+    ):
         for name, took in _interleaved(arms, asked, pause).items():
             written["arms"][name][way] = took
     for name, embedder in embedders.items():
-        written["arms"][name]["by_tokens"] = {count: _of_length(embedder, count) for count in LENGTHS}
+        written["arms"][name]["by_tokens"] = {
+            count: _of_length(embedder, count) for count in LENGTHS
+        }
         written["arms"][name]["opening"] = _opening(name)
     written["load"].append(common.load_average())
     _show(written)
@@ -122,7 +127,9 @@ def _summary(pairs: Sequence[tuple[float, float]]) -> dict[str, float]:
 def _of_length(embedder: LocalEmbedder, tokens: int) -> float:
     """Return the median milliseconds of a query of so many tokens, special ones included."""
     text = " ".join(["dog"] * (tokens - 2))
-    return round(statistics.median(_time(embedder.encode_query_tokens, text)[0] for _ in range(100)), 3)
+    return round(
+        statistics.median(_time(embedder.encode_query_tokens, text)[0] for _ in range(100)), 3
+    )
 
 
 def _opening(level: str) -> dict[str, float]:
