@@ -39,9 +39,8 @@ def plan(texts: Sequence[str], tokenizer: Any, prompt: str, max_tokens: int) -> 
         text = sendable(text[:MAX_CHARS])
         parts = [text]
         if len(text.encode()) > budget:  # a token is at least a byte
-            found = tokenizer.encode(text, add_special_tokens=False)
-            if len(found.ids) > budget:
-                parts = split(text, found.offsets, budget)
+            spans = tokenizer.encode(text, add_special_tokens=False).offsets
+            parts = split(text, spans, budget)
         pieces += parts
         counts.append(len(parts))
     return Plan(pieces, counts)

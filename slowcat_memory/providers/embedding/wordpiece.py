@@ -3,15 +3,16 @@
 It gives the ids that the ``tokenizers`` library gives for the same ``tokenizer.json``, except where
 their Unicode tables differ (500 characters of scripts encoded after 2015), and reads only files of the
 one kind that it knows (``load`` returns None for others). The library costs 14 MB and up to 0.1 s to
-open; it is opened for a document that must be cut into pieces, which needs offsets.
+open; it is opened for a document so long that it must be cut into pieces, which needs offsets.
 """
 
 import re
 import string
 import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, overload
 
 import msgspec
 from msgspec import Struct
@@ -77,21 +78,35 @@ class _File(Struct):
     model: _Model
 
 
-class Encoding:
-    """The tokens of a text.
+class _Offsets(Sequence[tuple[int, int]]):
+    """Start and end of each token, in characters: worked out when one of them is wanted."""
 
-    Attributes:
-        ids: Their ids.
-    """
+    def __init__(self, count: int, work_out: Callable[[], list[tuple[int, int]]]) -> None:
+        self._count, self._work_out = count, work_out
 
-    def __init__(self, ids: list[int], offsets: Any) -> None:
-        """Keep ids, and a function that works the offsets out."""
-        self.ids, self._offsets = ids, offsets
+    def __len__(self) -> int:
+        return self._count
 
-    @property
-    def offsets(self) -> list[tuple[int, int]]:
-        """Start and end of each token, in characters."""
-        return self._offsets()
+    @overload
+    def __getitem__(self, place: int) -> tuple[int, int]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[tuple[int, int]]: ...
+    def __getitem__(self, place: int | slice) -> tuple[int, int] | list[tuple[int, int]]:
+        return self._all[place]
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return iter(self._all)
+
+    @cached_property
+    def _all(self) -> list[tuple[int, int]]:
+        return self._work_out()
+
+
+class Encoding(NamedTuple):
+    """The tokens of a text."""
+
+    ids: list[int]
+    offsets: Sequence[tuple[int, int]]
 
 
 class WordPiece:
@@ -136,7 +151,11 @@ class WordPiece:
                 self._add_words(part, ids)
         if add_special_tokens:
             ids += self._end
-        return Encoding(ids, lambda: self._library.encode(text, add_special_tokens=False).offsets)
+        offsets = _Offsets(
+            len(ids),
+            lambda: self._library.encode(text, add_special_tokens=add_special_tokens).offsets,
+        )
+        return Encoding(ids, offsets)
 
     def _add_words(self, text: str, ids: list[int]) -> None:
         known = self._vocabulary.get
