@@ -154,7 +154,7 @@ static inline float of_order(int32_t order)
     return x;
 }
 
-static struct grid quantise(const float *row, int64_t n, int signs, uint8_t *out)
+static struct grid quantise(const float *row, int64_t n, struct steps steps, uint8_t *out)
 {
     int32_t least = INT32_MAX, most = INT32_MIN;
     for (int64_t i = 0; i < n; i++) {
@@ -162,12 +162,13 @@ static struct grid quantise(const float *row, int64_t n, int signs, uint8_t *out
         least = order < least ? order : least;
         most = order > most ? order : most;
     }
-    float low = of_order(least), range = of_order(most) - low, step = range / 255;
-    float per = range > 0 ? 255 / range : 0;
-    uint8_t flip = signs ? 128 : 0; /* of a byte's highest bit: it takes 128 away */
+    float low = of_order(least), range = of_order(most) - low;
+    float count = (float)(steps.most - steps.least), step = range / count;
+    float per = range > 0 ? count / range : 0;
+    uint8_t first = (uint8_t)steps.least; /* modulo 256, as a signed byte is stored */
     for (int64_t i = 0; i < n; i++)
-        out[i] = (uint8_t)(int32_t)((row[i] - low) * per + 0.5f) ^ flip;
-    return (struct grid){step, signs ? low + 128 * step : low};
+        out[i] = (uint8_t)((uint8_t)(int32_t)((row[i] - low) * per + 0.5f) + first);
+    return (struct grid){step, low - (float)steps.least * step};
 }
 
 /* out = rows * by + biases, or with ``add`` out += that. */
@@ -176,9 +177,9 @@ static void multiply(const struct work *work, const float *rows, const struct ma
 {
     int32_t sums[TILE_COLUMNS * TILE_ROWS];
     int64_t chunks = (work->tokens + TILE_ROWS - 1) / TILE_ROWS;
-    int signs = wants_signs(work->instructions);
+    struct steps steps = steps_of(work->instructions);
     for (int64_t t = 0; t < work->tokens; t++)
-        work->grids[t] = quantise(rows + t * by->width, by->width, signs, work->bytes + t * by->width);
+        work->grids[t] = quantise(rows + t * by->width, by->width, steps, work->bytes + t * by->width);
     for (int64_t c = 0; c < by->columns; c += TILE_COLUMNS) {
         const float *scales = by->scales + c, *biases = by->biases + c, *whole = by->sums + c;
         for (int64_t chunk = 0; chunk < chunks; chunk++) {
