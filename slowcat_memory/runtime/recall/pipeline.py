@@ -100,6 +100,7 @@ class Pipeline:
             return Recollection()
         searcher = progress.searcher = namespace.searcher  # kept: sealing replaces it
         parsed = progress.parsed = self.parse(query, searcher)
+        watch.lap("parse")
         lexical = progress.lexical = searcher.lexical(parsed.words, also=parsed.also)
         watch.lap("lexical")
         embed = self._embedder(namespace, ahead=ahead)
@@ -132,9 +133,8 @@ class Pipeline:
             evidence = max(evidence, self._chooser.evidence(search, every), key=answer_probability)
             watch.lap("doubt")
         evidence = replace(evidence, lacks_value=judged.lacks_value if judged else 0.0)
-        watch.lap("fetch")
-
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
+        watch.lap("fetch")
         return Recollection(
             hits=hits if overview is None else overview,
             stage="full" if "dense" in found.views else "lexical",
@@ -163,6 +163,7 @@ class Pipeline:
         lexical = progress.lexical  # read before its searcher, which is set before it
         searcher = progress.searcher or namespace.searcher
         parsed = self.parse(query, searcher)
+        watch.lap("parse")
         stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")

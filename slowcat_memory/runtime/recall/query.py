@@ -169,7 +169,9 @@ class Recollection(Struct, frozen=True, kw_only=True):
     Attributes:
         hits: Best first.
         stage: How far recall came; "skipped" if none was needed.
-        timings: Milliseconds by stage; the processor adds "wait", all that the turn waited.
+        timings: Milliseconds by lap: "gate" (on the event loop), "parse", "lexical", "embed", "dense",
+            "fuse", "tokens", "doubt" (only if an answer may be in the LLM's context), "fetch"; the
+            processor adds "wait", all that the turn waited. Benchmarks rely on the names.
         words: The query's weight by token, for cutting the hits' texts to the query.
         trace: The candidates, for the ledger; None when there were none.
         evidence: Whether anything remembered answers, or is in the LLM's context already; None
