@@ -266,7 +266,8 @@ class Retrieval:
         It may not where anything is still to be embedded, loaded or indexed, where another thread
         holds an index or the store keeps readers out, and where recalls were slow lately.
         """
-        if not (_is_embedded(query) and self._indexer.talk.is_idle and self._pace.is_quick(scopes)):
+        idle = self._indexer.talk.is_idle
+        if not (query.is_embedded and idle and self._pace.is_quick(scopes)):
             return None
         with ExitStack() as held:
             for scope in scopes:
@@ -357,7 +358,7 @@ class Retrieval:
         ahead: bool = False,
     ) -> Recollection:
         found = list[Recollection]()
-        with self._while_recalling(), self._pace.measured(scopes, lambda: _embedding_ms(found)):
+        with self._while_recalling(), self._pace.measured(scopes, found):
             for scope, left in zip(scopes, progress, strict=True):
                 try:
                     namespace = self._namespaces.get(scope)
@@ -401,12 +402,3 @@ def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollecti
         return found
     hits = [hit for hit in found.hits if hit.memory.pinned] if unknown else found.hits
     return replace(found, hits=hits, unknown=unknown, asks_time=need.asks_time)
-
-
-def _is_embedded(query: Query) -> bool:
-    """Return whether a query needs no model: it has a vector, and so have the turns before it."""
-    return query.vector is not None and all(turn.memory for turn in query.dialogue[-2:])
-
-
-def _embedding_ms(found: Sequence[Recollection]) -> float:
-    return sum(one.timings.get("embed", 0.0) for one in found)
