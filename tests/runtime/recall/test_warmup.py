@@ -169,9 +169,7 @@ def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
     made.prepare("anna")
     for text in SAID:
         at = made.clock()
-        made.append(
-            Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=at)
-        )
+        made.append(Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=at))
         made.drain()
     yield made
     made.close()
