@@ -255,6 +255,7 @@ class MemoryEngine:
             wiring.embedding.query("warm up")
         wiring.retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
         namespace.searcher.warm()
+        namespace.finish_opening()
         memory = self.config.memory
         wiring.indexer.later(compile_patterns, memory.language, memory.agent_name)
         if not self.readonly:

@@ -114,8 +114,8 @@ class Embedding:
 
     @property
     def needs_export(self) -> bool:
-        """Whether the model is here, but not yet in the form that answers in milliseconds."""
-        return self.report.state == "needs export"
+        """Whether the model is here, but not yet in the form that answers fastest."""
+        return self.report.state == "needs export" or self.report.outdated
 
     def open(self) -> None:
         embedder = self._given

@@ -171,10 +171,12 @@ class Indexer:
         self.talk.submit(lambda: None).result()
 
     def drain(self) -> None:
-        """Wait until everything logged so far is indexed and embedded. Blocks."""
+        """Wait until everything logged so far is indexed and embedded, and all is open. Blocks."""
         self.release()
         for pool in (self.talk, self.back):  # in this order: the first one feeds the second
             pool.submit(lambda: None).result()
+        for namespace in self._namespaces:
+            namespace.finish_opening()
 
     def close(self) -> None:
         """Finish the queued work, and stop. Takes a few seconds at most; may be called twice."""
