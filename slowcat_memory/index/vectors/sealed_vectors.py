@@ -16,6 +16,7 @@ import numpy as np
 
 from slowcat_memory.index.files.arrays import open_array
 from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.vectors.one_thread import one_thread
 
 Kind = Literal["exact", "scan", "cells"]
 
@@ -75,6 +76,7 @@ class SealedVectors:
         found[found == count] = 0
         return np.where(self.documents[found] == wanted, found, -1)
 
+    @one_thread
     def search(
         self, query: np.ndarray, k: int, alive: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -84,9 +86,6 @@ class SealedVectors:
             query: Shape (dim,), unit length.
             alive: A bit for each row, shape (rows / 8,), little end first; None for all.
         """
-        # The setting is per calling thread. A second thread gains nothing on so few vectors, and
-        # where another process keeps its core busy, it slows a search from 0.2 ms to 10.
-        faiss.omp_set_num_threads(1)
         if self._halves is not None:
             return self._search_faiss(query, k, alive)
         rows = self._nearest_by_code(query, max(k, self._options.rescore), k, alive)
