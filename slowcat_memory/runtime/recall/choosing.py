@@ -314,7 +314,9 @@ def _likest(search: Search, newer: list[Memory], hits: Sequence[Hit]) -> list[Me
 
 def _with_earlier(search: Search, hits: list[Hit]) -> list[Hit]:
     """Mark the hits that a later one changes."""
-    newer = [hit.memory for hit in hits if search.wordings[hit.memory.text].may_revise]
+    if len(hits) < 2 or search.wordings[search.query.text].asks_past:
+        return hits
+    newer = [hit.memory for hit in hits if hit.memory.role == "user"]
     return [
         replace(hit, memory=replace(hit.memory, facets={**hit.memory.facets, "earlier": "yes"}))
         if any(_revises(search, other, hit.memory) for other in newer)
@@ -325,8 +327,11 @@ def _with_earlier(search: Search, hits: list[Hit]) -> list[Hit]:
 
 def _changes_one(search: Search, usable: Sequence[_Candidate], memory: Memory) -> bool:
     """Return whether a weak candidate changes a stronger one, and must stand beside it."""
-    return search.wordings[memory.text].changes and any(
-        _revises(search, memory, one.memory) for one in usable
+    return (
+        memory.role == "user"
+        and not search.wordings[search.query.text].asks_past
+        and search.wordings[memory.text].changes
+        and any(_revises(search, memory, one.memory) for one in usable)
     )
 
 
