@@ -56,6 +56,7 @@ class IdleWork:
         index: Callable[[WriteBatch], None],
         jobs: Sequence[Job] | None = None,
         *,
+        gate: IdleGate | None = None,
         seconds: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
@@ -67,12 +68,13 @@ class IdleWork:
             metrics: Counts ``idle_…``.
             index: Indexes what was written; called on the idle thread.
             jobs: The jobs, besides those that installed packages add; None for the built-in ones.
+            gate: Closed while someone speaks or recalls; None for one with the clock ``seconds``.
             sleep: Waits, on the idle thread.
         """
         self._sleep = sleep
         self._parts, self._options, self._llm = parts, options, llm
         self._metrics, self._index, self._own_jobs = metrics, index, jobs
-        self.gate = IdleGate(options, seconds)
+        self.gate = gate or IdleGate(options, seconds)
         self._on_memory: list[OnMemory] = []
         self._on_pause: list[Callable[[], object]] = []
         self._contexts: Contexts | None = None
@@ -127,6 +129,8 @@ class IdleWork:
     def stop(self) -> None:
         """Interrupt the running step and end the thread. Takes a second at most."""
         self._stopping.set()
+        if self._contexts is not None:
+            self._contexts.interrupt()
         if self._starter is not None:
             self._starter.join(STOP_S)
         if self._thread is not None:

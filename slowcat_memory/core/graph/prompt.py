@@ -16,7 +16,7 @@ from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.checks.attributed import same, words_in
 from slowcat_memory.core.extraction.checks.contradicted import without_tag
 from slowcat_memory.core.extraction.checks.derived_text import has_link
-from slowcat_memory.core.extraction.checks.related import Related, unrelated
+from slowcat_memory.core.extraction.checks.related import Related, uncertain, unrelated
 from slowcat_memory.core.extraction.checks.reported import is_reported
 from slowcat_memory.core.extraction.evidence import asks, nearest_time, needed, quoted
 from slowcat_memory.core.extraction.grounding import Ground, strays
@@ -279,8 +279,11 @@ def _statement(
         return None
     people = [name for name, kind in kinds.items() if kind in ("person", "pet")]
     shown = Related(subject, predicate, one.predicate, object_, quote, one.over)
+    doubtful = is_reported(quote, turn.text)
     if unrelated(shown, turn, people, _before(turn, record)):
-        return None
+        if not uncertain(shown, turn, people):
+            return None
+        doubtful = True
     by_name = fold(object_) in kinds and fold(object_) != fold(subject)
     if not (by_name and _nameable(object_, record.said)) and not _sayable(
         object_, turn.text, record
@@ -300,7 +303,7 @@ def _statement(
         until=until,
         over=one.over or until is not None,
         corrects=one.corrects,
-        confidence="low" if is_reported(quote, turn.text) else one.confidence,
+        confidence="low" if doubtful else one.confidence,
     )
 
 

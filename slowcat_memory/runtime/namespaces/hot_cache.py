@@ -22,6 +22,12 @@ class HotCache:
         held = self._held.get(memory_id)
         return held[0] if held else None
 
+    def latest(self) -> Memory | None:
+        try:
+            return next(reversed(self._held.values()), (None, None))[0]
+        except RuntimeError:  # another thread changed it meanwhile
+            return None
+
     def add(self, memory: Memory, ack: Ack | None) -> None:
         """Add a memory, which is durable once ``ack`` resolves, and drop the oldest durable ones."""
         self._held[memory.id] = (memory, ack)

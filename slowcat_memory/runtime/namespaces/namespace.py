@@ -10,9 +10,11 @@ operations. No store write happens under it; a snapshot may be opened, which nev
 writer.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -312,9 +314,9 @@ class Namespace:
         """Return the facts that an LLM wrote about a chunk and that hold."""
         return self._after_opening().written(memory_id)
 
-    def changing(self, query: str) -> list[str]:
-        """Return the latest chunks that may change an earlier one about a query."""
-        return self._after_opening().about(query)
+    def changing(self, keys: Iterable[str]) -> list[str]:
+        """Return the latest chunks that may change an earlier one about a query's words."""
+        return self._after_opening().about(keys)
 
     def stating(self, query: str, now: datetime) -> list[str]:
         """Return the chunks that state a fact that a query asks for, the latest first."""
@@ -341,7 +343,24 @@ class Namespace:
         held = ((memory_id, self._hot.get(memory_id)) for memory_id in memory_ids)
         return {memory_id: memory for memory_id, memory in held if memory}
 
+    def latest(self) -> Memory | None:
+        """Return the latest memory that is held in memory."""
+        return self._hot.latest()
+
     # ---------------------------------------------------------------- sealing, see ``LiveIndex``
+
+    @contextmanager
+    def without_waiting(self) -> Iterator[bool]:
+        """Hold the index for a block, if that needs no wait; yield whether it is held.
+
+        It is not while another thread holds it, its opening is unfinished, or the store keeps
+        readers out.
+        """
+        with ExitStack() as held:
+            unhindered = self._deferred.is_done and not self._store.keeps_readers_out
+            yield unhindered and all(
+                _acquired(lock, held) for lock in (self._lock, self.searcher.lock)
+            )
 
     def wait_vectors(self, timeout: float | None = None) -> bool:
         """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
@@ -365,3 +384,11 @@ class Namespace:
     def stop(self) -> None:
         self._index.stop()
         self._deferred.stop()
+
+
+def _acquired(lock: Any, until: ExitStack) -> bool:
+    """Acquire a lock if it is free, until the end of a block; return whether it was."""
+    free = bool(lock.acquire(blocking=False))
+    if free:
+        until.callback(lock.release)
+    return free

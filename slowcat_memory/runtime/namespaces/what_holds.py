@@ -81,6 +81,6 @@ class WhatHolds:
         """Return the chunks that state a fact which a query asks for."""
         return self._endings.stating(query, now)
 
-    def about(self, query: str) -> list[str]:
-        """Return the latest chunks that may change an earlier one about a query."""
-        return self._changes.about(query)
+    def about(self, keys: Iterable[str]) -> list[str]:
+        """Return the latest chunks that may change an earlier one about a query; see ``Changes``."""
+        return self._changes.about(keys)
