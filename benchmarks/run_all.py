@@ -67,6 +67,7 @@ PARTS = {
         lambda written: speed_tables.turn(written[0]),
         lambda written, path: _draw_turn(written[0], path),
     ),
+    "growth": Part(lambda written: speed_tables.growth(written[0])),
     "preempt": Part(lambda written: idle_tables.preempt(written[0])),
     "idle_cost": Part(lambda written: idle_tables.idle_cost(written[0])),
     "prefix": Part(

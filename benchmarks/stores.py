@@ -58,7 +58,7 @@ def build(path: Path, size: int, tail: int, cache: Path | None = None, **section
         The configuration that opens it.
     """
     config = common.configuration(path, **sections)
-    kept = cache / f"store-{size}-{tail}-{common.SEED}-{form(config)}" if cache else None
+    kept = _kept(cache, size, tail, config) if cache else None
     if kept is not None and kept.is_dir():
         shutil.copytree(kept, path)
         return config
@@ -70,6 +70,15 @@ def build(path: Path, size: int, tail: int, cache: Path | None = None, **section
         shutil.copytree(path, made)
         made.rename(kept)
     return config
+
+
+def is_kept(cache: Path, size: int, tail: int) -> bool:
+    """Return whether a cache has such a store already; building a million takes most of an hour."""
+    return _kept(cache, size, tail, common.configuration(cache)).is_dir()
+
+
+def _kept(cache: Path, size: int, tail: int, config: Config) -> Path:
+    return cache / f"store-{size}-{tail}-{common.SEED}-{form(config)}"
 
 
 def form(config: Config) -> str:
