@@ -9,6 +9,7 @@
 #   make test-oldest  the test suite on the oldest supported Pipecat
 #   make nightly      the slow tests and every harness, about 8 hours; resumes; reports in scratch/nightly
 #   make test-audio   one spoken round trip, offline
+#   make wheels       a wheel for each platform, with the compiled kernels, in dist/
 #   make docs         what is generated: config.toml and the tables in docs/performance.md
 #   make clean        forget the environments
 
@@ -25,7 +26,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM := false
 export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models
 
-.PHONY: demo test test-oldest nightly test-audio lint bench written docs clean
+.PHONY: demo test test-oldest nightly test-audio lint bench written wheels docs clean
 
 demo: $(VENV)/ready
 	$(VENV)/bin/slowcat-memory demo
@@ -53,6 +54,14 @@ bench: $(VENV)/ready
 written: $(VENV)/ready $(VENV)/models
 	$(RUN) -m benchmarks.written --save
 
+wheels: $(VENV)/wheels
+	rm -rf dist
+	$(VENV)/wheels/bin/python -m build --quiet --sdist
+	SLOWCAT_PURE=1 $(VENV)/wheels/bin/python -m build --quiet --wheel --no-isolation
+	for target in linux-x86-64 linux-arm64 macos-x86-64 macos-arm64; do \
+	  SLOWCAT_TARGET=$$target $(VENV)/wheels/bin/python -m build --quiet --wheel --no-isolation || exit 1; done
+	ls -l dist
+
 docs: $(VENV)/ready
 	$(RUN) -m slowcat_memory.cli.setup.config_file > config.toml
 	$(RUN) -m benchmarks.run_all --render-only
@@ -60,7 +69,9 @@ docs: $(VENV)/ready
 clean:
 	rm -rf $(VENV) $(OLD)
 
-$(VENV)/ready: pyproject.toml constraints.txt
+KERNELS := hatch_build.py slowcat_memory/kernels/compiler.py $(wildcard slowcat_memory/kernels/*.[ch])
+
+$(VENV)/ready: pyproject.toml constraints.txt $(KERNELS)
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	@echo "Setting up $(VENV): a minute or two, once."
 	$(PYTHON) -m venv $(VENV)
@@ -69,14 +80,18 @@ $(VENV)/ready: pyproject.toml constraints.txt
 
 # The model's export, once for all tests: they would otherwise make one each.
 $(VENV)/models: $(VENV)/ready
-	$(RUN) -c "from slowcat_memory import providers as p; o = p.EmbedderOptions(); p.open_query_embedder(o)[0] or p.export_model(o)"
+	$(RUN) -c "from slowcat_memory import providers as p; o = p.EmbedderOptions(); e, r = p.open_query_embedder(o); e and not r.outdated or p.export_model(o)"
 	@touch $@
+
+$(VENV)/wheels: $(VENV)/ready
+	$(PYTHON) -m venv $@
+	$@/bin/python $(PIP) build hatchling ziglang
 
 $(VENV)/audio: $(VENV)/ready
 	$(RUN) $(PIP) --editable ".[dev,test-audio]"
 	@touch $@
 
-$(OLD)/ready: pyproject.toml constraints.txt
+$(OLD)/ready: pyproject.toml constraints.txt $(KERNELS)
 	$(PYTHON) -m venv $(OLD)
 	$(OLD)/bin/python $(PIP) --editable ".[dev]" "pipecat-ai==$(OLDEST)"
 	@touch $@

@@ -160,8 +160,12 @@ class Search:
         Raises:
             ConfigError: There is no such kind.
         """
-        if how.get("kinds"):
-            return self._search_kinds(text, scope, k, how)
+        with self._wiring.gate.closed("search"):
+            if how.get("kinds"):
+                return self._search_kinds(text, scope, k, how)
+            return self._search_turns(text, scope, k, how)
+
+    def _search_turns(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
         wiring = self._wiring
         only = SearchFilter(
             speaker=how.get("speaker", ""),

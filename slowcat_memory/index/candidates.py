@@ -8,12 +8,12 @@ from msgspec import Struct
 from slowcat_memory.index.files.arrays import split_rows
 from slowcat_memory.index.files.document import ASKED, KEYS
 from slowcat_memory.index.files.ids import IdSequence
-from slowcat_memory.index.lexical.scorer import distinct
 from slowcat_memory.index.lexical.term_lookup import Lexical, TermLookup
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VectorView
+from slowcat_memory.kernels.lexical import distinct
 
 WIDER = 4  # factor on the number of candidates, where most of them say nothing
 Found = tuple[np.ndarray, np.ndarray]
@@ -41,7 +41,7 @@ class Candidates(Struct, frozen=True):
         speaker: A number for each one's speaker.
         about_from: Start of the time that each mentions, seconds since the epoch; NaN for none.
         about_until: The same for its end.
-        excluded: Ids that the search would have proposed too, had the caller not excluded them.
+        visible: Whether the caller has each already, bool.
     """
 
     ids: Sequence[str]
@@ -58,7 +58,7 @@ class Candidates(Struct, frozen=True):
     speaker: np.ndarray
     about_from: np.ndarray
     about_until: np.ndarray
-    excluded: Sequence[str] = ()
+    visible: np.ndarray
 
 
 class CandidateSelector:
@@ -84,6 +84,7 @@ class CandidateSelector:
         own: np.ndarray | None,
         *,
         talk: bool = False,
+        visible: Set[str] = frozenset(),
     ) -> Candidates:
         table, dense, count = self._table, self._dense, self._options.candidates
         if vector is None or not len(dense):
@@ -95,13 +96,15 @@ class CandidateSelector:
                 by_keys = [
                     keys.nearest(vector, count) for keys in self._keys.values() if len(keys.dense)
                 ]
-            numbers, excluded = self._choose(lexical, near, by_keys, exclude)
+            numbers = self._choose(lexical, near, by_keys, exclude)
+            seen = self._among(numbers, visible)
             says = np.ones(len(numbers), bool) if talk else table.says(numbers)
-            if 2 * says.sum() >= len(numbers) or count >= len(table):
+            new = says[~seen]
+            if 2 * new.sum() >= len(new) or count >= len(table):
                 break  # else copies of a question may have taken the places of its answer
             count *= WIDER
             lexical = self._lookup.widened(lexical, count)
-        numbers = numbers[says]
+        numbers, seen = numbers[says], seen[says]
         views = self._lookup.scores(lexical, numbers)
         if vector is not None and near is not None:
             views["dense"] = self._cosines(vector, numbers, near)
@@ -125,7 +128,7 @@ class CandidateSelector:
             speaker=table.speaker.gather(*parts),
             about_from=table.about[0].gather(*parts),
             about_until=table.about[1].gather(*parts),
-            excluded=IdSequence(table.ids, excluded),
+            visible=seen,
         )
 
     def _score_keys(
@@ -153,7 +156,7 @@ class CandidateSelector:
         near: Found | None,
         by_keys: Sequence[np.ndarray],
         exclude: Set[str],
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> np.ndarray:
         chosen = list(lexical.best.values())
         if near is not None:
             chosen += (near[0], *by_keys)
@@ -161,10 +164,13 @@ class CandidateSelector:
         wanted = self._table.alive.take(numbers)
         if near is not None:
             wanted = wanted & (numbers < lexical.known)
-        if not exclude:
-            return numbers[wanted], numbers[:0]
-        barred = np.isin(numbers, [self._table.find(memory_id) for memory_id in exclude])
-        return numbers[wanted & ~barred], numbers[wanted & barred]
+        return numbers[wanted & ~self._among(numbers, exclude)]
+
+    def _among(self, numbers: np.ndarray, ids: Set[str]) -> np.ndarray:
+        """Return which of the numbers are those of some ids, bool."""
+        if not ids:
+            return np.zeros(len(numbers), bool)
+        return np.isin(numbers, [self._table.find(memory_id) for memory_id in ids])
 
 
 def _positions(numbers: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -85,7 +85,10 @@ class Table:
         self.agent[number] = document.agent
         self.words[number] = document.words
         self.speaker[number] = self._speaker_number(document.speaker)
-        for column, time in zip(self.about, document.about or NO_TIME, strict=True):
+        self.set_about(number, document.about)
+
+    def set_about(self, number: int, about: tuple[float, float] | None) -> None:
+        for column, time in zip(self.about, about or NO_TIME, strict=True):
             column[number] = time
 
     def remove(self, number: int) -> None:

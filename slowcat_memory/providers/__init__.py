@@ -26,7 +26,7 @@ from slowcat_memory.providers.embedding.factory import (
     open_document_embedder,
     open_query_embedder,
 )
-from slowcat_memory.providers.embedding.onnx import OnnxEmbedder
+from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding.worker.handle import SentenceEmbedder
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
@@ -46,7 +46,7 @@ __all__ = [
     "EmbedderOptions",
     "EmbedderReport",
     "Encoded",
-    "OnnxEmbedder",
+    "LocalEmbedder",
     "Prompt",
     "QueryEmbedder",
     "RecordingLLM",

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from slowcat_memory.kernels import encoder, library
 from slowcat_memory.providers import (
     EmbedderOptions,
-    OnnxEmbedder,
+    LocalEmbedder,
     SentenceEmbedder,
     export_model,
     open_document_embedder,
@@ -38,7 +39,8 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> EmbedderOptions:
         shutil.copytree(given, made.cache_dir, dirs_exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         isolate(patch)
-        if open_query_embedder(made)[0] is None:
+        embedder, report = open_query_embedder(made)
+        if embedder is None or report.outdated:
             export_model(made)
     return made
 
@@ -49,9 +51,17 @@ def export_folder(options: EmbedderOptions) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def onnx(export_folder: Path) -> OnnxEmbedder:
-    return OnnxEmbedder.load(export_folder)
+@pytest.fixture(scope="session", params=["packed", "onnx"])
+def local(request: pytest.FixtureRequest, export_folder: Path) -> LocalEmbedder:
+    """The embedder in each form of its model that works on this machine."""
+    if request.param == "onnx":
+        with library.using(library.NUMPY):
+            return LocalEmbedder.load(export_folder)
+    if not encoder.available():
+        pytest.skip("the compiled library is not here")
+    embedder = LocalEmbedder.load(export_folder)
+    assert embedder.packed
+    return embedder
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from slowcat_memory.errors import EndpointError, ModelNotFoundError, ProviderError
+from slowcat_memory.kernels import encoder
 from slowcat_memory.providers.embedding import export_format, model_files
 from slowcat_memory.providers.embedding.base import (
     DocumentEmbedder,
@@ -17,8 +18,8 @@ from slowcat_memory.providers.embedding.base import (
     QueryEmbedder,
 )
 from slowcat_memory.providers.embedding.export_format import Meta
+from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding.model_files import ModelSource
-from slowcat_memory.providers.embedding.onnx import OnnxEmbedder
 from slowcat_memory.providers.embedding.worker.handle import SentenceEmbedder
 from slowcat_memory.providers.embedding.worker.process import Event, last_stderr_line, spawn
 from slowcat_memory.providers.loopback import host_and_port
@@ -95,7 +96,7 @@ def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[P
     return next(((f, m) for f, m in found if f.name.endswith(f"-{digest}")), None)
 
 
-def open_local(options: EmbedderOptions) -> tuple[OnnxEmbedder | None, EmbedderReport]:
+def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, EmbedderReport]:
     source, missing = None, None
     try:
         source = model_files.resolve(options.model)
@@ -110,7 +111,7 @@ def open_local(options: EmbedderOptions) -> tuple[OnnxEmbedder | None, EmbedderR
     folder, meta = found
     described = source.describe() if source and source.where else f"{meta.name} from {folder}"
     try:
-        embedder = OnnxEmbedder.load(
+        embedder = LocalEmbedder.load(
             folder,
             threads=options.threads,
             query_max_tokens=options.query_max_tokens,
@@ -118,8 +119,22 @@ def open_local(options: EmbedderOptions) -> tuple[OnnxEmbedder | None, EmbedderR
         )
     except ProviderError as error:
         return None, _needs_export(f"{described}; {error.message}")
-    report = EmbedderReport(state="ready", source=described, key=meta.key, dim=meta.dim)
+    report = EmbedderReport(
+        state="ready",
+        source=described,
+        key=meta.key,
+        dim=meta.dim,
+        outdated=source is not None
+        and source.where is not None
+        and _could_be_faster(embedder, meta),
+    )
     return embedder, report
+
+
+def _could_be_faster(embedder: LocalEmbedder, meta: Meta) -> bool:
+    """Return whether another export would run in the compiled library, unlike this one."""
+    tried = meta.packing == export_format.NOT_PACKABLE
+    return encoder.available() and not embedder.packed and not tried
 
 
 def open_local_documents(

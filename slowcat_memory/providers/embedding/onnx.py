@@ -1,213 +1,43 @@
-"""The query embedder: an exported int8 model on one thread in the agent's process.
+"""A model in ONNX Runtime: any model, on any machine that has no faster form of it."""
 
-It needs only onnxruntime and tokenizers. Every text is a batch of its own: on a CPU that is as fast
-as larger batches, needs no padding, and makes a vector independent of its neighbours (dynamic
-quantisation scales are per batch).
-"""
-
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
-from tokenizers import Tokenizer
 
-from slowcat_memory.core.ranking.maxsim import quantise
-from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers.embedding import chunking, export_format
-from slowcat_memory.providers.embedding import token_vectors as token_spaces
-from slowcat_memory.providers.embedding.base import Embedded, Encoded
-from slowcat_memory.providers.embedding.export_format import Meta
-from slowcat_memory.providers.embedding.token_vectors import TokenSpace
+from slowcat_memory.providers.embedding import export_format
 
-QUERY_MAX_TOKENS = 64  # default of EmbedderOptions.query_max_tokens
-_CHARS_PER_TOKEN = 16  # a generous bound, to cut very long queries before tokenising
 _ERRORS_ONLY = 3  # onnxruntime's severity
 NOT_FUSED = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion", "BiasGeluFusion"]
 """Fusions that onnxruntime must not do at load: unfused, layer norms take half the time, and biases cost
 nothing inside the int8 products."""
 
 
-class OnnxEmbedder:
-    """Embeds queries, and drafts of documents. Safe to use from any thread."""
+class OnnxModel:
+    """See ``local.Model``. A session's ``run`` may be called from any thread."""
 
-    def __init__(
-        self,
-        meta: Meta,
-        session: ort.InferenceSession,
-        tokenizer: Tokenizer,
-        space: TokenSpace | None = None,
-        *,
-        query_max_tokens: int = QUERY_MAX_TOKENS,
-        doc_max_tokens: int = 0,
-    ) -> None:
-        """Wrap loaded parts; switches off the tokenizer's padding and truncation."""
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        self.name = meta.name
-        self.key = meta.key
-        self.dim = meta.dim
-        self.token_key = meta.token_key
-        self.token_dim = meta.token_dim
-        self._meta = meta
-        self._space = space
-        self._query_lead = token_spaces.lead_of(tokenizer, meta.query_prompt)
-        self._doc_lead = token_spaces.lead_of(tokenizer, meta.doc_prompt)
-        self._session = session
-        self._tokenizer = tokenizer
-        self._query_max = min(query_max_tokens, meta.max_tokens)
-        self._doc_max = min(doc_max_tokens or meta.max_tokens, meta.max_tokens)
-
-    @classmethod
-    def load(
-        cls,
-        folder: Path,
-        *,
-        threads: int = 1,
-        query_max_tokens: int = QUERY_MAX_TOKENS,
-        doc_max_tokens: int = 0,
-    ) -> "OnnxEmbedder":
-        """Load an export (see ``export_format``) and run it once.
-
-        Args:
-            threads: Threads of a run; a second one gains nothing on short texts.
-            query_max_tokens: Maximum tokens of a query; of a longer one, both ends are embedded.
-            doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
-
-        Raises:
-            ProviderError: The export is incomplete or damaged.
-        """
-        meta = export_format.read_meta(folder)
-        if meta is None:
-            raise ProviderError(
-                f"the exported model in {folder} is damaged", hint="Export it again"
-            )
-        try:
-            session = open_session(folder / export_format.MODEL, threads)
-            tokenizer = Tokenizer.from_file(str(folder / export_format.TOKENIZER))
-            space = token_spaces.load(folder, meta)
-        except Exception as error:  # both libraries raise bare Exceptions of their own
-            raise ProviderError(
-                f"the exported model in {folder} does not load ({type(error).__name__})",
-                hint="Export it again",
-            ) from error
-        made = cls(
-            meta,
-            session,
-            tokenizer,
-            space,
-            query_max_tokens=query_max_tokens,
-            doc_max_tokens=doc_max_tokens,
+    def __init__(self, path: Path, threads: int = 1) -> None:
+        """Load an ONNX file for the CPU; onnxruntime raises errors of its own."""
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = _ERRORS_ONLY
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = ort.InferenceSession(
+            str(path),
+            options,
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=NOT_FUSED,
         )
-        made.encode_query("warm")
-        return made
 
-    def encode_query(self, text: str) -> np.ndarray:
-        """See ``QueryEmbedder``.
+    def run(
+        self, ids: list[int], with_tokens: bool = False
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        row = np.array([ids], np.int64)
+        feed = dict(zip(export_format.INPUTS, (row, np.ones_like(row)), strict=True))
+        names = [export_format.OUTPUT, *([export_format.TOKEN_OUTPUT] if with_tokens else ())]
+        vectors, *tokens = self._session.run(names, feed)
+        return vectors[0], tokens[0][0] if tokens else None
 
-        Raises:
-            ProviderError: The model failed.
-        """
-        return self._run(self._query_ids(text))[0]
-
-    def encode_query_tokens(self, text: str) -> Encoded:
-        """See ``TokenEmbedder``.
-
-        Raises:
-            ProviderError: The model failed.
-        """
-        ids = self._query_ids(text)
-        vector, tokens = self._run(ids)
-        if self._space is None or tokens is None:
-            return Encoded(vector)
-        return Encoded(vector, tokens[self._space.kept(np.array(ids), self._query_lead)])
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """See ``Embedder``; long documents are embedded piece by piece.
-
-        Raises:
-            ProviderError: The model failed.
-        """
-        return self.encode_tokens(texts).vectors
-
-    def encode_tokens(self, texts: Sequence[str]) -> Embedded:
-        """See ``TokenEmbedder``; long documents are embedded piece by piece.
-
-        Raises:
-            ProviderError: The model failed.
-        """
-        if not texts:
-            return Embedded(np.zeros((0, self.dim), np.float32), [])
-        prompt = self._meta.doc_prompt
-        plan = chunking.plan(texts, self._tokenizer, prompt, self._doc_max)
-        rows: list[np.ndarray] = []
-        pieces: list[np.ndarray] = []
-        for piece in plan.pieces:
-            ids = self._ids(prompt + piece, self._doc_max)
-            vector, tokens = self._run(ids)
-            rows.append(vector)
-            if self._space is not None and tokens is not None:
-                pieces.append(quantise(tokens[self._space.kept(np.array(ids), self._doc_lead)]))
-        vectors = chunking.gather(plan, np.stack(rows))
-        return Embedded(vectors, chunking.join(plan, pieces, self._doc_max) if pieces else [])
-
-    def _query_ids(self, text: str) -> list[int]:
-        text = _ends(text, self._query_max * _CHARS_PER_TOKEN)
-        return self._ids(self._meta.query_prompt + chunking.sendable(text), self._query_max)
-
-    def _ids(self, text: str, limit: int) -> list[int]:
-        """Tokenise; of too many tokens keep both ends, including the special tokens."""
-        ids = self._tokenizer.encode(text).ids or self._tokenizer.encode(".").ids
-        if len(ids) <= limit:
-            return ids
-        tail = limit // 2
-        return ids[: limit - tail] + ids[-tail:]
-
-    def _run(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray | None]:
-        try:
-            return run_tokens(self._session, ids, with_tokens=self._space is not None)
-        except Exception as error:  # onnxruntime's errors share no base class of its own
-            raise ProviderError(f"the model {self.name} failed ({type(error).__name__})") from error
-
-
-def open_session(path: Path, threads: int = 1) -> ort.InferenceSession:
-    """Open an ONNX file for the CPU; the session's ``run`` may be called from any thread."""
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = _ERRORS_ONLY
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return ort.InferenceSession(
-        str(path),
-        options,
-        providers=["CPUExecutionProvider"],
-        disabled_optimizers=NOT_FUSED,
-    )
-
-
-def run_ids(session: ort.InferenceSession, ids: list[int]) -> np.ndarray:
-    """Embed one row of token ids, special ones included; shape (dim,), float32, unit length."""
-    return run_tokens(session, ids, with_tokens=False)[0]
-
-
-def run_tokens(
-    session: ort.InferenceSession, ids: list[int], *, with_tokens: bool
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Embed one row of token ids, at least one, and each token when the graph has that output.
-
-    Returns:
-        Shape (dim,), and shape (len(ids), token_dim) or None; float32, unit length.
-    """
-    row = np.array([ids], np.int64)
-    feed = dict(zip(export_format.INPUTS, (row, np.ones_like(row)), strict=True))
-    outputs = (
-        [export_format.OUTPUT, export_format.TOKEN_OUTPUT]
-        if with_tokens
-        else [export_format.OUTPUT]
-    )
-    vectors, *tokens = session.run(outputs, feed)
-    return vectors[0], tokens[0][0] if tokens else None
-
-
-def _ends(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[: limit // 2]} {text[-limit // 2 :]}"
+    def touch(self) -> None:
+        """Do nothing: onnxruntime does not show where its weights are."""

@@ -216,12 +216,11 @@ def ledger_entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry
         return row
     recalled = {hit.memory.id for hit in found.hits}
     offered = {offer.memory for offer in row.offers}
-    candidates = found.trace.candidates
     return replace(
         row,
         left_out=found.trace.left_out(recalled, offered, MOST_IN_ROW - len(offered)),
-        visible=tuple(candidates.excluded[:MOST_VISIBLE]),
-        candidates=len(candidates.ids),
+        visible=tuple(found.trace.visible[:MOST_VISIBLE]),
+        candidates=len(found.trace.ranked.order),
     )
 
 

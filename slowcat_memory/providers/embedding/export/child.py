@@ -11,12 +11,15 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
+from tokenizers import Tokenizer
 
-from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.providers.embedding import export_format, token_vectors
 from slowcat_memory.providers.embedding.export_format import Meta
+from slowcat_memory.providers.embedding.token_vectors import TokenSpace
 from slowcat_memory.providers.embedding.worker.process import Event, Fault, become_child
 
 _TEMPORARY = ".export-"
@@ -41,11 +44,16 @@ def export(model_name: str, cache: Path, say: Callable[[str], None], threads: in
     model = sentence_model.load(source, threads)
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     _sweep(cache)
+    target = export_format.export_folder(cache, name, export_format.weights_hash(source))
     work = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=cache))
     try:
-        meta = _fill(work, model, name, source, say)
-        digest = meta.key.partition("@")[2].partition("/")[0]
-        return _publish(work, export_format.export_folder(cache, name, digest))
+        sample = _sample(model)
+        found = _sound(target, sample)
+        if found and found.packing != export_format.NOT_PACKABLE:
+            _pack_again(work, target, found, model, sample, say)
+            return target
+        _fill(work, model, name, source, sample, say)
+        return _publish(work, target)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -69,21 +77,93 @@ def main() -> int:
     return 0
 
 
-def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], None]) -> Meta:
-    from slowcat_memory.providers.embedding import token_vectors
+class _Sample(NamedTuple):
+    """A few sentences: their token ids, and the original's vectors of them."""
+
+    rows: list[list[int]]
+    vectors: np.ndarray  # shape (len(rows), dim), unit length
+
+
+def _sample(model: Any) -> _Sample:
+    from slowcat_memory.providers.embedding.export import convert
+    from slowcat_memory.providers.embedding.worker import model as sentence_model
+
+    tokenizer = sentence_model.tokenizer_of(model)
+    _, prompt = sentence_model.prompts_of(model)
+    rows = [tokenizer.encode(prompt + text).ids for text in convert.SENTENCES]
+    vectors = model.encode(list(convert.SENTENCES), prompt=prompt, normalize_embeddings=True)
+    return _Sample(rows, vectors)
+
+
+def _sound(folder: Path, sample: _Sample) -> Meta | None:
+    """Return the metadata of an export that is there and computes what it did when it was made."""
+    from slowcat_memory.providers.embedding.export import convert
+
+    meta = export_format.read_meta(folder)
+    if meta is None:
+        return None
+    try:
+        token_vectors.load(folder, meta)
+        Tokenizer.from_file(str(folder / export_format.TOKENIZER))
+        cosine = convert.mean_cosine(folder / export_format.MODEL, *sample)
+    except Exception:  # of onnxruntime, tokenizers and NumPy, each with its own
+        return None
+    return meta if cosine > meta.cosine - 0.01 else None
+
+
+def _pack_again(
+    work: Path, target: Path, meta: Meta, model: Any, sample: _Sample, say: Callable[[str], None]
+) -> None:
+    """Add the packed model to an export that has none, or an older one; the rest stays as it is."""
+    space = token_vectors.load(target, meta)
+    meta = _pack(work, meta, model, sample, space, say)
+    for name in (export_format.PACKED, export_format.META):
+        if (work / name).exists():
+            _sync(work / name)
+            (work / name).replace(target / name)
+    _sync(target)
+
+
+def _pack(
+    work: Path,
+    meta: Meta,
+    model: Any,
+    sample: _Sample,
+    space: TokenSpace | None,
+    say: Callable[[str], None],
+) -> Meta:
+    """Write the packed model, where there can be one, and the metadata."""
+    from slowcat_memory.providers.embedding.export import packing
+
+    if packing.encoder.available():
+        say("packing")
+        onto = space.projection if space else None
+        cosine = packing.pack(model, *sample, onto, work / export_format.PACKED)
+        packed = export_format.PACKING if cosine else export_format.NOT_PACKABLE
+        meta = msgspec.structs.replace(meta, packing=packed, packed_cosine=round(cosine, 4))
+    (work / export_format.META).write_bytes(msgspec.json.format(msgspec.json.encode(meta)))
+    return meta
+
+
+def _fill(
+    work: Path,
+    model: Any,
+    name: str,
+    source: Path,
+    sample: _Sample,
+    say: Callable[[str], None],
+) -> Meta:
     from slowcat_memory.providers.embedding.export import convert
     from slowcat_memory.providers.embedding.worker import model as sentence_model
 
     tokenizer = sentence_model.tokenizer_of(model)
     query_prompt, doc_prompt = sentence_model.prompts_of(model)
-    rows = [tokenizer.encode(doc_prompt + text).ids for text in convert.SENTENCES]
-    vectors = model.encode(list(convert.SENTENCES), prompt=doc_prompt, normalize_embeddings=True)
-    dim = vectors.shape[1]
+    dim = sample.vectors.shape[1]
     key = export_format.space_key(name, export_format.weights_hash(source), dim)
     say("fitting the token projection")
     space = token_vectors.fit_space(model, tokenizer, key)
     onto = space.projection if space else None
-    int8, cosine = convert.convert(model, rows, vectors, onto, work, say)
+    int8, cosine = convert.convert(model, *sample, onto, work, say)
     tokenizer.save(str(work / export_format.TOKENIZER))
     if space:
         space.save(work)
@@ -101,13 +181,12 @@ def _fill(work: Path, model: Any, name: str, source: Path, say: Callable[[str], 
         token_key=space.key if space else "",
         token_dim=space.dim if space else 0,
     )
-    (work / export_format.META).write_bytes(msgspec.json.format(msgspec.json.encode(meta)))
-    return meta
+    return _pack(work, meta, model, sample, space, say)
 
 
 def _publish(work: Path, target: Path) -> Path:
     """Move the finished export to its place; an existing one is equal or damaged."""
-    keep = {export_format.MODEL, export_format.TOKENIZER, export_format.TOKENS, export_format.META}
+    keep = set(export_format.FILES)
     for path in work.iterdir():
         if path.name in keep:
             _sync(path)

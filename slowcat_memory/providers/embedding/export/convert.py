@@ -23,7 +23,7 @@ import torch
 
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers.embedding import export_format
-from slowcat_memory.providers.embedding.onnx import open_session, run_ids
+from slowcat_memory.providers.embedding.onnx import OnnxModel
 
 SAME = 0.9999  # mean cosine that a change of format must keep
 GOOD_ENOUGH = 0.98  # mean cosine of int8 to fp32; all-MiniLM-L6-v2 reaches 0.991
@@ -99,8 +99,8 @@ def convert(
 
 
 def mean_cosine(path: Path, rows: list[list[int]], vectors: np.ndarray) -> float:
-    session = open_session(path)
-    ours = np.stack([run_ids(session, ids) for ids in rows])
+    model = OnnxModel(path)
+    ours = np.stack([model.run(ids)[0] for ids in rows])
     return float((ours * vectors).sum(axis=1).mean())
 
 

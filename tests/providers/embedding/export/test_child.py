@@ -43,12 +43,8 @@ def test_child_the_export_vouches_for_itself(exported: Exported) -> None:
     assert meta.max_tokens == 256
     assert meta.token_key.startswith(f"{meta.key}~") and meta.token_key.endswith("/96")
     assert meta.token_dim == 96
-    assert {path.name for path in export_folder.iterdir()} == {
-        export_format.MODEL,
-        export_format.TOKENIZER,
-        export_format.TOKENS,
-        export_format.META,
-    }
+    assert {path.name for path in export_folder.iterdir()} == set(export_format.FILES)
+    assert meta.packing == export_format.PACKING and meta.packed_cosine > 0.995 > meta.cosine
     assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
 
 
@@ -104,7 +100,8 @@ def test_child_an_export_of_an_older_format_is_made_again(
 
 def test_child_a_damaged_export_is_made_again(export_folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    (copy / export_format.MODEL).write_bytes(b"\x5a" * (copy / export_format.MODEL).stat().st_size)
+    for name in (export_format.MODEL, export_format.PACKED):
+        (copy / name).write_bytes(b"\x5a" * (copy / name).stat().st_size)
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
     assert embedder is None and report.state == "needs export"
     work = shutil.copytree(export_folder, tmp_path / ".export-new")
@@ -167,7 +164,7 @@ from typing import NamedTuple
 import transformers
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
-from slowcat_memory.providers import OnnxEmbedder
+from slowcat_memory.providers import LocalEmbedder
 from slowcat_memory.providers.embedding import export_format, model_files
 from slowcat_memory.providers.embedding.export import child, convert
 
@@ -187,7 +184,7 @@ folder = child.export(str(here / "tiny"), here / "cache", print)
 meta = export_format.read_meta(folder)
 assert (meta.query_prompt, meta.doc_prompt) == ("query: ", "passage: "), meta
 assert (meta.dim, meta.max_tokens, meta.int8) == (16, 64, True), meta
-embedder = OnnxEmbedder.load(folder)
+embedder = LocalEmbedder.load(folder)
 want = model.encode(["passage: hello there"])
 assert (embedder.encode(["hello there"]) * want).sum() > 0.99
 assert embedder.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2, meta.token_dim)
@@ -196,7 +193,7 @@ convert.GOOD_ENOUGH = 1.1
 folder = child.export(str(here / "tiny"), here / "cache", print)
 meta = export_format.read_meta(folder)
 assert not meta.int8 and meta.cosine > 0.9999, meta
-assert (OnnxEmbedder.load(folder).encode(["hello there"]) * want).sum() > 0.9999
+assert (LocalEmbedder.load(folder).encode(["hello there"]) * want).sum() > 0.9999
 """
 
 

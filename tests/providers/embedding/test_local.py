@@ -1,0 +1,288 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+import slowcat_memory
+from slowcat_memory.core.ranking.maxsim import SCALE, maxsim
+from slowcat_memory.errors import ProviderError
+from slowcat_memory.kernels import encoder, library
+from slowcat_memory.kernels.encoder import Encoder
+from slowcat_memory.providers import (
+    EmbedderOptions,
+    LocalEmbedder,
+    SentenceEmbedder,
+    export_model,
+    open_query_embedder,
+    token_key_of,
+)
+from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.testing import check_embedder
+
+TURNS = (
+    "I finally adopted the dog we talked about, her name is Pepper.",
+    "Oh that is wonderful, how old is she?",
+    "two years and she already knows how to open the fridge",
+    "My sister moved to Lisbon in March because of her new job.",
+    "Remind me to buy oat milk and bread on the way home.",
+    "I am allergic to penicillin, the doctor told me when I was nine.",
+    "We watched a film about the moon landing last night.",
+    "no",
+    "What time does the train to Brighton leave on Sundays?",
+    "The garden is full of tomatoes this year, do you want some?",
+    "I hate flying, so we took the night train through the Alps.",
+    "He plays the cello, she plays the drums, the neighbours play along.",
+    "My password manager locked me out again.",
+    "It rained for three days and the cellar is under water.",
+    "I started learning Portuguese, twenty minutes a day.",
+    "Grandma turns ninety in October and wants a party with dancing.",
+    "The car needs new brakes, that is going to be eight hundred euros.",
+    "Could you play something calm, maybe piano?",
+    "I ran ten kilometres without stopping for the first time.",
+    "We named the baby Ida, after my great-grandmother.",
+)
+
+
+def test_local_contract(local: LocalEmbedder) -> None:
+    check_embedder(local)
+
+
+def test_local_a_query_finds_its_turn(local: LocalEmbedder) -> None:
+    scores = local.encode(TURNS) @ local.encode_query("what is my dog called?")
+    assert int(scores.argmax()) == 0
+
+
+def test_local_queries_are_unit_vectors_whatever_they_are(local: LocalEmbedder) -> None:
+    for text in ("", "hm", "\ud800\x00", "long " * 200_000):
+        vector = local.encode_query(text)
+        assert vector.shape == (local.dim,) and vector.dtype == np.float32
+        assert np.isclose(np.linalg.norm(vector), 1, atol=1e-4)
+
+
+def test_local_a_long_query_keeps_both_ends(local: LocalEmbedder) -> None:
+    middle = "and so on and so forth " * 40
+    query = local.encode_query(f"my dog Pepper {middle} what does she eat?")
+    assert query @ local.encode_query(f"my dog Pepper {middle * 2} what does she eat?") > 0.99
+    assert query @ local.encode_query(middle) < 0.9
+
+
+def test_local_int8_is_close_to_fp32(local: LocalEmbedder, sentence: SentenceEmbedder) -> None:
+    cosines = (local.encode(TURNS) * sentence.encode(TURNS)).sum(axis=1)
+    assert cosines.mean() >= 0.985, cosines
+    assert local.key == sentence.key and local.dim == sentence.dim
+
+
+def test_local_the_tokens_of_both_embedders_meet(
+    local: LocalEmbedder, sentence: SentenceEmbedder
+) -> None:
+    assert local.token_key == sentence.token_key and local.token_dim == sentence.token_dim == 96
+    drafts, exact = local.encode_tokens(TURNS).tokens, sentence.encode_tokens(TURNS).tokens
+    assert [len(rows) for rows in drafts] == [len(rows) for rows in exact]
+    cosines = (np.concatenate(drafts).astype(float) * np.concatenate(exact)).sum(axis=1) / SCALE**2
+    assert cosines.mean() > 0.985, cosines.mean()
+
+
+def test_local_words_meet_their_words(local: LocalEmbedder) -> None:
+    query = local.encode_query_tokens("what is my dog called?")
+    assert np.allclose(query.vector, local.encode_query("what is my dog called?"))
+    assert query.tokens is not None and query.tokens.shape == (5, 96), "no [CLS], [SEP], or ?"
+    assert int(maxsim(query.tokens, local.encode_tokens(TURNS).tokens).argmax()) == 0
+    nothing = local.encode_query_tokens("?!")
+    assert nothing.tokens is not None and nothing.tokens.shape == (0, 96)
+
+
+def test_local_a_long_document_keeps_so_many_tokens(
+    export_folder: Path, sentence: SentenceEmbedder
+) -> None:
+    long = " ".join(TURNS) * 3
+    small = LocalEmbedder.load(export_folder, doc_max_tokens=40)
+    assert len(small.encode_tokens([long]).tokens[0]) == 40
+    both = sentence.encode_tokens(["no", long, "yes"]).tokens
+    assert [len(rows) for rows in both] == [1, 256, 1]
+
+
+def test_local_a_prompt_leaves_no_tokens(export_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(export_folder, tmp_path / "prompted")
+    meta = export_format.read_meta(folder)
+    assert meta
+    prompted = msgspec.structs.replace(meta, query_prompt="query: ", doc_prompt="a passage: ")
+    (folder / export_format.META).write_bytes(msgspec.json.encode(prompted))
+    embedder = LocalEmbedder.load(folder)
+    assert embedder.encode_query_tokens("green tea").tokens.shape == (2, 96)  # type: ignore[union-attr]
+    assert embedder.encode_tokens(["green tea"]).tokens[0].shape == (2, 96)
+
+
+def test_local_a_long_document_is_read_to_its_end(local: LocalEmbedder) -> None:
+    filler = "The weather was grey and nothing much happened. " * 40
+    long = local.encode([filler + "We bought a sailing boat and a violin. " * 40])[0]
+    cut = local.encode([filler])[0]
+    boat = local.encode_query("sailing boat")
+    assert long @ boat > cut @ boat + 0.1
+
+
+def test_local_drafts_of_long_documents_are_close_to_the_final_vectors(
+    local: LocalEmbedder, sentence: SentenceEmbedder
+) -> None:
+    text = " ".join(TURNS) * 3
+    assert (local.encode([text]) @ sentence.encode([text]).T).item() > 0.98
+
+
+def test_local_many_threads_get_the_same_vectors(local: LocalEmbedder) -> None:
+    alone = np.stack([local.encode_query(text) for text in TURNS])
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(5):
+            assert np.array_equal(alone, np.stack([*pool.map(local.encode_query, TURNS)]))
+
+
+def test_local_prompts_of_the_model_are_used(export_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(export_folder, tmp_path / "prompted")
+    meta = export_format.read_meta(folder)
+    assert meta
+    prompted = msgspec.structs.replace(meta, query_prompt="query: ", doc_prompt="passage: ")
+    (folder / export_format.META).write_bytes(msgspec.json.encode(prompted))
+    plain, with_prompts = LocalEmbedder.load(export_folder), LocalEmbedder.load(folder)
+    assert np.array_equal(with_prompts.encode_query("tea"), plain.encode_query("query: tea"))
+    assert np.array_equal(with_prompts.encode(["tea"]), plain.encode(["passage: tea"]))
+
+
+def spoil(
+    folder: Path, names: tuple[str, ...] = (export_format.MODEL, export_format.PACKED)
+) -> None:
+    """Overwrite models, but keep their sizes."""
+    for name in names:
+        (folder / name).write_bytes(b"\x5a" * (folder / name).stat().st_size)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["short", "missing", "not a model", "no tokenizer", "no meta", "no tokens", "other tokens"],
+)
+def test_local_a_damaged_export_is_an_error_that_says_so(
+    export_folder: Path, tmp_path: Path, damage: str
+) -> None:
+    folder = shutil.copytree(export_folder, tmp_path / "damaged")
+    model = folder / export_format.MODEL
+    if damage == "short":
+        os.truncate(model, 1000)
+    if damage == "missing":
+        model.unlink()
+    if damage == "not a model":
+        spoil(folder)
+    if damage == "no tokenizer":
+        (folder / export_format.TOKENIZER).write_text("{}")
+    if damage == "no tokens":
+        (folder / export_format.TOKENS).write_bytes(b"PK")
+    if damage == "other tokens":
+        with np.load(folder / export_format.TOKENS) as file:
+            parts = dict(file)
+        np.savez(folder / export_format.TOKENS, **parts | {"projection": parts["projection"] * 2})
+    if damage == "no meta":
+        (folder / export_format.META).write_text("{}")
+    with pytest.raises(ProviderError, match="Export it again"):
+        LocalEmbedder.load(folder)
+
+
+@pytest.mark.parametrize("damage", ["spoilt", "missing", "of another export"])
+def test_local_a_damaged_packed_model_costs_only_time(
+    local: LocalEmbedder, options: EmbedderOptions, export_folder: Path, tmp_path: Path, damage: str
+) -> None:
+    folder = shutil.copytree(export_folder, tmp_path / export_folder.name)
+    if damage == "spoilt":
+        spoil(folder, (export_format.PACKED,))
+    if damage == "missing":
+        (folder / export_format.PACKED).unlink()
+    if damage == "of another export":
+        data = np.memmap(folder / export_format.PACKED, np.uint8, "r+")
+        model = Encoder(folder / export_format.PACKED)
+        start = model._find("projection")
+        data[start : start + 4] = 0
+        data.flush()
+    embedder, report = open_query_embedder(replace(options, cache_dir=str(tmp_path)))
+    assert embedder and report.state == "ready"
+    assert report.outdated == encoder.available(), "it is packed again in the background"
+    assert embedder.encode_query("hello") @ local.encode_query("hello") > 0.98
+
+
+def test_local_an_export_of_before_the_packed_model_is_used_meanwhile(
+    options: EmbedderOptions, export_folder: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(export_folder, tmp_path / export_folder.name)
+    (folder / export_format.PACKED).unlink()
+    meta = json.loads((folder / export_format.META).read_bytes())
+    del meta["packing"], meta["packed_cosine"]
+    (folder / export_format.META).write_text(json.dumps(meta))
+    embedder, report = open_query_embedder(replace(options, cache_dir=str(tmp_path)))
+    assert embedder and report.state == "ready" and report.key == embedder.key
+    assert report.outdated == encoder.available()
+    if report.outdated:
+        before = {path: path.read_bytes() for path in folder.iterdir()}
+        lines: list[str] = []
+        export_model(replace(options, cache_dir=str(tmp_path)), lines.append)
+        assert "packing" in lines and "tracing" not in lines
+        for path, content in before.items():
+            assert path.name == export_format.META or path.read_bytes() == content, path.name
+        packed, report = open_query_embedder(replace(options, cache_dir=str(tmp_path)))
+        assert isinstance(packed, LocalEmbedder) and packed.packed and not report.outdated
+        assert (packed.key, packed.token_key) == (embedder.key, token_key_of(embedder))
+
+
+def test_local_a_machine_without_the_library_is_not_asked_for_what_it_cannot_use(
+    options: EmbedderOptions,
+) -> None:
+    with library.using(library.NUMPY):
+        embedder, report = open_query_embedder(options)
+    assert isinstance(embedder, LocalEmbedder) and not embedder.packed
+    assert report.state == "ready" and not report.outdated
+
+
+def test_local_the_packed_model_is_closer_to_the_original(
+    export_folder: Path, sentence: SentenceEmbedder
+) -> None:
+    if not encoder.available():
+        pytest.skip("the compiled library is not here")
+    exact = sentence.encode(TURNS)
+    cosines = (LocalEmbedder.load(export_folder).encode(TURNS) * exact).sum(axis=1)
+    assert np.median(cosines) > 0.997 and cosines.min() > 0.985, cosines
+
+
+HEAVY = {"torch", "transformers", "sentence_transformers", "sklearn", "scipy", "numba", "onnx"}
+ELSEWHERE = {"openai", "huggingface_hub", "pipecat"}
+TALK = """
+import json, sys
+from slowcat_memory.providers import *
+options = EmbedderOptions(cache_dir=sys.argv[1])
+embedder, report = open_query_embedder(options)
+embedder.encode_query("hello"); embedder.encode(["hello"])
+documents, _ = open_document_embedder(options)
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+ALONE = """
+import sys, types
+package = types.ModuleType("slowcat_memory")
+package.__path__ = [sys.argv[2]]
+sys.modules["slowcat_memory"] = package
+"""
+
+
+def loaded_by(program: str, options: EmbedderOptions) -> set[str]:
+    args = [sys.executable, "-c", program, options.cache_dir, slowcat_memory.__path__[0]]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return set(json.loads(subprocess.run(args, capture_output=True, env=env, check=True).stdout))
+
+
+def test_local_this_room_imports_nothing_heavy(options: EmbedderOptions) -> None:
+    assert loaded_by(ALONE + TALK, options) & (HEAVY | ELSEWHERE) == set()
+
+
+def test_local_nothing_heavy_is_imported_in_the_process_that_talks(
+    options: EmbedderOptions,
+) -> None:
+    assert loaded_by(TALK, options) & (HEAVY | ELSEWHERE) == set()
