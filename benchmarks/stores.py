@@ -36,7 +36,7 @@ from slowcat_memory.records import Event, TokenVectors, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.store import Store
-from slowcat_memory.store.disk.tables import SCHEMA_VERSION
+from slowcat_memory.store.disk.tables import SCHEMA_VERSION, TABLES
 
 EMBEDDED = 4000  # turns whose vectors are real ones
 TOGETHER = 5000  # events or vectors in a transaction, 25 MB with those of tokens
@@ -85,7 +85,8 @@ def form(config: Config) -> str:
     """Return a name of how stores are written today, so that a cache never serves an older form."""
     embedder, _ = providers.open_query_embedder(config.embedding)
     spaces = (embedder.key, token_key_of(embedder)) if embedder else ()
-    text = repr((SCHEMA_VERSION, FORMAT, TOKENIZER_VERSION, *spaces))
+    rows = [(table.name, table.key, table.value) for table in TABLES]  # how, in words
+    text = repr((SCHEMA_VERSION, rows, FORMAT, TOKENIZER_VERSION, *spaces))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
