@@ -73,9 +73,6 @@ class FakeNamespace:
         self.changes: list[str] = []
         self.fetched: list[str] = []
 
-    def read_times(self) -> None:
-        """All are read."""
-
     def local_only(self) -> frozenset[str]:
         return frozenset()
 

@@ -94,8 +94,8 @@ class SealedVectors:
 
     def _codes(self, folder: Path, name: str, options: IndexOptions) -> Searched:
         if (folder / f"{name}.{CODES}").exists():
-            parts = (self._open(folder, name, kind) for kind in (CODES, CENTROIDS))
-            return CodedRows(*parts, options.rescore)
+            codes, centroids = (self._open(folder, name, kind) for kind in (CODES, CENTROIDS))
+            return CodedRows(codes, centroids, options.rescore)
         import faiss  # 0.1 s and 30 MB, for the largest indexes alone
 
         return FaissRows(faiss.read_index(str(folder / f"{name}.{INDEX}")), options)
