@@ -14,7 +14,7 @@ typedef struct {
     uint16_t even[BLOCK / 2], odd[BLOCK / 2];
 } block_sums;
 
-/* What each centroid adds to a product, as bytes of 0 to HIGHEST, so that four of them make a byte.
+/* What each centroid adds to a product, as bytes of 0 to HIGHEST, so that four of them make a byte. Those of the first part are 1 or more: no sum is 0.
 parts is even; the last one may be beyond the width, and adds nothing. */
 static void make_tables(const float *centroids, int64_t parts, int64_t dims, const float *query,
                         int64_t width, float *exact, uint8_t *tables)
@@ -34,9 +34,9 @@ static void make_tables(const float *centroids, int64_t parts, int64_t dims, con
             mine[word] -= least;
         widest = most - least > widest ? most - least : widest;
     }
-    scale = widest > 0 ? HIGHEST / widest : 0;
+    scale = widest > 0 ? (HIGHEST - 1) / widest : 0;
     for (int64_t i = 0; i < parts * WORDS; i++)
-        tables[i] = (uint8_t)(exact[i] * scale + 0.5f);
+        tables[i] = (uint8_t)(exact[i] * scale + 0.5f) + (i < WORDS);
 }
 
 #if defined(__AVX512BW__)
@@ -141,12 +141,46 @@ static void sum_block(const uint8_t *codes, int64_t pairs, const uint8_t *tables
 }
 #endif
 
-static int any_above(const block_sums *sums, uint16_t least)
+/* Which of 32 sums exceed the least, a bit each. */
+#if defined(__AVX512BW__)
+static inline uint32_t above(const uint16_t *sums, uint16_t least)
 {
+    return _mm512_cmpgt_epu16_mask(_mm512_loadu_si512(sums), _mm512_set1_epi16((short)least));
+}
+#elif defined(__AVX2__)
+static inline uint32_t above(const uint16_t *sums, uint16_t least)
+{
+    const __m256i limit = _mm256_set1_epi16((short)least), zero = _mm256_setzero_si256();
+    __m256i one = _mm256_subs_epu16(_mm256_loadu_si256((const __m256i *)sums), limit);
+    __m256i two = _mm256_subs_epu16(_mm256_loadu_si256((const __m256i *)(sums + 16)), limit);
+    __m256i equal = _mm256_packs_epi16(_mm256_cmpeq_epi16(one, zero), _mm256_cmpeq_epi16(two, zero));
+    return ~(uint32_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(equal, 0xd8));
+}
+#else
+static inline uint32_t above(const uint16_t *sums, uint16_t least)
+{
+    uint32_t bits = 0;
     uint16_t any = 0;
-    for (int64_t i = 0; i < BLOCK / 2; i++)
-        any |= (uint16_t)((sums->even[i] > least) | (sums->odd[i] > least));
-    return any;
+    for (int i = 0; i < BLOCK / 2; i++)
+        any |= (uint16_t)(sums[i] > least);
+    for (int i = 0; any && i < BLOCK / 2; i++)
+        bits |= (uint32_t)(sums[i] > least) << i;
+    return bits;
+}
+#endif
+
+/* Offer the rows of half a block, every second one from ``first`` on. */
+static inline void offer(const vector_arrays *v, best_of *best, const uint16_t *sums, int64_t first)
+{
+    uint16_t least = (uint16_t)best->least;
+    for (uint32_t bits = above(sums, least); bits; bits &= bits - 1) {
+        int i = __builtin_ctz(bits);
+        int64_t row = first + 2 * i;
+        if (row < v->rows && is_alive(v, row)) {
+            best->items[best->count] = row;
+            best->values[best->count++] = sums[i];
+        }
+    }
 }
 
 /* The rows that are nearest by code, ``best->k`` of them at most. */
@@ -154,17 +188,10 @@ static void scan(const vector_arrays *v, const uint8_t *codes, int64_t pairs, co
                  best_of *best)
 {
     for (int64_t start = 0; start < v->rows; start += BLOCK) {
-        int64_t left = v->rows - start < BLOCK ? v->rows - start : BLOCK;
         block_sums sums;
         sum_block(codes + start * pairs, pairs, tables, &sums);
-        if (best->least >= 0 && !any_above(&sums, (uint16_t)best->least))
-            continue;
-        for (int64_t i = 0; i < left; i++) {
-            float sum = i & 1 ? sums.odd[i >> 1] : sums.even[i >> 1];
-            best->items[best->count] = start + i;
-            best->values[best->count] = sum;
-            best->count += (sum > best->least) & is_alive(v, start + i);
-        }
+        offer(v, best, sums.even, start);
+        offer(v, best, sums.odd, start + 1);
         if (best->count >= 2 * best->k)
             keep_best(best);
     }
@@ -180,7 +207,7 @@ KERNEL(int64_t, nearest_coded)(const vector_arrays *v, const uint8_t *codes, con
                                int64_t count, float *exact, uint8_t *tables, int64_t *items,
                                float *values, int64_t *documents, float *cosines)
 {
-    best_of rough = {items, values, count, 0, -1};
+    best_of rough = {items, values, count, 0, 0};
     best_of best = {documents, cosines, k, 0, -INFINITY};
     if (k <= 0 || count <= 0)
         return 0;

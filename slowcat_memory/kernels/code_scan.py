@@ -90,7 +90,9 @@ class CodedRows:
         exact = np.einsum("pwd,pd->pw", self._centroids, padded.reshape(parts, dims))
         exact -= exact.min(axis=1, keepdims=True)
         widest = exact.max(initial=0)
-        tables = np.floor(exact * (HIGHEST / widest if widest > 0 else 0) + 0.5).astype(np.int16)
+        tables = np.floor(exact * ((HIGHEST - 1) / widest if widest > 0 else 0) + 0.5).astype(
+            np.int16
+        )
         byte = np.arange(256)
         sums = np.zeros((len(self._codes), BLOCK), np.int16)
         for pair in range(parts // 2):
