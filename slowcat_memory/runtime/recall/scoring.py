@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import ParsedQuery
-from slowcat_memory.core.ranking.calibration import BEST, best_of_top
+from slowcat_memory.core.ranking.calibration import BEST
 from slowcat_memory.core.ranking.frame import Frame, Question
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
@@ -85,7 +85,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
         """Return the highest probability of the best candidates, except rejected positions."""
         first = self.order[: BEST + len(rejected)].tolist()
         kept = [n for n in first if n not in rejected][:BEST]
-        return best_of_top(self.ranked.probability[kept])
+        return max(map(self.ranked.probability.item, kept), default=0.0)
 
     def max_similarity(self, rejected: Collection[int] = ()) -> float:
         """Return the highest MaxSim of a candidate, except rejected positions.
@@ -129,7 +129,8 @@ class RankingTrace(Struct, frozen=True, eq=False):
         if cosine is None:
             cosine = np.full(len(self.frame), math.nan)
         rows = (ranked.scores, ranked.probability, ranked.coverage, cosine, *ranked.views.values())
-        return np.array([row[positions] for row in rows]).round(4).T.tolist()
+        at = np.array(positions, np.intp)
+        return np.array([row[at] for row in rows]).round(4).T.tolist()
 
     def left_out(self, recalled: Set[str], offered: Set[str], limit: int) -> tuple[LeftOut, ...]:
         """Return the best rejected candidates, best first; ``offered``: ids of the others."""
