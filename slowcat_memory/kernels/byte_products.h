@@ -208,8 +208,9 @@ static int64_t best_instructions(void)
     return PAIRS_AVX2;
 #elif defined(__ARM_FEATURE_DOTPROD)
     return DOT_ARM;
-#elif defined(__aarch64__) && defined(__linux__) && defined(HWCAP_ASIMDDP)
-    return getauxval(AT_HWCAP) & HWCAP_ASIMDDP ? DOT_ARM : PLAIN;
+#elif defined(__aarch64__) && defined(__linux__)
+    enum { ASIMDDP = 1 << 20 }; /* older headers lack its name */
+    return getauxval(AT_HWCAP) & ASIMDDP ? DOT_ARM : PLAIN;
 #else
     return PLAIN;
 #endif

@@ -5,6 +5,8 @@ multiplied by them is quantised row by row, just before. All else is float. */
 
 #include "byte_products.h"
 
+static const float NOTHING = -1e30f; /* a score whose share is none */
+
 enum { LINE = 64, LANES = 16, FLOAT_ROWS = 4, POOL_FIRST = 1 };
 
 /* The file's first bytes; encoder.py declares the same. */
@@ -262,8 +264,11 @@ static void attend(const struct work *work, int64_t heads)
         multiply_floats(queries, 3 * hidden, work->keys, padded, width, work->scores, padded, tokens,
                         padded);
         for (int64_t t = 0; t < tokens; t++) {
-            float *row = work->scores + t * padded, scale = 1 / exponentials(row, tokens);
-            for (int64_t i = 0; i < tokens; i++)
+            float *row = work->scores + t * padded;
+            for (int64_t i = tokens; i < padded; i++)
+                row[i] = NOTHING;
+            float scale = 1 / exponentials(row, padded);
+            for (int64_t i = 0; i < padded; i++)
                 row[i] *= scale;
         }
         multiply_floats(work->scores, padded, keys + hidden, 3 * hidden, tokens,
