@@ -13,6 +13,7 @@ import numpy as np
 
 from slowcat_memory.index.files.arrays import open_array
 from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.vectors.one_thread import one_thread
 from slowcat_memory.kernels import library
 from slowcat_memory.kernels.code_scan import CodedRows
 from slowcat_memory.kernels.dense import VectorArrays
@@ -37,15 +38,13 @@ class FaissRows:
     def __init__(self, index: Any, options: IndexOptions) -> None:
         self._index, self._options = index, options
 
+    @one_thread
     def nearest(
         self, vectors: VectorArrays, query: np.ndarray, k: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the k nearest documents with a living row, unordered, with their cosines."""
         import faiss
 
-        # The setting is per calling thread. A second thread gains nothing on so few vectors, and
-        # where another process keeps its core busy, it slows a search from 0.2 ms to 10.
-        faiss.omp_set_num_threads(1)
         count, total = max(k, self._options.rescore), self._index.ntotal
         if isinstance(self._index, faiss.IndexIVF):
             chosen = faiss.IDSelectorBitmap(vectors.alive)  # type: ignore[call-arg,arg-type]  # stubs lag

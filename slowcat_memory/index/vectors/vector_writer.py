@@ -12,6 +12,7 @@ import faiss
 import numpy as np
 
 from slowcat_memory.index.options import IndexOptions
+from slowcat_memory.index.vectors.one_thread import one_thread
 from slowcat_memory.index.vectors.sealed_vectors import (
     BYTES,
     CENTROIDS,
@@ -83,6 +84,7 @@ class VectorSpool:
         return len(documents)
 
 
+@one_thread
 def write(
     documents: np.ndarray,
     vectors: np.ndarray,
@@ -96,7 +98,6 @@ def write(
         documents: Numbers of documents that have a vector, rising, shape (n,).
         vectors: Unit vectors by document number, shape (documents, dim); may be a mapped file.
     """
-    faiss.omp_set_num_threads(1)
     kind = kind_for(len(documents), vectors.shape[1], options)
     np.save(folder / f"{name}.{DOCUMENTS}", documents.astype(np.int32))
     if kind == "exact":
