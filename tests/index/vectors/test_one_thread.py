@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.vectors import sealed_vectors
 from slowcat_memory.index.vectors.one_thread import one_thread
+from slowcat_memory.index.vectors.sealed_vectors import SealedVectors
+from slowcat_memory.index.vectors.vector_view import VectorView
+from slowcat_memory.index.vectors.vector_writer import write
 
 
 @pytest.fixture(autouse=True)
@@ -32,11 +34,11 @@ def test_one_thread_an_error_restores_the_setting_too() -> None:
 
 def test_one_thread_sealed_vectors_leave_the_callers_setting(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
-    rows = random.standard_normal((50, 8)).astype(np.float32)
+    rows = random.standard_normal((300, 8)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    options = IndexOptions()
-    sealed_vectors.write(np.arange(50), rows, tmp_path, options)
+    options = IndexOptions(exact_to=10, scan_to=20)  # in cells, which FAISS searches
+    write(np.arange(300), rows, tmp_path, options)
     faiss.omp_set_num_threads(2)
-    found, _ = sealed_vectors.SealedVectors(tmp_path, options).search(rows[7], 3, None)
-    assert 7 in found
+    view = VectorView(8, SealedVectors(tmp_path, options))
+    assert 7 in view.nearest(rows[7], 3)[0]
     assert faiss.omp_get_max_threads() == 2
