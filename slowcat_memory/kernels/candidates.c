@@ -17,8 +17,8 @@ typedef struct {
 
 /* A value of a column, whose type is that of the file. */
 #define VALUE(type, column, document) \
-    ((document) < t->base ? ((const type *)t->column.sealed)[document] \
-                          : ((const type *)t->column.tail)[(document) - t->base])
+    (*((document) < t->base ? (const type *)t->column.sealed + (document) \
+                            : (const type *)t->column.tail + ((document) - t->base)))
 
 /* Sort numbers below 2^32, a byte at a time; ``spare`` has room for as many. */
 static void sort(int64_t *numbers, int64_t *spare, int64_t count)
@@ -75,22 +75,38 @@ static int says(const table *t, int64_t document)
     return !(VALUE(uint8_t, agent, document) && before >= 0 && VALUE(uint8_t, asks, before));
 }
 
+/* Start to fetch what decides about a document. */
+static inline void fetch(const table *t, int64_t document)
+{
+    __builtin_prefetch(&VALUE(uint8_t, alive, document));
+    __builtin_prefetch(&VALUE(uint8_t, pinned, document));
+    __builtin_prefetch(&VALUE(uint8_t, agent, document));
+    __builtin_prefetch(&VALUE(float, substance, document));
+    __builtin_prefetch(&VALUE(int32_t, before, document));
+}
+
+/* Copy a column of the candidates into its row. One column after the other: the processor fetches
+many values of one at a time. */
+#define FILL(row, type, column) \
+    for (int64_t i = 0; i < n; i++) \
+        block[(row) * n + i] = (double)VALUE(type, column, numbers[i])
+
 static void fill(const table *t, const int64_t *numbers, int64_t n, double *block)
 {
-    for (int64_t i = 0; i < n; i++) {
-        int64_t document = numbers[i];
-        double *cell = block + i;
-        cell[BEFORE * n] = (double)find_near(numbers, n, i, VALUE(int32_t, before, document));
-        cell[AFTER * n] = (double)find_near(numbers, n, i, VALUE(int32_t, after, document));
-        cell[AT * n] = VALUE(double, at, document);
-        cell[IMPORTANCE * n] = VALUE(float, importance, document);
-        cell[SUBSTANCE * n] = VALUE(float, substance, document);
-        cell[AGENT * n] = VALUE(uint8_t, agent, document);
-        cell[PINNED * n] = VALUE(uint8_t, pinned, document);
-        cell[SESSION * n] = VALUE(int32_t, session, document);
-        cell[SPEAKER * n] = VALUE(int32_t, speaker, document);
-        cell[ABOUT_FROM * n] = VALUE(double, about_from, document);
-        cell[ABOUT_UNTIL * n] = VALUE(double, about_until, document);
+    FILL(BEFORE, int32_t, before);
+    FILL(AFTER, int32_t, after);
+    FILL(AT, double, at);
+    FILL(IMPORTANCE, float, importance);
+    FILL(SUBSTANCE, float, substance);
+    FILL(AGENT, uint8_t, agent);
+    FILL(PINNED, uint8_t, pinned);
+    FILL(SESSION, int32_t, session);
+    FILL(SPEAKER, int32_t, speaker);
+    FILL(ABOUT_FROM, double, about_from);
+    FILL(ABOUT_UNTIL, double, about_until);
+    for (int64_t i = 0; i < 2 * n; i++) { /* neighbours: their numbers to their positions */
+        double *cell = block + BEFORE * n + i;
+        *cell = (double)find_near(numbers, n, i % n, (int64_t)*cell);
     }
 }
 
@@ -124,6 +140,8 @@ KERNEL(int64_t, candidates)(const table *t, const vector_arrays *v, const float 
     for (int64_t i = 0; i < count; i++) {
         int64_t document = spare[i];
         int said, seen;
+        if (i + AHEAD < count)
+            fetch(t, spare[i + AHEAD]);
         if (document == last || document >= known)
             continue;
         last = document;

@@ -90,6 +90,17 @@ class VectorArrays:
         call(self.at, address(rows), len(rows), address(query), address(out))
         return out
 
+    def living_rows(self) -> np.ndarray:
+        """Return the sealed rows that are not dead, rising, int64."""
+        return np.flatnonzero(np.unpackbits(self.alive, count=self._fields.rows, bitorder="little"))
+
+    def owners_and_cosines(
+        self, query: np.ndarray, rows: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the documents of the k nearest of some sealed rows, with their cosines."""
+        owners = rows if self._documents is None else self._documents[rows].astype(np.int64)
+        return _best(owners, self.row_cosines(query, rows), k)
+
     def cosines(self, query: np.ndarray, documents: np.ndarray) -> np.ndarray:
         """Return the cosines of documents, shape (n,), float32; NaN for one without a vector.
 
@@ -111,12 +122,10 @@ class VectorArrays:
         call = _nearest.compiled
         if call is None:
             return self._nearest(query, k, sealed)
-        room = (2 if sealed else 1) * min(k, self._fields.rows + self._fields.tail_rows)
+        k = min(k, self._fields.rows + self._fields.tail_rows)
+        room = 2 * k * (2 if sealed else 1)
         documents, cosines = np.empty(room, np.int64), np.empty(room, np.float32)
-        count = call(
-            self.at, address(query), room // (2 if sealed else 1), sealed,
-            address(documents), address(cosines),
-        )  # fmt: skip
+        count = call(self.at, address(query), k, sealed, address(documents), address(cosines))
         return documents[:count], cosines[:count]
 
     # ---------------------------------------------------------------- the reference
@@ -154,10 +163,7 @@ class VectorArrays:
     def _nearest(self, query: np.ndarray, k: int, sealed: bool) -> tuple[np.ndarray, np.ndarray]:
         parts = []
         if sealed:
-            bits = np.unpackbits(self.alive, count=self._fields.rows, bitorder="little")
-            rows = np.flatnonzero(bits)
-            owners = rows if self._documents is None else self._documents[rows].astype(np.int64)
-            parts.append(_best(owners, self._compare(query, rows), k))
+            parts.append(self.owners_and_cosines(query, self.living_rows(), k))
         rows = np.flatnonzero(self._owners >= 0)
         cosines = np.einsum("ij,j->i", self._tail[rows], query)
         parts.append(_best(self._owners[rows], cosines, k))

@@ -65,6 +65,19 @@ static inline int64_t tail_row(const vector_arrays *v, int64_t document)
     return document < v->slots_count ? v->slots[document] - 1 : -1;
 }
 
+/* Cosines of sealed rows with a query. */
+static inline void row_cosines(const vector_arrays *v, const int64_t *rows, int64_t count,
+                        const float *query, float *cosines)
+{
+    for (int64_t i = 0; i < count && i < AHEAD; i++)
+        fetch_row(v, rows[i]);
+    for (int64_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            fetch_row(v, rows[i + AHEAD]);
+        cosines[i] = sealed_cosine(v, rows[i], query);
+    }
+}
+
 /* A document's vector: a row of the tail, or a sealed one; -1 for none. */
 typedef struct {
     int64_t tail, sealed;
@@ -84,7 +97,7 @@ static inline float place_cosine(const vector_arrays *v, place where, const floa
 }
 
 /* Cosines of documents with a query; NaN for one without a vector. */
-static void document_cosines(const vector_arrays *v, const int64_t *documents, int64_t count,
+static inline void document_cosines(const vector_arrays *v, const int64_t *documents, int64_t count,
                              const float *query, float *cosines)
 {
     place ahead[AHEAD];

@@ -130,23 +130,13 @@ class VectorView:
 
         ``query`` has shape (dim,), unit length; the results have shape (n,) each.
         """
-        coded = self._sealed is not None and self._sealed.coded
-        found = self.arrays.nearest(query, k, sealed=not coded)
-        if self._sealed is None or not coded or self._dead == len(self._sealed):
+        sealed = self._sealed
+        scanned = sealed is None or sealed.searched is None
+        found = self.arrays.nearest(query, k, sealed=scanned)
+        if sealed is None or sealed.searched is None or self._dead == len(sealed):
             return found
-        rows, cosines = self._nearest_coded(self._sealed, query, k)
-        documents = rows if self._sealed.sparse is None else self._sealed.sparse[rows]
-        return np.concatenate((documents, found[0])), np.concatenate((cosines, found[1]))
-
-    def _nearest_coded(
-        self, sealed: SealedVectors, query: np.ndarray, k: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        rows = sealed.nearest_by_code(query, k, self._alive if self._dead else None)
-        cosines = self.arrays.row_cosines(query, rows)
-        if len(rows) > k:
-            best = np.argpartition(-cosines, k - 1)[:k]
-            rows, cosines = rows[best], cosines[best]
-        return rows, cosines
+        by_code = sealed.searched.nearest(self.arrays, query, k)
+        return np.concatenate((by_code[0], found[0])), np.concatenate((by_code[1], found[1]))
 
     def cosines(self, query: np.ndarray, documents: np.ndarray) -> np.ndarray:
         """Return the cosines of documents, shape (n,), float32; NaN for one without a vector.
