@@ -62,6 +62,8 @@ class Ranker(NumpyRanker):
         made = None
         if scored.compiled is not None:
             offer = np.array(astuple(weights))
+            if similarity is not None:
+                similarity = np.ascontiguousarray(similarity, np.float64)
             made = kernel.rank(frame.block, self._weights, scored.compiled, similarity, offer)
         if made is None:
             return super().rank(frame, question, scored, similarity, weights)

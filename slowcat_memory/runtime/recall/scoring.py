@@ -1,4 +1,4 @@
-"""Scores the candidates of one query: views fused, priors added, the best compared by their tokens.
+"""Scores the candidates of one query (``core.ranking.ranker``), and reads hits and evidence from it.
 
 The result is also the retrieval trace: the reasons of rejections are derived from it when the
 ledger's row is written, after the waiting turn has continued.
