@@ -37,7 +37,7 @@ from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.store import Store
-from slowcat_memory.store.disk.tables import SCHEMA_VERSION
+from slowcat_memory.store.disk.tables import SCHEMA_VERSION, TABLES
 
 EMBEDDED = 4000  # turns whose vectors are real ones
 TOGETHER = 5000  # events or vectors in a transaction, 25 MB with those of tokens
@@ -59,7 +59,7 @@ def build(path: Path, size: int, tail: int, cache: Path | None = None, **section
         The configuration that opens it.
     """
     config = common.configuration(path, **sections)
-    kept = cache / f"store-{size}-{tail}-{common.SEED}-{form(config)}" if cache else None
+    kept = _kept(cache, size, tail, config) if cache else None
     if kept is not None and kept.is_dir():
         shutil.copytree(kept, path)
         return config
@@ -73,11 +73,21 @@ def build(path: Path, size: int, tail: int, cache: Path | None = None, **section
     return config
 
 
+def is_kept(cache: Path, size: int, tail: int) -> bool:
+    """Return whether a cache has such a store already; building a million takes most of an hour."""
+    return _kept(cache, size, tail, common.configuration(cache)).is_dir()
+
+
+def _kept(cache: Path, size: int, tail: int, config: Config) -> Path:
+    return cache / f"store-{size}-{tail}-{common.SEED}-{form(config)}"
+
+
 def form(config: Config) -> str:
     """Return a name of how stores are written today, so that a cache never serves an older form."""
     embedder, _ = providers.open_query_embedder(config.embedding)
     spaces = (embedder.key, token_key_of(embedder)) if embedder else ()
-    text = repr((SCHEMA_VERSION, FORMAT, TOKENIZER_VERSION, *spaces))
+    rows = [(table.name, table.key, table.value) for table in TABLES]  # how, in words
+    text = repr((SCHEMA_VERSION, rows, FORMAT, TOKENIZER_VERSION, *spaces))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

@@ -173,8 +173,7 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             0.4 kB of disk a memory (24 bytes a word, at most ``doc_max_tokens`` words).
         cache_dir: Folder of exported models; "" for the user's cache folder. The environment
             variable SLOWCAT_CACHE_DIR overrides both.
-        threads: Threads of the query embedder where the model runs in ONNX Runtime, 1 to 64; a second
-            one gains nothing on short texts.
+        threads: Threads of the query embedder, 1 to 64; a second one gains nothing on short texts.
         doc_threads: Threads of the document embedder's child process, 1 to 64; more finish imports
             sooner and take cores from the conversation.
         batch_size: Texts per request to the child process or the endpoint, 1 to 4096; lower it for
