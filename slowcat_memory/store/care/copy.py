@@ -168,7 +168,7 @@ def _saved_share(env: Environment) -> float:
     """
     with env.reading() as (txn, handles):
         stats = {name: txn.stat(db) for name, db in handles.items()}
-        pages = sum(
+        pages: float = sum(
             s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"] for s in stats.values()
         )
         rows = txn.cursor(handles["vectors"]) if "vectors" in handles else ()
