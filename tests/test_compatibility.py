@@ -107,13 +107,14 @@ def test_compatibility_tiers_old_dictionary_blocks_are_recompressed_and_the_dict
 def test_compatibility_vectors_are_rewritten_in_bytes_and_find_the_same(
     folder: Path, expected: dict[str, Any]
 ) -> None:
-    before = rows(folder, "vectors")
+    before, size = rows(folder, "vectors"), (folder / "data.mdb").stat().st_size
     with opened(folder) as engine:
         assert len(old_rows(engine.store)) == before > 0
         for scope in SCOPES:
             engine.upkeep.age(scope)
         assert not old_rows(engine.store)
     assert rows(folder, "vectors") == before
+    assert (folder / "data.mdb").stat().st_size < size, "the room is given back"
     with opened(folder) as engine:
         for question, ids in expected["search"].items():
             found = [hit.memory.id for hit in engine.search(question, "anna", 5).hits]

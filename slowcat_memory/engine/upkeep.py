@@ -113,8 +113,9 @@ class Upkeep:
             wiring.store.age(name, hot=hot, options=options, now=wiring.clock(), stop=stop)
             for name in scopes
         ]
-        for name in scopes:
-            wiring.store.rewrite_vectors(name, stop)
+        rewritten = sum(wiring.store.rewrite_vectors(name, stop) for name in scopes)
+        if rewritten and not stop():
+            wiring.store.shrink()  # they were most of the file
         return Aged(
             warmed=sum(aged.warmed for aged in moved),
             cooled=sum(aged.cooled for aged in moved),

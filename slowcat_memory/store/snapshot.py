@@ -221,8 +221,11 @@ class Snapshot:
             value = get(key := prefix + keys.vector_part(id), db=table)
             if value is None:  # as text, by an earlier version
                 value = get(key := prefix + id.encode(), db=table)
-            row = None if value is None else self._tokens(key, value)
-            found.append(row[0] if row else None)
+            try:
+                found.append(None if value is None else codec.decode_tokens(key, value)[0])
+            except StoreDamagedError:
+                self._on_damaged("vectors", key)
+                found.append(None)
         return found
 
     def has_tokens(self, token_key: str, scope: str, *, drafts: bool) -> set[str]:

@@ -381,7 +381,7 @@ class Store:
         """Return the space of deleted rows to the disk. Blocks.
 
         LMDB's file never shrinks by itself. It is rewritten, as by ``erase``, when that frees more
-        than a third of it. Returns False when too little would be freed, or a reader prevented it.
+        than a fifth of it. Returns False when too little would be freed, or a reader prevented it.
         """
         writer = self._checked_writer()
         with self._erasing:

@@ -14,6 +14,7 @@ import numpy as np
 
 SCALE = 127.0  # of int8 token vectors: a cosine is a dot product divided by this, once a side
 MERGE_FROM = 0.65  # cosine from which two tokens of a text become one
+TOGETHER = 128  # tokens of a long text that are compared with one another, which is quadratic
 PER_BYTE = 4  # coordinates in a byte
 STEP = 0.9957  # between two levels, in standard deviations: the best four for a normal distribution
 SEED = 3  # of the rotation's signs; of 14, all within half a point of recall
@@ -39,15 +40,16 @@ def encode(tokens: np.ndarray) -> np.ndarray:
         Shape (m, ``width_of(dim)``), uint8, m <= n. Byte j holds the coordinates from 4 * j on,
         the first in its lowest bits.
     """
-    kept = merge(_unit(tokens.astype(np.float32)))
+    units = _unit(tokens.astype(np.float32))
+    parts = [merge(units[at : at + TOGETHER]) for at in range(0, max(1, len(units)), TOGETHER)]
+    kept = np.concatenate(parts)
     dim, width = tokens.shape[1], width_of(tokens.shape[1])
     levels = np.floor(np.einsum("ij,jk->ik", kept, rotation(dim)) * (dim**0.5 / STEP)) + 2
     codes = np.ones(
         (len(kept), PER_BYTE * width), np.uint8
     )  # also in the padding, which is never read
     codes[:, :dim] = np.clip(levels, 0, 3)
-    parts = codes.reshape(len(kept), width, PER_BYTE)
-    return np.bitwise_or.reduce(parts << SHIFTS, axis=2)
+    return np.bitwise_or.reduce(codes.reshape(len(kept), width, PER_BYTE) << SHIFTS, axis=2)
 
 
 def decode(codes: np.ndarray, dim: int) -> np.ndarray:

@@ -26,7 +26,9 @@ Run = Callable[[Callable[[], Any]], Any]
 """Runs a function on the thread that owns the writes, between two transactions."""
 
 ROWS = 5000  # in one transaction of a copy
-WORTH_SHRINKING = 1 / 3  # free pages of all
+WORTH_SHRINKING = 1 / 5  # of the file, that a copy would save
+ROW_BYTES = 10  # of a page, for each row, besides key and value
+FULL = 0.9  # share of a copy's pages that rows fill
 READER_TIMEOUT_S = 5.0  # how long a rewrite tries to swap while readers are inside
 SWAP_TIMEOUT_S = 0.03  # how long one try holds up the writer
 READER_PAUSE_S = 0.02  # between two tries
@@ -149,21 +151,33 @@ def _add(fresh: Path, changes: list[Changes], map_size: int) -> None:
 
 
 def shrink(env: Environment, run: Run) -> bool:
-    """Swap in a copy when much of the file is free pages.
+    """Swap in a copy when it would be much smaller: without free pages, and with full ones.
 
-    Returns False when little is free, or a reader kept the file open.
+    Returns False when it would not, or a reader kept the file open.
 
     Raises:
         StoreError: The copy could not be made; the file is as before.
     """
-    return _free_share(env) > WORTH_SHRINKING and rewrite(env, run)
+    return _saved_share(env) > WORTH_SHRINKING and rewrite(env, run)
 
 
-def _free_share(env: Environment) -> float:
+def _saved_share(env: Environment) -> float:
+    """Return the share of the file that a copy would save. Reads all vectors: 0.1 s for 200,000.
+
+    Their rows, the most, fill pages to two thirds where several namespaces grow at once.
+    """
     with env.reading() as (txn, handles):
-        stats = [txn.stat(db) for db in handles.values()]
-    pages = sum(s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"] for s in stats)
-    return 1.0 - pages / (env.env.info()["last_pgno"] + 1)
+        stats = {name: txn.stat(db) for name, db in handles.items()}
+        pages: float = sum(
+            s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"] for s in stats.values()
+        )
+        rows = txn.cursor(handles["vectors"]) if "vectors" in handles else ()
+        used = sum(len(key) + len(value) + ROW_BYTES for key, value in rows)
+    if used:
+        held = stats["vectors"]
+        needed = used / (FULL * held["psize"])
+        pages -= max(0.0, held["leaf_pages"] + held["overflow_pages"] - needed)
+    return float(1.0 - pages / (env.env.info()["last_pgno"] + 1))
 
 
 def _check_copy(env: Environment, fresh: Path) -> None:

@@ -30,6 +30,7 @@ DRAFT, SMALL = 1, 2  # flags of a row of vectors: a draft; in bytes or codes, no
 LEVELS = 127.0  # the largest of a vector's bytes
 _SCALE = struct.Struct("<f")  # what a vector's bytes are multiplied by
 _TOKENS = struct.Struct("<BH")  # flags, length of a token's vector
+_BEGIN = HEADER.size + _TOKENS.size  # of the tokens in a row
 _pack = msgspec.msgpack.Encoder().encode
 
 
@@ -136,15 +137,14 @@ def decode_tokens(key: bytes, value: bytes) -> tuple[np.ndarray, bool]:
     """
     if not intact(key, value):
         raise StoreDamagedError("a record does not match its checksum")
-    begin = HEADER.size + _TOKENS.size
-    if len(value) < begin:
+    if len(value) < _BEGIN:
         raise StoreDamagedError("token vectors without a size")
     flags, dim = _TOKENS.unpack_from(value, HEADER.size)
     width, kind = (width_of(dim), np.uint8) if flags & SMALL else (dim, np.int8)
-    count, odd = divmod(len(value) - begin, width or 1)
+    count, odd = divmod(len(value) - _BEGIN, width or 1)
     if odd or not width:
         raise StoreDamagedError("token vectors of an odd size")
-    return np.ndarray((count, width), kind, value, begin), bool(flags & DRAFT)
+    return np.ndarray((count, width), kind, value, _BEGIN), bool(flags & DRAFT)
 
 
 def is_small(value: bytes) -> bool:

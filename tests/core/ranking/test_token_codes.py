@@ -74,6 +74,22 @@ def test_token_codes_merged_tokens_are_distinct_unit_vectors_and_none_is_lost(
         assert (tokens @ merged.T).max(axis=1).min() > 0, "each has one in its direction"
 
 
+def test_token_codes_a_long_text_takes_steps_in_proportion_to_its_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lengths: list[int] = []
+
+    def counted(tokens: np.ndarray) -> np.ndarray:
+        lengths.append(len(tokens))
+        return merge(tokens)
+
+    merge = token_codes.merge
+    monkeypatch.setattr(token_codes, "merge", counted)
+    codes = token_codes.encode(quantise(units(4, 700, 32)))
+    assert sum(lengths) == 700 and max(lengths) == token_codes.TOGETHER
+    assert codes.shape[1] == 8 and 0 < len(codes) <= 700
+
+
 def test_token_codes_a_text_without_words_has_none() -> None:
     assert token_codes.encode(np.zeros((0, 96), np.int8)).shape == (0, 24)
     assert token_codes.encode(np.zeros((2, 96), np.int8)).shape == (0, 24)

@@ -1,6 +1,7 @@
 """Vectors of earlier versions: found beside new ones, and rewritten a few at a time."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -98,6 +99,29 @@ def test_a_doctor_finds_nothing_wrong_with_rows_of_either_form(filled: Store) ->
     assert stored(filled).keys() == set(IDS)
 
 
+def test_shrinking_fills_the_pages_of_vectors_that_several_namespaces_wrote(
+    store: Store, path: Path
+) -> None:
+    """Rows between those of other namespaces split pages in the middle."""
+    for n in range(1, 1200):
+        store.append(turn(n, scope=f"scope{n % 4}", text="hello"))
+    store.flush()
+    for n in range(1, 1200):
+        row = Vector(scope=f"scope{n % 4}", memory=f"chunk/{n}", values=units(n, 1, 384)[0])
+        for space in (SPACE, "b/384", "c/384"):
+            store.apply("j", WriteBatch(vectors=(row,), embedder=space))
+    store.flush()
+    before, size = len(list_all(store)), (path / "data.mdb").stat().st_size
+    assert store.shrink() and not store.shrink()
+    assert len(list_all(store)) == before == 1199
+    assert (path / "data.mdb").stat().st_size < 0.85 * size
+
+
+def list_all(store: Store) -> list[Vector]:
+    with store.snapshot() as snapshot:
+        return [v for scope in snapshot.scopes() for v in snapshot.vectors(SPACE, scope)]
+
+
 def test_rewriting_stops_between_two_small_writes_and_goes_on_another_day(
     filled: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,7 +182,7 @@ def test_spaces_of_unusual_names_are_rewritten_too(filled: Store) -> None:
     assert not old_rows(filled)
 
 
-def test_a_readonly_store_is_not_rewritten(filled: Store, path) -> None:
+def test_a_readonly_store_is_not_rewritten(filled: Store, path: Path) -> None:
     filled.close()
     with Store.open(path, readonly=True) as store, pytest.raises(StoreError):
         store.rewrite_vectors("anna")
