@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import common
-from slowcat_memory.core.graph.dedup import Candidate, DedupOptions, Similarity, resolve
+from slowcat_memory.core.graph.dedup import Candidate, Similarity, resolve
+from slowcat_memory.core.graph.options import DedupOptions
 from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 
 FILE = Path(__file__).parent / "data" / "entities.tsv"

@@ -31,11 +31,11 @@ from benchmarks import common, corpus, datasets
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Builder, Document, IndexOptions, Searcher
-from slowcat_memory.index.lexical.bm25 import SCAN, SWEEP
 from slowcat_memory.index.lexical.forward_index import Vocabulary
 from slowcat_memory.index.lexical.postings import SealedPostings
-from slowcat_memory.index.lexical.scorer import NumpyScorer, Scorer
 from slowcat_memory.index.options import WINDOW
+from slowcat_memory.kernels import library
+from slowcat_memory.kernels.lexical import NO_RUN, LexicalArrays
 from slowcat_memory.records import Turn
 
 BEST, TOP = 100, 10
@@ -170,34 +170,22 @@ class Codes:
 def _arms(postings: SealedPostings, codes: Codes) -> dict[str, Callable[[np.ndarray], object]]:
     """Return what searches for a query's rows, by name; each leaves its scores at zero."""
     import bm25s
-    import numba
 
-    from slowcat_memory.index.lexical.scorer_numba import NumbaScorer
+    scores = np.zeros(len(postings.lengths), np.float32)
+    eager = LexicalArrays(postings.indptr, postings.documents, postings.scores, len(scores))
+    eager.start(float(postings.lengths.sum()), OPTIONS.k1, OPTIONS.b)
 
-    scores, plain, compiled = (
-        np.zeros(len(postings.lengths), np.float32),
-        NumpyScorer(),
-        NumbaScorer(),
-    )
+    def coded(rows: np.ndarray) -> np.ndarray:
+        scores[:] = 0
+        codes.add(rows, scores)
+        return np.argpartition(-scores, min(BEST, len(scores)) - 1)[:BEST]
 
-    @numba.njit(nogil=True)
-    def add_codes(indptr, documents, codes, weights, rows, idf, scores):  # type: ignore[no-untyped-def]  # numba infers them
-        for place in range(len(rows)):
-            row, value = rows[place], idf[place]
-            for at in range(indptr[row], indptr[row + 1]):
-                scores[documents[at]] += value * weights[codes[at]]
+    def at(level: str) -> Callable[[np.ndarray], object]:
+        def run(rows: np.ndarray) -> None:
+            with library.using(level):
+                eager.search(rows.tolist(), (), [NO_RUN] * len(rows), BEST, sealed=True)
 
-    def eager(scorer: Scorer, rows: np.ndarray) -> None:
-        scorer.add(postings, rows, np.ones(len(rows), np.float32), scores)
-
-    def coded(scorer: Scorer, rows: np.ndarray) -> None:
-        if scorer is plain:
-            codes.add(rows, scores)
-        else:
-            idf = codes.idf[rows].astype(np.float32)
-            add_codes(
-                postings.indptr, postings.documents, codes.codes, codes.weights, rows, idf, scores
-            )
+        return run
 
     theirs = bm25s.BM25(method="lucene", k1=OPTIONS.k1, b=OPTIONS.b)
     theirs.nonoccurrence_array = None
@@ -212,30 +200,10 @@ def _arms(postings: SealedPostings, codes: Codes) -> dict[str, Callable[[np.ndar
         found = theirs.get_scores_from_ids(rows.tolist())
         return np.argpartition(-found, min(BEST, len(found)) - 1)[:BEST]
 
-    def whole(
-        arm: Callable[[Scorer, np.ndarray], None], scorer: Scorer
-    ) -> Callable[[np.ndarray], object]:
-        """Add the scores, take the best and clear, as ``LexicalView`` does."""
-
-        def run(rows: np.ndarray) -> None:
-            arm(scorer, rows)
-            count = int((postings.indptr[rows + 1] - postings.indptr[rows]).sum())
-            if count < SCAN * len(scores):
-                scorer.best(postings, rows, scores, BEST)
-            else:
-                scorer.best_of_all(scores, BEST)
-            if count > SWEEP * len(scores):
-                scores[:] = 0
-            else:
-                scorer.clear(postings, rows, scores)
-
-        return run
-
     return {
-        "codes, NumPy": whole(coded, plain),
-        "eager, NumPy": whole(eager, plain),
-        "codes, numba": whole(coded, compiled),
-        "eager, numba": whole(eager, compiled),
+        "codes, NumPy": coded,
+        "eager, NumPy": at(library.NUMPY),
+        "eager, compiled": at(library.levels()[0]),
         "bm25s": by_bm25s,
     }
 

@@ -154,7 +154,7 @@ def _import(path: Path, data: Path) -> None:
 
 
 def _config(path: Path, **sections: Any) -> Config:
-    return common.configuration(path, idle={"enabled": False}, **sections)
+    return common.configuration(path, **sections)
 
 
 # -------------------------------------------------------------------- output

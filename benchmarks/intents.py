@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks import common, datasets
 from benchmarks.lives.making.generate import generate
 from benchmarks.unseen import lists
-from slowcat_memory.core.commands.composition import compose
+from slowcat_memory.core.commands.composition import Utterance, compose
 from slowcat_memory.core.commands.intent import MOST_WORDS, SURE, words_of
 from slowcat_memory.core.commands.intent_model import FILE, NONE, ROWS, Intent, IntentModel, rows
 from slowcat_memory.core.extraction.grounding import sentences
@@ -122,7 +122,7 @@ def talk(language: Language, folders: Sequence[Path] = ()) -> list[Example]:
     return [
         Example("talk", part, NONE)
         for part in dict.fromkeys(parts)
-        if 1 < len(words_of(part)) <= MOST_WORDS and compose(part, table) is None
+        if 1 < len(words_of(part)) <= MOST_WORDS and compose(Utterance(part, table)) is None
     ]
 
 

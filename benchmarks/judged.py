@@ -112,13 +112,13 @@ class Using:
         trace = found.trace
         if trace is None or encoded is None:
             return found
-        best = np.argsort(-trace.scores, kind="stable")[: 4 * (query.k or 0)]
+        best = trace.order[: 4 * (query.k or 0)]
         ids = [trace.candidates.ids[n] for n in best.tolist()]
         names = [self._origins.of(engine, [int(one.partition("/")[2])]) for one in ids]
         into[id_] = Seen(
             documents=[name[0] if name else "" for name in names],
             scores=trace.scores[best],
-            views={name: values[best] for name, values in trace.views.items()},
+            views={name: values[best] for name, values in trace.ranked.views.items()},
             pinned=trace.candidates.pinned[best],
             vector=encoded.vector,
         )

@@ -30,6 +30,7 @@ from benchmarks import (
     recall_plots,
     recall_tables,
     recorded_llm,
+    speed_tables,
     tables,
 )
 
@@ -59,12 +60,12 @@ class Part(Struct, frozen=True):
 
 PARTS = {
     "latency": Part(
-        lambda written: tables.latency(written[0]),
+        lambda written: speed_tables.latency(written[0]),
         lambda written, path: plots.latency(written[0]["results"], path),
     ),
     "turn": Part(
-        lambda written: tables.turn(written[0]),
-        lambda written, path: plots.turn(written[0], path),
+        lambda written: speed_tables.turn(written[0]),
+        lambda written, path: _draw_turn(written[0], path),
     ),
     "preempt": Part(lambda written: idle_tables.preempt(written[0])),
     "idle_cost": Part(lambda written: idle_tables.idle_cost(written[0])),
@@ -98,7 +99,7 @@ PARTS = {
         lambda written, path: recall_plots.contextual(written[0]["results"], path),
     ),
     "peers": Part(
-        lambda written: tables.peers(written[0]),
+        lambda written: speed_tables.peers(written[0]),
         lambda written, path: plots.peers(written[0], path),
     ),
 }
@@ -225,6 +226,12 @@ def kept() -> dict[str, Written]:
     """
     files = {name: sorted(common.RESULTS.glob(f"{name}*.json")) for name in PARTS}
     return {name: [common.read_json(file) for file in files[name]] for name in PARTS if files[name]}
+
+
+def _draw_turn(written: dict[str, Any], path: Path) -> None:
+    plots.turn(written, path)
+    if any("parts" in arm for arm in written["arms"].values()):
+        plots.budget(written, path.with_name("budget.png"))
 
 
 def _joined(written: Written) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ vectors of its tokens are those of one of the two, so that as many bytes are rea
 ones.
 """
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -19,8 +20,10 @@ from benchmarks import common, corpus
 from slowcat_memory import providers
 from slowcat_memory.config import Config
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
+from slowcat_memory.core.text.normalize import TOKENIZER_VERSION
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.index.build.generation import Build
+from slowcat_memory.index.files.header import FORMAT
 from slowcat_memory.providers import (
     Embedded,
     Embedder,
@@ -33,6 +36,7 @@ from slowcat_memory.records import Event, TokenVectors, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.store import Store
+from slowcat_memory.store.disk.tables import SCHEMA_VERSION
 
 EMBEDDED = 4000  # turns whose vectors are real ones
 TOGETHER = 5000  # events or vectors in a transaction, 25 MB with those of tokens
@@ -54,7 +58,7 @@ def build(path: Path, size: int, tail: int, cache: Path | None = None, **section
         The configuration that opens it.
     """
     config = common.configuration(path, **sections)
-    kept = cache / f"store-{size}-{tail}-{common.SEED}" if cache else None
+    kept = cache / f"store-{size}-{tail}-{common.SEED}-{form(config)}" if cache else None
     if kept is not None and kept.is_dir():
         shutil.copytree(kept, path)
         return config
@@ -66,6 +70,14 @@ def build(path: Path, size: int, tail: int, cache: Path | None = None, **section
         shutil.copytree(path, made)
         made.rename(kept)
     return config
+
+
+def form(config: Config) -> str:
+    """Return a name of how stores are written today, so that a cache never serves an older form."""
+    embedder, _ = providers.open_query_embedder(config.embedding)
+    spaces = (embedder.key, token_key_of(embedder)) if embedder else ()
+    text = repr((SCHEMA_VERSION, FORMAT, TOKENIZER_VERSION, *spaces))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _build(config: Config, size: int, tail: int) -> None:

@@ -9,22 +9,7 @@ from benchmarks.common import number
 from benchmarks.scoring import ALL
 
 PERCENTILES = ("p50", "p95", "p99", "max")
-SEARCHES = {
-    "search": "search",
-    "search_with_sentence_transformers": "by s-t",
-    "search_without_embedding": "ahead",
-}
-FATES = {
-    "stood": "all of it",
-    "vector": "its vector",
-    "redone": "nothing of it",
-    "nothing": "there was none",
-}
 WHEN = ("before", "after")
-BESIDE = {
-    "beside_busy": "the first, beside a busy core",
-    "during_build": "the first, while the index is built anew",
-}
 _PART = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)", re.S)
 
 
@@ -42,82 +27,6 @@ def fill(text: str, parts: Mapping[str, str]) -> str:
         lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}" if m[2] in parts else m[0],
         text,
     )
-
-
-def latency(written: dict[str, Any]) -> str:
-    """Write what ``benchmarks.latency`` measured.
-
-    Args:
-        written: Its JSON.
-
-    Returns:
-        Markdown.
-    """
-    parts = [where(written)]
-    for result in written["results"]:
-        rows = [
-            ("recall, embedded while the turn waits", result["inline"]),
-            ("recall, embedded ahead", result["ahead"]),
-            *((label, result[name]) for name, label in BESIDE.items() if name in result),
-            *((f"· {name}", values) for name, values in result["stages"].items()),
-            *((f"event loop late, {name}", ms) for name, ms in result["loop_lag"].items()),
-            *(
-                (f"store a turn: {what}, {pace}", result["store"][pace][what])
-                for what in ("accept", "durable")
-                for pace in ("talk", "burst")
-            ),
-        ]
-        cells = [(name, *(values[p] for p in PERCENTILES)) for name, values in rows]
-        cold = result["cold"]
-        parts += [
-            f"**{result['memories']:,} memories** ({result['queries']} questions), milliseconds:",
-            table(("", *PERCENTILES), cells),
-            f"Fresh process: {cold['lexical']:.0f} ms from open to the first answer by words, "
-            f"{cold['full']:.0f} ms in full, after {cold['imports']:.0f} ms of imports; "
-            f"{result['rss_mb']:.0f} MB resident, of which {result['rss_imports_mb']:.0f} MB are "
-            f"imports. {result['over_deadline']} of {result['queries']} recalls took longer than "
-            "the deadline of 10 ms."
-            + (
-                f" The median is {result['limit_ratio']} times the limit."
-                if "limit_ratio" in result
-                else ""
-            ),
-        ]
-    return "\n\n".join(parts)
-
-
-def turn(written: dict[str, Any]) -> str:
-    """Write what ``benchmarks.turn`` measured.
-
-    Args:
-        written: Its JSON.
-
-    Returns:
-        Markdown: the waits, and what became of the recalls that were begun ahead.
-    """
-    arms = written["arms"]
-    waits = [
-        (name, *(arm["wait"][p] for p in PERCENTILES), percent(arm["under_1_ms"]), _stages(arm))
-        for name, arm in arms.items()
-    ]
-    ahead = {name: arm["prefetch"] for name, arm in arms.items() if "prefetch" in arm}
-    fates = [
-        (name, *(percent(told[how]) for how in FATES), told["wasted"])
-        for name, told in ahead.items()
-    ]
-    return "\n\n".join(
-        (
-            where(written, "before the first arm and after each"),
-            f"**{written['memories']:,} memories**, {written['turns']} turns an arm, milliseconds:",
-            table(("", *PERCENTILES, "under 1 ms, %", "stages"), waits),
-            "What a turn took of what was recalled ahead, % of turns:",
-            table(("", *FATES.values(), "recalls in vain a turn"), fates),
-        )
-    )
-
-
-def _stages(arm: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in arm["stages"].items())
 
 
 def prefix(written: dict[str, Any]) -> str:
@@ -171,49 +80,6 @@ def unrepeated(written: dict[str, Any]) -> dict[str, Any]:
     return max(short or written["results"], key=lambda result: result["turns"])
 
 
-def peers(written: Sequence[dict[str, Any]]) -> str:
-    """Write what ``benchmarks.peers`` measured.
-
-    Args:
-        written: Its JSON.
-
-    Returns:
-        Markdown.
-    """
-    first = written[0]
-    columns = (
-        "",
-        *(f"{way}, {p}" for way in SEARCHES.values() for p in ("p50", "p99")),
-        "add p50",
-        "add with vector",
-        "disk MB",
-        "R@10",
-    )
-    rows = [
-        (
-            result["peer"],
-            *(result[way][p] for way in SEARCHES for p in ("p50", "p99")),
-            result["add"]["p50"],
-            result["add_with_embedding"]["p50"],
-            result["disk_mb"],
-            percent(result["recall_at_10"]),
-        )
-        for result in written
-    ]
-    packages = dict(sorted(pair for result in written for pair in result["packages"].items()))
-    return "\n\n".join(
-        (
-            where(first, "before and after")
-            + f" A megabyte was hashed in {_range(first['reference'])} ms.",
-            f"**{first['memories']:,} memories**, {first['search']['n']} questions of each kind, "
-            f"milliseconds; R@10 of {first['recall_n']} questions of {first['recall_data']}:",
-            table(columns, rows),
-            "\n".join(f"- {result['peer']}: {result['note']}." for result in written),
-            f"Versions: {', '.join(f'{name} {version}' for name, version in packages.items())}.",
-        )
-    )
-
-
 def footprint(written: dict[str, Any]) -> str:
     """Write what ``benchmarks.footprint`` measured.
 
@@ -241,10 +107,6 @@ def footprint(written: dict[str, Any]) -> str:
             table(names, memory),
         )
     )
-
-
-def _range(values: Sequence[float]) -> str:
-    return f"{min(values):.2f} to {max(values):.2f}"
 
 
 def percent(share: float) -> str:

@@ -172,6 +172,17 @@ class TokenVectors(Struct, frozen=True, kw_only=True):
     of: int = 0  # as in ``Vector``
 
 
+class TokenCodes(Struct, frozen=True, kw_only=True):
+    """A memory's token vectors as they are stored (``core.ranking.token_codes``)."""
+
+    scope: str
+    memory: str
+    codes: np.ndarray  # shape (n, bytes of a token), uint8
+    dim: int  # length of a token vector
+    draft: bool = False
+    of: int = 0
+
+
 # ------------------------------------------------------------------- bookkeeping
 
 
@@ -260,7 +271,7 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     drop_keys: tuple[tuple[str, str], ...] = ()  # (scope, id) of keys to delete, with their vectors
     vectors: tuple[Vector, ...] = ()
     embedder: str = ""  # key of the embedder that made ``vectors``
-    tokens: tuple[TokenVectors, ...] = ()
+    tokens: tuple[TokenVectors | TokenCodes, ...] = ()
     token_key: str = ""  # key of the space of ``tokens``
     cursor: Cursor | None = None
     command: CommandEntry | None = None  # the voice command that asked for it

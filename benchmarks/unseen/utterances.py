@@ -14,7 +14,7 @@ from slowcat_memory.core.graph.entity_index import EntityIndex
 from slowcat_memory.core.graph.readings import Mention
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.query.recall_gate import judge
-from slowcat_memory.idle.jobs.extraction.entities import EntityOptions
+from slowcat_memory.idle.jobs.options import EntityOptions
 
 AGENT_NAMES = ("Slowcat", "Slow Cat", "Assistant")
 # What the lists call the kinds of commands that the product carries out; a kind that is not among

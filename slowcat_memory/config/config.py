@@ -11,11 +11,10 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from slowcat_memory.core.blocks.block import BlocksOptions
-from slowcat_memory.core.blocks.episodes import EpisodesOptions
-from slowcat_memory.core.facts.merging import MergeOptions
+from slowcat_memory.core.blocks.options import EpisodesOptions
+from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.proactive.open_threads import BringUpOptions
-from slowcat_memory.core.proactive.policy import IcebreakerOptions
+from slowcat_memory.core.proactive.policy import BringUpOptions, IcebreakerOptions
 from slowcat_memory.core.query.recall_gate import GateOptions
 from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.ranking.fusion import FuseOptions
@@ -28,15 +27,16 @@ from slowcat_memory.core.retention.tiering import HOT, TierOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.idle.jobs.extraction.contextualize import ContextualizeOptions
-from slowcat_memory.idle.jobs.extraction.entities import EntityOptions
-from slowcat_memory.idle.jobs.extraction.facts import FactsOptions
-from slowcat_memory.idle.jobs.feedback.corrections import CorrectionsOptions
-from slowcat_memory.idle.jobs.feedback.rerank import RerankOptions
-from slowcat_memory.idle.jobs.reflection.profile import ProfileOptions
-from slowcat_memory.idle.jobs.summaries.purposes import SummariesOptions
-from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions
-from slowcat_memory.idle.registry import check_jobs
+from slowcat_memory.idle.jobs.options import (
+    ContextualizeOptions,
+    CorrectionsOptions,
+    EntityOptions,
+    FactsOptions,
+    ProfileOptions,
+    RerankOptions,
+    SummariesOptions,
+    TopicsOptions,
+)
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.index import IndexOptions
 from slowcat_memory.providers import EmbedderOptions, ThinkingOptions
@@ -197,8 +197,19 @@ def check_names(config: Config) -> None:
     Raises:
         ConfigError: One of them does not.
     """
-    check_jobs(config.idle.jobs)
+    check_scheduled_jobs(config)
     Audience(config.people, config.memory.user_id)
     time_zone(config)
     tokenizer(config)
-    check_jobs(config.idle.jobs)
+
+
+def check_scheduled_jobs(config: Config) -> None:
+    """Check ``[jobs.NAME]``; loads all jobs if there is any such section.
+
+    Raises:
+        ConfigError: There is no job of a name, or it has no schedule.
+    """
+    if config.idle.jobs:
+        from slowcat_memory.idle.registry import check_jobs
+
+        check_jobs(config.idle.jobs)

@@ -35,6 +35,7 @@ REMOVED = {
     "fuse.method": "scores are fused; reciprocal ranks were worse by 1 to 6 points",
     "fuse.rrf_k": "scores are fused; reciprocal ranks were worse by 1 to 6 points",
     "fuse.grams": "misheard names are found by their sound",
+    "index.compiled_from": "a library that comes with the package scores at every size",
     "index.gram_view": "misheard names are found by their sound",
     "rank.agent": "its default had no effect",
     "tiers.dictionary_from": "cold blocks are compressed without a trained dictionary",

@@ -17,13 +17,12 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from slowcat_memory.config.config import PRESETS, Config
+from slowcat_memory.config.config import PRESETS, Config, check_scheduled_jobs
 from slowcat_memory.config.knobs import BY_PATH, BY_TARGET, JOBS, SECTIONS, limits, options
 from slowcat_memory.config.legacy import MOVED, REMOVED
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import JobOptions
-from slowcat_memory.idle.registry import check_jobs
 
 PREFIX, SEPARATOR = "SLOWCAT_", "__"
 KNOWN_LANGUAGES = {language.name for language in LANGUAGES}
@@ -79,8 +78,7 @@ def build(values: Mapping[str, Any], environ: Mapping[str, str] | None = None) -
             f"preset: unknown value {preset!r}", hint=f"Choose one of {', '.join(PRESETS)}"
         )
     config = build_options(_nested(PRESETS[preset] | targets | overrides))
-    if config.idle.jobs:
-        check_jobs(config.idle.jobs)
+    check_scheduled_jobs(config)
     return config
 
 

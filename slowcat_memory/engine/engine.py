@@ -131,6 +131,7 @@ class MemoryEngine:
             config.thinking,
             wiring.metrics,
             wiring.indexer.take,
+            gate=wiring.gate,
         )
         self.log = EventLog(wiring, self.idle.gate, self._on_session_end)
         self.turn_recall = TurnRecall(wiring)
@@ -241,6 +242,10 @@ class MemoryEngine:
         return self.wiring.heads.write(scope, self.wiring.reader(scope, local=local))
 
     def prepare(self, scope: str) -> None:
+        with self.wiring.gate.closed("prepare"):
+            self._prepare(scope)
+
+    def _prepare(self, scope: str) -> None:
         wiring = self.wiring
         namespace = wiring.namespaces.get(scope)
         wiring.users.load(scope)
@@ -250,6 +255,7 @@ class MemoryEngine:
             wiring.embedding.query("warm up")
         wiring.retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
         namespace.searcher.warm()
+        namespace.finish_opening()
         memory = self.config.memory
         wiring.indexer.later(compile_patterns, memory.language, memory.agent_name)
         if not self.readonly:

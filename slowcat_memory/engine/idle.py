@@ -1,13 +1,18 @@
 """Wires idle work: the jobs, the LLM, the gate, and the thread.
 
 Without an LLM, only the jobs that need none run: upkeep.
+
+The jobs, with their prompts and checks, are half of the package's code. They are imported when idle
+work begins, not when an agent starts or a command runs.
 """
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from loguru import logger
@@ -20,12 +25,9 @@ from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.events import MemoryEvent, OnMemory
 from slowcat_memory.idle.forecast import Forecast, forecast
 from slowcat_memory.idle.job import Job
-from slowcat_memory.idle.jobs.summaries.job import SHARED_SECTION
-from slowcat_memory.idle.registry import BUILT_IN, UPKEEP, find_jobs
+from slowcat_memory.idle.jobs.options import SHARED_SECTION
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.thread import IdleThread
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import LLM, ThinkingOptions, open_llm
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
@@ -34,8 +36,11 @@ from slowcat_memory.store import Store
 
 if TYPE_CHECKING:
     from slowcat_memory.engine.engine import MemoryEngine
+    from slowcat_memory.idle.scheduler.thread import IdleThread
 
 PROGRESS_S = 0.5  # between two calls of a progress callback
+LOOK_S = 5.0  # between two looks at a gate that is held closed, before the thread is started
+STOP_S = 1.0
 OUTCOMES = ("done", "retry", "dead", "interrupted")  # the loop's counters of finished steps
 
 
@@ -49,8 +54,9 @@ class IdleWork:
         llm: ThinkingOptions,
         metrics: Metrics,
         index: Callable[[WriteBatch], None],
-        jobs: Sequence[Job] = BUILT_IN,
+        jobs: Sequence[Job] | None = None,
         *,
+        gate: IdleGate | None = None,
         seconds: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
@@ -61,21 +67,34 @@ class IdleWork:
             llm: The LLM's options, unless the parts bring an LLM.
             metrics: Counts ``idle_…``.
             index: Indexes what was written; called on the idle thread.
-            jobs: The jobs, besides those that installed packages add.
+            jobs: The jobs, besides those that installed packages add; None for the built-in ones.
+            gate: Closed while someone speaks or recalls; None for one with the clock ``seconds``.
             sleep: Waits, on the idle thread.
         """
         self._sleep = sleep
         self._parts, self._options, self._llm = parts, options, llm
-        self._metrics, self._index, self.jobs = metrics, index, find_jobs(jobs).jobs
-        self.gate = IdleGate(options, seconds)
+        self._metrics, self._index, self._own_jobs = metrics, index, jobs
+        self.gate = gate or IdleGate(options, seconds)
         self._on_memory: list[OnMemory] = []
         self._on_pause: list[Callable[[], object]] = []
         self._contexts: Contexts | None = None
         self._thread: IdleThread | None = None
+        self._starter: threading.Thread | None = None
+        self._opened: CircuitBreakerLLM | None = None
+        self._starting, self._stopping = threading.Lock(), threading.Event()
         self._steps_at_pause = 0
 
+    @cached_property
+    def jobs(self) -> tuple[Job, ...]:
+        """All jobs; imports them."""
+        from slowcat_memory.idle.registry import BUILT_IN, find_jobs
+
+        return find_jobs(BUILT_IN if self._own_jobs is None else self._own_jobs).jobs
+
     def start(self) -> None:
-        """Start the thread, which works whenever the gate is open; without an LLM, by rules.
+        """Start to work whenever the gate is open; without an LLM, by rules.
+
+        The thread is started once the gate is open for the first time.
 
         An LLM that cannot be used costs what it would have written, and one warning.
         """
@@ -85,11 +104,35 @@ class IdleWork:
             opened = None
             why = error if isinstance(error, SlowcatError) else type(error).__name__
             logger.warning(f"memory: idle work goes on without an LLM ([idle_llm] url): {why}")
-        self._thread = self._make_thread(opened)
-        self._thread.start()
+        self._opened = opened
+        self._starter = threading.Thread(
+            target=self._start_when_open, name="slowcat-idle-start", daemon=True
+        )
+        self._starter.start()
+
+    def _start_when_open(self) -> None:
+        while closed_s := self.gate.opens_in():
+            if self._stopping.wait(min(closed_s, LOOK_S)):
+                break
+        if not self._start_thread() and self._opened is not None:
+            asyncio.run(self._opened.close())
+
+    def _start_thread(self) -> bool:
+        """Start the thread unless it has started or is to stop; return whether it has started."""
+        with self._starting:
+            if self._thread is None and not self._stopping.is_set():
+                thread = self._make_thread(self._opened)
+                thread.start()
+                self._thread = thread
+        return self._thread is not None
 
     def stop(self) -> None:
         """Interrupt the running step and end the thread. Takes a second at most."""
+        self._stopping.set()
+        if self._contexts is not None:
+            self._contexts.interrupt()
+        if self._starter is not None:
+            self._starter.join(STOP_S)
         if self._thread is not None:
             self._thread.stop()
         if self._contexts is not None:
@@ -122,6 +165,8 @@ class IdleWork:
 
         The result works only when ``until_done`` is called.
         """
+        from slowcat_memory.idle.registry import UPKEEP
+
         parts = replace(self._parts, store=store, clock=clock)
         options = replace(self._options, grace_s=0.0, from_hour=0, to_hour=0, on_battery=True)
         jobs = [job for job in self.jobs if job not in UPKEEP]
@@ -155,6 +200,8 @@ class IdleWork:
         """
         if jobs is not None and (unknown := set(jobs) - {job.name for job in self.jobs}):
             raise KeyError(f"there is no idle job {', '.join(sorted(unknown))}")
+        if self._starter is not None:
+            self._start_thread()
         if self._thread is not None:
             return self._wait(self._thread, jobs, progress, patience_s)
         opened = None if self._parts.llm else open_llm(self._llm)
@@ -167,7 +214,10 @@ class IdleWork:
 
     def _make_thread(
         self, opened: CircuitBreakerLLM | None, jobs: Sequence[str] | None = None
-    ) -> IdleThread:
+    ) -> "IdleThread":
+        from slowcat_memory.idle.scheduler.loop import IdleLoop
+        from slowcat_memory.idle.scheduler.thread import IdleThread
+
         wanted = [job for job in self.jobs if jobs is None or job.name in jobs]
         parts = replace(self._parts, llm=self._parts.llm or opened)
 
@@ -212,7 +262,7 @@ class IdleWork:
 
     def _wait(
         self,
-        thread: IdleThread,
+        thread: "IdleThread",
         jobs: Sequence[str] | None,
         progress: Callable[[Forecast], object] | None,
         patience_s: float,

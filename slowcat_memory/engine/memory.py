@@ -200,8 +200,8 @@ class Memory(Protocol):
     def stats(self) -> dict[str, Any]:
         """Return counts and sizes, as plain values.
 
-        ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``, ``index`` by
-        loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
+        ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``, ``kernels``,
+        ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
         """
 
     def remember(

@@ -13,7 +13,6 @@ from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.engine.search import why
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.idle.jobs.reflection.blocks import LABELS, task_of
 from slowcat_memory.records import LedgerEntry, Memory, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
 
@@ -164,6 +163,8 @@ def release_block(engine: "memory.Memory", scope: str, label: str) -> None:
         ValueError: There is no such block.
         StoreError: It cannot be saved.
     """
+    from slowcat_memory.idle.jobs.reflection.blocks import LABELS, task_of  # not at every start
+
     with engine.snapshot() as snapshot:
         versions = history(snapshot.memories(check_scope(scope), f"{BLOCK}/"), label)
     there = current(versions, label)

@@ -20,6 +20,7 @@ from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.engine.clock_judge import describe
 from slowcat_memory.engine.derived_search import TURNS, kinds_of
 from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
+from slowcat_memory.kernels import library
 from slowcat_memory.records import Disclosed, Hotword, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.query import Query, Recollection
@@ -61,6 +62,7 @@ def stats(wiring: EngineWiring) -> dict[str, Any]:
         "disk_bytes": sum(path.stat().st_blocks * 512 for path in files),
         "tiers": {name: asdict(held) for name, held in tiers.items()},
         "embedding": wiring.embedding.report.source,
+        "kernels": library.in_use(),
         "index": {
             namespace.scope: {
                 "memories": len(namespace.searcher),
@@ -160,8 +162,12 @@ class Search:
         Raises:
             ConfigError: There is no such kind.
         """
-        if how.get("kinds"):
-            return self._search_kinds(text, scope, k, how)
+        with self._wiring.gate.closed("search"):
+            if how.get("kinds"):
+                return self._search_kinds(text, scope, k, how)
+            return self._search_turns(text, scope, k, how)
+
+    def _search_turns(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:
         wiring = self._wiring
         only = SearchFilter(
             speaker=how.get("speaker", ""),

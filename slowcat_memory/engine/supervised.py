@@ -7,9 +7,10 @@ Methods that need what is not there raise ``StoreError``; those of a turn (``app
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from loguru import logger
 from msgspec.structs import replace
@@ -47,7 +48,10 @@ from slowcat_memory.runtime.commands.executor import CommandContext, Outcome
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.service import Retrieval
 from slowcat_memory.store import Ack, OpenReport, Snapshot
+
+T = TypeVar("T")
 
 
 class SupervisedMemory:
@@ -225,15 +229,23 @@ class SupervisedMemory:
 
     def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
         def begin(text: str) -> Attempt | None:
-            query, engine = ask(text), self._life.engine or self._life.reader
-            if query is None or engine is None:
-                return None
-            try:
-                return engine.wiring.retrieval.begin(query)
-            except RuntimeError:  # it is being closed
-                return None
+            return self._ahead(Retrieval.begin, ask(text))
 
-        return Prefetch(begin, self.config.prefetch, asyncio.get_running_loop())
+        def touch() -> Future[float] | None:
+            return self._ahead(Retrieval.touch, ask(""))
+
+        loop = asyncio.get_running_loop()
+        return Prefetch(begin, self.config.prefetch, loop, touch)
+
+    def _ahead(self, do: Callable[[Retrieval, Query], T | None], query: Query | None) -> T | None:
+        """Do something ahead of a turn; None while the store is not there."""
+        engine = self._life.engine or self._life.reader
+        if query is None or engine is None:
+            return None
+        try:
+            return do(engine.wiring.retrieval, query)
+        except RuntimeError:  # it is being closed
+            return None
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
         return self._last.pack(found, now) if self._last else Packed("", (), 0)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from datetime import datetime
 from typing import TypedDict, Unpack
 
@@ -136,7 +137,11 @@ class TurnRecall:
             query = ask(text)
             return None if query is None else self._wiring.retrieval.begin(query)
 
-        return Prefetch(begin, self._wiring.config.prefetch, loop)
+        def touch() -> Future[float] | None:
+            query = ask("")
+            return None if query is None else self._wiring.retrieval.touch(query)
+
+        return Prefetch(begin, self._wiring.config.prefetch, loop, touch)
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
         return self._wiring.retrieval.pack(found, now or self._wiring.clock())

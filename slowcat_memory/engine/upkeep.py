@@ -90,7 +90,9 @@ class Upkeep:
             wiring.vectors.draft_missing(namespace.scope, wiring.indexer.closing)
 
     def age(self, scope: str | None = None, stop: Stop = lambda: False) -> Aged:
-        """Move old turns into compressed blocks; search results and reads do not change.
+        """Move old turns into compressed blocks, and rewrite vectors of earlier versions.
+
+        Search results and reads do not change.
 
         Args:
             scope: None for all.
@@ -111,6 +113,8 @@ class Upkeep:
             wiring.store.age(name, hot=hot, options=options, now=wiring.clock(), stop=stop)
             for name in scopes
         ]
+        for name in scopes:
+            wiring.store.rewrite_vectors(name, stop)
         return Aged(
             warmed=sum(aged.warmed for aged in moved),
             cooled=sum(aged.cooled for aged in moved),

@@ -1,5 +1,8 @@
 """Builds the components of an engine, in order."""
 
+from functools import partial
+
+from loguru import logger
 from msgspec import structs
 
 from slowcat_memory.clock import Clock, SystemClock
@@ -8,7 +11,9 @@ from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.clock_judge import ClockJudge
 from slowcat_memory.engine.derived_search import DerivedSearch
+from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.index.files.arrays import release_pages
+from slowcat_memory.kernels import library
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.runtime.commands.undo_log import UndoLog
@@ -44,8 +49,10 @@ class EngineWiring:
     ) -> None:
         self.config, self.readonly, self.clock = config, readonly, clock
         self.metrics = metrics or Metrics()
+        logger.debug(f"memory: arithmetic of searches: {library.in_use()}")
         self.zone, self.tokenizer = time_zone(config), tokenizer(config)
         self.guest_scope = guest_scope(config.people)
+        self.gate = IdleGate(config.idle)  # closed by every recall, whoever asks for it
         self.store = Store.open(
             config.folder,
             readonly=readonly,
@@ -127,6 +134,7 @@ class EngineWiring:
             self.tokenizer,
             options,
             self.users,
+            partial(self.gate.closed, "recall"),
         )
 
     def close(self) -> None:

@@ -29,6 +29,10 @@ WITHOUT_LLM = ("nothing", "embedder")  # needs of jobs whose context has no LLM
 NICENESS = 10  # the scheduler gives the thread about a tenth of a contended core
 
 
+class StepInterruptedError(asyncio.CancelledError):
+    """Ends a plan or a step that reads while someone speaks; raised by its next read."""
+
+
 class JobDeps(Struct, frozen=True, kw_only=True):
     """Dependencies of idle work, provided by the engine.
 
@@ -178,17 +182,23 @@ class Contexts:
         self._deps = deps
         self._pool = ThreadPoolExecutor(1, "slowcat-idle-work", initializer=lower_thread_priority)
         self._views = WorkingSet()
+        self._closing = threading.Event()
 
     def __call__(self, job: Job, budget: Budget = NoLimit()) -> "Context":
         """Return the context of a plan or step, whose uses of models the budget limits."""
-        return Context(self._deps, job, self._pool, self._views, budget)
+        return Context(self._deps, job, self._pool, self._views, budget, self._closing)
 
     def rest(self) -> None:
         """Discard what only speeds up work: there is none for now."""
         self._views.clear()
 
+    def interrupt(self) -> None:
+        """Interrupt all plans and steps, running and later ones, because the engine closes."""
+        self._closing.set()
+
     def close(self) -> None:
         """Start no more blocking work; running work sees ``interrupted``."""
+        self.interrupt()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -202,10 +212,11 @@ class Context:
         pool: ThreadPoolExecutor,
         views: WorkingSet,
         budget: Budget,
+        closing: threading.Event,
     ) -> None:
         self._deps, self._pool, self._views = deps, pool, views
         self._gate = BudgetGate(budget, deps.clock, deps.zone)
-        self._interrupted = threading.Event()
+        self._interrupted, self._closing = threading.Event(), closing
         self._options = deps.options.get(job.name)
         if self._options is None:
             self._options = job.Options()
@@ -254,7 +265,7 @@ class Context:
         return has_model and self._gate.is_open("embedder")
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
-        return self._deps.store.snapshot()
+        return self._deps.store.snapshot(self._check)
 
     def view(self, make: Callable[..., V], snapshot: Snapshot, scope: str, *of: object) -> V:
         return self._views.view(make, snapshot, scope, *of)
@@ -276,7 +287,11 @@ class Context:
         return asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
 
     def interrupted(self) -> bool:
-        return self._interrupted.is_set()
+        return self._interrupted.is_set() or self._closing.is_set()
+
+    def _check(self) -> None:
+        if self.interrupted():
+            raise StepInterruptedError
 
     def interrupt(self) -> None:
         """Make ``interrupted`` return True. From any thread."""

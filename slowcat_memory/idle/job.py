@@ -205,7 +205,7 @@ class JobContext(Protocol):
         """Whether there is an embedding model, and ``[idle]`` allows it now."""
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Return a consistent view of the store."""
+        """Return a consistent view of the store; once ``interrupted``, its reads end the step."""
 
     def view(self, make: Callable[..., V], snapshot: Snapshot, scope: str, *of: object) -> V:
         """Return a view of a scope's memories that all steps share; see ``WorkingSet.view``.
@@ -226,7 +226,10 @@ class JobContext(Protocol):
         """Run slow work on another thread; a cancelled step does not wait for its end."""
 
     def interrupted(self) -> bool:
-        """Return whether someone spoke since the step began; ``blocking`` work polls it."""
+        """Return whether someone spoke since the step began; ``blocking`` work polls it.
+
+        A plan or step that computes for more than some milliseconds without reading polls it too.
+        """
 
 
 class Job(Protocol):
@@ -251,7 +254,10 @@ class Job(Protocol):
     Options: type[Struct]
 
     def plan(self, context: JobContext) -> Plan | None:
-        """Return what is due, None for nothing. Only reads, in milliseconds, on the idle thread."""
+        """Return what is due, None for nothing. Only reads, in milliseconds, on the idle thread.
+
+        It is ended at its next read when someone speaks, and called again later.
+        """
 
     async def step(self, task: Task, context: JobContext) -> WriteBatch:
         """Do one task: seconds of work at most, of which little is lost when someone speaks.

@@ -51,8 +51,6 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         seal_at: A sealed index is rebuilt when the tail holds more memories than this …
         seal_share: … and more than this share of the sealed ones …
         seal_most: … or more than this, whatever the share: a tail costs more of everything.
-        compiled_from: Sealed memories from which postings are scored by machine code (numba, 60 MB
-            of memory); NumPy does it below, and until numba is loaded.
         exact_to: Sealed vectors up to which every one is compared at half precision.
         scan_to: Sealed vectors up to which every one is compared by 4-bit codes, and the best of
             these exactly; beyond, only those of the nearest cells are.
@@ -69,7 +67,6 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     seal_at: Count = 1000
     seal_share: Annotated[float, Meta(ge=0, le=10)] = 0.1
     seal_most: Count = 20_000
-    compiled_from: Count = 50_000
     exact_to: Count = 4_000
     scan_to: Count = 150_000
     cells: Annotated[int, Meta(ge=1, le=65_536)] = 64

@@ -14,7 +14,6 @@ from slowcat_memory.core.text.rare_words import MAX_CHARS
 from slowcat_memory.index.candidates import Candidates, CandidateSelector
 from slowcat_memory.index.files.document import KEY_VIEWS, Document, Pointer, split_key_id
 from slowcat_memory.index.files.header import read_header
-from slowcat_memory.index.lexical import scorer
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.lexical.term_lookup import Lexical, TermLookup
 from slowcat_memory.index.lexical.view_set import DocumentTerms, LexicalViews
@@ -85,8 +84,11 @@ class Searcher:
     def warm(self) -> None:
         with self._lock:
             self.names.warm()
-        if self.sealed_count >= self._options.compiled_from:
-            scorer.load_in_background()
+
+    @property
+    def lock(self) -> threading.RLock:
+        """The lock that every method holds, for callers that must not wait for it."""
+        return self._lock
 
     # ---------------------------------------------------------------- size
 
@@ -176,6 +178,13 @@ class Searcher:
         self._neighbours.link(before, added)
         self._neighbours.link(added, after)
         return added, True
+
+    def set_about(self, memory_id: str, about: tuple[float, float] | None) -> None:
+        """Set the time that a document's text mentions, see ``Document``; no unknown id is added."""
+        with self._lock:
+            number = self.table.find(memory_id)
+            if number >= 0:
+                self.table.set_about(number, about)
 
     def can_add_keys(self, memory_id: str, pointers: Sequence[Pointer]) -> bool:
         """Return whether keys are new to a document, or known with the same text.
@@ -334,7 +343,8 @@ class Searcher:
         ``numbers`` has shape (n,); the scores have shape (n,), float32.
         """
         with self._lock:
-            return self._lookup.scores(lexical, numbers)
+            self._lookup.score(lexical)
+            return self._lookup.scores(numbers)
 
     def candidates(
         self,
@@ -344,15 +354,17 @@ class Searcher:
         own: np.ndarray | None = None,
         *,
         talk: bool = False,
+        visible: Set[str] = frozenset(),
     ) -> Candidates:
         """Choose the best documents of each view.
 
         Args:
             lexical: From ``lexical``; documents added since then are not proposed.
             vector: The query's vector, shape (dim,); None skips the dense view.
-            exclude: Ids not to propose, so that they do not affect normalisation either.
+            exclude: Ids not to propose.
             own: The vector of the query's words alone, where ``vector`` is another one.
             talk: Propose also what says nothing of its own: questions, fillers, repetitions.
+            visible: Ids that the caller has already: proposed like others, but marked.
         """
         with self._lock:
-            return self._selector.select(lexical, vector, exclude, own, talk=talk)
+            return self._selector.select(lexical, vector, exclude, own, talk=talk, visible=visible)

@@ -1,7 +1,7 @@
 """Compiles the library: ``python -m slowcat_memory.kernels.compiler [target]``.
 
-A processor's levels are those of the x86-64 ABI: v1 is any such processor (on others: any), v3 has
-AVX2, F16C and FMA, v4 AVX-512. Each C file is compiled for every level, and the one that the
+A processor's levels are those of the x86-64 ABI: v1 is any such processor (on others: any), v2 has
+SSSE3 and SSE 4.2, v3 AVX2, F16C and FMA, v4 AVX-512. Each C file is compiled for every level, and the one that the
 processor has is chosen when the library is loaded: one file runs everywhere.
 
 Only the standard library is imported: the build of the package runs this.
@@ -25,7 +25,12 @@ FLAGS = (
     "-std=c11 -O3 -fPIC -fvisibility=hidden -fno-math-errno -fno-trapping-math"
     " -fno-signed-zeros -fassociative-math -ffp-contract=fast -Wall"
 ).split()
-LEVELS = {"v4": "x86-64-v4", "v3": "x86-64-v3", "v1": ""}  # with -march for each, the best first
+LEVELS = {
+    "v4": "x86-64-v4",
+    "v3": "x86-64-v3",
+    "v2": "x86-64-v2",
+    "v1": "",
+}  # with -march for each, the best first
 ABOUT = "library.c"  # the one file without a level
 TARGETS = {  # as wheels are made for: zig's name of the target, tag of the wheel
     "linux-x86-64": ("x86_64-linux-gnu.2.17", "manylinux_2_17_x86_64.manylinux2014_x86_64"),

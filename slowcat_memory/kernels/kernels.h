@@ -24,7 +24,7 @@ vector loops are static: each level has its own. No allocation, no global state,
 #define KERNEL(type, name) \
     EXPORT type SLOWCAT_NAME(name, LEVEL)
 
-#if defined(__F16C__)
+#if defined(__SSSE3__)
 #include <immintrin.h>
 #endif
 

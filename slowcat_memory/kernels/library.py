@@ -1,7 +1,7 @@
 """The compiled library: found, checked and loaded once; where that fails, NumPy computes.
 
 A library is used only if it was compiled from the very sources beside it, so a declaration here and
-a function there cannot disagree. ``SLOWCAT_KERNELS`` chooses a level ("numpy", "v1", "v3", "v4");
+a function there cannot disagree. ``SLOWCAT_KERNELS`` chooses a level ("numpy", "v1" to "v4");
 the default is the best that the processor has.
 """
 
@@ -9,10 +9,9 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from loguru import logger
 
 from slowcat_memory.kernels.sources import digest, library_path
 
@@ -94,7 +93,6 @@ class _State:
             self.level, self.why = wanted, f"{SWITCH}={wanted}"
         elif wanted:
             self.why = f"{SWITCH}={wanted} is none of {', '.join(self.levels)}"
-        logger.debug(f"kernels: {self}")
 
     def __str__(self) -> str:
         return f"{self.level} ({self.why})" if self.why else self.level
@@ -108,6 +106,11 @@ _state.load()
 def in_use() -> str:
     """Return the level in use, and why it is not the best one; for people."""
     return str(_state)
+
+
+def is_compiled() -> bool:
+    """Return whether the compiled library is in use."""
+    return _state.level != NUMPY
 
 
 def levels() -> list[str]:
@@ -147,6 +150,6 @@ def address(array: np.ndarray) -> int:
     Half the time of ``array.ctypes.data``. Keep the number beside an array that lives long.
     """
     try:
-        return _address_of(_from_buffer(array))
+        return _address_of(_from_buffer(cast(Any, array)))
     except (TypeError, ValueError):  # read-only or empty
         return array.ctypes.data

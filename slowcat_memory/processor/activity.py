@@ -56,21 +56,24 @@ class Effect(Struct, frozen=True):
         begins: Begins or continues, whether or not its beginning was seen.
         continues: Continues, if it has begun.
         ends: Ends.
+        voice: Whether somebody is heard from now on; None if it says nothing about that.
     """
 
     begins: str = ""
     continues: str = ""
     ends: str = ""
+    voice: bool | None = None
 
 
 TABLE: dict[type[Frame], Effect] = {
-    VADUserStartedSpeakingFrame: Effect(begins=VOICE),
+    VADUserStartedSpeakingFrame: Effect(begins=VOICE, voice=True),
     UserSpeakingFrame: Effect(continues=VOICE),
-    VADUserStoppedSpeakingFrame: Effect(ends=VOICE),
-    UserStartedSpeakingFrame: Effect(begins=TURN),
+    VADUserStoppedSpeakingFrame: Effect(ends=VOICE, voice=False),
+    UserStartedSpeakingFrame: Effect(begins=TURN, voice=True),
     InterimTranscriptionFrame: Effect(begins=TURN),
     TranscriptionFrame: Effect(begins=TURN),
-    UserStoppedSpeakingFrame: Effect(ends=TURN),  # it comes after the context of its turn
+    # It comes after the context of its turn.
+    UserStoppedSpeakingFrame: Effect(ends=TURN, voice=False),
     LLMContextFrame: Effect(begins=LLM),
     LLMFullResponseStartFrame: Effect(begins=LLM),
     LLMTextFrame: Effect(continues=LLM),
@@ -92,11 +95,14 @@ class Activity:
     Attributes:
         observed: An observer sees the frames; without one, only frames that pass the memory are
             seen.
+        on_voice: Called with True when somebody begins to speak, and with False when they stop;
+            more than once, if a VAD and a turn detector report it.
     """
 
     def __init__(self, set_activity: Callable[[str, bool], None], name: str) -> None:
         """Start with no activity; ``name`` is the conversation's unique name."""
         self.observed = False
+        self.on_voice: Callable[[bool], object] = lambda speaks: None
         self._set_activity, self._prefix = set_activity, f"{name}/"
         self._active: set[str] = set()
         self._seen: set[int] = set()
@@ -113,12 +119,15 @@ class Activity:
         if effect.continues:
             if effect.continues in self._active:
                 self._begin(effect.continues)
-        elif self._is_old(frame) or _asks_nobody(frame, direction, source):
             return
-        elif effect.begins:
+        if self._is_old(frame) or _asks_nobody(frame, direction, source):
+            return
+        if effect.begins:
             self._begin(_name(effect.begins, frame))
         elif effect.ends and getattr(getattr(frame, "properties", None), "is_final", True):
             self._end(_name(effect.ends, frame))
+        if effect.voice is not None:
+            self.on_voice(effect.voice)
 
     def answer_ended(self, text: str) -> None:
         """End the agent's answer; if it asked a question, the user is about to reply."""

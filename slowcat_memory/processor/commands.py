@@ -17,7 +17,7 @@ from pipecat.frames.frames import (
     LLMTextFrame,
 )
 
-from slowcat_memory.core.commands.grammar import Command, asks_change, prepare, recognise
+from slowcat_memory.core.commands.grammar import Command, Heard, prepare
 from slowcat_memory.core.commands.replies import quote, say
 from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import Memory
@@ -68,6 +68,7 @@ class VoiceCommands:
         self._asked: tuple[str, float] | None = None  # who was asked, and until when it counts
         self._meant: Command | None = None  # what the next turn confirms or not
         self._latest: tuple[str, bool, Command | None] = ("", False, None)
+        self._heard: Heard | None = None  # the utterance of ``_latest``
         self._running: set[asyncio.Task[Outcome]] = set()
         self.enabled, self.left_to_llm = self._options.enabled, False
         if self.enabled:
@@ -98,7 +99,8 @@ class VoiceCommands:
         """
         if not self.enabled or self._latest[0] != text or self._latest[2] is not None:
             return False
-        return asks_change(text, self._language, names=self._names)
+        heard = self._heard
+        return heard is not None and heard.text == text and heard.asks_change()
 
     def _is_asked(self, scopes: tuple[str, ...]) -> bool:
         """Return whether a question of the memory waits for the answer of this speaker."""
@@ -117,7 +119,9 @@ class VoiceCommands:
 
     def _recognise(self, text: str, asked: bool) -> Command | None:
         try:
-            return recognise(text, self._language, names=self._names, asked=asked)
+            if self._heard is None or self._heard.text != text:
+                self._heard = Heard(text, self._language, self._names)
+            return self._heard.command(asked=asked)
         except Exception as error:  # the words must be logged anyway
             logger.error(f"a voice command could not be recognised: {type(error).__name__}")
             return None

@@ -46,9 +46,11 @@ class ContextMessages:
 
         ``predicted``: the turn is still being spoken, so it cannot be a copy.
         """
-        present = {id(message) for message in (*messages, *self._own())}
-        self._handled = {key: held for key, held in self._handled.items() if key in present}
-        self._turns = {key: held for key, held in self._turns.items() if key in present}
+        present = {*map(id, messages), *map(id, self._own())}
+        if not self._handled.keys() <= present:
+            self._handled = {key: held for key, held in self._handled.items() if key in present}
+        if not self._turns.keys() <= present:
+            self._turns = {key: held for key, held in self._turns.items() if key in present}
         message = injection.last_user_message(messages)
         if message is None or id(message) in self._handled:
             return None

@@ -36,7 +36,7 @@ _LAST_REPLY_S = 0.2  # wait at the pipeline's end for the agent's last words
 class LiveConversation:
     """The parts of one conversation. Use it on the event loop.
 
-    ``interim`` is None without prefetch.
+    ``interim`` is None without a user aggregator.
     """
 
     def __init__(
@@ -57,10 +57,12 @@ class LiveConversation:
         )
         self.log = _open_log(deps)
         self.replies = Replies(self.log, deps.guard, deps.engine.availability)
-        users, wanted = deps.neighbours.user_aggregator, deps.config.prefetch.enabled
-        self.interim = InterimTranscripts(deps, users, self.log) if users and wanted else None
+        users = deps.neighbours.user_aggregator
+        self.interim = InterimTranscripts(deps, users, self.log) if users else None
         prefetch = self.interim.prefetch if self.interim else None
         self.turns = Turns(deps, self.log, self.commands, self.replies, prefetch)
+        if self.interim:
+            self.activity.on_voice = self._voice
 
     @property
     def strips(self) -> bool:
@@ -101,6 +103,10 @@ class LiveConversation:
             shown=self.log.shown,
             private=self.log.is_private,
         )
+
+    def _voice(self, speaks: bool) -> None:
+        if self.interim and not self.turns.realtime:
+            self._deps.guard.run(self.interim.voice, speaks)
 
     async def watch_silence(self) -> None:
         """End sessions that fall silent, until cancelled."""

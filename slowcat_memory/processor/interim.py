@@ -22,7 +22,11 @@ from slowcat_memory.runtime.recall.query import Query
 
 
 class InterimTranscripts:
-    """Prefetches for the current speaker of one conversation."""
+    """Prefetches for the current speaker of one conversation, and warms up for them.
+
+    Attributes:
+        prefetch: The recall for the turn that is being spoken.
+    """
 
     def __init__(
         self, deps: ConversationDeps, aggregator: LLMUserAggregator, conversation: Conversation
@@ -39,6 +43,18 @@ class InterimTranscripts:
         elif isinstance(frame, (TranscriptionFrame, EagerTranscriptionFrame)):
             # A final transcript does not change; an eager one predicts that the turn ends with it.
             self._add(frame.text, frame.user_id, whole=True)
+
+    def voice(self, speaks: bool) -> None:
+        """Process that somebody speaks, or has fallen silent."""
+        if speaks:
+            self.prefetch.warmup.speaks()
+        else:
+            self.prefetch.warmup.falls_silent()
+
+    def end(self) -> None:
+        """End with the conversation."""
+        self.prefetch.warmup.stop()
+        self.prefetch.drop()
 
     def _add(self, text: str, speaker: str, *, whole: bool) -> None:
         self._speaker = speaker or ""

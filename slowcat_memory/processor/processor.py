@@ -355,7 +355,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         await super().cleanup()
         live = self._live
         if live and live.interim:
-            live.interim.prefetch.drop()
+            live.interim.end()
         while self._subscriptions:
             self._subscriptions.pop()()
         self._warming.stop()

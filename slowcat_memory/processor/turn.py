@@ -67,6 +67,7 @@ class Turns:
         self.spoken, self.count, self.realtime = False, 0, False
         self._deps, self._messages = deps, deps.messages
         self._conversation, self._commands, self._replies = conversation, commands, replies
+        self._prefetch = prefetch
         self._recall = TurnRecall(deps, conversation, prefetch)
         self._speculating: dict | None = None  # the message of a turn that may yet be withdrawn
         # What was recalled for it, and for which scopes.
@@ -92,6 +93,8 @@ class Turns:
         """
         started = time.time()
         self._replies.begin()
+        if self._prefetch:
+            self._prefetch.warmup.stop()
         self._command_held = False
         context, speculation = frame.context, getattr(frame, "speculation", False)
         try:

@@ -41,8 +41,10 @@ def trimmed(
         messages: Oldest first, the user's new message among the last.
         reserved: Tokens to leave free.
     """
+    if not (options.exchanges or options.max_tokens):
+        return None
     starts = [at for at, one in enumerate(messages) if _role(one) == "user"]
-    if not starts or not (options.exchanges or options.max_tokens):
+    if not starts:
         return None
     first = starts[-options.exchanges] if 0 < options.exchanges < len(starts) else 0
     if options.max_tokens:

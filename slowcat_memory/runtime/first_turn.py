@@ -7,6 +7,7 @@ pays for them. A conversation compiles them ahead, beside its first words.
 from functools import cache
 
 from slowcat_memory.core.commands import grammar
+from slowcat_memory.core.language.data import compile_lazy_patterns
 from slowcat_memory.core.query import recall_gate
 
 
@@ -16,3 +17,4 @@ def compile_patterns(language: str, agent_name: str) -> None:
     recall_gate.compile_patterns(language)
     grammar.compile_patterns(language, (agent_name,))
     grammar.prepare(language)
+    compile_lazy_patterns()

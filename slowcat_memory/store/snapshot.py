@@ -195,37 +195,43 @@ class Snapshot:
 
     def vector(self, embedder: str, scope: str, id: str) -> Vector | None:
         """Return the vector of a memory or index key in the space of an embedder key."""
-        key = keys.vector_key(embedder, scope, id)
-        value = self._txn.get(key, db=self._handles["vectors"])
-        return None if value is None else self._vector(key, value)
+        for key in (keys.vector_key, keys.old_vector_key):
+            row = key(embedder, scope, id)
+            if (value := self._txn.get(row, db=self._handles["vectors"])) is not None:
+                return self._vector(row, value)
+        return None
 
     def vectors(self, embedder: str, scope: str) -> Iterator[Vector]:
-        prefix = keys.embedder_hash(embedder) + keys.scope_prefix(scope)
-        for key, value in self._rows("vectors", prefix):
+        for key, value in self._rows("vectors", keys.vector_prefix(embedder, scope)):
             vector = self._vector(key, value)
             if vector is not None:
                 yield vector
 
     def tokens(self, token_key: str, scope: str, ids: Iterable[str]) -> list[np.ndarray | None]:
-        """Return the token vectors of memories, in their order: 0.1 ms for 50 memories.
+        """Return the token vectors of memories, in their order: 0.05 ms for 20 memories.
 
         Returns:
-            Shape (n, token_dim), int8, read-only; None where there are none.
+            Codes or vectors, as ``core.ranking.maxsim`` takes them, read-only; None where there are
+            none.
         """
         get, table = self._txn.get, self._handles["vectors"]
-        prefix = keys.embedder_hash(token_key) + keys.scope_prefix(scope)
+        prefix = keys.vector_prefix(token_key, scope)
         found: list[np.ndarray | None] = []
-        for key in [prefix + id.encode() for id in ids]:
-            value = get(key, db=table)
+        for id in ids:
+            value = get(key := prefix + keys.vector_part(id), db=table)
+            if value is None:  # as text, by an earlier version
+                value = get(key := prefix + id.encode(), db=table)
             row = None if value is None else self._tokens(key, value)
             found.append(row[0] if row else None)
         return found
 
     def has_tokens(self, token_key: str, scope: str, *, drafts: bool) -> set[str]:
         """Return the ids of the memories that have token vectors; ``drafts`` counts drafts too."""
-        prefix = keys.embedder_hash(token_key) + keys.scope_prefix(scope)
-        rows = ((key, self._tokens(key, value)) for key, value in self._rows("vectors", prefix))
-        return {key[len(prefix) :].decode() for key, row in rows if row and (drafts or not row[1])}
+        found = self._rows("vectors", keys.vector_prefix(token_key, scope))
+        rows = ((key, self._tokens(key, value)) for key, value in found)
+        return {
+            keys.split_vector_key(key)[2] for key, row in rows if row and (drafts or not row[1])
+        }
 
     def missing_vectors(self, embedder: str, scope: str, ids: Iterable[str]) -> list[str]:
         """Return the ids with no vector, or with a draft only, in their order."""

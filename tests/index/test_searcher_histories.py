@@ -1,4 +1,3 @@
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +11,10 @@ from msgspec.structs import replace
 
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
-from slowcat_memory.index.lexical import lexical_writer, scorer
+from slowcat_memory.index.lexical import lexical_writer
 from slowcat_memory.index.lexical.bm25 import LexicalView
-from slowcat_memory.index.lexical.postings import SealedPostings
-from slowcat_memory.index.lexical.scorer_numba import NumbaScorer
+from slowcat_memory.kernels import library
+from slowcat_memory.kernels.lexical import LexicalArrays
 from tests.support.index_oracle import (
     OPTIONS,
     TOKENS,
@@ -27,6 +26,7 @@ from tests.support.index_oracle import (
     seal,
     sealed_ids,
 )
+from tests.support.kernel_levels import each_level
 
 WORDS = [f"w{n}" for n in range(8)]
 SKEWED = np.arange(8, 0, -1) / 36
@@ -164,9 +164,9 @@ def test_searcher_the_check_passes_on_two_parts(twins: Twins) -> None:
 def test_searcher_the_check_catches_document_frequencies_of_one_part(
     twins: Twins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SealedPostings, "frequency", lambda self, row: 0)
+    monkeypatch.setattr(LexicalArrays, "frequency", lambda self, row: 0)
     two_parts(twins)
-    with pytest.raises(AssertionError, match="is not"):
+    with library.using(library.NUMPY), pytest.raises(AssertionError, match="is not"):
         check_equal(twins.searcher, twins.oracle, "w0 w2 w3")
 
 
@@ -189,14 +189,15 @@ def test_searcher_the_check_catches_an_average_length_of_one_part(
     search = LexicalView.search
 
     def of_the_tail(self: LexicalView, *args: object, **more: object) -> object:
-        lengths = [self._lengths[number] for number in self._tail.documents]
-        whole = self._living, self._total
+        lengths = [counts.total() for counts in self._tail.documents.values()]
+        fields = self.arrays._fields
+        whole = fields.living, fields.total
         if lengths:
-            self._living, self._total = len(lengths), sum(lengths)
+            fields.living, fields.total = len(lengths), sum(lengths)
         try:
             return search(self, *args, **more)  # type: ignore[arg-type]
         finally:
-            self._living, self._total = whole
+            fields.living, fields.total = whole
 
     two_parts(twins)
     check_equal(twins.searcher, twins.oracle, "w0 w2 w3")
@@ -300,35 +301,21 @@ def test_searcher_other_parameters_of_scores_need_another_index(tmp_path: Path) 
             Searcher(TOKENS, other, 0, tmp_path / "sealed")
 
 
-def test_searcher_the_compiled_walk_scores_like_the_plain_one(tmp_path: Path) -> None:
+@each_level
+def test_searcher_every_level_proposes_and_scores_like_the_oracle(
+    level: str, tmp_path: Path
+) -> None:
     chance, oracle = np.random.default_rng(3), Oracle()
     for n in range(400):
         words = " ".join(chance.choice(WORDS, chance.integers(0, 12), p=SKEWED))
         oracle.add(Document(id=f"m{n}", text=words, at=0.0, before=f"m{n - 1}"))
-    options = replace(OPTIONS, compiled_from=1, candidates=10)
+    options = replace(OPTIONS, candidates=10)
     seal(oracle, tmp_path / "sealed", options=options)
-    scorer.load_in_background().join()
-    assert isinstance(scorer.fastest(), NumbaScorer)
-    fast = Searcher(TOKENS, options, 0, tmp_path / "sealed")
-    slow = Searcher(TOKENS, replace(options, compiled_from=10**9), 0, tmp_path / "sealed")
+    made = Searcher(TOKENS, options, 0, tmp_path / "sealed")
     for n in range(0, 60, 7):
-        fast.remove(f"m{n}"), slow.remove(f"m{n}")
+        made.remove(f"m{n}")
         oracle.remove(f"m{n}")
     for size in range(9):
         query = " ".join(chance.choice(WORDS, size, replace=False))
-        assert scores_of(fast, query) == scores_of(slow, query)
-        check_equal(fast, oracle, query, options)
-        check_equal(slow, oracle, query, options)
-        for view in ("turn", "window"):
-            told = [made.lexical(query).best[view] for made in (fast, slow)]
-            best = [
-                made.words.views[view].scores(n) for made, n in zip((fast, slow), told, strict=True)
-            ]
-            assert np.array_equal(np.sort(best[0]), np.sort(best[1]))
-
-
-def test_searcher_without_numba_the_plain_walk_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "slowcat_memory.index.lexical.scorer_numba", None)
-    monkeypatch.setattr(scorer, "_compiled", None)
-    scorer.load_compiled()
-    assert scorer.fastest() is scorer.NUMPY
+        with library.using(level):
+            check_equal(made, oracle, query, options)

@@ -11,12 +11,9 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.idle.context import Contexts, JobDeps
-from slowcat_memory.idle.jobs.extraction.contextualize import (
-    NAME,
-    Contextualize,
-    ContextualizeOptions,
-)
+from slowcat_memory.idle.jobs.extraction.contextualize import NAME, Contextualize
 from slowcat_memory.idle.jobs.extraction.session_extractor import Asked
+from slowcat_memory.idle.jobs.options import ContextualizeOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import SessionEdge, Task, Turn, WriteBatch
 from slowcat_memory.store import Store, StoreOptions

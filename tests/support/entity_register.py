@@ -9,7 +9,8 @@ from typing import Any
 from slowcat_memory.core.graph.build import names_of
 from slowcat_memory.core.graph.portrait import EntityNames
 from slowcat_memory.core.graph.relations import Relation, as_of
-from slowcat_memory.idle.jobs.extraction.entities import NAME, Entities, EntityOptions
+from slowcat_memory.idle.jobs.extraction.entities import NAME, Entities
+from slowcat_memory.idle.jobs.options import EntityOptions
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Memory, SessionEdge, Turn
 from slowcat_memory.store import Store, StoreOptions

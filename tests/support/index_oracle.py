@@ -10,6 +10,7 @@ import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
+from slowcat_memory.kernels.lexical import idf
 
 OPTIONS = IndexOptions(candidates=3)
 TOKENS = Tokenizer("none")
@@ -135,6 +136,12 @@ class Oracle:
             for id_, said in self.said.items()
         }
 
+    def remember_means(self, options: IndexOptions = OPTIONS) -> None:
+        """Keep the present mean lengths as those of sealing."""
+        self.sealed_means = {
+            view.name: mean_length(list(self.corpus(view.name).values())) for view in options.views
+        }
+
     def scores(
         self,
         view: str,
@@ -168,9 +175,7 @@ def seal(
 ) -> Searcher:
     """Build a sealed index of the oracle's memories, in this process, and open it."""
     folder.mkdir(parents=True)
-    oracle.sealed_means = {
-        view.name: mean_length(list(oracle.corpus(view.name).values())) for view in options.views
-    }
+    oracle.remember_means(options)
     dim = len(next(iter(vectors.values()))) if vectors else 0
     build(oracle.documents(), vectors or {}, dim, folder, TOKENS, options)
     return Searcher(TOKENS, options, dim, folder)
@@ -216,12 +221,13 @@ def without_drift(searcher: Searcher, query: str, view: str) -> np.ndarray:
     with another norm follows.
     """
     lexical = searcher.words.views[view]
+    arrays, (k1, b) = lexical.arrays, (OPTIONS.k1, OPTIONS.b)
     sealed, factors = lexical._sealed, np.ones(len(searcher.table))
     terms = list(dict.fromkeys(searcher._lookup._tokenize(query)))
-    if not len(sealed.documents) or lexical._total <= 0:
+    if not len(sealed.documents) or arrays.total <= 0:
         return factors
-    means = sealed.lengths.mean(), lexical._total / lexical._living
-    norms = [lexical._k1 * (1 - lexical._b + lexical._b * sealed.lengths / mean) for mean in means]
+    means = sealed.lengths.mean(), arrays.total / arrays.living
+    norms = [k1 * (1 - b + b * sealed.lengths / mean) for mean in means]
     sums = np.zeros((2, len(sealed.lengths)))
     for term, row in zip(terms, searcher.words.forward.vocabulary.rows(terms), strict=True):
         if row >= 0:
@@ -229,7 +235,8 @@ def without_drift(searcher: Searcher, query: str, view: str) -> np.ndarray:
             documents = sealed.documents[there]
             share = sealed.scores[there] / sealed.idf(row)
             changed = share / (share + (1 - share) * (norms[1] / norms[0])[documents])
-            sums[:, documents] += lexical._idf(term, row) * np.stack([share, changed])
+            weight = idf(lexical.frequency(term, row), arrays.living)
+            sums[:, documents] += weight * np.stack([share, changed])
     found = np.flatnonzero(sums[0])
     factors[found] = sums[1, found] / sums[0, found]
     return factors

@@ -38,6 +38,7 @@ class Scene:
         tokenizer = Tokenizer(known.stemmer or "english")
         made = Namespace(scope, self.store, self.root, tokenizer, known, space, 5)
         assert made.wait_vectors(30)
+        made.finish_opening()
         return made
 
     def say(

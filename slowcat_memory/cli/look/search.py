@@ -45,6 +45,7 @@ def search(
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=True) as engine:
+        engine.prepare(where)  # a short-lived process has no later answer to be complete
         found = engine.search(text, where, k, local=True)
         if as_json:
             return print_json(_plain(found))

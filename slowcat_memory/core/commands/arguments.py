@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from slowcat_memory.core.commands.composition import (
     TOPIC_WORDS,
+    Utterance,
     patterned_argument,
-    read,
     trimmed,
 )
 from slowcat_memory.core.language.compose import ComposeWords
@@ -23,12 +23,10 @@ _LEAST = 2  # words of a statement
 Run = tuple[int, int]
 
 
-def find_argument(
-    kind: CommandKind, text: str, table: ComposeWords, names: tuple[str, ...] = ()
-) -> Run | None:
-    """Return the offsets of a command's argument in a text; None for none."""
-    codes, tokens = read(text, table, names)
-    patterned = patterned_argument(kind, codes, tokens, table)
+def find_argument(kind: CommandKind, said: Utterance) -> Run | None:
+    """Return the offsets of a command's argument in an utterance; None for none."""
+    codes, table = said.codes, said.table
+    patterned = patterned_argument(kind, said)
     if patterned and kind not in _STATED:
         return patterned
     run: Run | None = None
@@ -38,7 +36,7 @@ def find_argument(
         run = _time(codes, table)
     elif kind in _STATED:
         run = _statement(codes, table)
-    return trimmed(*run, codes, tokens, table) if run else patterned
+    return trimmed(*run, said) if run else patterned
 
 
 def _topic(codes: str, table: ComposeWords) -> Run | None:

@@ -9,6 +9,7 @@ only in which slots are filled; the slots of a language are in its ``compose.tom
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from slowcat_memory.core.language.compose import ComposeWords
@@ -66,32 +67,75 @@ class _Slots:
         return None
 
 
-def is_reported(text: str) -> bool:
-    """Return whether an utterance holds a quotation: "Delete it", he said."""
-    return _QUOTED.search(text) is not None
+class Utterance:
+    """What somebody said, read once for all questions about commands in it.
+
+    Attributes:
+        text: The words, with plain apostrophes.
+        table: The grammar of the language.
+        names: The agent's names.
+    """
+
+    def __init__(self, text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> None:
+        self.text, self.table, self.names = text, table, names
+
+    @cached_property
+    def tokens(self) -> Sequence[re.Match[str]]:
+        """Its words and punctuation marks."""
+        return list(_TOKEN.finditer(self.text))
+
+    @cached_property
+    def codes(self) -> str:
+        """The codes of its tokens."""
+        words = [token[0].lower() for token in self.tokens]
+        codes = "".join(map(self.table.code, words))
+        return _with_agent(codes, words, self.table, self.names)
+
+    @cached_property
+    def slots(self) -> _Slots:
+        """What the table's patterns find in it."""
+        return _Slots(self.codes, self.table)
+
+    @cached_property
+    def may_command(self) -> bool:
+        """Whether it has a word without which there is no command, and is short enough."""
+        possible = 1 < len(self.tokens) <= MAX_TOKENS
+        return possible and not self.table.needed.isdisjoint(self.codes)
+
+    @cached_property
+    def is_reported(self) -> bool:
+        """Whether it holds a quotation: "Delete it", he said."""
+        return _QUOTED.search(self.text) is not None
+
+    @cached_property
+    def calls_another(self) -> bool:
+        """Whether somebody else is addressed: a name between two commas."""
+        codes, table = self.codes, self.table
+        if len(codes) < 2 or not any(pause in codes for pause in table.pauses):
+            return False
+        closed, kin = f"{STOP}{codes}{STOP}", table.code_of["kids"]
+        return any(
+            closed[at] in table.pauses
+            and closed[at + 2] in table.pauses
+            and (code == kin or (code == OTHER and self.tokens[at][0][0].isupper()))
+            for at, code in enumerate(codes)
+        )
 
 
-def addresses_another(
-    text: str, table: ComposeWords, names: tuple[str, ...] = (), *, reports: bool = False
-) -> bool:
+def addresses_another(said: Utterance, *, reports: bool = False) -> bool:
     """Return whether somebody else than the agent is addressed: "Remember, kids, …".
 
     Args:
         reports: Whether also what somebody said or did counts: "…, he said".
     """
-    tokens = list(_TOKEN.finditer(text))
-    codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
-    codes = _with_agent(codes, tokens, table, names)
-    return _calls_another(codes, tokens, table) or (reports and _Slots(codes, table)("veto"))
+    return said.calls_another or (reports and said.slots("veto"))
 
 
-def is_order(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> bool:
+def is_order(said: Utterance) -> bool:
     """Return whether a memory verb is addressed to the agent, whatever it is about."""
-    codes, tokens = _read(text, table, names)
-    if not codes or _calls_another(codes, tokens, table):
+    if not said.may_command or said.calls_another:
         return False
-    slots = _Slots(codes, table)
-    return slots("orders") and not slots("foreign", "question")
+    return said.slots("orders") and not said.slots("foreign", "question")
 
 
 class Doubts(NamedTuple):
@@ -112,55 +156,25 @@ class Doubts(NamedTuple):
     asks: bool
 
 
-def find_doubts(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> Doubts:
-    """Return what speaks against a command in an utterance with plain apostrophes."""
-    codes, tokens = read(text, table, names)
-    slots = _Slots(codes, table)
+def find_doubts(said: Utterance) -> Doubts:
+    """Return what speaks against a command in an utterance."""
+    slots, table = said.slots, said.table
     return Doubts(
-        known=not table.needed.isdisjoint(codes),
-        elsewhere=is_reported(text)
-        or _calls_another(codes, tokens, table)
-        or _begins_with_name(codes, table),
+        known=not table.needed.isdisjoint(said.codes),
+        elsewhere=said.is_reported or said.calls_another or _begins_with_name(said.codes, table),
         foreign=slots("foreign") and not slots("memory", "said", "known"),
         against=slots("veto", "third"),
         asks=slots("question"),
     )
 
 
-def compose(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> Composed | None:
-    """Return the command in an utterance with plain apostrophes, or None for conversation."""
-    codes, tokens = _read(text, table, names)
-    if not codes or _calls_another(codes, tokens, table):
-        return None
-    return _decide(codes, tokens, table)
+def compose(said: Utterance) -> Composed | None:
+    """Return the command in an utterance, or None for conversation."""
+    return _decide(said) if said.may_command and not said.calls_another else None
 
 
-Tokens = Sequence[re.Match[str]]
-
-
-def read(text: str, table: ComposeWords, names: tuple[str, ...] = ()) -> tuple[str, Tokens]:
-    """Return the codes of an utterance's words and punctuation marks, and these."""
-    tokens = list(_TOKEN.finditer(text))
-    codes = "".join(map(table.code, (token[0].lower() for token in tokens)))
-    return _with_agent(codes, tokens, table, names), tokens
-
-
-def _read(text: str, table: ComposeWords, names: tuple[str, ...]) -> tuple[str, Tokens]:
-    """Return the codes and the tokens; no codes for what cannot be a command."""
-    codes, tokens = read(text, table, names)
-    possible = 1 < len(tokens) <= MAX_TOKENS and not table.needed.isdisjoint(codes)
-    return codes if possible else "", tokens
-
-
-def patterned_argument(
-    kind: CommandKind, codes: str, tokens: Tokens, table: ComposeWords
-) -> tuple[int, int] | None:
-    """Return the offsets of the argument that a pattern of the kind finds."""
-    return _argument(kind, _Slots(codes, table), codes, tokens, table)
-
-
-def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
-    slots = _Slots(codes, table)
+def _decide(said: Utterance) -> Composed | None:
+    slots = said.slots
     asks = slots("asks") and not slots("erases", "corrects")
     kind: CommandKind | None = "what_known" if asks else None
     if not asks and not slots("addressed", "corrects"):
@@ -171,10 +185,10 @@ def _decide(codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
     if slots("veto") or (not asks and slots("question")):
         return None
     if kind is None:
-        return _near_miss(slots, codes, tokens, table)
+        return _near_miss(said)
     if kind not in _OWN_WORDS and _is_of_others(slots, kind):
         return None
-    span = _argument(kind, slots, codes, tokens, table)
+    span = patterned_argument(kind, said)
     if kind in _NEEDS_ARGUMENT and span is None:
         return None
     return Composed(kind, span, kind == "remember" and slots("for_all"))
@@ -190,8 +204,9 @@ def _is_of_others(slots: _Slots, kind: CommandKind) -> bool:
     return slots("third") and not (proof and slots(proof))
 
 
-def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -> Composed | None:
+def _near_miss(said: Utterance) -> Composed | None:
     """Return the likeliest command about privacy, to be confirmed, in what was not understood."""
+    slots = said.slots
     if slots("foreign"):
         return None
     kind: CommandKind = "forget_that"
@@ -201,7 +216,7 @@ def _near_miss(slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords) -
         kind = "forget_about"
     elif slots("span"):
         kind = "forget_span"
-    span = _argument(kind, slots, codes, tokens, table)
+    span = patterned_argument(kind, said)
     if span is None and kind in _NEEDS_ARGUMENT:
         kind = "forget_that"
     return Composed(kind, span, sure=False)
@@ -288,9 +303,9 @@ _ARGUMENT: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _argument(
-    kind: CommandKind, slots: _Slots, codes: str, tokens: Tokens, table: ComposeWords
-) -> tuple[int, int] | None:
+def patterned_argument(kind: CommandKind, said: Utterance) -> tuple[int, int] | None:
+    """Return the offsets of the argument that a pattern of the kind finds."""
+    slots, codes, table = said.slots, said.codes, said.table
     first, last = -1, -1
     for name in _ARGUMENT.get(kind, ()):
         if (found := slots.find(name)) and "x" in found.re.groupindex and found["x"]:
@@ -306,13 +321,12 @@ def _argument(
             first, last = after.end(), len(codes)
         elif before := slots.find("stores_before"):
             first, last = 0, before.start()
-    return trimmed(first, last, codes, tokens, table)
+    return trimmed(first, last, said)
 
 
-def trimmed(
-    first: int, last: int, codes: str, tokens: Tokens, table: ComposeWords
-) -> tuple[int, int] | None:
+def trimmed(first: int, last: int, said: Utterance) -> tuple[int, int] | None:
     """Return the offsets of words without the courtesies around them; None for no word."""
+    codes, table = said.codes, said.table
     while first < last and codes[first] in table.head_codes:
         first += 1
     pair = table.tail_pair_codes
@@ -324,30 +338,20 @@ def trimmed(
             last -= 1
     if first < 0 or first >= last:
         return None
-    return tokens[first].start(), tokens[last - 1].end()
+    return said.tokens[first].start(), said.tokens[last - 1].end()
 
 
-def _with_agent(codes: str, tokens: Tokens, table: ComposeWords, names: tuple[str, ...]) -> str:
+def _with_agent(
+    codes: str, words: Sequence[str], table: ComposeWords, names: tuple[str, ...]
+) -> str:
     """Mark the agent's names, which may have several words."""
-    words, agent = [token[0].lower() for token in tokens], table.code_of["agent"]
+    agent = table.code_of["agent"]
     for name in names:
         parts = name.lower().split()
-        for at in range(len(words) - len(parts) + 1):
-            if parts and words[at : at + len(parts)] == parts:
+        for at in range(len(words) - len(parts) + 1) if parts and parts[0] in words else ():
+            if words[at : at + len(parts)] == parts:
                 codes = codes[:at] + agent * len(parts) + codes[at + len(parts) :]
     return codes
-
-
-def _calls_another(codes: str, tokens: Tokens, table: ComposeWords) -> bool:
-    """Return whether somebody else is addressed: a name between two commas."""
-    closed = f"{STOP}{codes}{STOP}"
-    kin = table.code_of["kids"]
-    for at, code in enumerate(codes):
-        alone = closed[at] in table.pauses and closed[at + 2] in table.pauses
-        if alone and (code == kin or (code == OTHER and tokens[at][0][0].isupper())):
-            if len(codes) > 1:
-                return True
-    return False
 
 
 def _begins_with_name(codes: str, table: ComposeWords) -> bool:

@@ -7,16 +7,16 @@ the rest must match a command completely. A sentence that merely contains the wo
 """
 
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
 from slowcat_memory.core.commands.composition import (
     Composed,
+    Utterance,
     addresses_another,
     compose,
     is_order,
-    is_reported,
 )
 from slowcat_memory.core.commands.intent import asks_something, candidates
 from slowcat_memory.core.commands.intent_model import read_model
@@ -26,6 +26,7 @@ from slowcat_memory.core.language.table import CommandRule, CommandWords
 MAX_WORDS = 120  # of an utterance; a longer one is conversation
 MAX_CHARS = 1200
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_GROUP_NAME = re.compile(r"\(\?P<\w+>")
 MAX_VALUE = 3  # words of a right value alone
 _STATEMENTS = ("remember", "correct")
 _CHANGES = ("forget_that", "forget_about", "undo", "local", "off_record")  # not of free words
@@ -47,21 +48,84 @@ class Command(Struct, frozen=True, kw_only=True):
     meant: "Command | None" = None
 
 
-class _Words(Struct, frozen=True):
-    """An utterance in lower case (``line``), with offsets in ``text`` by offset in ``line``."""
-
-    text: str
-    line: str
-    starts: dict[int, int]
-    ends: dict[int, int]
-
-
 class _CompiledRule(Struct, frozen=True):
     rule: CommandRule
     pattern: re.Pattern[str]
     needs: re.Pattern[str] | None
     never: re.Pattern[str] | None
     never_ends: re.Pattern[str] | None
+
+
+class Heard:
+    """An utterance, read for what it asks of the memory; each part once, when it is needed.
+
+    Attributes:
+        text: As it was said or typed.
+    """
+
+    def __init__(self, text: str, language: str = "english", names: tuple[str, ...] = ()) -> None:
+        """Read the words.
+
+        Args:
+            text: As it was said or typed; a longer one than ``MAX_CHARS`` is conversation.
+            language: As in ``language_of``.
+            names: The agent's names.
+        """
+        plain = text.translate(_QUOTES) if len(text) <= MAX_CHARS else ""
+        self._table, self._model = language_of(language).commands, read_model(language)
+        self._said = Utterance(plain, self._table.composed, names)
+        self._language, self._names = language, names
+        self.text, self._line = text, _line(plain)
+
+    def command(self, *, asked: bool = False) -> Command | None:
+        """Return the voice command in it, or None for conversation.
+
+        Args:
+            asked: Whether the memory has asked a question that "yes" and "no" would answer.
+        """
+        if not self._may_command:
+            return None
+        if command := self._phrase(asked):
+            changes = command.kind in _CHANGES
+            if addresses_another(self._said, reports=changes):
+                return None
+            return _of_everything(command, self._table)
+        return self._composed()
+
+    def asks_change(self) -> bool:
+        """Return whether it asks the agent to change its memory, if it is no command."""
+        return self._may_command and (
+            is_order(self._said)
+            or (self._model is not None and asks_something(self._said, self._model))
+        )
+
+    @cached_property
+    def _may_command(self) -> bool:
+        """Whether it may be a command by its length, and quotes none."""
+        long = self._line.count(" ") >= MAX_WORDS
+        return bool(self._line) and not long and not self._said.is_reported
+
+    def _phrase(self, asked: bool) -> Command | None:
+        """Return the command whose fixed phrase it is."""
+        for answers in (True, False) if asked else (False,):
+            if not _any_rule(self._language, self._names, answers).fullmatch(self._line):
+                continue
+            for one in _rules(self._language, self._names, answers):
+                if command := _match(one, self._line, self._said.text, self._is_question):
+                    return command
+        return None
+
+    @cached_property
+    def _is_question(self) -> bool:
+        asks = self.text.rstrip(" \"'”“»«").endswith("?")
+        return asks and not _is_request(self._line, self._language, self._names)
+
+    def _composed(self) -> Command | None:
+        """Return the command that the grammar reads, or else the one that the model sees."""
+        said, model, read = self._said, self._model, compose(self._said)
+        possible = candidates(said, read, model) if model else [read] if read else []
+        found = (_command(one, said.text, self._table) for one in possible)
+        return next(filter(None, found), None)
 
 
 def recognise(
@@ -71,27 +135,8 @@ def recognise(
     names: tuple[str, ...] = (),
     asked: bool = False,
 ) -> Command | None:
-    """Return the voice command in an utterance, or None for conversation.
-
-    Args:
-        names: The agent's names.
-        asked: Whether the memory has asked a question that "yes" and "no" would answer.
-    """
-    words = _words(text)
-    if not words.line or words.line.count(" ") >= MAX_WORDS or is_reported(text):
-        return None
-    question = text.rstrip(" \"'”“»«").endswith("?") and not _is_request(
-        words.line, language, names
-    )
-    answers = _rules(language, names, True) if asked else ()
-    for one in (*answers, *_rules(language, names, False)):
-        if command := _match(one, words, question):
-            table = language_of(language).commands.composed
-            changes = command.kind in _CHANGES
-            if addresses_another(words.text, table, names, reports=changes):
-                return None
-            return _of_everything(command, language)
-    return _composed(words.text, language, names)
+    """Return the voice command in an utterance, or None for conversation; see ``Heard``."""
+    return Heard(text, language, names).command(asked=asked)
 
 
 def prepare(language: str) -> None:
@@ -102,37 +147,20 @@ def prepare(language: str) -> None:
 
 def asks_change(text: str, language: str = "english", *, names: tuple[str, ...] = ()) -> bool:
     """Return whether an utterance that is no command asks the agent to change its memory."""
-    words = _words(text)
-    if not words.line or words.line.count(" ") >= MAX_WORDS or is_reported(text):
-        return False
-    table, model = language_of(language).commands.composed, read_model(language)
-    return is_order(words.text, table, names) or (
-        model is not None and asks_something(words.text, table, model, names)
-    )
+    return Heard(text, language, names).asks_change()
 
 
-def _of_everything(command: Command, language: str) -> Command:
+def _of_everything(command: Command, table: CommandWords) -> Command:
     """Return "forget everything about me" as a command for everything."""
-    everything = language_of(language).commands.everything
-    if command.kind == "forget_about" and command.argument.lower() in everything:
+    if command.kind == "forget_about" and command.argument.lower() in table.everything:
         return Command(kind="forget_everything")
     return command
 
 
-def _composed(text: str, language: str, names: tuple[str, ...]) -> Command | None:
-    """Return the command that the grammar reads, or else the one that the model sees."""
-    table, model = language_of(language).commands.composed, read_model(language)
-    read = compose(text, table, names)
-    possible = candidates(text, read, table, model, names) if model else [read] if read else []
-    found = (_command(one, text, language) for one in possible)
-    return next(filter(None, found), None)
-
-
-def _command(found: Composed, text: str, language: str) -> Command | None:
+def _command(found: Composed, text: str, table: CommandWords) -> Command | None:
     """Return a composed command; None if it lacks what it needs."""
     argument = text[slice(*found.span)] if found.span else ""
-    words = language_of(language).commands
-    if found.kind in _STATEMENTS and not _is_statement(found.kind, argument, words):
+    if found.kind in _STATEMENTS and not _is_statement(found.kind, argument, table):
         return None
     command = Command(kind=found.kind, argument=argument, shared=found.shared)
     return command if found.sure else Command(kind="confirm", argument=argument, meant=command)
@@ -140,24 +168,26 @@ def _command(found: Composed, text: str, language: str) -> Command | None:
 
 def _is_statement(kind: CommandKind, argument: str, table: CommandWords) -> bool:
     """Return whether an argument says something whole, or is a value to correct."""
-    line = _words(argument).line
+    line = _line(argument.translate(_QUOTES) if len(argument) <= MAX_CHARS else "")
     named = argument[:1].isupper() or argument[:1].isdigit()
     is_value = kind == "correct" and named and line.count(" ") < MAX_VALUE
     return is_value or re.match(table.statement, line) is not None
 
 
-def _words(text: str) -> _Words:
-    plain = text.translate(_QUOTES) if len(text) <= MAX_CHARS else ""
-    line: list[str] = []
-    starts: dict[int, int] = {}
-    ends: dict[int, int] = {}
-    at = 0
-    for found in _WORD.finditer(plain):
+def _line(text: str) -> str:
+    """Return the words of a text in lower case, with single spaces between them."""
+    return " ".join([word.lower() for word in _WORD.findall(text)])
+
+
+def _original(text: str, start: int, end: int) -> str:
+    """Return the part of a text between two offsets of its line, where words begin and end."""
+    first, last, at = 0, len(text), 0
+    for found in _WORD.finditer(text):
         word = found[0].lower()
-        starts[at], ends[at + len(word)] = found.start(), found.end()
-        line.append(word)
+        first = found.start() if at == start else first
+        last = found.end() if at + len(word) == end else last
         at += len(word) + 1
-    return _Words(plain, " ".join(line), starts, ends)
+    return text[first:last]
 
 
 def _is_request(line: str, language: str, names: tuple[str, ...]) -> bool:
@@ -170,20 +200,16 @@ def _is_request(line: str, language: str, names: tuple[str, ...]) -> bool:
     )
 
 
-def _match(one: _CompiledRule, words: _Words, question: bool) -> Command | None:
+def _match(one: _CompiledRule, line: str, text: str, question: bool) -> Command | None:
     rule = one.rule
-    if question and not rule.may_ask:
-        return None
-    found = one.pattern.fullmatch(words.line)
-    if found is None:
+    found = one.pattern.fullmatch(line)
+    if found is None or (question and not rule.may_ask):
         return None
     groups = found.groupdict()
     argument = groups.get("x") or ""
     if not _fits(one, argument):
         return None
-    original = ""
-    if argument:
-        original = words.text[words.starts[found.start("x")] : words.ends[found.end("x")]]
+    original = _original(text, *found.span("x")) if argument else ""
     if rule.kind == "off_record":
         return Command(kind=rule.kind, rest=original)
     return Command(kind=rule.kind, argument=original, shared=bool(groups.get("shared")))
@@ -222,6 +248,20 @@ def _rules(language: str, names: tuple[str, ...], answers: bool) -> tuple[_Compi
 
 
 @lru_cache(maxsize=16)
+def _any_rule(language: str, names: tuple[str, ...], answers: bool) -> re.Pattern[str]:
+    """Return a pattern that matches every line that a rule matches, and few others.
+
+    One search decides for most turns that no rule has to be tried.
+    """
+    words = language_of(language).commands
+    rules = words.answers if answers else words.rules
+    says = "|".join(_with_parts(rule.says, words).replace("{x}", "(?:.+?)") for rule in rules)
+    after = (*words.after, *_in_words(names), *words.after_plain)
+    either = _GROUP_NAME.sub("(?:", f"(?:{says}){_repeated(after, ' {}')}")
+    return re.compile(_before(language, names).pattern + either)
+
+
+@lru_cache(maxsize=16)
 def _before(language: str, names: tuple[str, ...]) -> re.Pattern[str]:
     before = language_of(language).commands.before
     return re.compile(_repeated((*before, *_in_words(names)), "{} "))
@@ -246,6 +286,7 @@ def compile_patterns(language: str, names: tuple[str, ...] = ()) -> None:
     """Compile every pattern of the commands, which takes about 0.3 s."""
     for answers in (True, False):
         _rules(language, names, answers)
+        _any_rule(language, names, answers)
     for slot in language_of(language).commands.composed.compiled.values():
         for patterns in slot.values():
             for one in patterns:

@@ -10,7 +10,7 @@ import re
 from typing import Final, cast
 
 from slowcat_memory.core.commands.arguments import find_argument
-from slowcat_memory.core.commands.composition import Composed, Doubts, find_doubts
+from slowcat_memory.core.commands.composition import Composed, Doubts, Utterance, find_doubts
 from slowcat_memory.core.commands.intent_model import Intent, IntentModel
 from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.table import CommandKind
@@ -44,50 +44,41 @@ def words_of(text: str, names: tuple[str, ...] = ("Slowcat",)) -> list[str]:
     return line.split()
 
 
-def candidates(
-    text: str,
-    read: Composed | None,
-    table: ComposeWords,
-    model: IntentModel,
-    names: tuple[str, ...] = (),
-) -> list[Composed]:
+def candidates(said: Utterance, read: Composed | None, model: IntentModel) -> list[Composed]:
     """Return the commands that an utterance may be, the likeliest first; none for conversation.
 
     Args:
-        text: With plain apostrophes.
         read: What the grammar reads.
     """
-    words = words_of(text, names)
+    words = words_of(said.text, said.names)
     if not 1 < len(words) <= MOST_WORDS:
         return [read] if read else []
     if read is None and len(words) not in ALONE:
         return []
-    intent = model.judge(words, table)
+    intent = model.judge(words, said.table)
     found: list[Composed | None]
     if read is None or not read.sure:
-        found = [_intended(intent, text, table, names), read]
+        found = [_intended(intent, said), read]
     elif intent.asks < TALK[read.kind in _PRIVATE]:
         found = []
     elif intent.asks < DOUBTED and read.kind in _PRIVATE:
         found = [read._replace(sure=False)]
     elif intent.share >= OTHER_KIND and intent.kind != _name(read):
-        found = [_intended(intent, text, table, names), read]
+        found = [_intended(intent, said), read]
     else:
         found = [read]
     return [one for one in found if one is not None]
 
 
-def asks_something(
-    text: str, table: ComposeWords, model: IntentModel, names: tuple[str, ...] = ()
-) -> bool:
+def asks_something(said: Utterance, model: IntentModel) -> bool:
     """Return whether the model rather sees a command that changes the memory than conversation."""
-    words = words_of(text, names)
+    words = words_of(said.text, said.names)
     if not 1 < len(words) <= MOST_WORDS:
         return False
-    intent = model.judge(words, table)
+    intent = model.judge(words, said.table)
     if intent.asks < NEARLY or intent.kind in _QUESTIONS:
         return False
-    doubts = find_doubts(text, table, names)
+    doubts = find_doubts(said)
     return doubts.known and not any(doubts[1:])
 
 
@@ -95,24 +86,22 @@ def _name(read: Composed) -> str:
     return read.kind + "_shared" * read.shared
 
 
-def _intended(
-    intent: Intent, text: str, table: ComposeWords, names: tuple[str, ...]
-) -> Composed | None:
+def _intended(intent: Intent, said: Utterance) -> Composed | None:
     """Return the command that the model sees; None for conversation."""
     if intent.asks < LIKELY:
         return None
-    doubts = find_doubts(text, table, names)
+    doubts = find_doubts(said)
     shared = intent.kind == "remember_shared"
     kind = cast("CommandKind", "remember" if shared else intent.kind)
     if doubts.elsewhere or (doubts.foreign and kind not in _OWN_WORDS):
         return None
-    if kind.startswith("forget") and _only_stores(words_of(text, names), table):
+    if kind.startswith("forget") and _only_stores(words_of(said.text, said.names), said.table):
         return None
     if intent.asks >= _bar(kind, doubts):
-        return _with_argument(kind, shared, text, table, names)
+        return _with_argument(kind, shared, said)
     bar = LIKELY if doubts.known and not (doubts.against or doubts.asks) else SURE
     if kind in _PRIVATE and intent.asks >= bar:
-        found = _with_argument(kind, False, text, table, names)
+        found = _with_argument(kind, False, said)
         return found and found._replace(sure=False)
     return None
 
@@ -129,10 +118,8 @@ def _bar(kind: str, doubts: Doubts) -> float:
     return _QUITE_SURE if doubtful else SURE
 
 
-def _with_argument(
-    kind: CommandKind, shared: bool, text: str, table: ComposeWords, names: tuple[str, ...]
-) -> Composed | None:
-    span = find_argument(kind, text, table, names)
+def _with_argument(kind: CommandKind, shared: bool, said: Utterance) -> Composed | None:
+    span = find_argument(kind, said)
     if span is None and kind in _NEEDS_STATEMENT:
         return None
     if span is None and kind in _NEEDS_ARGUMENT:

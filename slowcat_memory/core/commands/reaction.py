@@ -11,12 +11,13 @@ from typing import Literal
 from msgspec import Struct
 
 from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.language.table import ReactionWords
 
 Verdict = Literal["wrong", "right"]
 MOST_WORDS = 40  # of an utterance; longer ones have other subjects as well
 MOST_RIGHT = 6  # words of a confirmation
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_WORD = lazy_pattern(r"[^\W_]+(?:'[^\W_]+)*")
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
 
 
@@ -40,8 +41,8 @@ def _compiled(table: ReactionWords) -> _Compiled:
     wrong, denied = "|".join(table.wrong), "|".join(table.denied)
     also = f"(?:(?:{table.lead}) )*"
     return _Compiled(
-        re.compile(f"{lead}(?:(?:{no}{also})?(?:{wrong})|{no}{also}(?:{denied}))(?: (?P<x>.+))?"),
-        re.compile(f"{lead}(?:{'|'.join(table.right)})(?: (?:{_THANKS}))?"),
+        lazy_pattern(f"{lead}(?:(?:{no}{also})?(?:{wrong})|{no}{also}(?:{denied}))(?: (?P<x>.+))?"),
+        lazy_pattern(f"{lead}(?:{'|'.join(table.right)})(?: (?:{_THANKS}))?"),
     )
 
 

@@ -20,6 +20,7 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.extraction.grounding import Ground, held, holds, sentences, tidy
 from slowcat_memory.core.extraction.known import NOTHING_KNOWN, Known, prompt_about
+from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
 from slowcat_memory.core.text import reply_names
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.text.placement import Placed, misplaced
@@ -30,8 +31,6 @@ VERSION = 3  # of the prompt; raise it with any change: all turns are then descr
 CONTEXT_WORDS = 35
 QUESTION_WORDS = 25
 NOTE_WORDS = 40
-MAX_QUESTIONS = 3
-MAX_NOTES = 3
 MOST_ALIKE = 2  # turns of a reply with the same text
 LONG_WORDS = 60  # minimum words of a turn with notes
 SYSTEM = """\

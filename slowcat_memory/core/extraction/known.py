@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.extraction.grounding import Ground, ground
 from slowcat_memory.core.extraction.prompt_record import fenced
+from slowcat_memory.core.language import words_of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint, neutralise
@@ -20,6 +21,10 @@ from slowcat_memory.records import Turn
 KNOWN_NAMES = 15
 FACT_CHARS = 160  # of a known fact
 KNOWN_TOKENS = 280  # most of all lines; what a prompt's size is planned with
+# A date that was worked out names nobody.
+_CALENDAR = words_of_any(
+    lambda one: frozenset(map(str.lower, (*one.dates.months, *one.dates.weekdays)))
+)
 
 
 class KnownLine(Struct, frozen=True):
@@ -137,7 +142,7 @@ def used(text: str, turns: Iterable[Turn], known: Known) -> list[KnownLine]:
     if not every:
         return []
     said = named_words(" ".join(f"{turn.speaker} {turn.text}" for turn in turns))
-    missing = named_words(text) - said
+    missing = named_words(text) - said - _CALENDAR
     found = list[KnownLine]()
     for one in every:
         if own := missing & named_words(_names_in(one)):

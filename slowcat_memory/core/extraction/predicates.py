@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from slowcat_memory.core.language import of_any, words_of_any
+from slowcat_memory.core.language.data import lazy_pattern
 
 Confidence = Literal["high", "medium", "low"]
 
@@ -78,13 +79,13 @@ _OBJECTS = {
 }  # fmt: skip
 _ROLES = sorted(words_of_any(lambda one: one.persons.sets["roles"] | one.persons.sets["kin"]))
 # "has_sister", "has_best_friend"; neither "has_illness" nor "has_car".
-_PERSON = re.compile(
+_PERSON = lazy_pattern(
     rf"has_(?:\w+_)?(?:{of_any(lambda one: one.statements.kin)}|{'|'.join(_ROLES)}"
     r"|parent|spouse|relative|child|grandchild|colleague|flatmate|neighbou?r|ex|in_law)s?",
     re.IGNORECASE,
 )
-_NOT_ONE_WORD = re.compile(r"[^a-z0-9äöüß]+")
-_FORM = re.compile(r"[a-z][a-z_0-9äöüß]{1,39}")
+_NOT_ONE_WORD = lazy_pattern(r"[^a-z0-9äöüß]+")
+_FORM = lazy_pattern(r"[a-z][a-z_0-9äöüß]{1,39}")
 
 
 def canonical(predicate: str) -> str:

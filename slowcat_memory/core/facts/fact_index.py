@@ -18,7 +18,7 @@ from slowcat_memory.core.extraction.slots import Slot, content
 from slowcat_memory.core.facts.fact import is_fact, subject_of
 from slowcat_memory.core.facts.holding import Claim, claim_of, ended_subjects
 from slowcat_memory.core.facts.matter import Tokenize, without_values
-from slowcat_memory.core.facts.merging import MergeOptions
+from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.facts.subject_names import Subjects
 from slowcat_memory.records import Memory
 

@@ -11,13 +11,14 @@ missing value is ignored (requirements, 1.6 row 26).
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 from rapidfuzz.distance import OSA
 
-from slowcat_memory.core.graph.given_forms import SPELT, same_given, same_surname
+from slowcat_memory.core.graph.given_forms import same_given, same_surname
 from slowcat_memory.core.graph.names import Name, names
+from slowcat_memory.core.graph.options import DedupOptions
 from slowcat_memory.core.language.english.vocabulary import PARTS, QUALITIES
 from slowcat_memory.core.language.given_names import spelt_alike
 from slowcat_memory.core.language.ordinary import is_ordinary
@@ -32,32 +33,6 @@ _POLITE = _ADDRESS | {"mr", "mrs", "miss"}
 _SURNAMED = _POLITE | {"sgt", "capt", "lt", "col", "judge", "coach", "pastor", "rev"}
 _ACRONYM = 3  # letters of an acronym, at least
 _LAST_DIGITS = 8  # of a telephone number, with or without its country
-
-
-class DedupOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When two names are the same entity.
-
-    Attributes:
-        exact: Match equal names.
-        fuzzy: Match spellings of one name.
-        embedding: Match near vectors; never for people.
-        rule: Match the same e-mail, telephone or number.
-        fuzzy_at: Levenshtein similarity from which two words of a thing's name are spellings of
-            one.
-        person_at: The same for given names and surnames that are in no list of names; a little
-            less is enough where they sound the same.
-        whole_at: The same for whole names of things, where one word is misspelt.
-        embedding_at: Cosine from which two names are the same.
-    """
-
-    exact: bool = True
-    fuzzy: bool = True
-    embedding: bool = True
-    rule: bool = True
-    fuzzy_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.83
-    person_at: Annotated[float, Meta(ge=0.0, le=1.0)] = SPELT
-    whole_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.85
-    embedding_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
 
 
 class Candidate(Struct, frozen=True):

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import Levenshtein
 
+from slowcat_memory.core.graph.options import SPELT
 from slowcat_memory.core.language.given_names import forms_of_one
 from slowcat_memory.core.text.phonetics import sound
 
 if TYPE_CHECKING:
     from nicknames import NickNamer
 
-SPELT = 0.87  # letters in common of two spellings of one name: "Nicolas", "Nicholas"
 _TWICE = re.compile(r"(.)\1+")
 SOUNDS = 0.07  # less of two that sound the same
 _SHORT_FORM_ALIKE = 0.5  # of two long forms that share a short one: "Catherine", "Kathryn"

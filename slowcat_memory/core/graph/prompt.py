@@ -16,7 +16,7 @@ from slowcat_memory.core.extraction.bounded_names import can_be_name
 from slowcat_memory.core.extraction.checks.attributed import same, words_in
 from slowcat_memory.core.extraction.checks.contradicted import without_tag
 from slowcat_memory.core.extraction.checks.derived_text import has_link
-from slowcat_memory.core.extraction.checks.related import Related, unrelated
+from slowcat_memory.core.extraction.checks.related import Related, uncertain, unrelated
 from slowcat_memory.core.extraction.checks.reported import is_reported
 from slowcat_memory.core.extraction.evidence import asks, nearest_time, needed, quoted
 from slowcat_memory.core.extraction.grounding import Ground, strays
@@ -37,6 +37,7 @@ from slowcat_memory.core.extraction.predicates import (
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.extraction.slots import implied_endings
 from slowcat_memory.core.graph.endings import endings_by_rule
+from slowcat_memory.core.graph.options import TYPES
 from slowcat_memory.core.graph.readings import Mention, ReadStatement, TurnExtract, ending
 from slowcat_memory.core.language import of_any
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
@@ -47,7 +48,6 @@ from slowcat_memory.core.time import expressions
 from slowcat_memory.records import Turn
 
 VERSION = 2  # of the prompt and the rules; raise it with any change: everything is extracted again
-TYPES = ("person", "pet", "place", "organisation", "product", "event", "topic")
 MOST_OBJECT = 80  # characters
 SYSTEM = """\
 You keep the register of people and things for a voice assistant's memory. You get what is known \
@@ -279,8 +279,11 @@ def _statement(
         return None
     people = [name for name, kind in kinds.items() if kind in ("person", "pet")]
     shown = Related(subject, predicate, one.predicate, object_, quote, one.over)
+    doubtful = is_reported(quote, turn.text)
     if unrelated(shown, turn, people, _before(turn, record)):
-        return None
+        if not uncertain(shown, turn, people):
+            return None
+        doubtful = True
     by_name = fold(object_) in kinds and fold(object_) != fold(subject)
     if not (by_name and _nameable(object_, record.said)) and not _sayable(
         object_, turn.text, record
@@ -300,7 +303,7 @@ def _statement(
         until=until,
         over=one.over or until is not None,
         corrects=one.corrects,
-        confidence="low" if is_reported(quote, turn.text) else one.confidence,
+        confidence="low" if doubtful else one.confidence,
     )
 
 

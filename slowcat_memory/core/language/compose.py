@@ -68,7 +68,7 @@ class ComposeWords(WordClasses, frozen=True, kw_only=True, dict=True):
     def code(self, word: str) -> str:
         """Return the code of a word in lower case, also with an ending such as in "merk's"."""
         code = self.codes[word]
-        if code != OTHER:
+        if code != OTHER or not (self.enclitics or self.compounds):
             return code
         ending = next((one for one in self.enclitics.split() if word.endswith(one)), "")
         code = self.codes[word[: -len(ending)]] if ending else code

@@ -296,6 +296,7 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
         demands: What addresses a reader who is to pay, call or confirm something.
         scam: Words by which one tells of a text that asks for something.
         statement_tag: End of a statement in the form of a question ("isn't it?").
+        of_now: What shows that something holds now and did not before, or begins.
         evidence: What shows a relation, by predicate.
     """
 
@@ -332,6 +333,7 @@ class PersonWords(Struct, frozen=True, kw_only=True, dict=True):
     demands: str
     scam: str
     statement_tag: str
+    of_now: str
     evidence: Mapping[str, str]
 
     @cached_property

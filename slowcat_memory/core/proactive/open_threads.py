@@ -29,6 +29,7 @@ from slowcat_memory.core.proactive.closing import (
     closed_by,
     subject_matter,
 )
+from slowcat_memory.core.proactive.policy import BringUpOptions
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import full_date
 from slowcat_memory.core.text.normalize import neutralise
@@ -65,21 +66,6 @@ _OWN = re.compile(rf"\b(?:{_any(lambda words: words.own)})\b", re.IGNORECASE)
 
 
 What = Literal["event", "thread", "said", "reminder"]
-
-
-class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Open threads that the agent finds by itself; [icebreakers] sets when it may ask.
-
-    Attributes:
-        most: Most open threads waiting at once, not counting those pushed by an application.
-        rest_h: Hours between a statement and asking about it, or between the end of a dated event
-            and asking how it went.
-        expire_days: Days after which an open thread is dropped.
-    """
-
-    most: Annotated[int, Meta(ge=0, le=100)] = 3
-    rest_h: Annotated[float, Meta(ge=0, le=8760)] = 12.0
-    expire_days: Annotated[float, Meta(ge=0, le=3650)] = 14.0
 
 
 class Phrased(Struct, frozen=True, forbid_unknown_fields=True):

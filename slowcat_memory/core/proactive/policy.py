@@ -40,6 +40,21 @@ class IcebreakerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     expire_days: Annotated[float, Meta(ge=0, le=3650)] = 14.0
 
 
+class BringUpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Open threads that the agent finds by itself; [icebreakers] sets when it may ask.
+
+    Attributes:
+        most: Most open threads waiting at once, not counting those pushed by an application.
+        rest_h: Hours between a statement and asking about it, or between the end of a dated event
+            and asking how it went.
+        expire_days: Days after which an open thread is dropped.
+    """
+
+    most: Annotated[int, Meta(ge=0, le=100)] = 3
+    rest_h: Annotated[float, Meta(ge=0, le=8760)] = 12.0
+    expire_days: Annotated[float, Meta(ge=0, le=3650)] = 14.0
+
+
 def waiting(memories: Iterable[M], now: datetime) -> list[M]:
     """Return icebreakers neither used, dropped nor expired, by importance, then expiry."""
     found = [

@@ -9,19 +9,20 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
 from slowcat_memory.core.language import LANGUAGES
+from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.time.expressions import Interval
 from slowcat_memory.core.time.periods import day_of, week_of
 
 MOST_CHARS = 160  # of a question; longer utterances are statements
-_BETWEEN = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+")  # not within "11. Mai"
-_DAY = re.compile(r"\d{1,2}\.? [^\W\d_]{3,}: ")  # before what belongs to it, in a week
-_SPEAKER = re.compile(r"(?P<who>[^\W\d_][\w .'’-]{0,30}): ")
+_BETWEEN = lazy_pattern(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+")  # not within "11. Mai"
+_DAY = lazy_pattern(r"\d{1,2}\.? [^\W\d_]{3,}: ")  # before what belongs to it, in a week
+_SPEAKER = lazy_pattern(r"(?P<who>[^\W\d_][\w .'’-]{0,30}): ")
 MOST_DAYS = 62  # of a period that is searched by day
-_OVERVIEW = re.compile(
+_OVERVIEW = lazy_pattern(
     "|".join(pattern for one in LANGUAGES for pattern in one.overview.asks), re.IGNORECASE
 )
-_ABOUT_A_THING = re.compile(  # followed by a thing: not an overview question
+_ABOUT_A_THING = lazy_pattern(  # followed by a thing: not an overview question
     "|".join(pattern for one in LANGUAGES for pattern in one.overview.about_a_thing), re.IGNORECASE
 )
 

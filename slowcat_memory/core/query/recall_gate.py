@@ -11,6 +11,8 @@ that no memory was found, so that it does not invent one.
 
 import re
 from collections.abc import Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -79,12 +81,40 @@ class Need(Struct, frozen=True, kw_only=True):
         return self.asks or self.asks_memory or self.asks_somebody
 
 
+class _Words(NamedTuple):
+    """The words of a text.
+
+    Attributes:
+        said: As they were said.
+        folded: In lower case, with plain apostrophes.
+        fillers: How many of them at the beginning are fillers.
+    """
+
+    said: list[str]
+    folded: list[str]
+    fillers: int
+
+
+class _Read(dict[str, _Words]):
+    """The words of the texts of one utterance, each read once: a turn is often one sentence."""
+
+    def __init__(self, table: GateWords) -> None:
+        super().__init__()
+        self._table = table
+
+    def __missing__(self, text: str) -> _Words:
+        said = _WORD.findall(text)
+        folded = _folded(said, text)
+        made = self[text] = _Words(said, folded, _after(folded, self._table.fillers))
+        return made
+
+
 def judge(text: str, language: str = "english") -> Need:
     table = language_of(language).gate
-    found = list(_WORD.finditer(text[:MOST_CHARS]))
-    words = [_folded(match[0]) for match in found]
+    read = _Read(table)
+    _, words, fillers = read[text[:MOST_CHARS]]
     if len(words) <= MOST_WORDS and len(text) <= MOST_CHARS:
-        if _after(words, table.fillers) == len(words):
+        if fillers == len(words):
             return Need(query="")
         if _may_be_command(words, table):
             readings = _readings(words, table)
@@ -92,27 +122,30 @@ def judge(text: str, language: str = "english") -> Need:
                 return Need(query="", asks_time=True)
             if _is_command(readings, table):
                 return Need(query="")
-        if _all_without_memory(text, table):
+        if _all_without_memory(text, read, table):
             return Need(query="", asks_time=bool(table.about_now.search(" ".join(words))))
     start = _after(words, table.greetings, laughter=False)
-    query = text[found[start].start() :] if 0 < start < len(found) else text
-    return _asked(query, table)
+    query = _without_words(text, start) if 0 < start < len(words) else text
+    return _asked(query, read, table)
 
 
-def _all_without_memory(text: str, table: GateWords) -> bool:
+def _without_words(text: str, count: int) -> str:
+    """Return a text from the word behind its first ones."""
+    return text[next(islice(_WORD.finditer(text), count, None)).start() :]
+
+
+def _all_without_memory(text: str, read: _Read, table: GateWords) -> bool:
     """Return whether no sentence of an utterance can be helped by a memory."""
     sentences = _SENTENCE.findall(_DECIMAL.sub(r"\1 \2", text))
-    return bool(sentences) and all(_needs_none(one, table) for one in sentences)
+    return bool(sentences) and all(_needs_none(one, read, table) for one in sentences)
 
 
-def _needs_none(sentence: str, table: GateWords) -> bool:
+def _needs_none(sentence: str, read: _Read, table: GateWords) -> bool:
     """Return whether a sentence is chatter, a command, or a question about the world alone."""
     for sign, word in _SIGNS:
         if sign in sentence:
             sentence = sentence.replace(sign, word)
-    found = _WORD.findall(sentence)
-    words = [_folded(word) for word in found]
-    first = _after(words, table.fillers)
+    found, words, first = read[sentence]
     if first == len(words):
         return True
     if _names_somebody(found, words, table):
@@ -120,12 +153,13 @@ def _needs_none(sentence: str, table: GateWords) -> bool:
     line = " ".join(words)
     if table.chatter.match(line) or _is_reaction(sentence, words, table):
         return True
-    if _may_be_command(words, table) and _begins_with_command(sentence, table):
+    if _may_be_command(words, table) and _begins_with_command(sentence, read, table):
         return True
-    found, words = found[first:], words[first:]
+    if first:
+        found, words = found[first:], words[first:]
+        line = " ".join(words)
     if _states(sentence, words, table):
         return False
-    line = " ".join(words)
     lead = table.leads.match(line + " ")
     if lead and lead.end() < len(line):
         skip = len(lead[0].split())
@@ -174,9 +208,9 @@ def _is_about_world(line: str, table: GateWords) -> bool:
     return bool(met) and not (title and any(is_ordinary(word) for word in title.split()))
 
 
-def _begins_with_command(sentence: str, table: GateWords) -> bool:
+def _begins_with_command(sentence: str, read: _Read, table: GateWords) -> bool:
     """Return whether a sentence, or its first clause, is a command, and the rest a short remark."""
-    clauses = [[_folded(word) for word in _WORD.findall(one)] for one in sentence.split(",")]
+    clauses = [read[one].folded for one in sentence.split(",")]
     every = [word for words in clauses for word in words]
     if _is_command(_readings(every, table), table):
         return True
@@ -184,15 +218,10 @@ def _begins_with_command(sentence: str, table: GateWords) -> bool:
     return (
         0 < rest <= MOST_COURTESY
         and bool(clauses[0])
-        and not _asks(sentence, table)
+        and not _asks(sentence, read, table)
         and _may_be_command(clauses[0], table)
         and _is_command(_readings(clauses[0], table), table)
     )
-
-
-def _lead(words: Sequence[str], table: GateWords) -> int:
-    first = _after(words, table.fillers)
-    return first if first < len(words) else 0
 
 
 def _names_somebody(found: Sequence[str], words: Sequence[str], table: GateWords) -> bool:
@@ -212,9 +241,9 @@ def _names_somebody(found: Sequence[str], words: Sequence[str], table: GateWords
     return False
 
 
-def _asked(query: str, table: GateWords) -> Need:
-    asked = [one for one in _SENTENCE.findall(query[-MOST_READ:]) if _asks(one, table)]
-    lines = [_line(one, table) for one in asked]
+def _asked(query: str, read: _Read, table: GateWords) -> Need:
+    asked = [one for one in _SENTENCE.findall(query[-MOST_READ:]) if _asks(one, read, table)]
+    lines = [_line(one, read) for one in asked]
     for_advice = [bool(table.advice.match(line)) for line in lines]
     open_ = [
         not advice and not table.general.search(line)
@@ -235,12 +264,17 @@ def _asked(query: str, table: GateWords) -> Need:
     )
 
 
-def _folded(word: str) -> str:
-    return word.casefold().replace("’", "'")
+def _folded(words: Sequence[str], text: str) -> list[str]:
+    """Return words of a text in lower case, with plain apostrophes."""
+    if "’" in text:
+        return [word.casefold().replace("’", "'") for word in words]
+    return [word.casefold() for word in words]
 
 
 def _after(words: Sequence[str], phrases: PhraseTable, *, laughter: bool = True) -> int:
     """Return the number of leading words made up of phrases, the longest such run."""
+    if not words or (words[0] not in phrases and not (laughter and _LAUGHTER.fullmatch(words[0]))):
+        return 0
     ends = {0}
     for place, word in enumerate(words):
         if place > max(ends):
@@ -273,6 +307,8 @@ def _may_be_command(words: Sequence[str], table: GateWords) -> bool:
     of_device = not (table.devices.isdisjoint(words) or table.verbs.isdisjoint(words))
     if of_device:
         return True
+    if table.spoken.keys().isdisjoint(words):
+        return False
     plain = tuple(word for word in words if word not in table.please) or tuple(words)
     return any(
         plain[place : place + len(phrase)] == phrase and len(plain) - len(phrase) <= MOST_COURTESY
@@ -295,11 +331,10 @@ def _of_devices(words: Sequence[str], table: GateWords) -> bool:
     return all(word.isdecimal() or any(word in some for some in known) for word in words)
 
 
-def _asks(sentence: str, table: GateWords) -> bool:
+def _asks(sentence: str, read: _Read, table: GateWords) -> bool:
     if sentence.rstrip().endswith(("?", "？", "؟")):
         return True
-    first = [_folded(match[0]) for match in _WORD.finditer(sentence[:80])]
-    start = _after(first, table.fillers)  # "so", "oh": STT omits the comma
+    _, first, start = read[sentence[:80]]  # after fillers, "so", "oh": STT omits the comma
     start += _after(first[start:], table.courtesy)  # "and"
     if start < len(first) and first[start] in table.asking:
         return True
@@ -307,10 +342,10 @@ def _asks(sentence: str, table: GateWords) -> bool:
     return len(pair) == 2 and pair[0] in table.prepositions and pair[1] in table.asked_things
 
 
-def _line(sentence: str, table: GateWords) -> str:
+def _line(sentence: str, read: _Read) -> str:
     """Return a folded sentence without its leading fillers."""
-    words = [_folded(match[0]) for match in _WORD.finditer(sentence[-MOST_CHARS:])]
-    return " ".join(words[_after(words, table.fillers) :] or words)
+    _, words, fillers = read[sentence[-MOST_CHARS:]]
+    return " ".join(words[fillers:] or words)
 
 
 def compile_patterns(language: str) -> None:

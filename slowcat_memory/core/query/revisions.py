@@ -7,6 +7,7 @@ day or month ("my locker is 81", "my locker is 114").
 """
 
 import re
+from functools import cached_property
 
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.text.normalize import content_words, fold
@@ -15,49 +16,94 @@ LEAST = 3  # letters of a word that names a thing
 KEY = 5  # letters that two forms of a word, or a compound and its beginning, have in common
 LEAST_ASKED = 0.5  # share of the asked words of the earlier statement that the later one has too
 SAME = 0.75  # share of the shorter statement's words that both have, apart from the values
+LONGEST_ENDING = 3  # letters
 _ENDINGS = re.compile(r"(?<=\w{3})(?:'s|ing|ies|ed|es|en|em|er|et|st|s|e|n|t|y)$")
 
 
-def revises(newer: str, older: str, query: str, language: str) -> bool:
+class Wording:
+    """The words of a text as they are compared with those of others.
+
+    Each part is read from the text when it is first asked for, and kept: a recall compares every
+    hit with every other one.
+    """
+
+    def __init__(self, text: str, language: str) -> None:
+        """Read nothing yet; ``language`` is as in ``language_of``."""
+        self.text, self._language = text, language
+
+    @cached_property
+    def keys(self) -> set[str]:
+        """The beginnings of its content words, as in ``keys``."""
+        return keys(self.text, self._language)
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """The numbers, days and months that it names."""
+        return frozenset(language_of(self._language).talk.value.findall(fold(self.text)))
+
+    @cached_property
+    def keys_but_values(self) -> set[str]:
+        """The keys of what it says apart from its values."""
+        value = language_of(self._language).talk.value
+        return keys(value.sub(" ", fold(self.text)), self._language)
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether it says that something is different from before."""
+        return bool(language_of(self._language).talk.change.search(self._line))
+
+    @cached_property
+    def renews(self) -> bool:
+        """Whether it says so, if both statements are about the same matter."""
+        return bool(language_of(self._language).talk.renewal.search(self._line))
+
+    @cached_property
+    def may_revise(self) -> bool:
+        """Whether it has what may change an earlier statement."""
+        return self.changes or self.renews or bool(self.values)
+
+    @cached_property
+    def asks_past(self) -> bool:
+        """Whether it is a question about what happened, which no later statement changes."""
+        return bool(language_of(self._language).talk.past.search(fold(self.text)))
+
+    @cached_property
+    def _line(self) -> str:
+        return fold(self.text.replace("’", "'"))
+
+    def likeness(self, other: "Wording") -> int:
+        """Return the number of words, days and numbers that two statements have in common."""
+        return len(self.keys & other.keys)
+
+
+class Wordings(dict[str, Wording]):
+    """Wordings by text, each made once. For one recall: it keeps the texts."""
+
+    def __init__(self, language: str) -> None:
+        """Start empty; ``language`` is as in ``language_of``."""
+        super().__init__()
+        self._language = language
+
+    def __missing__(self, text: str) -> Wording:
+        made = self[text] = Wording(text, self._language)
+        return made
+
+
+def revises(newer: Wording, older: Wording, query: Wording) -> bool:
     """Return whether a later statement changes an earlier one in what a query asks about.
 
     A word of change needs one asked word in common; any other sign half of them.
     """
-    if not may_revise(newer, language) or asks_past(query, language):
+    if not newer.may_revise or query.asks_past:
         return False
-    one, other, asked = (keys(text, language) for text in (newer, older, query))
-    about = other & asked
-    if one.isdisjoint(about):
+    about = older.keys & query.keys
+    if about.isdisjoint(newer.keys):
         return False
-    if changes(newer, language):
+    if newer.changes:
         return True
-    if len(one & about) < LEAST_ASKED * len(about):
+    if len(newer.keys & about) < LEAST_ASKED * len(about):
         return False
-    return _renews(newer, language) or _same_with_another_value(newer, older, language)
-
-
-def asks_past(query: str, language: str) -> bool:
-    """Return whether a question is about what happened, which no later statement changes."""
-    return bool(language_of(language).talk.past.search(fold(query)))
-
-
-def may_revise(text: str, language: str) -> bool:
-    """Return whether a statement has what may change an earlier one."""
-    return changes(text, language) or _renews(text, language) or bool(values(text, language))
-
-
-def changes(text: str, language: str) -> bool:
-    """Return whether a statement says that something is different from before. Takes 3 us."""
-    return bool(language_of(language).talk.change.search(fold(text.replace("’", "'"))))
-
-
-def _renews(text: str, language: str) -> bool:
-    return bool(language_of(language).talk.renewal.search(fold(text.replace("’", "'"))))
-
-
-def shared(one: str, other: str, language: str) -> bool:
-    """Return whether two texts have a content word in common, in any form."""
-    return not keys(one, language).isdisjoint(keys(other, language))
+    return newer.renews or _same_with_another_value(newer, older)
 
 
 def keys(text: str, language: str) -> set[str]:
@@ -66,25 +112,24 @@ def keys(text: str, language: str) -> set[str]:
     Two words that only name something together are one: "last day".
     """
     talk = language_of(language).talk
-    words = (fold(word) for word in content_words(text) if len(word) >= LEAST)
-    found = {_ENDINGS.sub("", word)[:KEY] for word in words if word not in talk.empty}
-    return found.union(day[:KEY] + day[-LEAST:] for day in talk.named_days.findall(fold(text)))
+    words = (word.casefold() for word in content_words(text) if len(word) >= LEAST)
+    found = {_beginning(word) for word in words if word not in talk.empty}
+    days = talk.named_days.findall(fold(text))
+    return found.union(day[:KEY] + day[-LEAST:] for day in days) if days else found
 
 
-def likeness(newer: str, older: str, language: str) -> int:
-    """Return the number of words, days and numbers that two statements have in common."""
-    return len(keys(newer, language) & keys(older, language))
+def _beginning(word: str) -> str:
+    """Return the first letters of a word without its ending."""
+    return (word if len(word) >= KEY + LONGEST_ENDING else _ENDINGS.sub("", word))[:KEY]
 
 
-def values(text: str, language: str) -> frozenset[str]:
-    """Return the numbers, days and months of a text."""
-    return frozenset(language_of(language).talk.value.findall(fold(text)))
+def shared(one: str, other: str, language: str) -> bool:
+    """Return whether two texts have a content word in common, in any form."""
+    return not keys(one, language).isdisjoint(keys(other, language))
 
 
-def _same_with_another_value(newer: str, older: str, language: str) -> bool:
-    new, old = values(newer, language), values(older, language)
-    if not new - old or not old - new:
+def _same_with_another_value(newer: Wording, older: Wording) -> bool:
+    if not newer.values - older.values or not older.values - newer.values:
         return False
-    value = language_of(language).talk.value
-    one, other = (keys(value.sub(" ", fold(text)), language) for text in (newer, older))
+    one, other = newer.keys_but_values, older.keys_but_values
     return len(one & other) >= SAME * min(len(one), len(other))

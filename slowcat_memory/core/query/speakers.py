@@ -13,18 +13,19 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, ROLES, STOP_WORDS
 
-_CALENDAR = re.compile(  # what makes "May" a month
+_CALENDAR = lazy_pattern(  # what makes "May" a month
     r"(?:\b(?:in|since|last|next|this|until|by|early|mid|late|during|of|and|\d\d?(?:st|nd|rd|th)?)\s+)$",
     re.IGNORECASE,
 )
 _MONTHS = frozenset(("april", "may", "june", "august", "summer", "autumn", "winter"))
-_START = re.compile(r"(?:^|[.!?…:]\s*|\n)[\s\"'“‘(¿¡]*$")
-_NO_SPACES = re.compile(
+_START = lazy_pattern(r"(?:^|[.!?…:]\s*|\n)[\s\"'“‘(¿¡]*$")
+_NO_SPACES = lazy_pattern(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_WORD = lazy_pattern(r"[^\W_]+(?:['’][^\W_]+)?")
 
 
 class _Compiled(Struct, frozen=True):

@@ -26,11 +26,17 @@ class Weights(Struct, frozen=True):
 
 
 WEIGHTS = Weights()
+ABOUT_TALK = Weights(empty=0.0, agent=0.0)  # for a turn about what was asked and answered
+PLAIN = Weights(tokens=0.0, session=0.0, empty=0.0, agent=0.0)  # the order of a search
 STEP = 0.05  # share of the best score that each further memory needs more
 
 
 def offer_scores(
-    scores: Array, views: Mapping[str, Array], substance: Array, agent: Array
+    scores: Array,
+    views: Mapping[str, Array],
+    substance: Array,
+    agent: Array,
+    weights: Weights = WEIGHTS,
 ) -> Array:
     """Return the scores by which a turn's memories are chosen, shape (n,) as all arguments.
 
@@ -40,10 +46,10 @@ def offer_scores(
         substance: Share of each one's words that say something, 0 to 1.
         agent: Whether each is the agent's words.
     """
-    made = scores + WEIGHTS.empty * (1.0 - substance) + WEIGHTS.agent * agent
+    made = scores + weights.empty * (1.0 - substance) + weights.agent * agent
     for name in ("tokens", "session"):
         if name in views:
-            made = made + getattr(WEIGHTS, name) * views[name]
+            made = made + getattr(weights, name) * views[name]
     return made
 
 

@@ -173,6 +173,8 @@ def spoken_now(now: datetime, zone: tzinfo, language: Language = ENGLISH) -> str
 
 def _newest_last(lines: list[tuple[Hit, str]]) -> list[tuple[Hit, str]]:
     """Sort memories on the same matter by time, within the positions that they occupy."""
+    if len(lines) < 2:
+        return lines
     texts = (line.partition(": ")[2] for _, line in lines)
     about = [frozenset(map(str.casefold, content_words(text))) for text in texts]
     ordered = list(lines)

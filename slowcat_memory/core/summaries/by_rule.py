@@ -13,12 +13,8 @@ from msgspec.structs import replace
 from slowcat_memory.core.facts.prompt import ExtractedFact, facts_by_rule
 from slowcat_memory.core.language import Language
 from slowcat_memory.core.render.speech import spoken_day
-from slowcat_memory.core.summaries.extractive import (
-    ExtractiveOptions,
-    as_text,
-    choose_clauses,
-    split_turn,
-)
+from slowcat_memory.core.summaries.extractive import as_text, choose_clauses, split_turn
+from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.summaries.prompt import MOST_ENTITIES
 from slowcat_memory.core.summaries.salience import Line, Tokenize, language_of_lines
 from slowcat_memory.core.summaries.subjects import subjects

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, tzinfo
 from heapq import heapify, heappop, heappush
 from itertools import groupby
-from typing import Annotated
 
 import sentencex
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.checks.derived_text import keepable
@@ -25,6 +24,7 @@ from slowcat_memory.core.extraction.checks.reported import reads_aloud
 from slowcat_memory.core.language import ENGLISH, Language
 from slowcat_memory.core.render.speech import spoken_day
 from slowcat_memory.core.summaries.clauses import as_sentence, clauses
+from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.summaries.salience import (
     Line,
     Tokenize,
@@ -37,24 +37,6 @@ from slowcat_memory.core.time.periods import day_of
 _MOST_CHARS = 20_000  # of a text
 _ORDINAL = re.compile(r"\b(?:am|der|dem|den|vom|zum|bis|ab|seit) \d{1,2}\.$", re.IGNORECASE)
 LENGTH_POWER, OFTEN_POWER = 0.8, 0.5
-
-
-class ExtractiveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How clauses are chosen.
-
-    Attributes:
-        words: Most words of a summary.
-        least: Words up to which a summary may be longer than ``share``.
-        share: Most words of a summary as a share of its input: 0.19 drops 81 %.
-        shortest: Fewest words of a clause.
-        content: Least sum of the weights of a clause's words: below it, it says nothing.
-    """
-
-    words: Annotated[int, Meta(ge=1)] = 200
-    least: Annotated[int, Meta(ge=0)] = 40
-    share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.19
-    shortest: Annotated[int, Meta(ge=0)] = 3
-    content: Annotated[float, Meta(ge=0.0, le=10.0)] = 1.0
 
 
 class _Candidate(Struct, frozen=True):

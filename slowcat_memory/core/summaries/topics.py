@@ -10,18 +10,11 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated
 
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-
-class ClusterOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When summaries belong to one topic; see ``TopicsOptions``."""
-
-    join_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.45
-    merge_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
-    most: Annotated[int, Meta(ge=1)] = 200
+from slowcat_memory.core.summaries.options import ClusterOptions
 
 
 class Topic(Struct, frozen=True):

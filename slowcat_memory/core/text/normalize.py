@@ -246,13 +246,16 @@ def asking(text: str) -> list[str]:
     ]
 
 
+_NO_CONTENT = EMPTY | PRONOUNS
+
+
 def content_words(text: str) -> list[str]:
     """Return a text's distinct words in order, without pronouns, auxiliaries and fillers."""
-    return list(
-        dict.fromkeys(
-            word
-            for word in WORD.findall(text)
-            if (bare := word.lower().replace("’", "'").partition("'")[0]) not in EMPTY
-            and bare not in PRONOUNS
-        )
-    )
+    words = dict.fromkeys(WORD.findall(text))
+    if "'" in text or "’" in text:
+        return [word for word in words if _bare(word) not in _NO_CONTENT]
+    return [word for word in words if word.lower() not in _NO_CONTENT]
+
+
+def _bare(word: str) -> str:
+    return word.lower().replace("’", "'").partition("'")[0]

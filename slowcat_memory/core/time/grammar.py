@@ -13,8 +13,7 @@ expression over that string of letters, the same for every language. The kinds, 
     K a noun behind an ordinal   p what may follow one   , a comma behind an ordinal
 """
 
-import re
-
+from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.time import pieces
 from slowcat_memory.core.time.pieces import ToSpan
 
@@ -112,5 +111,5 @@ RULES: tuple[tuple[str, str, ToSpan], ...] = (
     # in 2022; the year 2022
     ("year", rf"y|{_AFTER}Y|{_PAIR}Y|(?<=F)Y(?=[ou])|UY", pieces.year),
 )
-EXPRESSION = re.compile("|".join(f"(?P<{name}>{rule})" for name, rule, _ in RULES))
+EXPRESSION = lazy_pattern("|".join(f"(?P<{name}>{rule})" for name, rule, _ in RULES))
 TO_SPAN: dict[str, ToSpan] = {name: to_span for name, _, to_span in RULES}

@@ -4,9 +4,11 @@ Any number of conversations report their activities, each under its own names, f
 gate opens after a grace period without activities, and calls its listeners when it closes.
 """
 
+import itertools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from slowcat_memory.idle.scheduler.options import IdleOptions
 
@@ -23,6 +25,20 @@ class IdleGate:
         self._active: dict[str, float] = {}  # when each activity was last reported
         self._quiet_since = clock()
         self._listeners: set[Callable[[], None]] = set()
+        self._numbers = itertools.count()
+
+    @contextmanager
+    def closed(self, activity: str) -> Iterator[None]:
+        """Close the gate while a block runs, and for the grace period after it.
+
+        Blocks with the same ``activity`` may run at the same time, on any threads.
+        """
+        name = f"{activity} {next(self._numbers)}"
+        self.busy(name)
+        try:
+            yield
+        finally:
+            self.free(name)
 
     def busy(self, activity: str) -> None:
         """Report that an activity ("kitchen/user speaks") began or continues; closes the gate."""

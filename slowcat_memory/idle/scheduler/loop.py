@@ -244,6 +244,8 @@ class IdleLoop:
             if self._drains and forced is None:
                 return Round.PROGRESS
             more = await self._planner.plan(jobs.values(), set() if forced is None else forced)
+            if self._gate.opens_in():
+                return Round.PROGRESS
             task = await self._next_task(jobs)
             if task is not None:
                 return await self._run_task(jobs[task.job], task)

@@ -1,22 +1,26 @@
 """Plans jobs, and stores their tasks so that a restart finds them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from loguru import logger
 
 from slowcat_memory.clock import seconds_of
+from slowcat_memory.idle.context import StepInterruptedError
 from slowcat_memory.idle.job import Job, JobContext, Plan
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.results import BACKOFF_GROWTH, describe_error
+from slowcat_memory.idle.scheduler.step import StepContext
 from slowcat_memory.idle.scheduler.triggers import Triggers
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Task, WriteBatch
 from slowcat_memory.store import Store
 
+MOST_ROUNDS = 8  # that a plan gives way which is always interrupted
 MOST_PLANS = 1000  # of one job in a row: a cursor that moves in a circle must not block the others
 
 
@@ -27,7 +31,7 @@ class Planner:
         self,
         store: Store,
         gate: IdleGate,
-        context_of: Callable[[Job], JobContext],
+        context_of: Callable[[Job], StepContext],
         options: IdleOptions,
         clock: Callable[[], datetime],
         metrics: Metrics,
@@ -39,6 +43,8 @@ class Planner:
         self._triggers = Triggers(options.jobs)
         self._plans_in_a_row: dict[str, int] = {}
         self._plan_failures: dict[str, CircuitBreaker] = {}
+        self._interrupted: Counter[str] = Counter()  # plans in a row, by job
+        self._passed_over: Counter[str] = Counter()  # rounds since the last of them
 
     async def plan(self, jobs: Iterable[Job], forced: set[str]) -> bool:
         """Plan the jobs whose triggers fired, while the gate is open.
@@ -54,6 +60,8 @@ class Planner:
         for job in jobs:
             if self._gate.opens_in():
                 break
+            if self._gives_way(job):
+                continue
             context, now = self._context_of(job), self._clock()
             if not has_requirements(job, context) or not self._breaker(job).allows():
                 forced.discard(job.name)
@@ -67,17 +75,31 @@ class Planner:
                     forced.discard(job.name)
         return again
 
-    async def _ask(self, job: Job, context: JobContext) -> bool:
+    def _gives_way(self, job: Job) -> bool:
+        """Return whether to leave a job out of this round: its plans are always interrupted.
+
+        It lets one more round pass each time, so that other jobs are planned and tasks are done.
+        """
+        rounds = min(self._interrupted[job.name], MOST_ROUNDS)
+        passes = self._passed_over[job.name] < rounds
+        self._passed_over[job.name] = self._passed_over[job.name] + 1 if passes else 0
+        return passes
+
+    async def _ask(self, job: Job, context: StepContext) -> bool:
         with self._store.snapshot() as before:
             asked = self._triggers.asked(before, job, self._clock(), context.zone)
         try:
-            plan = job.plan(context)
+            plan = self._plan(job, context)
+        except StepInterruptedError:
+            self._interrupted[job.name] += 1
+            return True
         except Exception as error:  # affects this job alone
             self._breaker(job).failed()
             self._metrics.count("idle_plan_failures")
             logger.warning(f"Planning the idle job {job.name} failed: {describe_error(error)}")
             return False
         self._breaker(job).succeeded()
+        del self._interrupted[job.name]
         moves = self._moves(plan)
         if plan is not None and (plan.tasks or moves):
             await self._write(job.name, WriteBatch(tasks=plan.tasks, cursor=plan.cursor))
@@ -87,6 +109,20 @@ class Planner:
             return True
         await self._write(job.name, WriteBatch(cursor=asked))
         return False
+
+    def _plan(self, job: Job, context: StepContext) -> Plan | None:
+        """Plan a job until the gate closes.
+
+        Raises:
+            StepInterruptedError: It closed; the job is to be planned again.
+        """
+        unsubscribe = self._gate.on_close(context.interrupt)
+        try:
+            if self._gate.opens_in():  # it closed before the subscription
+                context.interrupt()
+            return job.plan(context)
+        finally:
+            unsubscribe()
 
     def _moves(self, plan: Plan | None) -> bool:
         if plan is None or plan.cursor is None:

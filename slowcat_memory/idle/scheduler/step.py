@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.idle.context import CountingLLM
+from slowcat_memory.idle.context import CountingLLM, StepInterruptedError
 from slowcat_memory.idle.job import Job, JobContext
 from slowcat_memory.idle.scheduler.budget import Budget
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
@@ -27,7 +27,7 @@ Record = Callable[[str, BaseException | None], None]
 CANCEL_GRACE_S = 0.5  # time for a cancelled step to close its resources
 
 Ended = Literal["returned", "failed", "interrupted"]
-_abandoned_steps: set["asyncio.Task[WriteBatch]"] = set()  # asyncio holds its tasks weakly
+_abandoned_steps: set["asyncio.Task[WriteBatch | None]"] = set()  # asyncio holds its tasks weakly
 
 
 class StepContext(JobContext, Protocol):
@@ -141,9 +141,12 @@ async def _ready(server: ServerProbe) -> bool:
     return await server.ready()
 
 
-async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch:
+async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch | None:
+    """Run a step; None if one of its reads was interrupted."""
     try:
         batch = await job.step(task, context)
+    except StepInterruptedError:
+        return None
     except (SystemExit, KeyboardInterrupt) as error:  # asyncio would end the thread with it
         raise RuntimeError(f"{job.name}.step raised {type(error).__name__}") from None
     if not isinstance(batch, WriteBatch):
@@ -151,7 +154,7 @@ async def _call(job: Job, task: Task, context: JobContext) -> WriteBatch:
     return batch
 
 
-async def _wait_or_abandon(step: "asyncio.Task[WriteBatch]") -> None:
+async def _wait_or_abandon(step: "asyncio.Task[WriteBatch | None]") -> None:
     await asyncio.wait((step,), timeout=CANCEL_GRACE_S)
     if not step.done():
         logger.warning("An idle step ignores its cancellation and is abandoned")
@@ -159,21 +162,22 @@ async def _wait_or_abandon(step: "asyncio.Task[WriteBatch]") -> None:
         step.add_done_callback(_forget_abandoned)
 
 
-def _forget_abandoned(step: "asyncio.Task[WriteBatch]") -> None:
+def _forget_abandoned(step: "asyncio.Task[WriteBatch | None]") -> None:
     _abandoned_steps.discard(step)
     if not step.cancelled():
         step.exception()  # retrieved, so that asyncio does not log it
 
 
 def _result(
-    step: "asyncio.Task[WriteBatch]", closed: bool, ms: float, stopped_ms: float
+    step: "asyncio.Task[WriteBatch | None]", closed: bool, ms: float, stopped_ms: float
 ) -> StepResult:
     if not step.done():
         return StepResult(ended="failed", ms=ms, error=TimeoutError())
     error = asyncio.CancelledError() if step.cancelled() else step.exception()
     if step.cancelling() and not closed:
         return StepResult(ended="failed", ms=ms, error=TimeoutError())
-    if step.cancelling():  # ignore what it raised or returned since then
+    ended = error is None and step.result() is None
+    if step.cancelling() or ended:  # ignore what it raised or returned since then
         return StepResult(ended="interrupted", ms=ms, stopped_ms=stopped_ms)
     if error is not None:
         return StepResult(ended="failed", ms=ms, error=error)

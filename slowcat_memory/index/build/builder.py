@@ -11,12 +11,12 @@ from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.index.files.document import KEY_VIEWS, NO_TIME, Document, key_text, split_key_id
 from slowcat_memory.index.files.header import COLUMNS, FORMAT, Header, write_header
 from slowcat_memory.index.files.ids import Ids, chunk_of
-from slowcat_memory.index.lexical import scorer
 from slowcat_memory.index.lexical.lexical_writer import LexicalWriter
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.vectors.key_view import KeyWriter
-from slowcat_memory.index.vectors.sealed_vectors import VECTORS, VectorSpool
+from slowcat_memory.index.vectors.sealed_vectors import VECTORS
+from slowcat_memory.index.vectors.vector_writer import VectorSpool
 
 
 class Builder:
@@ -124,8 +124,6 @@ class Builder:
         totals = self._words.finish(folder, self._options, before, after)
         for name, writer in self._keys.items():
             writer.finish(folder, name)
-        if len(before) >= self._options.compiled_from:
-            scorer.load_compiled()  # into the cache on disk, for the main process
         header = Header(
             format=FORMAT,
             documents=len(before),

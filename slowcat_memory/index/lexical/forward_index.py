@@ -12,6 +12,7 @@ import numpy as np
 
 from slowcat_memory.index.files.arrays import open_array
 from slowcat_memory.index.lexical.postings import Counts
+from slowcat_memory.kernels.lexical import TermRows
 
 NAME = "words"  # prefix of the names of the files
 OWN, KEYS = f"{NAME}.own", f"{NAME}.keys"
@@ -26,19 +27,21 @@ class Vocabulary:
 
     def __init__(self, sealed: Path | None = None) -> None:
         self._hashes, self._starts = np.zeros(0, np.uint64), np.zeros(1, np.int64)
-        self._bytes = memoryview(b"")
+        terms = np.zeros(0, np.uint8)
         if sealed is not None:
             self._hashes = open_array(sealed / f"{NAME}.hashes.npy")
             self._starts = open_array(sealed / f"{NAME}.starts.npy")
             terms = open_array(sealed / f"{NAME}.terms.npy")
-            self._bytes = memoryview(terms)  # type: ignore[arg-type]  # stubs lag
+        self._terms = terms
+        self._rows = TermRows(self._hashes, self._starts, terms)
 
     @staticmethod
     def write(terms: Sequence[str], folder: Path) -> np.ndarray:
         """Store distinct terms and return the row of each, shape (n,), int32."""
-        hashes = np.fromiter(map(_hash, terms), np.uint64, len(terms))
+        encoded = [term.encode() for term in terms]
+        hashes = np.fromiter(map(_hash, encoded), np.uint64, len(terms))
         order = np.argsort(hashes, kind="stable")
-        encoded = [terms[place].encode() for place in order.tolist()]
+        encoded = [encoded[place] for place in order.tolist()]
         starts = np.zeros(len(terms) + 1, np.int64)
         np.cumsum([len(term) for term in encoded], out=starts[1:])
         np.save(folder / f"{NAME}.hashes.npy", hashes[order])
@@ -55,27 +58,15 @@ class Vocabulary:
         """Return the row of each term, -1 for an unknown one."""
         if not len(self._hashes) or not terms:
             return [-1] * len(terms)
-        hashes = np.fromiter(map(_hash, terms), np.uint64, len(terms))
-        places = self._hashes.searchsorted(hashes).tolist()
-        return [self._row(place, term) for place, term in zip(places, terms, strict=True)]
-
-    def _row(self, place: int, term: str) -> int:
-        """Compare the term itself from the first position with its hash on: hashes collide."""
-        encoded = term.encode()
-        while place < len(self._hashes):
-            if self._bytes[self._starts[place] : self._starts[place + 1]] == encoded:
-                return place
-            if self._hashes[place] != _hash(term):
-                return -1
-            place += 1
-        return -1
+        encoded = [term.encode() for term in terms]
+        return self._rows.find(encoded, [*map(_hash, encoded)])
 
     def term(self, row: int) -> str:
-        return bytes(self._bytes[self._starts[row] : self._starts[row + 1]]).decode()
+        return self._terms[self._starts[row] : self._starts[row + 1]].tobytes().decode()
 
 
-def _hash(term: str) -> int:
-    return int.from_bytes(blake2b(term.encode(), digest_size=8).digest(), "little")
+def _hash(encoded: bytes) -> int:
+    return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "little")
 
 
 class SealedCounts:

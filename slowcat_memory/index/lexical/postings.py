@@ -7,22 +7,18 @@ mean length is that at sealing until the next seal; the effect is measured in
 docs/decisions/0024-eager-scores.md.
 """
 
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from slowcat_memory.index.files.arrays import open_array
+from slowcat_memory.kernels.lexical import NO_RUN, TailRun, idf
+from slowcat_memory.kernels.library import address
 
 Counts = Mapping[str, int]
 """Occurrences by term."""
-
-
-def idf(frequency: int, documents: int) -> float:
-    """Return the idf of a term from its document frequency; always positive."""
-    return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
 class SealedPostings:
@@ -74,7 +70,7 @@ class TailPostings:
     def __init__(self) -> None:
         self.documents: dict[int, Counter[str]] = {}
         self._terms: dict[str, dict[int, int]] = {}
-        self._arrays: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self._runs: dict[str, TailRun] = {}
 
     def change(self, document: int, counts: Counts, sign: int = 1) -> None:
         """Add to a document's term counts (``sign`` 1), or subtract (-1).
@@ -84,7 +80,7 @@ class TailPostings:
         own = self.documents.setdefault(document, Counter())
         for term, count in counts.items():
             own[term] += sign * count
-            self._arrays.pop(term, None)
+            self._runs.pop(term, None)
             if own[term] > 0:
                 self._terms.setdefault(term, {})[document] = own[term]
             else:
@@ -95,7 +91,7 @@ class TailPostings:
         counts = self.documents.pop(document)
         for term in counts:
             self._drop(term, document)
-            self._arrays.pop(term, None)
+            self._runs.pop(term, None)
         return counts
 
     def _drop(self, term: str, document: int) -> None:
@@ -108,20 +104,14 @@ class TailPostings:
     def frequency(self, term: str) -> int:
         return len(self._terms.get(term, ()))
 
-    def postings(self, terms: Sequence[str]) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """Return each occurring term's position in ``terms``, its documents and its frequencies.
-
-        Documents and frequencies have shape (n,).
-        """
-        return [(n, *self._postings(t)) for n, t in enumerate(terms) if t in self._terms]
-
-    def _postings(self, term: str) -> tuple[np.ndarray, np.ndarray]:
-        arrays = self._arrays.get(term)
-        if arrays is None:
-            documents = self._terms[term]
-            arrays = (
-                np.fromiter(documents.keys(), np.int64, len(documents)),
-                np.fromiter(documents.values(), np.float32, len(documents)),
-            )
-            self._arrays[term] = arrays
-        return arrays
+    def postings(self, term: str) -> TailRun:
+        """Return the documents with a term, and how often it occurs in each."""
+        run = self._runs.get(term)
+        if run is None:
+            found = self._terms.get(term)
+            if not found:
+                return NO_RUN
+            documents = np.fromiter(found.keys(), np.int32, len(found))
+            times = np.fromiter(found.values(), np.float32, len(found))
+            run = self._runs[term] = documents, times, address(documents), address(times)
+        return run

@@ -103,6 +103,11 @@ class Embedding:
         return Space(self.report.key, self.report.dim) if self.query else Space()
 
     @property
+    def is_own(self) -> bool:
+        """Whether the query model runs in this process, for this engine alone."""
+        return self._given is None and self._options.kind == "local" and self.query is not None
+
+    @property
     def token_key(self) -> str:
         """Key of the space of token vectors, "" when none are made."""
         return token_key_of(self.embedder) if self._options.token_vectors else ""

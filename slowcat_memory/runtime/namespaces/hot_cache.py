@@ -1,6 +1,8 @@
 """A scope's latest memories, which are read from memory."""
 
 from collections import OrderedDict
+from collections.abc import Iterable
+from itertools import islice
 
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.store import Ack, Snapshot
@@ -20,6 +22,12 @@ class HotCache:
         held = self._held.get(memory_id)
         return held[0] if held else None
 
+    def latest(self) -> Memory | None:
+        try:
+            return next(reversed(self._held.values()), (None, None))[0]
+        except RuntimeError:  # another thread changed it meanwhile
+            return None
+
     def add(self, memory: Memory, ack: Ack | None) -> None:
         """Add a memory, which is durable once ``ack`` resolves, and drop the oldest durable ones."""
         self._held[memory.id] = (memory, ack)
@@ -28,6 +36,13 @@ class HotCache:
             if self.pending(oldest):
                 break
             del self._held[oldest]
+
+    def put_before(self, memories: Iterable[Memory]) -> None:
+        """Add stored memories, oldest first, before those that are there; the latest stay."""
+        stored = {one.id: (one, None) for one in memories if one.id not in self._held}
+        room = max(0, self._size - len(self._held))
+        kept = list(stored.items())[len(stored) - min(room, len(stored)) :]
+        self._held = OrderedDict[str, tuple[Memory, Ack | None]]([*kept, *self._held.items()])
 
     def update(self, memory: Memory) -> None:
         if held := self._held.get(memory.id):
@@ -50,12 +65,6 @@ class HotCache:
 
 
 def latest_turns(snapshot: Snapshot, scope: str, most: int) -> list[Turn]:
-    """Return the latest turns of a scope, oldest first, with the sessions they are in."""
-    sessions = sorted(snapshot.sessions(scope), key=lambda one: one.last_turn, reverse=True)
-    found = list[Turn]()
-    for session in sessions if most else ():
-        turns = snapshot.turns(scope, after=session.first_turn - 1, upto=session.last_turn)
-        found += [turn for turn in turns if turn.session == session.id and not turn.aside]
-        if len(found) >= most:
-            break
-    return sorted(found, key=lambda turn: turn.id)[-most:] if most else []
+    """Return the latest turns of a scope, oldest first. Reads no more than these."""
+    talk = (turn for turn in snapshot.latest_turns(scope) if not turn.aside)
+    return list(islice(talk, most))[::-1]

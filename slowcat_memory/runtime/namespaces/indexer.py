@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, TypeVar
 
 from loguru import logger
 
@@ -23,7 +23,29 @@ from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.runtime.namespaces.vectors import DocumentVectors
 from slowcat_memory.store import Ack
 
+T = TypeVar("T")
 CLOSE_S = 2.0  # how long each worker may finish its work at the end
+
+
+class Worker(ThreadPoolExecutor):
+    """One thread, which does its work in order."""
+
+    def __init__(self, name: str) -> None:
+        """Start without work; ``name`` is the beginning of the thread's."""
+        super().__init__(1, name)
+        self._last: Future[Any] | None = None
+
+    def submit(self, work: Callable[..., T], /, *arguments: Any, **more: Any) -> "Future[T]":
+        """Queue work; see ``Executor.submit``."""
+        made = super().submit(work, *arguments, **more)
+        self._last = made
+        return made
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is queued or running, as of the calls of ``submit`` by this thread."""
+        last = self._last
+        return last is None or last.done()
 
 
 class Indexer:
@@ -34,10 +56,10 @@ class Indexer:
         self._metrics = metrics
         self._waiting: deque[tuple[Turn, Ack, bool]] = deque()  # see ``release``
         self.closing = threading.Event()
-        self.talk = ThreadPoolExecutor(1, "slowcat-recall")
-        self.back = ThreadPoolExecutor(1, "slowcat-embed")
-        self.ahead = ThreadPoolExecutor(1, "slowcat-ahead")
-        self.late = ThreadPoolExecutor(1, "slowcat-late")
+        self.talk = Worker("slowcat-recall")
+        self.back = Worker("slowcat-embed")
+        self.ahead = Worker("slowcat-ahead")
+        self.late = Worker("slowcat-late")
 
     def add(self, acks: Sequence[Ack], *, draft: bool) -> None:
         """Queue turns, to be indexed by ``release``. Does not block.
@@ -149,10 +171,12 @@ class Indexer:
         self.talk.submit(lambda: None).result()
 
     def drain(self) -> None:
-        """Wait until everything logged so far is indexed and embedded. Blocks."""
+        """Wait until everything logged so far is indexed and embedded, and all is open. Blocks."""
         self.release()
         for pool in (self.talk, self.back):  # in this order: the first one feeds the second
             pool.submit(lambda: None).result()
+        for namespace in self._namespaces:
+            namespace.finish_opening()
 
     def close(self) -> None:
         """Finish the queued work, and stop. Takes a few seconds at most; may be called twice."""

@@ -10,9 +10,11 @@ operations. No store write happens under it; a snapshot may be opened, which nev
 writer.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -22,7 +24,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.core.time.calendar import zone_of
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.records import Memory, Turn
-from slowcat_memory.runtime.namespaces.changes import Changes
+from slowcat_memory.runtime.namespaces.deferred import Deferred
 from slowcat_memory.runtime.namespaces.documents import (
     Reading,
     ScopeBatch,
@@ -34,12 +36,14 @@ from slowcat_memory.runtime.namespaces.documents import (
     pointers,
     stored_document,
     stored_vectors,
+    time_about,
 )
-from slowcat_memory.runtime.namespaces.endings import Ending, Endings
+from slowcat_memory.runtime.namespaces.endings import Ending
 from slowcat_memory.runtime.namespaces.hot_cache import HotCache, latest_turns
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
 from slowcat_memory.runtime.namespaces.local_only_ids import LocalOnlyIds
 from slowcat_memory.runtime.namespaces.sealing import LiveIndex, Order
+from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
 from slowcat_memory.store import Ack, Snapshot, Store
 
 
@@ -63,19 +67,17 @@ class Namespace:
         """
         self.scope, self.space, self._store = scope, space, store
         self._reading = Reading(zone_of(zone), tokenizer.language)
-        self._hot, self._local_only = HotCache(hot_cache_size), LocalOnlyIds(scope, store)
+        self._hot, self._hot_size = HotCache(hot_cache_size), hot_cache_size
         # Incremented by every change of known memories: earlier recalls may be outdated.
         self.version = 0
         loader = IndexLoader(scope, store, root, tokenizer, options, space, self._reading)
         with store.snapshot() as snapshot:
             loaded = loader.load(snapshot)
-            self._endings = Endings(snapshot.memories(scope, f"{FACT}/"), tokenizer.language)
-            self._changes = Changes(tokenizer.language)
-            for turn in latest_turns(snapshot, scope, hot_cache_size):
-                self._hot.add(snapshot.read(scope, chunk_id(turn.id)) or chunk(turn), None)
-                self._endings.hear(turn)
-                self._changes.hear(turn)
+            is_new = not latest_turns(snapshot, scope, 1)
         self._last_chunks = loaded.last_chunks
+        self._undated = {memory.id: memory for memory in loaded.undated}
+        self._local_only = LocalOnlyIds(scope, store, loaded.local_only)
+        self._holds = WhatHolds(tokenizer.language)
         order = Order(
             store=str(store.path),
             scope=scope,
@@ -87,6 +89,46 @@ class Namespace:
         )
         self._index = LiveIndex(loaded, loader, store, root, order)
         self._lock = self._index.lock
+        self._deferred = Deferred((self._read_latest, self.read_times, self._read_facts))
+        if is_new:  # there is next to nothing to read
+            self._deferred.finish()
+
+    # ---------------------------------------------------------------- behind the opening
+
+    def finish_opening(self) -> None:
+        """Read all that no first answer waits for: the latest texts, times in texts, facts. Blocks.
+
+        Otherwise this is done on a thread of its own, from the first recall on.
+        """
+        self._deferred.finish()
+
+    def _read_latest(self) -> None:
+        with self._lock, self._store.snapshot() as snapshot:
+            turns = latest_turns(snapshot, self.scope, self._hot_size)
+            read = (snapshot.read(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in turns)
+            self._hot.put_before(read)
+
+    def read_times(self) -> None:
+        """Read the times in the texts that were indexed without; few queries ask for a time.
+
+        Blocks for 0.2 ms each the first time.
+        """
+        while self._undated and not self._deferred.stopping.is_set():
+            with self._lock:  # again for each: a turn may wait for it
+                if self._undated:
+                    self._read_time(*self._undated.popitem())
+
+    def _read_time(self, memory_id: str, memory: Memory) -> None:
+        about = time_about(memory, self._reading)
+        if about is not None:
+            self._index.change(lambda searcher: searcher.set_about(memory_id, about))
+
+    def _read_facts(self) -> None:
+        with self._store.snapshot() as snapshot:
+            facts = list(snapshot.memories(self.scope, f"{FACT}/"))
+            turns = latest_turns(snapshot, self.scope, self._hot_size)
+        going_on = (turn for turn in turns if not self._deferred.stopping.is_set())
+        self._holds.read(facts, going_on, self._lock)
 
     @property
     def searcher(self) -> Searcher:
@@ -110,8 +152,7 @@ class Namespace:
                     added = stored_document(snapshot, memory, self._reading, before)
             self._last_chunks.record(turn)
             self._hot.add(memory, ack)
-            self._endings.hear(turn)
-            self._changes.hear(turn)
+            self._holds.hear(turn)
             self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
 
@@ -175,7 +216,7 @@ class Namespace:
         record, context = batch.memories.get(memory_id), batch.contexts.get(memory_id)
         if record is not None and not indexable(record):
             self._hot.update(record)
-            self._endings.put(record)
+            self._holds.put(record)
             self._local_only.mark(memory_id, local=record.local_only)
             self._index.change(lambda searcher: searcher.remove(memory_id))
             self.version += 1
@@ -200,6 +241,7 @@ class Namespace:
 
     def _update_text(self, memory: Memory) -> None:
         self._hot.update(memory)
+        self._undated.pop(memory.id, None)
         self._local_only.mark(memory.id, local=memory.local_only)
         changed = document(memory, self._reading)
         self._index.change(lambda searcher: searcher.update(changed))
@@ -216,8 +258,8 @@ class Namespace:
 
     def _remove(self, memory_id: str) -> None:
         self._hot.drop(memory_id)
-        self._endings.drop(memory_id)
-        self._changes.drop(memory_id)
+        self._holds.drop(memory_id)
+        self._undated.pop(memory_id, None)
         self._local_only.mark(memory_id, local=False)
         self._index.change(lambda searcher: searcher.remove(memory_id))
         self.version += 1
@@ -227,7 +269,8 @@ class Namespace:
         if memory.kind == READING:
             return
         self._hot.update(memory)
-        self._endings.put(memory)
+        self._undated.pop(memory.id, None)
+        self._holds.put(memory)
         self._local_only.mark(memory.id, local=memory.local_only)
         place = place_of(memory.id, snapshot, self.searcher)
         keys = list(snapshot.keys(self.scope, memory.id))
@@ -251,8 +294,8 @@ class Namespace:
             for memory_id in gone:
                 self.searcher.remove(memory_id)  # a build in progress is discarded as a whole
                 self._hot.drop(memory_id)
-                self._endings.drop(memory_id)
-                self._changes.drop(memory_id)
+                self._holds.drop(memory_id)
+                self._undated.pop(memory_id, None)
             self.searcher.names.clear()  # counted again with the index that follows
             self._last_chunks.forget(gone)
             self.version += 1
@@ -265,19 +308,24 @@ class Namespace:
 
     def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
         """Return what of a chunk no longer holds at a time."""
-        return self._endings.of(memory_id, now)
+        return self._after_opening().of(memory_id, now)
 
     def written(self, memory_id: str) -> tuple[str, ...]:
         """Return the facts that an LLM wrote about a chunk and that hold."""
-        return self._endings.written(memory_id)
+        return self._after_opening().written(memory_id)
 
-    def changing(self, query: str) -> list[str]:
-        """Return the latest chunks that may change an earlier one about a query."""
-        return self._changes.about(query)
+    def changing(self, keys: Iterable[str]) -> list[str]:
+        """Return the latest chunks that may change an earlier one about a query's words."""
+        return self._after_opening().about(keys)
 
     def stating(self, query: str, now: datetime) -> list[str]:
         """Return the chunks that state a fact that a query asks for, the latest first."""
-        return self._endings.stating(query, now)
+        return self._after_opening().stating(query, now)
+
+    def _after_opening(self) -> WhatHolds:
+        """Return what is known by now, after beginning to read the rest."""
+        self._deferred.begin()
+        return self._holds
 
     def fetch(self, memory_ids: Sequence[str]) -> dict[str, Memory]:
         """Return the memories that exist, by id, from memory or from the store."""
@@ -295,7 +343,22 @@ class Namespace:
         held = ((memory_id, self._hot.get(memory_id)) for memory_id in memory_ids)
         return {memory_id: memory for memory_id, memory in held if memory}
 
+    def latest(self) -> Memory | None:
+        """Return the latest memory that is held in memory."""
+        return self._hot.latest()
+
     # ---------------------------------------------------------------- sealing, see ``LiveIndex``
+
+    @contextmanager
+    def without_waiting(self) -> Iterator[bool]:
+        """Hold the index for a block, if that needs no wait; yield whether it is held.
+
+        It is not while another thread holds it, or the store keeps readers out.
+        """
+        with ExitStack() as held:
+            yield not self._store.keeps_readers_out and all(
+                _acquired(lock, held) for lock in (self._lock, self.searcher.lock)
+            )
 
     def wait_vectors(self, timeout: float | None = None) -> bool:
         """Wait until the sealed vectors are searched too; return whether they are. Blocks."""
@@ -318,3 +381,12 @@ class Namespace:
 
     def stop(self) -> None:
         self._index.stop()
+        self._deferred.stop()
+
+
+def _acquired(lock: Any, until: ExitStack) -> bool:
+    """Acquire a lock if it is free, until the end of a block; return whether it was."""
+    free = bool(lock.acquire(blocking=False))
+    if free:
+        until.callback(lock.release)
+    return free

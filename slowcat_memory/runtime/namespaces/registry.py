@@ -191,7 +191,8 @@ class Namespaces:
         if not self._store.flush(FLUSH_S):
             raise StoreError("an index is not loaded again while turns wait to be saved")
         loaded = self._load(scope)
-        loaded.local_only()  # read now, so that no recall waits for it
+        loaded.finish_opening()  # now, so that no recall misses anything
+        loaded.local_only()
         self._loaded[scope] = loaded
 
     def forget(self, scope: str, memory_ids: Iterable[str]) -> None:

@@ -30,6 +30,7 @@ from slowcat_memory.index.build.generation import BUILT, Build
 from slowcat_memory.records import Manifest
 from slowcat_memory.runtime.namespaces.documents import Reading, all_documents
 from slowcat_memory.runtime.namespaces.loading import IndexLoader, Loaded
+from slowcat_memory.runtime.namespaces.local_only_ids import stored_ids, write_ids
 from slowcat_memory.store import Store, StoreOptions
 
 Change = Callable[[Searcher], object]
@@ -206,6 +207,7 @@ def _build(folder: Path, order: Order) -> None:
         if order.dim:
             for vector in snapshot.vectors(order.embedder, order.scope):
                 builder.put_vector(vector.memory, vector.values)
+        write_ids(stored_ids(snapshot, order.scope), built)
     header = builder.finish()
     generation.finish(
         folder,

@@ -2,27 +2,29 @@
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import disclose
+from slowcat_memory.core.disclosure import Reader, disclose
 from slowcat_memory.core.memory import CHUNK, holds, turn_of
 from slowcat_memory.core.query.asked_names import named_thing
 from slowcat_memory.core.query.asked_values import lacks_value
-from slowcat_memory.core.query.revisions import (
-    asks_past,
-    changes,
-    keys,
-    likeness,
-    may_revise,
-    revises,
-)
+from slowcat_memory.core.query.revisions import Wordings, revises
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking import fusion
 from slowcat_memory.core.ranking.abstention import AnswerEvidence, names_in
-from slowcat_memory.core.ranking.selection import any_answers, least_share
+from slowcat_memory.core.ranking.selection import (
+    ABOUT_TALK,
+    PLAIN,
+    WEIGHTS,
+    Weights,
+    any_answers,
+    least_share,
+)
 from slowcat_memory.core.render.in_clear_words import FACTS
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.index import Lexical, Searcher
@@ -41,8 +43,8 @@ WEAK = 20  # candidates below the share of the best that get that reason in the 
 Fetch = Callable[[Sequence[str]], dict[str, Memory]]
 
 
-class Search(Struct, frozen=True):
-    """A parsed query in one namespace, and its vectors.
+class Search(Struct, frozen=True, dict=True):
+    """A parsed query in one namespace, and its vectors; what else is read of it, is read once.
 
     Attributes:
         searcher: The namespace's index when the search began.
@@ -56,8 +58,46 @@ class Search(Struct, frozen=True):
     query: Query
     parsed: ParsedQuery
     lexical: Lexical
+    options: RetrievalOptions
     encoded: Encoded | None = None
     turned: np.ndarray | None = None
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Who gets the hits."""
+        return self.query.reader
+
+    @cached_property
+    def wordings(self) -> Wordings:
+        """The words of query and memories, as they are compared."""
+        return Wordings(self.options.language)
+
+    @cached_property
+    def names(self) -> "_Names":
+        """The names in the query, and which of them were never said."""
+        names, thing = names_in(self.parsed.words, self.options.language), self._unseen_thing
+        names += thing
+        unseen = [name for name in names if not self.searcher.knows(name)]
+        if unseen and self.options.ask.sounds:  # a name that sounds like a known one may be it
+            heard = {fold(one.said) for one in self.searcher.heard(" ".join(unseen))}
+            unseen = [name for name in unseen if fold(name) not in heard]
+        return _Names(len(unseen) / max(1, len(names)), bool(thing))
+
+    @property
+    def _unseen_thing(self) -> list[str]:
+        """What a turn asks the name of, if that was never mentioned: it counts as a name.
+
+        Whatever else has a name is near to "what is my landlord called?".
+        """
+        words = named_thing(self.query.text, self.options.language)
+        return [] if any(map(self.searcher.knows, words)) else words[:1]
+
+
+class _Names(NamedTuple):
+    """The share of a query's names that were never said, and whether it asks for one's name."""
+
+    unseen: float
+    asks_for_name: bool
 
 
 class _Candidate(Struct, frozen=True):
@@ -82,7 +122,7 @@ class Chooser:
         The evidence returned is the argument's, completed by whether a value is missing.
         """
         for_turn = self._share(search.query) > 0
-        trace = scored.ordered(for_turn=for_turn, weigh_talk=not search.parsed.about_talk)
+        trace = replace(scored, reasons={})
         hits = list[Hit]()
         if answers := self._answers(search, trace, evidence):
             hits, rejected = self._choose(search, trace, fetch)
@@ -101,6 +141,15 @@ class Chooser:
         hits = self._with_stated(search, hits, fetch) if for_turn else hits
         hits = self._with_endings(search, hits, fetch)
         return trace, with_facts(search, hits, self._options.language), evidence
+
+    def weights(self, search: Search) -> Weights:
+        """Return how candidates are ordered: by what is worth offering to a turn, or for a search.
+
+        Questions and the agent's words are worth less, except to a turn about these.
+        """
+        if self._share(search.query) <= 0:
+            return PLAIN
+        return ABOUT_TALK if search.parsed.about_talk else WEIGHTS
 
     def _lacks_value(self, query: Query, hits: Sequence[Hit], fetch: Fetch) -> float:
         """Return how surely a turn asks for a value that neither the hits nor the context has."""
@@ -124,7 +173,7 @@ class Chooser:
         ids = [chunk for chunk in self.stated(search) if chunk not in query.exclude]
         first = list[Hit]()
         for memory in fetch(ids).values() if ids else ():
-            shown = disclose(memory, query.reader)
+            shown = disclose(memory, search.reader)
             if shown is not None and not _rejection(memory, query, search.parsed):
                 best = hits[0].score if hits else 1.0
                 first.append(Hit(memory=shown, score=best, probability=1.0))
@@ -139,91 +188,46 @@ class Chooser:
             endings = search.namespace.endings(hit.memory.id, query.now)
             ids = [one.newer for one in endings if one.newer and one.newer not in query.exclude]
             for memory in fetch(ids).values() if ids else ():
-                shown = disclose(memory, query.reader)
+                shown = disclose(memory, search.reader)
                 if shown is not None and not _rejection(memory, query, search.parsed):
                     marked = ended(shown, search.namespace.endings(shown.id, query.now))
                     found.setdefault(shown.id, replace(hit, memory=marked))
             found.setdefault(hit.memory.id, replace(hit, memory=ended(hit.memory, endings)))
         limit = max(len(hits), query.limit(self._options))
         every = self._with_changes(search, list(found.values())[:limit], fetch)
-        return self._with_earlier(every, query)
+        return _with_earlier(search, every)
 
     def _with_changes(self, search: Search, hits: list[Hit], fetch: Fetch) -> list[Hit]:
         """Put a later statement that changes a hit before it, for a turn that asks."""
         query = search.query
         asks = query.need is not None and query.need.asks_at_all
-        if not hits or not asks or asks_past(query.text, self._options.language):
+        if not hits or not asks or search.wordings[query.text].asks_past:
             return hits
         known = query.exclude.union(hit.memory.id for hit in hits)
         oldest = min(turn_of(hit.memory.id) for hit in hits)
-        ids = [one for one in search.namespace.changing(query.text) if one not in known]
+        changing = search.namespace.changing(search.wordings[query.text].keys)
+        ids = [one for one in changing if one not in known]
         newer = fetch([one for one in ids if turn_of(one) > oldest])
-        for memory in self._likest(list(newer.values()), hits):
-            shown = disclose(memory, query.reader)
+        for memory in _likest(search, list(newer.values()), hits):
+            shown = disclose(memory, search.reader)
             if shown is None or _rejection(memory, query, search.parsed):
                 continue
-            changed = (n for n, hit in enumerate(hits) if self._revises(shown, hit.memory, query))
+            changed = (n for n, hit in enumerate(hits) if _revises(search, shown, hit.memory))
             if (place := next(changed, None)) is not None:
                 hits = [*hits[:place], replace(hits[place], memory=shown), *hits[place:]]
         return hits[: max(query.limit(self._options), 1)]
-
-    def _likest(self, newer: list[Memory], hits: Sequence[Hit]) -> list[Memory]:
-        """Return the statements that have most in common with a hit, the latest of equals first."""
-        if len(newer) <= MOST_CHANGES:
-            return newer
-        language, olds = self._options.language, [hit.memory.text for hit in hits]
-        near = {one.id: max(likeness(one.text, old, language) for old in olds) for one in newer}
-        return sorted(newer, key=lambda one: near[one.id], reverse=True)[:MOST_CHANGES]
-
-    def _with_earlier(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
-        """Mark the hits that a later one changes."""
-        language = self._options.language
-        newer = [hit.memory for hit in hits if may_revise(hit.memory.text, language)]
-        return [
-            replace(hit, memory=replace(hit.memory, facets={**hit.memory.facets, "earlier": "yes"}))
-            if any(self._revises(other, hit.memory, query) for other in newer)
-            else hit
-            for hit in hits
-        ]
-
-    def _revises(self, newer: Memory, older: Memory, query: Query) -> bool:
-        if newer.role != "user" or not newer.kind == older.kind == CHUNK:
-            return False
-        # What the agent repeated is over too.
-        by_same = older.role == "assistant" or newer.speaker == older.speaker
-        later = newer.valid_from > older.valid_from
-        return (
-            by_same
-            and later
-            and revises(newer.text, older.text, query.text, self._options.language)
-        )
 
     def evidence(
         self, search: Search, trace: RankingTrace, rejected: Collection[int] = ()
     ) -> AnswerEvidence:
         """Return whether any candidate answers, except those at rejected positions."""
-        searcher, names = search.searcher, names_in(search.parsed.words, self._options.language)
-        thing = self._unseen_thing(search)
-        names += thing
-        unseen = [name for name in names if not searcher.knows(name)]
-        if unseen and self._options.ask.sounds:  # a name that sounds like a known one may be it
-            heard = {fold(one.said) for one in searcher.heard(" ".join(unseen))}
-            unseen = [name for name in unseen if fold(name) not in heard]
         return AnswerEvidence(
             coverage=trace.max_coverage(rejected),
             max_similarity=trace.max_similarity(rejected),
-            unseen_names=len(unseen) / max(1, len(names)),
-            memories=len(searcher),
-            lacks_value=1.0 if thing else 0.0,
+            unseen_names=search.names.unseen,
+            memories=len(search.searcher),
+            lacks_value=1.0 if search.names.asks_for_name else 0.0,
         )
-
-    def _unseen_thing(self, search: Search) -> list[str]:
-        """Return what a turn asks the name of, if that was never mentioned: it counts as a name.
-
-        Whatever else has a name is near to "what is my landlord called?".
-        """
-        words = named_thing(search.query.text, self._options.language)
-        return [] if any(map(search.searcher.knows, words)) else words[:1]
 
     def _answers(
         self,
@@ -241,12 +245,6 @@ class Chooser:
             unknown_below=self._options.recall.unknown_below,
         )
 
-    def _changes_one(self, usable: Sequence[_Candidate], memory: Memory, query: Query) -> bool:
-        """Return whether a weak candidate changes a stronger one, and must stand beside it."""
-        return changes(memory.text, self._options.language) and any(
-            self._revises(memory, one.memory, query) for one in usable
-        )
-
     def _share(self, query: Query) -> float:
         return self._options.recall.keep_share if query.keep_share is None else query.keep_share
 
@@ -262,7 +260,7 @@ class Chooser:
             The hits, and the positions of the candidates that were rejected whatever their score.
         """
         ids, scores, reasons = trace.candidates.ids, trace.scores, trace.reasons
-        query, options = search.query, self._options
+        query, options, reader = search.query, self._options, search.reader
         limit, share = query.limit(options), self._share(query)
         best = least = -math.inf  # of the usable ones: a visible memory suppresses no other
         usable, kept, rejected = list[_Candidate](), list[int](), set[int]()
@@ -273,7 +271,7 @@ class Chooser:
             memories = fetch([ids[n] for n in positions])
             for n in positions:
                 memory = memories.get(ids[n])
-                shown = None if memory is None else disclose(memory, query.reader)
+                shown = None if memory is None else disclose(memory, reader)
                 if memory is None or shown is None:
                     gone = memory is None
                     reasons[ids[n]] = LeftOutReason.DELETED if gone else LeftOutReason.WITHHELD
@@ -284,7 +282,7 @@ class Chooser:
                 else:
                     best = max(best, scores[n])
                     least = least_share(share, len(usable)) * best if share > 0 else -math.inf
-                    if scores[n] >= least or self._changes_one(usable, shown, query):
+                    if scores[n] >= least or _changes_one(search, usable, shown):
                         usable.append(_Candidate(n, shown))
             texts = [one.memory.text for one in usable]
             kept = fusion.distinct(texts, options.fuse.duplicate, limit)
@@ -297,11 +295,52 @@ class Chooser:
         compared = len(usable) if len(kept) < limit else max(kept, default=0)
         for place in set(range(compared)).difference(kept):
             reasons[ids[usable[place].position]] = LeftOutReason.DUPLICATE
-        hits = [trace.hit(usable[place].position, usable[place].memory) for place in kept]
-        return hits, rejected
+        chosen = [usable[place] for place in kept]
+        return trace.hits([o.position for o in chosen], [o.memory for o in chosen]), rejected
 
     def _floor(self, query: Query) -> float:
         return self._options.recall.floor if query.floor is None else query.floor
+
+
+def _likest(search: Search, newer: list[Memory], hits: Sequence[Hit]) -> list[Memory]:
+    """Return the statements that have most in common with a hit, the latest of equals first."""
+    if len(newer) <= MOST_CHANGES:
+        return newer
+    read = search.wordings
+    olds = [read[hit.memory.text] for hit in hits]
+    near = {one.id: max(map(read[one.text].likeness, olds)) for one in newer}
+    return sorted(newer, key=lambda one: near[one.id], reverse=True)[:MOST_CHANGES]
+
+
+def _with_earlier(search: Search, hits: list[Hit]) -> list[Hit]:
+    """Mark the hits that a later one changes."""
+    newer = [hit.memory for hit in hits if search.wordings[hit.memory.text].may_revise]
+    return [
+        replace(hit, memory=replace(hit.memory, facets={**hit.memory.facets, "earlier": "yes"}))
+        if any(_revises(search, other, hit.memory) for other in newer)
+        else hit
+        for hit in hits
+    ]
+
+
+def _changes_one(search: Search, usable: Sequence[_Candidate], memory: Memory) -> bool:
+    """Return whether a weak candidate changes a stronger one, and must stand beside it."""
+    return search.wordings[memory.text].changes and any(
+        _revises(search, memory, one.memory) for one in usable
+    )
+
+
+def _revises(search: Search, newer: Memory, older: Memory) -> bool:
+    if newer.role != "user" or not newer.kind == older.kind == CHUNK:
+        return False
+    # What the agent repeated is over too.
+    by_same = older.role == "assistant" or newer.speaker == older.speaker
+    read = search.wordings
+    return (
+        by_same
+        and newer.valid_from > older.valid_from
+        and revises(read[newer.text], read[older.text], read[search.query.text])
+    )
 
 
 def asks(search: Search, evidence: AnswerEvidence | None) -> bool:
@@ -316,10 +355,10 @@ def with_facts(search: Search, hits: list[Hit], language: str) -> list[Hit]:
     Only for a reader on this machine: like a context, a fact's names may come from other turns.
     """
     query = search.query
-    reader, asks_at_all = query.reader, query.need is not None and query.need.asks_at_all
+    reader, asks_at_all = search.reader, query.need is not None and query.need.asks_at_all
     if not hits or not asks_at_all or not reader.local or reader.called:  # facts have old names
         return hits
-    asked = keys(query.text, language)
+    asked = search.wordings[query.text].keys
     return [_with_facts(hit, search.namespace.written(hit.memory.id), asked) for hit in hits]
 
 

@@ -73,6 +73,11 @@ class Pipeline:
         self._chooser = Chooser(options)
         self._overviews = Overviews(store, zone, options.language)
 
+    @property
+    def has_own_model(self) -> bool:
+        """Whether embedding costs nobody else anything: the model runs in this process."""
+        return self._embedding.is_own
+
     def run(
         self,
         namespace: Namespace,
@@ -95,6 +100,9 @@ class Pipeline:
             return Recollection()
         searcher = progress.searcher = namespace.searcher  # kept: sealing replaces it
         parsed = progress.parsed = self.parse(query, searcher)
+        if parsed.times:
+            namespace.read_times()
+        watch.lap("parse")
         lexical = progress.lexical = searcher.lexical(parsed.words, also=parsed.also)
         watch.lap("lexical")
         embed = self._embedder(namespace, ahead=ahead)
@@ -108,10 +116,11 @@ class Pipeline:
         if encoded is not None and not encoded.vector.any():
             encoded = None  # a zero vector has no direction: use words
         turned = self._turned(searcher, encoded, query.dialogue, embed)
-        search = Search(namespace, searcher, query, parsed, lexical, encoded, turned)
+        options = self._options
+        search = Search(namespace, searcher, query, parsed, lexical, options, encoded, turned)
         withheld = self._withheld(namespace, query)
 
-        found = _propose(search, query.exclude | withheld)
+        found = _propose(search, withheld)
         watch.lap("dense")
         scored = self._score(search, found, watch)
         evidence = self._chooser.evidence(search, scored)
@@ -123,13 +132,13 @@ class Pipeline:
             and answer_probability(evidence) < self._options.recall.unknown_below
         ):
             # The answer may be in the LLM's context already, and be excluded for that.
-            every = self._score(search, _propose(search, withheld), _Stopwatch())
+            every = self._scorer.with_visible(scored)
+            every = replace(every, similarity=self._compare(search, every, scored.similarity))
             evidence = max(evidence, self._chooser.evidence(search, every), key=answer_probability)
             watch.lap("doubt")
         evidence = replace(evidence, lacks_value=judged.lacks_value if judged else 0.0)
-        watch.lap("fetch")
-
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
+        watch.lap("fetch")
         return Recollection(
             hits=hits if overview is None else overview,
             stage="full" if "dense" in found.views else "lexical",
@@ -158,12 +167,13 @@ class Pipeline:
         lexical = progress.lexical  # read before its searcher, which is set before it
         searcher = progress.searcher or namespace.searcher
         parsed = self.parse(query, searcher)
+        watch.lap("parse")
         stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
-        search = Search(namespace, searcher, query, parsed, lexical)
-        exclude = query.exclude | self._withheld(namespace, query)
-        scored = self._score(search, _propose(search, exclude), watch)
+        search = Search(namespace, searcher, query, parsed, lexical, self._options)
+        found = _propose(search, self._withheld(namespace, query))
+        scored = self._score(search, found, watch)
         # The tail alone cannot show that nothing answers: the sealed part was not searched.
         evidence = self._chooser.evidence(search, scored) if stage == "lexical" else None
         _, at_hand, _ = self._chooser.offer(search, scored, namespace.recent, evidence)
@@ -247,21 +257,39 @@ class Pipeline:
     # ------------------------------------------------------------------- score
 
     def _score(self, search: Search, found: Candidates, watch: "_Stopwatch") -> RankingTrace:
-        searcher = search.searcher
-        tokens = search.encoded.tokens if search.encoded else None
-        ceiling, now = search.lexical.ceiling, search.query.now
+        searcher, ceiling, now = search.searcher, search.lexical.ceiling, search.query.now
         trace = self._scorer.score(searcher, found, search.parsed, ceiling, now)
         watch.lap("fuse")
-        if tokens is None:
-            return trace
-        best = self._scorer.to_rerank(trace)
-        if len(best) and (space := self._embedding.token_key):
-            ids = [found.ids[n] for n in best.tolist()]
-            with self._store.snapshot() as snapshot:
-                vectors = snapshot.tokens(space, search.namespace.scope, ids)
-            trace = self._scorer.rerank(searcher, trace, best, maxsim(tokens, vectors))
-        watch.lap("tokens")
+        similarity = self._compare(search, trace)
+        trace = self._scorer.rank(trace, similarity, self._chooser.weights(search))
+        if search.encoded and search.encoded.tokens is not None:
+            watch.lap("tokens")
         return trace
+
+    def _compare(
+        self, search: Search, trace: RankingTrace, known: np.ndarray | None = None
+    ) -> np.ndarray | None:
+        """Return the MaxSim of the best candidates, shape (n,), NaN for all others.
+
+        Args:
+            known: The same of other best ones, which are not compared again.
+
+        Returns:
+            None without token vectors.
+        """
+        tokens = search.encoded.tokens if search.encoded else None
+        space, best = self._embedding.token_key, trace.best
+        if tokens is None or not len(best) or not space:
+            return None
+        if known is None:
+            similarity = np.full(len(trace.frame), np.nan)
+        else:
+            similarity, best = known.copy(), best[np.isnan(known[best])]
+        ids = [trace.candidates.ids[n] for n in best.tolist()]
+        with self._store.snapshot() as snapshot:
+            vectors = snapshot.tokens(space, search.namespace.scope, ids)
+        similarity[best] = maxsim(tokens, vectors)
+        return similarity
 
 
 def _propose(search: Search, exclude: frozenset[str]) -> Candidates:
@@ -269,7 +297,12 @@ def _propose(search: Search, exclude: frozenset[str]) -> Candidates:
     cosines_with = None if search.turned is own else own
     talk = search.query.talk or search.parsed.about_talk
     return search.searcher.candidates(
-        search.lexical, search.turned, exclude, cosines_with, talk=talk
+        search.lexical,
+        search.turned,
+        exclude,
+        cosines_with,
+        talk=talk,
+        visible=search.query.exclude,
     )
 
 

@@ -23,6 +23,7 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.pipeline import Progress
 from slowcat_memory.runtime.recall.query import PrefetchOptions, Query, Recollection
+from slowcat_memory.runtime.recall.warmup import Touch, Warmup
 
 KEEP_S = 30.0  # a turn later than this is not expected any more
 
@@ -100,18 +101,27 @@ def _asks(query: Query) -> bool:
 
 
 class Prefetch:
-    """The running recall for the turn that is being spoken, if any."""
+    """The running recall for the turn that is being spoken, if any.
+
+    Attributes:
+        warmup: Keeps warm what the turn's own recall will need.
+    """
 
     def __init__(
         self,
         begin: Callable[[str], Attempt | None],
         options: PrefetchOptions,
         loop: asyncio.AbstractEventLoop,
+        touch: Touch = lambda: None,
     ) -> None:
         """Start without a recall.
 
-        ``begin`` begins one for a turn's words, without blocking; all calls come from ``loop``.
+        Args:
+            begin: Begins one for a turn's words, without blocking.
+            loop: All calls come from this event loop.
+            touch: Warms up what the next recall needs; see ``warmup``.
         """
+        self.warmup = Warmup(touch, loop)
         self._begin, self._options, self._loop = begin, options, loop
         self._attempt: Attempt | None = None
         self._waiting = ""  # words that came too soon after the last recall
@@ -126,6 +136,8 @@ class Prefetch:
             text: All of the turn's words so far.
             whole: STT will not change them: the recall begins at once.
         """
+        if not self._options.enabled:
+            return
         words = fingerprint(text)
         if self._attempt and self._attempt.is_for(text):
             self._clear_waiting()
@@ -142,6 +154,7 @@ class Prefetch:
     def take(self) -> Attempt | None:
         """Return and drop the newest recall, running or done; what follows is a new turn."""
         attempt, self._attempt = self._attempt, None
+        self.warmup.stop()
         self.drop()
         return attempt
 
@@ -160,6 +173,7 @@ class Prefetch:
         self.drop()
         self._began = self._loop.time()
         self._attempt = self._begin(text)
+        self.warmup.warmed()
         self._end = self._loop.call_later(KEEP_S, self.drop)
 
     def _clear_waiting(self) -> None:

@@ -169,7 +169,9 @@ class Recollection(Struct, frozen=True, kw_only=True):
     Attributes:
         hits: Best first.
         stage: How far recall came; "skipped" if none was needed.
-        timings: Milliseconds by stage; the processor adds "wait", all that the turn waited.
+        timings: Milliseconds by lap: "gate" (on the event loop), "parse", "lexical", "embed", "dense",
+            "fuse", "tokens", "doubt" (only if an answer may be in the LLM's context), "fetch"; the
+            processor adds "wait", all that the turn waited. Benchmarks rely on the names.
         words: The query's weight by token, for cutting the hits' texts to the query.
         trace: The candidates, for the ledger; None when there were none.
         evidence: Whether anything remembered answers, or is in the LLM's context already; None
@@ -214,12 +216,11 @@ def ledger_entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry
         return row
     recalled = {hit.memory.id for hit in found.hits}
     offered = {offer.memory for offer in row.offers}
-    candidates = found.trace.candidates
     return replace(
         row,
         left_out=found.trace.left_out(recalled, offered, MOST_IN_ROW - len(offered)),
-        visible=tuple(candidates.excluded[:MOST_VISIBLE]),
-        candidates=len(candidates.ids),
+        visible=tuple(found.trace.visible[:MOST_VISIBLE]),
+        candidates=len(found.trace.ranked.order),
     )
 
 

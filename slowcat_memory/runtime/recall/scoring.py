@@ -5,25 +5,25 @@ ledger's row is written, after the waiting turn has continued.
 """
 
 import math
-from collections.abc import Collection, Set
+from collections.abc import Collection, Sequence, Set
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import ParsedQuery
-from slowcat_memory.core.ranking import fusion
-from slowcat_memory.core.ranking.calibration import best_of_top, probability
+from slowcat_memory.core.ranking.calibration import BEST, best_of_top
+from slowcat_memory.core.ranking.frame import Frame, Question
 from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.ranking.priors import RankOptions, closeness, overlap, priors, votes
-from slowcat_memory.core.ranking.selection import offer_scores
+from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.ranking.rank import Scores
+from slowcat_memory.core.ranking.ranker import Ranker
+from slowcat_memory.core.ranking.selection import Weights
 from slowcat_memory.index import Candidates, Searcher
 from slowcat_memory.records import Disclosed, Hit, LeftOut
-
-NONE = np.zeros(0, np.intp)
-SOFTNESS = 0.5  # width of the soft edges of a named time span, as a share of its length
 
 
 class LeftOutReason(StrEnum):
@@ -44,42 +44,37 @@ class RankingTrace(Struct, frozen=True, eq=False):
     """The scored candidates of one query, n of them.
 
     Attributes:
-        views: Normalised scores by view, each of shape (n,), 0 to 1.
-        scores: Fused scores and priors, shape (n,); comparable within one query.
-        coverage: Share of the query's weight in words that each candidate holds, shape (n,).
-        probability: That it answers, shape (n,), 0 to 1.
-        priors: The part of ``scores`` that does not depend on the views, shape (n,).
-        similarity: MaxSim of the best candidates' tokens and the query's, shape (n,), NaN for all
-            others; None without tokens.
-        order: Positions of the candidates that may be offered, best first; see ``ordered``.
+        frame: Their columns.
+        question: What was read of the query.
+        ranked: Their scores.
+        best: Positions of those that are scored by their tokens.
+        order: Positions of those that may be offered, best first.
+        similarity: MaxSim of the best ones' tokens and the query's, shape (n,), NaN for all others;
+            None where there are no tokens.
         below_floor: None is likely enough to answer: ``order`` holds the pinned ones alone.
         reasons: By id, why one of ``order`` is rejected; code that rejects a hit adds to it.
     """
 
     candidates: Candidates
-    views: dict[str, np.ndarray]
-    scores: np.ndarray
-    coverage: np.ndarray
-    probability: np.ndarray
-    priors: np.ndarray
+    frame: Frame
+    question: Question
+    ranked: Scores
+    best: np.ndarray
+    order: np.ndarray
     similarity: np.ndarray | None = None
-    order: np.ndarray = NONE
     below_floor: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
 
-    def ordered(self, *, for_turn: bool = False, weigh_talk: bool = True) -> "RankingTrace":
-        """Return the trace with the candidates in order, best first; no reasons yet.
+    @property
+    def scores(self) -> np.ndarray:
+        """By which ``order`` is made, shape (n,); comparable within one query."""
+        return self.ranked.scores
 
-        Args:
-            for_turn: Order them by what is worth offering to a turn, instead of for a search.
-            weigh_talk: Whether questions and the agent's words are worth less.
-        """
-        found, scores = self.candidates, self.scores
-        if for_turn:
-            talks = found.agent if weigh_talk else np.zeros(len(scores), bool)
-            substance = found.substance if weigh_talk else np.ones(len(scores))
-            scores = offer_scores(scores, self.views, substance, talks)
-        return replace(self, scores=scores, order=np.argsort(-scores, kind="stable"), reasons={})
+    @property
+    def visible(self) -> list[str]:
+        """Ids of the candidates that the LLM can read already."""
+        ids = self.candidates.ids
+        return [ids[n] for n in np.flatnonzero(self.candidates.visible).tolist()]
 
     def pinned_only(self) -> "RankingTrace":
         """Return the trace with the pinned candidates alone in order: nothing else answers."""
@@ -88,8 +83,9 @@ class RankingTrace(Struct, frozen=True, eq=False):
 
     def likeliest(self, rejected: Collection[int] = ()) -> float:
         """Return the highest probability of the best candidates, except rejected positions."""
-        order = self.order[~np.isin(self.order, list(rejected))] if rejected else self.order
-        return best_of_top(self.probability[order])
+        first = self.order[: BEST + len(rejected)].tolist()
+        kept = [n for n in first if n not in rejected][:BEST]
+        return best_of_top(self.ranked.probability[kept])
 
     def max_similarity(self, rejected: Collection[int] = ()) -> float:
         """Return the highest MaxSim of a candidate, except rejected positions.
@@ -98,43 +94,60 @@ class RankingTrace(Struct, frozen=True, eq=False):
         """
         if self.similarity is None:
             return math.nan
-        kept = _without(self.similarity, rejected)
-        return float(np.fmax.reduce(kept)) if len(kept) else math.nan
+        found = dict(zip(self.best.tolist(), self.similarity[self.best].tolist(), strict=True))
+        if any(map(math.isnan, found.values())):
+            return math.nan
+        return max((found[n] for n in found if n not in rejected), default=math.nan)
 
     def max_coverage(self, rejected: Collection[int] = ()) -> float:
         """Return the highest coverage of a candidate, except rejected positions."""
-        return float(_without(self.coverage, rejected).max(initial=0.0))
+        coverage = self.ranked.coverage
+        if rejected:
+            coverage = coverage.copy()
+            coverage[list(rejected)] = 0.0
+        return float(coverage[self.order].max(initial=0.0))
 
-    def hit(self, position: int, memory: Disclosed) -> Hit:
-        cosines = self.candidates.cosine
-        cosine = math.nan if cosines is None else float(cosines[position])
-        return Hit(
-            memory=memory,
-            score=round(float(self.scores[position]), 4),
-            probability=round(float(self.probability[position]), 4),
-            coverage=round(float(self.coverage[position]), 4),
-            cosine=None if math.isnan(cosine) else round(cosine, 4),
-            views=self._views_of(position),
-        )
+    def hits(self, positions: Sequence[int], memories: Sequence[Disclosed]) -> list[Hit]:
+        columns = self._columns_at(positions)
+        return [
+            Hit(
+                memory=memory,
+                score=score,
+                probability=probability,
+                coverage=coverage,
+                cosine=None if math.isnan(cosine) else cosine,
+                views=dict(zip(self.ranked.views, views, strict=True)),
+            )
+            for memory, (score, probability, coverage, cosine, *views) in zip(
+                memories, columns, strict=True
+            )
+        ]
+
+    def _columns_at(self, positions: Sequence[int]) -> list[list[float]]:
+        """Return score, probability, coverage, cosine and views, rounded, for each position."""
+        ranked, cosine = self.ranked, self.candidates.cosine
+        if cosine is None:
+            cosine = np.full(len(self.frame), math.nan)
+        rows = (ranked.scores, ranked.probability, ranked.coverage, cosine, *ranked.views.values())
+        return np.array([row[positions] for row in rows]).round(4).T.tolist()
 
     def left_out(self, recalled: Set[str], offered: Set[str], limit: int) -> tuple[LeftOut, ...]:
         """Return the best rejected candidates, best first; ``offered``: ids of the others."""
-        above, found = frozenset(self.order.tolist()), list[LeftOut]()
-        for n in np.argsort(-self.scores, kind="stable").tolist():
-            if len(found) >= limit:
-                break
-            if (id_ := self.candidates.ids[n]) not in offered:
-                reason = self._reason(n, above=n in above, recalled=id_ in recalled)
-                found.append(
-                    LeftOut(
-                        memory=id_,
-                        reason=str(reason),
-                        score=round(float(self.scores[n]), 4),
-                        probability=round(float(self.probability[n]), 4),
-                        views=self._views_of(n),
-                    )
-                )
-        return tuple(found)
+        above, ids = frozenset(self.order.tolist()), self.candidates.ids
+        every = (n for n in self.ranked.order.tolist() if ids[n] not in offered)
+        rejected = list(islice(every, max(limit, 0)))
+        return tuple(
+            LeftOut(
+                memory=ids[n],
+                reason=str(self._reason(n, above=n in above, recalled=ids[n] in recalled)),
+                score=score,
+                probability=probability,
+                views=dict(zip(self.ranked.views, views, strict=True)),
+            )
+            for n, (score, probability, _, _, *views) in zip(
+                rejected, self._columns_at(rejected), strict=True
+            )
+        )
 
     def _reason(self, n: int, *, above: bool, recalled: bool) -> str:
         if reason := self.reasons.get(self.candidates.ids[n]):
@@ -145,20 +158,13 @@ class RankingTrace(Struct, frozen=True, eq=False):
         below_floor = self.below_floor and not pinned
         return LeftOutReason.BELOW_FLOOR if below_floor else LeftOutReason.BELOW_SHARE
 
-    def _views_of(self, n: int) -> dict[str, float]:
-        return {name: round(float(values[n]), 4) for name, values in self.views.items()}
-
-
-def _without(values: np.ndarray, rejected: Collection[int]) -> np.ndarray:
-    return np.delete(values, list(rejected)) if rejected else values
-
 
 class Scorer:
     """Scores candidates, with constant weights."""
 
     def __init__(self, fuse: FuseOptions, rank: RankOptions) -> None:
-        self._fuse, self._rank = fuse, rank
-        self._fuse_long = replace(fuse, keys=fuse.keys_long)
+        self._ranker, self._long_from = Ranker(fuse, rank), fuse.smooth_below_words
+        self._depth = fuse.rerank if fuse.tokens else 0
 
     def score(
         self,
@@ -172,73 +178,35 @@ class Scorer:
 
         ``ceiling`` is the highest possible score of the window view.
         """
-        views = fusion.normalise(found.views, found.session)
-        named = np.isin(found.speaker, searcher.speaker_numbers(parsed.named))
-        when = np.zeros(len(named))
-        if parsed.times:
-            when = closeness(found.at, parsed.times, SOFTNESS)
-            when += overlap(found.about_from, found.about_until, parsed.times)
-        bonus = priors(
-            at=found.at,
-            importance=found.importance,
-            pinned=found.pinned,
-            named=named,
-            when=when,
-            votes=votes(views.get("asked"), found.pinned),
+        question = Question(
             now=now.timestamp(),
-            keyed=fusion.keyed_share(found.views.get("keys")),
-            options=self._rank,
+            ceiling=ceiling,
+            long_turns=searcher.mean_words >= self._long_from,
+            memories=len(searcher),
+            speakers=searcher.speaker_numbers(parsed.named),
+            times=parsed.times,
         )
-        coverage = found.views["window"] / max(ceiling, 1e-9)
-        return RankingTrace(
-            candidates=found,
-            views=views,
-            scores=self._fused(searcher, views, found) + bonus,
-            coverage=coverage,
-            probability=probability(coverage, found.cosine, len(searcher)),
-            priors=bonus,
-        )
+        return self._scored(found, Frame(found.block, found.known), question)
 
-    def to_rerank(self, trace: RankingTrace) -> np.ndarray:
-        """Return the positions of the best candidates, for reranking by token vectors."""
-        depth, size = self._fuse.rerank, len(trace.candidates.ids)
-        if not depth or not self._fuse.tokens:
-            return NONE
-        return np.argpartition(-trace.scores, depth)[:depth] if size > depth else np.arange(size)
+    def with_visible(self, trace: RankingTrace) -> RankingTrace:
+        """Score the candidates of ``score`` again, where what the LLM can read already counts too."""
+        return self._scored(trace.candidates, trace.frame, trace.question, every=True)
 
-    def rerank(
-        self,
-        searcher: Searcher,
-        trace: RankingTrace,
-        best: np.ndarray,
-        similarity: np.ndarray,
+    def _scored(
+        self, found: Candidates, frame: Frame, question: Question, *, every: bool = False
     ) -> RankingTrace:
-        """Score again, with the tokens of the best candidates as one more view.
+        ranked = self._ranker.score(frame, question, every=every)
+        best = ranked.order[: self._depth]
+        return RankingTrace(found, frame, question, ranked, best, ranked.order)
+
+    def rank(
+        self, trace: RankingTrace, similarity: np.ndarray | None, weights: Weights
+    ) -> RankingTrace:
+        """Put candidates into order, with the tokens of the best of them as one more view.
 
         Args:
-            similarity: Their MaxSim scores, NaN for one without tokens, of the shape of ``best``.
-
-        Returns:
-            The same trace if none has tokens.
+            similarity: As in ``RankingTrace``.
+            weights: Of what makes a memory worth offering.
         """
-        if np.isnan(similarity).all():
-            return trace
-        every = np.full(len(trace.scores), np.nan, np.float32)
-        every[best] = similarity
-        views = {**trace.views, "tokens": fusion.by_tokens(every)}
-        return replace(
-            trace,
-            views=views,
-            scores=self._fused(searcher, views, trace.candidates) + trace.priors,
-            similarity=None if np.isnan(similarity).any() else every,
-        )
-
-    def _fused(
-        self, searcher: Searcher, views: dict[str, np.ndarray], found: Candidates
-    ) -> np.ndarray:
-        keyed = fusion.keyed_share(found.views.get("keys"))
-        if searcher.mean_words >= self._fuse.smooth_below_words:
-            return fusion.fuse(views, self._fuse_long, keyed)
-        scores = fusion.fuse(views, self._fuse, keyed)
-        share = self._fuse.smoothing * (1 - keyed) ** 2
-        return fusion.smooth(scores, found.before, found.after, share) if share else scores
+        ranked = self._ranker.rank(trace.frame, trace.question, trace.ranked, similarity, weights)
+        return replace(trace, ranked=ranked, order=ranked.order, similarity=similarity)

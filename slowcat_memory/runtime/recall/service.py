@@ -10,10 +10,11 @@ either, because the store blocks, the turn gets the hits among the latest memori
 store, or none.
 """
 
-import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import datetime, tzinfo
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -37,6 +38,8 @@ from slowcat_memory.runtime.recall.query import (
     RetrievalOptions,
     asks_for_memory,
 )
+from slowcat_memory.runtime.recall.touch import touch
+from slowcat_memory.runtime.recall.waiting import Pace, ended_within
 from slowcat_memory.store import Store
 
 
@@ -55,13 +58,22 @@ class Retrieval:
         tokenizer: Tokenizer,
         options: RetrievalOptions,
         users: UserNames,
+        while_recalling: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """Connect the components; ``page_cache`` is notified of each recall."""
+        """Connect the components.
+
+        Args:
+            page_cache: Notified of each recall.
+            while_recalling: Makes the context in which each recall runs, from whatever door; may be
+                entered several times at once. It keeps idle work away.
+        """
         self._namespaces, self._indexer = namespaces, indexer
         self._metrics, self._page_cache = metrics, page_cache
         self._zone, self._tokenizer, self._options = zone, tokenizer, options
-        self._users = users
+        self._users, self._while_recalling = users, while_recalling
         self._pipeline = Pipeline(store, embedding, metrics, zone, options)
+        self._pace = Pace()
+        self._touching = Progress()  # of the last call of ``touch``
 
     # ------------------------------------------------------------------- entries
 
@@ -76,6 +88,12 @@ class Retrieval:
         Raises:
             ConfigError: The scope's name is not valid.
         """
+        with self._while_recalling():
+            return await self._recall(query, prefetch)
+
+    async def _recall(self, query: Query, prefetch: Prefetch | None) -> Recollection:
+        self._touching.abandoned = True
+        began = time.perf_counter()
         attempt = prefetch.take() if prefetch else None
         reused = attempt.query.need if attempt and attempt.is_for(query.text) else None
         need = reused or need_of(query.text, self._options)
@@ -83,7 +101,10 @@ class Retrieval:
             if attempt:
                 attempt.abandon()
             return self._skipped(need)
-        found = await self._in_time(self._named(_gated(query, need)), attempt)
+        query = self._named(_gated(query, need))
+        gate = round((time.perf_counter() - began) * 1e3, 4)
+        found = await self._in_time(query, attempt)
+        found = replace(found, timings={"gate": gate, **found.timings})
         self._metrics.count(f"recall_{found.stage}")
         if found.unknown:
             self._metrics.count("told_unknown")
@@ -98,6 +119,7 @@ class Retrieval:
         Returns:
             The running recall; None if it needs no memory, or a scope is not loaded.
         """
+        self._touching.abandoned = True
         need, scopes = need_of(query.text, self._options), self._readable(query)
         if not need.query or not scopes or any(name not in self._namespaces for name in scopes):
             return None
@@ -106,8 +128,26 @@ class Retrieval:
         namespaces = tuple(self._namespaces.get(scope) for scope in scopes)
         versions = tuple(namespace.version for namespace in namespaces)
         progress = tuple(Progress() for _ in scopes)
-        running = self._indexer.ahead.submit(self._ahead, query, scopes, progress)
+        with self._while_recalling():  # at once: the worker waits where idle work computes
+            running = self._indexer.ahead.submit(self._ahead, query, scopes, progress)
         return Attempt(heard, query, progress, running, namespaces, versions)
+
+    def touch(self, query: Query) -> "Future[float] | None":
+        """Begin a recall whose result is thrown away; see ``touch``.
+
+        Args:
+            query: Its scopes and time; not its words.
+
+        Returns:
+            The processor time it takes, in seconds; None if no scope is loaded.
+        """
+        scopes = [scope for scope in self._readable(query) if scope in self._namespaces]
+        if not scopes:
+            return None
+        progress = self._touching = Progress()
+        namespaces = [self._namespaces.get(scope) for scope in scopes]
+        self._page_cache.recalled()
+        return self._indexer.ahead.submit(touch, self._pipeline, namespaces, query, progress)
 
     def answer(self, query: Query) -> Recollection:
         """Recall in one scope as a turn does, without a deadline, on the caller's thread."""
@@ -118,6 +158,10 @@ class Retrieval:
 
     def search(self, query: Query) -> Recollection:
         """Recall without gate or deadline, once the index is completely open; blocks."""
+        with self._while_recalling():
+            return self._search(query)
+
+    def _search(self, query: Query) -> Recollection:
         self._indexer.release()
         scopes = self._readable(query)
         query = self._named(query, load=True)
@@ -140,7 +184,8 @@ class Retrieval:
         """
         if self._namespaces.is_guests(query.scope):
             return None
-        return self._pipeline.encode(self._namespaces.get(query.scope), query)
+        with self._while_recalling():
+            return self._pipeline.encode(self._namespaces.get(query.scope), query)
 
     def pack(self, found: Recollection, now: datetime) -> Packed:
         """Return the block for the LLM, in its budget; long memories are cut to the query."""
@@ -202,21 +247,37 @@ class Retrieval:
             return self._conclude(query, [Recollection()])
         if attempt and self._stands(attempt, query, loaded):
             self._metrics.count("prefetch_stood")
-            if attempt.running.done():
-                return attempt.running.result()
-            running = asyncio.wrap_future(attempt.running)
-            return await self._wait(running, query, loaded, attempt.progress)
+            return await self._wait(attempt.running, query, loaded, attempt.progress)
         if attempt:
             attempt.abandon()
             query = self._with_vector_of(attempt, query)
         self._indexer.release(but=query.exclude)
-        progress, loop = tuple(Progress() for _ in loaded), asyncio.get_running_loop()
-        running = loop.run_in_executor(self._indexer.talk, self._run_each, query, loaded, progress)
+        progress = tuple(Progress() for _ in loaded)
+        if (found := self._at_once(query, loaded, progress)) is not None:
+            return found
+        running = self._indexer.talk.submit(self._run_each, query, loaded, progress)
         return await self._wait(running, query, loaded, progress)
+
+    def _at_once(
+        self, query: Query, scopes: Sequence[str], progress: Sequence[Progress]
+    ) -> Recollection | None:
+        """Recall on the event loop, if that takes less than a millisecond; None if it may not.
+
+        It may not where anything is still to be embedded, loaded or indexed, where another thread
+        holds an index or the store keeps readers out, and where recalls were slow lately.
+        """
+        if not (_is_embedded(query) and self._indexer.talk.is_idle and self._pace.is_quick(scopes)):
+            return None
+        with ExitStack() as held:
+            for scope in scopes:
+                if not held.enter_context(self._namespaces.get(scope).without_waiting()):
+                    return None
+            self._metrics.count("recall_on_loop")
+            return self._run_each(query, scopes, progress)
 
     async def _wait(
         self,
-        running: "asyncio.Future[Recollection]",
+        running: "Future[Recollection]",
         query: Query,
         scopes: Sequence[str],
         progress: Sequence[Progress],
@@ -224,11 +285,10 @@ class Retrieval:
         """Wait for a recall until the deadline, then, a little more, for its results so far."""
         options = self._options.recall
         try:
-            if await _ended_within(running, options.deadline_ms):
+            if await ended_within(running, options.deadline_ms):
                 return running.result()
-            loop = asyncio.get_running_loop()
-            late = loop.run_in_executor(self._indexer.late, self._settle, query, scopes, progress)
-            if await _ended_within(late, options.settle_ms):
+            late = self._indexer.late.submit(self._settle, query, scopes, progress)
+            if await ended_within(late, options.settle_ms):
                 return late.result()
         finally:  # also when an interruption cancels the turn
             for left in progress:
@@ -296,15 +356,16 @@ class Retrieval:
         *,
         ahead: bool = False,
     ) -> Recollection:
-        found = []
-        for scope, left in zip(scopes, progress, strict=True):
-            try:
-                namespace = self._namespaces.get(scope)
-                left.done = self._pipeline.run(namespace, query, left, ahead=ahead)
-            finally:
-                self._page_cache.recalled()
-            found.append(left.done)
-        return self._conclude(query, found)
+        found = list[Recollection]()
+        with self._while_recalling(), self._pace.measured(scopes, lambda: _embedding_ms(found)):
+            for scope, left in zip(scopes, progress, strict=True):
+                try:
+                    namespace = self._namespaces.get(scope)
+                    left.done = self._pipeline.run(namespace, query, left, ahead=ahead)
+                finally:
+                    self._page_cache.recalled()
+                found.append(left.done)
+            return self._conclude(query, found)
 
     def _conclude(self, query: Query, found: Sequence[Recollection]) -> Recollection:
         merged = found[0] if len(found) == 1 else self._union(query, found)
@@ -360,14 +421,10 @@ def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollecti
     return replace(found, hits=hits, unknown=unknown, asks_time=need.asks_time)
 
 
-async def _ended_within(future: "asyncio.Future[Recollection]", ms: float) -> bool:
-    """Wait for a future of another thread; it continues after the timeout."""
-    future.add_done_callback(_swallow)
-    done, _ = await asyncio.wait({future}, timeout=ms / 1e3)
-    return bool(done)
+def _is_embedded(query: Query) -> bool:
+    """Return whether a query needs no model: it has a vector, and so have the turns before it."""
+    return query.vector is not None and all(turn.memory for turn in query.dialogue[-2:])
 
 
-def _swallow(future: "asyncio.Future[Any]") -> None:
-    """Retrieve a late result's exception: asyncio complains about unretrieved ones."""
-    if not future.cancelled():
-        future.exception()
+def _embedding_ms(found: Sequence[Recollection]) -> float:
+    return sum(one.timings.get("embed", 0.0) for one in found)

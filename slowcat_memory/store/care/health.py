@@ -23,6 +23,7 @@ from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, DATA, MB, REPLACE
 from slowcat_memory.store.disk.locks import alive, distrust, holder
 from slowcat_memory.store.disk.tables import ERASE_DUE, SCHEMA
 from slowcat_memory.store.disk.transaction import Transaction
+from slowcat_memory.store.rows.pending import Subject
 from slowcat_memory.store.rows.subjects import embedders, exists
 
 ABOUT_MEMORIES = ("contexts", "keys", "vectors")
@@ -171,20 +172,25 @@ def _orphans(tx: Transaction) -> Iterator[tuple[str, bytes]]:
     known = {keys.embedder_hash(embedder) for embedder in embedders(tx)}
     for table in ABOUT_MEMORIES:
         for key in tx.keys(table):
-            space, about = (
-                (key[: keys.HASH], key[keys.HASH :]) if table == "vectors" else (b"", key)
-            )
-            if (space and space not in known) or not _has_subject(table, about, tx):
+            space, subject = _subject_of(table, bytes(key))
+            if (space and space not in known) or not _has_subject(table, *subject, tx):
                 yield table, bytes(key)
 
 
-def _has_subject(table: str, about: bytes, tx: Transaction) -> bool:
-    scope, rest = keys.split_scope(about)
-    id = rest.decode()
+def _subject_of(table: str, key: bytes) -> tuple[bytes, Subject]:
+    """Return the space of a vector, b"" for another row, and the scope and id it is about."""
+    if table == "vectors":
+        space, scope, id = keys.split_vector_key(key)
+        return space, (scope, id)
+    scope, rest = keys.split_scope(key)
+    return b"", (scope, rest.decode())
+
+
+def _has_subject(table: str, scope: str, id: str, tx: Transaction) -> bool:
     owner = keys.owner_of(id)
     if table == "contexts" or not owner:
         return exists(scope, id, tx)
-    if table == "vectors" and tx.get("keys", about) is None:
+    if table == "vectors" and tx.get("keys", keys.scoped_key(scope, id)) is None:
         return exists(scope, id, tx)  # of a memory whose id looks like a key's
     return exists(scope, owner, tx)
 

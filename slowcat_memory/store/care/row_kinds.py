@@ -97,10 +97,10 @@ def _meta(key: bytes, value: bytes) -> Known | None:
 
 def _vector(key: bytes, value: bytes) -> Known | None:
     """Recognise a vector by its key's hash and scope; its body has no name."""
-    scope, rest = keys.split_scope(key[keys.HASH :])
-    if not scope or not rest.decode() or len(value) <= HEADER.size:
+    space, scope, id = keys.split_vector_key(key)
+    if not scope or not id or len(value) <= HEADER.size:
         return None
-    return Known("vectors", key[: keys.HASH])
+    return Known("vectors", space)
 
 
 _NUMBERED: tuple[Test, ...] = (

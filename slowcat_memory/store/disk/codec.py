@@ -12,11 +12,12 @@ import lz4.block
 import msgspec
 import numpy as np
 
+from slowcat_memory.core.ranking.token_codes import width_of
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import TokenVectors, Vector
+from slowcat_memory.records import TokenCodes, Vector
 from slowcat_memory.store.disk import envelope
 from slowcat_memory.store.disk.envelope import HEADER, LZ4, RAW, intact
-from slowcat_memory.store.disk.keys import HASH, split_scope
+from slowcat_memory.store.disk.keys import split_vector_key
 
 T = TypeVar("T")
 
@@ -25,7 +26,10 @@ PAYS = 0.9  # compressed to raw size
 MAX_BODY = 4 << 20  # bytes, unpacked: the limit that a record may declare
 
 _SIZE = struct.Struct("<I")  # lz4.block's format of the unpacked size
-_TOKENS = struct.Struct("<BH")  # whether a draft, length of a token's vector
+DRAFT, SMALL = 1, 2  # flags of a row of vectors: a draft; in bytes or codes, not as before
+LEVELS = 127.0  # the largest of a vector's bytes
+_SCALE = struct.Struct("<f")  # what a vector's bytes are multiplied by
+_TOKENS = struct.Struct("<BH")  # flags, length of a token's vector
 _pack = msgspec.msgpack.Encoder().encode
 
 
@@ -95,41 +99,57 @@ def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
 
 
 def encode_vector(key: bytes, vector: Vector) -> bytes:
-    """Return the envelope of a vector of unit length: float16 costs about 0.0005 of a cosine."""
-    values = np.asarray(vector.values, dtype="<f2").tobytes()
-    return seal(key, bytes([vector.draft]) + values)
+    """Return the envelope of a vector, whose length is kept; bytes cost under 0.005 of a cosine."""
+    values = np.asarray(vector.values, np.float32)
+    levels = np.rint(values * (LEVELS / max(float(np.abs(values).max(initial=0.0)), 1e-12)))
+    scale = np.linalg.norm(values) / max(float(np.linalg.norm(levels)), 1e-12)
+    head = bytes([SMALL | vector.draft]) + _SCALE.pack(scale)
+    return seal(key, head + levels.astype(np.int8).tobytes(), compress=False)
 
 
 def decode_vector(key: bytes, value: bytes) -> Vector:
-    """Return the vector in an envelope: shape (dim,), float32."""
+    """Return the vector in an envelope, as it is written now or was before: (dim,), float32."""
+    _, scope, memory = split_vector_key(key)
     body = unseal(key, value)
-    if len(body) % 2 != 1:
+    if is_small(value):
+        if len(body) < 1 + _SCALE.size:
+            raise StoreDamagedError("a vector without a scale")
+        (scale,) = _SCALE.unpack_from(body, 1)
+        values = np.frombuffer(body, np.int8, offset=1 + _SCALE.size) * np.float32(scale)
+    elif len(body) % 2 == 1:
+        values = np.frombuffer(body, dtype="<f2", offset=1).astype(np.float32)
+    else:
         raise StoreDamagedError("a vector of an odd size")
-    scope, memory = split_scope(key[HASH:])
-    values = np.frombuffer(body, dtype="<f2", offset=1).astype(np.float32)
-    return Vector(scope=scope, memory=memory.decode(), values=values, draft=bool(body[0]))
+    return Vector(scope=scope, memory=memory, values=values, draft=bool(body[0] & DRAFT))
 
 
-def encode_tokens(key: bytes, tokens: TokenVectors) -> bytes:
-    values = np.ascontiguousarray(tokens.values, np.int8)
-    return seal(key, _TOKENS.pack(tokens.draft, values.shape[1]) + values.tobytes(), compress=False)
+def encode_tokens(key: bytes, tokens: TokenCodes) -> bytes:
+    head = _TOKENS.pack(SMALL | tokens.draft, tokens.dim)
+    return seal(key, head + tokens.codes.tobytes(), compress=False)
 
 
 def decode_tokens(key: bytes, value: bytes) -> tuple[np.ndarray, bool]:
     """Return a memory's token vectors, and whether they are a draft.
 
-    Shape (n, token_dim), int8, read-only and sharing the bytes of ``value``.
+    Read-only, sharing the bytes of ``value``: codes (see ``core.ranking.token_codes``), uint8, or
+    of shape (n, token_dim), int8, as earlier versions wrote them.
     """
     if not intact(key, value):
         raise StoreDamagedError("a record does not match its checksum")
     begin = HEADER.size + _TOKENS.size
     if len(value) < begin:
         raise StoreDamagedError("token vectors without a size")
-    draft, dim = _TOKENS.unpack_from(value, HEADER.size)
-    count, odd = divmod(len(value) - begin, dim or 1)
-    if odd or not dim:
+    flags, dim = _TOKENS.unpack_from(value, HEADER.size)
+    width, kind = (width_of(dim), np.uint8) if flags & SMALL else (dim, np.int8)
+    count, odd = divmod(len(value) - begin, width or 1)
+    if odd or not width:
         raise StoreDamagedError("token vectors of an odd size")
-    return np.ndarray((count, dim), np.int8, value, begin), bool(draft)
+    return np.ndarray((count, width), kind, value, begin), bool(flags & DRAFT)
+
+
+def is_small(value: bytes) -> bool:
+    """Return whether an intact row of vectors or token vectors is in the form written now."""
+    return len(value) > HEADER.size and value[1] == RAW and bool(value[HEADER.size] & SMALL)
 
 
 def encode_meta(key: bytes, value: Any) -> bytes:

@@ -5,6 +5,7 @@ which no part may contain; numbers are 8 bytes, big-endian, and come last. Every
 a key raises ``ValueError`` when a part is empty or contains a NUL, or when the key is too long.
 """
 
+import re
 import struct
 from hashlib import blake2b
 
@@ -12,9 +13,12 @@ from slowcat_memory.errors import StoreDamagedError
 
 MAX_KEY = 511  # bytes, LMDB's limit
 HASH = 8  # bytes of an embedder's hash
+CHUNK = "chunk/"  # begins the id of a turn's memory, and of what points to it
+NUMBERED = b"\xff"  # begins the id of such a memory in a vector's key: no UTF-8 has this byte
 PLAIN_TOMBSTONE = b"m"  # begins the tombstones of memories that earlier versions wrote
 
 _U64 = struct.Struct(">Q")
+_NUMBER = re.compile("[1-9][0-9]{0,18}")  # as ``str`` writes it, below 2 ** 64
 
 
 def id_key(position: int) -> bytes:
@@ -64,8 +68,52 @@ def embedder_hash(embedder: str) -> bytes:
     return blake2b(embedder.encode(), digest_size=HASH).digest()
 
 
-def vector_key(embedder: str, scope: str, memory: str) -> bytes:
-    return _checked(embedder_hash(embedder) + scoped_key(scope, memory))
+def vector_prefix(embedder: str, scope: str) -> bytes:
+    """Return the beginning of the keys of all vectors of a namespace in one space."""
+    return embedder_hash(embedder) + scope_prefix(scope)
+
+
+def is_token_space(embedder: str) -> bool:
+    """Return whether a space's key is of token vectors: the model's, a tilde and the projection."""
+    return "~" in embedder
+
+
+def vector_part(id: str) -> bytes:
+    """Return a memory's or key's id as it ends the key of its vector.
+
+    That of a turn has its number in 8 bytes, so that vectors lie in the order of the log: rows that
+    are only ever appended fill their pages, and rows in the order of digits do to two thirds.
+    """
+    plain = _part(id)
+    number, mark, name = id.removeprefix(CHUNK).partition("?")
+    if not id.startswith(CHUNK) or not _NUMBER.fullmatch(number):
+        return plain
+    return NUMBERED + _U64.pack(int(number)) + (mark + name).encode()
+
+
+def vector_key(embedder: str, scope: str, id: str) -> bytes:
+    return _checked(vector_prefix(embedder, scope) + vector_part(id))
+
+
+def old_vector_key(embedder: str, scope: str, id: str) -> bytes:
+    """Return the key that earlier versions gave a vector: with the id as text."""
+    return _checked(embedder_hash(embedder) + scoped_key(scope, id))
+
+
+def split_vector_key(key: bytes) -> tuple[bytes, str, str]:
+    """Return the embedder's hash, the scope and the id of either kind of a vector's key.
+
+    Raises:
+        StoreDamagedError: It is neither.
+    """
+    scope, rest = split_scope(key[HASH:])
+    try:
+        if rest[:1] == NUMBERED:
+            (number,) = _U64.unpack(rest[1:9])
+            return key[:HASH], scope, f"{CHUNK}{number}{rest[9:].decode()}"
+        return key[:HASH], scope, rest.decode()
+    except (UnicodeDecodeError, struct.error) as error:
+        raise StoreDamagedError("a vector's key without an id") from error
 
 
 def owner_of(id: str) -> str:

@@ -71,8 +71,10 @@ TABLES = (
     Table("keys", r"scope \0 memory id ? name", "Key", "derived", (_TURNS, _MEMORY)),
     Table(
         "vectors",
+        # Of a turn's: byte 255, u64 turn, and "?name" of a key. Ids as text, float16 and int8 tokens
+        # are of earlier versions, until ``writer.vector_rows`` rewrites them.
         r"8-byte hash of a space's key, scope \0 id of a memory or of a key",
-        "flags u8, float16… | flags u8, token_dim u16, int8… in a space of token vectors",
+        "flags u8, scale f32, int8… | flags u8, token_dim u16, codes u8… in a space of tokens",
         "derived",
         (_SUBJECT,),
     ),

@@ -12,12 +12,12 @@ from slowcat_memory.records import CommandEntry, Context, Key, LedgerEntry, Run,
 from slowcat_memory.store.blocks import removal
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow, event_keys
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.tables import EMBEDDERS, UNENDED, NamedBy, Table
+from slowcat_memory.store.disk.tables import UNENDED, NamedBy, Table
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows import bookkeeping
 from slowcat_memory.store.rows.forget_select import Deletion
 from slowcat_memory.store.rows.pending import Subject
-from slowcat_memory.store.rows.subjects import exists
+from slowcat_memory.store.rows.subjects import drop_vectors, exists
 
 
 @dataclass(slots=True)
@@ -178,10 +178,7 @@ def _drop_memories(table: Table, part: Slice, tx: Transaction) -> None:
 
 
 def _drop_subjects(table: Table, part: Slice, tx: Transaction) -> None:
-    subjects = (*part.subjects, *part.chunks())
-    for embedder in tx.meta(EMBEDDERS, {}).values() if subjects else ():
-        for scope, id in subjects:
-            tx.drop(table.name, keys.vector_key(embedder, scope, id))
+    drop_vectors((*part.subjects, *part.chunks()), tx)
 
 
 def _drop_scopes(table: Table, part: Slice, tx: Transaction) -> None:

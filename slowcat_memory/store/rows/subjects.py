@@ -3,7 +3,7 @@
 Forgotten data stays deleted: the step that made a row may have begun before the forget.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
@@ -77,7 +77,16 @@ def embedders(tx: Transaction) -> list[str]:
     return list(tx.meta(EMBEDDERS, {}).values())
 
 
-def drop_vectors(scope: str, id: str, tx: Transaction) -> None:
-    """Delete all vectors of a memory or key, by every embedder, token vectors included."""
-    for embedder in embedders(tx):
-        tx.drop("vectors", keys.vector_key(embedder, scope, id))
+def drop_vectors(subjects: Collection[tuple[str, str]], tx: Transaction) -> None:
+    """Delete all vectors of memories or keys, (scope, id), by every embedder, with those of tokens."""
+    for embedder in embedders(tx) if subjects else ():
+        for scope, id in subjects:
+            tx.drop("vectors", keys.vector_key(embedder, scope, id))
+            drop_old_row(embedder, scope, id, tx)
+
+
+def drop_old_row(embedder: str, scope: str, id: str, tx: Transaction) -> None:
+    """Delete a vector's row under the key that earlier versions gave it, if that was another."""
+    old = keys.old_vector_key(embedder, scope, id)
+    if old != keys.vector_key(embedder, scope, id) and tx.get("vectors", old) is not None:
+        tx.drop("vectors", old)

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks import episodes
-from slowcat_memory.core.blocks.episodes import EpisodesOptions, EpisodeText
+from slowcat_memory.core.blocks.episodes import EpisodeText
+from slowcat_memory.core.blocks.options import EpisodesOptions
 from slowcat_memory.core.extraction.grounding import ground
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Made, Turn

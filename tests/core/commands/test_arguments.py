@@ -3,6 +3,7 @@
 import pytest
 
 from slowcat_memory.core.commands.arguments import find_argument
+from slowcat_memory.core.commands.composition import Utterance
 from slowcat_memory.core.language import language_of
 
 
@@ -46,5 +47,5 @@ from slowcat_memory.core.language import language_of
 )
 def test_arguments_are_the_words_of_the_user(language, kind, said, expected):
     table = language_of(language).commands.composed
-    span = find_argument(kind, said, table)
+    span = find_argument(kind, Utterance(said, table))
     assert (said[slice(*span)] if span else None) == expected

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from slowcat_memory.core.commands import composition
-from slowcat_memory.core.commands.composition import MAX_TOKENS, compose
+from slowcat_memory.core.commands.composition import MAX_TOKENS, Utterance, compose
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.language import LANGUAGES, language_of
 
@@ -254,7 +254,7 @@ def test_composition_without_what_speaks_against_it_takes_look_alikes(name, monk
     )
     monkeypatch.setattr(composition._Slots, "__call__", blind)
     table = language_of(name).commands.composed
-    assert any(compose(one, table) for one in LOOK_ALIKES[name])
+    assert any(compose(Utterance(one, table)) for one in LOOK_ALIKES[name])
 
 
 @pytest.mark.parametrize(
@@ -287,4 +287,4 @@ def test_composition_every_language_has_every_slot(language):
 @pytest.mark.parametrize("word", ["please ", "forget that ", "you can not store what i said "])
 def test_composition_a_long_sentence_is_conversation(word):
     table = language_of("english").commands.composed
-    assert compose(word * MAX_TOKENS, table) is None
+    assert compose(Utterance(word * MAX_TOKENS, table)) is None

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.core.commands.composition import Composed, compose
+from slowcat_memory.core.commands.composition import Composed, Utterance, compose
 from slowcat_memory.core.commands.grammar import asks_change, recognise
 from slowcat_memory.core.commands.intent import MOST_WORDS, candidates, words_of
 from slowcat_memory.core.commands.intent_model import NONE, Intent, read_model
@@ -39,7 +39,7 @@ class FixedModel:
 
 def kinds(text: str, model: FixedModel, language: str = "english") -> list[tuple[str, bool]]:
     table = language_of(language).commands.composed
-    found = candidates(text, compose(text, table), table, model)
+    found = candidates(Utterance(text, table), compose(Utterance(text, table)), model)
     return [(one.kind, one.sure) for one in found]
 
 
@@ -120,8 +120,8 @@ def test_intent_a_long_utterance_is_not_judged():
 
     table = language_of("english").commands.composed
     read = Composed("undo")
-    assert candidates("word " * (MOST_WORDS + 1), read, table, Refusing()) == [read]
-    assert candidates("word", None, table, Refusing()) == []
+    assert candidates(Utterance("word " * (MOST_WORDS + 1), table), read, Refusing()) == [read]
+    assert candidates(Utterance("word", table), None, Refusing()) == []
 
 
 def test_intent_what_is_nearly_a_command_is_told_to_the_llm():
@@ -139,8 +139,8 @@ class Sure:
 @pytest.mark.parametrize("words", [1, 3, 26, 40])
 def test_intent_the_model_reads_alone_neither_set_phrases_nor_long_turns(words):
     table = language_of("english").commands.composed
-    assert candidates(" ".join(["forget"] * words), None, table, Sure()) == []
-    assert candidates(" ".join(["forget"] * 8), None, table, Sure()) != []
+    assert candidates(Utterance(" ".join(["forget"] * words), table), None, Sure()) == []
+    assert candidates(Utterance(" ".join(["forget"] * 8), table), None, Sure()) != []
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,13 @@ def test_a_text_depends_on_the_earlier_turns_whose_names_it_uses_and_on_no_other
     assert sources_used("Mira's start at Northlight is later.", named, KNOWN) == ()
 
 
+def test_a_month_or_a_weekday_is_no_name_that_an_earlier_turn_gave() -> None:
+    fact = KnownLine("Mira plans the play on Saturday 25 March.", "", BEFORE, "fact/2", (2,))
+    known = KNOWN.with_facts([fact])
+    assert sources_used("Mira's start is on Saturday, 21 March.", TURNS, known) == ()
+    assert sources_used("Mira's play is later.", TURNS, known) == ()
+
+
 def test_a_known_fact_is_not_shown_as_a_name_too() -> None:
     fact = KnownLine(HANA.text, "", BEFORE, HANA.memory, HANA.sources)
     assert KNOWN.with_facts([fact]) == Known((FIRM,), LAST, (fact,))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from slowcat_memory.core.facts.fact_index import MOST_SHARING, FactIndex
-from slowcat_memory.core.facts.merging import MergeOptions, compare, in_order
+from slowcat_memory.core.facts.merging import compare, in_order
+from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.records import Memory
 

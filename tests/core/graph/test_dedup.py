@@ -3,9 +3,10 @@
 import pytest
 
 from benchmarks.dedup import cosine, judged, pairs
-from slowcat_memory.core.graph.dedup import Candidate, DedupOptions, resolve, same
+from slowcat_memory.core.graph.dedup import Candidate, resolve, same
 from slowcat_memory.core.graph.given_forms import same_given
 from slowcat_memory.core.graph.names import names
+from slowcat_memory.core.graph.options import DedupOptions
 
 
 def person(name: str, **attributes: str) -> Candidate:

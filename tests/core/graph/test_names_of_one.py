@@ -2,7 +2,8 @@
 
 import pytest
 
-from slowcat_memory.core.graph.dedup import Candidate, DedupOptions, same
+from slowcat_memory.core.graph.dedup import Candidate, same
+from slowcat_memory.core.graph.options import DedupOptions
 
 
 def one(kind: str, first: str, second: str, **options: float) -> bool:

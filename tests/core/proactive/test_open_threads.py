@@ -10,7 +10,6 @@ from slowcat_memory.core.blocks.statements import ground_of
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.proactive.closing import later_of
 from slowcat_memory.core.proactive.open_threads import (
-    BringUpOptions,
     Phrased,
     closed,
     kept,
@@ -19,7 +18,13 @@ from slowcat_memory.core.proactive.open_threads import (
     phrase,
     repeats,
 )
-from slowcat_memory.core.proactive.policy import IcebreakerOptions, choose, due, with_outcome
+from slowcat_memory.core.proactive.policy import (
+    BringUpOptions,
+    IcebreakerOptions,
+    choose,
+    due,
+    with_outcome,
+)
 from slowcat_memory.records import Memory, Turn
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)

@@ -1,6 +1,6 @@
 import pytest
 
-from slowcat_memory.core.query.revisions import revises
+from tests.support.wordings import revises
 
 OLD = "The movers come on the sixteenth."
 

@@ -3,7 +3,7 @@
 import pytest
 
 from slowcat_memory.core.query.asked_values import lacks_value
-from slowcat_memory.core.query.revisions import revises
+from tests.support.wordings import revises
 
 ENGLISH = """
 My badminton is on Tuesday evenings. | Badminton has moved to Thursday evenings. | When is badminton?

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowcat_memory.core.summaries.topics import ClusterOptions, grow_topics, name
+from slowcat_memory.core.summaries.options import ClusterOptions
+from slowcat_memory.core.summaries.topics import grow_topics, name
 
 RNG = np.random.default_rng(7)
 

@@ -133,9 +133,9 @@ def cosine(mind: Mind, memory_id: str, text: str, *dialogue: DialogueTurn) -> fl
     searched: list[np.ndarray] = []
     candidates = mind.searcher.candidates
 
-    def watched(lexical, vector=None, *rest, talk):  # type: ignore[no-untyped-def]
+    def watched(lexical, vector=None, *rest, **how):  # type: ignore[no-untyped-def]
         searched.append(vector)
-        return candidates(lexical, vector, *rest, talk=talk)
+        return candidates(lexical, vector, *rest, **how)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mind.searcher, "candidates", watched)

@@ -95,6 +95,7 @@ def test_the_latest_memories_are_at_hand_after_a_restart(house: House, tmp_path:
     again = House(tmp_path)
     with contextlib.closing(again.engine):
         namespace = again.engine.wiring.namespaces.get("anna")
+        namespace.finish_opening()
         found = {
             one.text for one in namespace.recent([f"chunk/{n}" for n in range(1, 40)]).values()
         }

@@ -7,12 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import Event, SessionEdge, TokenVectors, Turn, Vector
+from slowcat_memory.records import Event, SessionEdge, TokenCodes, Turn, Vector
 from slowcat_memory.store.disk import canary, codec, keys
+from tests.support.old_vectors import old_tokens, old_vector
 
 words = st.text(
     st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40
 )
+ODD_IDS = (
+    "chunk/0", "chunk/01", "chunk/+1", "chunk/1?q", "chunk/1?", "chunk/12?a?b", "chunk/",
+    "chunk/\u0663", "\x01\x02\x03456789", "fact/chunk/1", f"chunk/{10**19}", "chunk/1/2",
+)  # fmt: skip
+ids = st.one_of(words, st.integers(0, 2**70).map("chunk/{}".format), st.sampled_from(ODD_IDS))
+BOTH_KEYS = (keys.vector_key, keys.old_vector_key)
 moments = st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=st.just(UTC))
 numbers = st.integers(1, (1 << 63) - 1)
 turns = st.builds(
@@ -56,26 +63,74 @@ def test_keys_scoped_keys_keep_namespaces_apart(a, b, name):
         assert not keys.scoped_key(a, name).startswith(keys.scope_prefix(b))
 
 
-@given(st.lists(st.floats(-1, 1, width=16), min_size=1, max_size=400), st.booleans(), words)
-def test_codec_vectors_come_back_at_half_precision(values, draft, scope):
-    vector = Vector(scope=scope, memory="m", values=np.array(values, np.float32), draft=draft)
-    key = keys.vector_key("e", scope, "m")
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=400), st.booleans(), words, ids)
+def test_codec_vectors_come_back_within_a_level(values, draft, scope, id):
+    vector = Vector(scope=scope, memory=id, values=np.array(values, np.float32), draft=draft)
+    key = keys.vector_key("e", scope, id)
     back = codec.decode_vector(key, codec.encode_vector(key, vector))
-    assert (back.scope, back.memory, back.draft) == (scope, "m", draft)
+    assert (back.scope, back.memory, back.draft) == (scope, id, draft)
     assert back.values.dtype == np.float32
-    np.testing.assert_array_equal(back.values, vector.values)
+    level = np.abs(vector.values).max() / codec.LEVELS
+    np.testing.assert_allclose(back.values, vector.values, atol=level + 1e-9)
+
+
+def test_codec_a_stored_vector_keeps_its_cosines():
+    random = np.random.default_rng(5)
+    rows = random.standard_normal((200, 384)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    key = keys.vector_key("e", "anna", "m")
+    sealed = [
+        codec.encode_vector(key, Vector(scope="anna", memory="m", values=row)) for row in rows
+    ]
+    back = np.stack([codec.decode_vector(key, one).values for one in sealed])
+    assert np.abs(back @ rows.T - rows @ rows.T).max() < 0.005
+    assert max(map(len, sealed)) < 400, "a byte a dimension"
+
+
+@given(words, ids)
+def test_keys_a_vectors_key_gives_its_parts_back(scope, id):
+    for make in (keys.vector_key, keys.old_vector_key):
+        assert keys.split_vector_key(make("e", scope, id)) == (keys.embedder_hash("e"), scope, id)
+
+
+@given(st.integers(1, 2**40), st.integers(1, 2**40))
+def test_keys_vectors_of_turns_lie_in_the_order_of_the_log(one, other):
+    first, second = (keys.vector_key("e", "anna", f"chunk/{n}") for n in (one, other))
+    assert (first < second) == (one < other)
+
+
+@given(words, ids, ids)
+def test_keys_no_two_vectors_share_a_row(scope, one, other):
+    if one != other:
+        made = {make("e", scope, id) for make in BOTH_KEYS for id in (one, other)}
+        assert len(made) == sum(
+            len({make("e", scope, id) for make in BOTH_KEYS}) for id in (one, other)
+        )
 
 
 @given(st.integers(0, 300), st.integers(1, 128), st.booleans(), st.integers(0, 9))
-def test_codec_token_vectors_come_back_as_they_were(count, dim, draft, seed):
-    values = np.random.default_rng(seed).integers(-127, 128, (count, dim)).astype(np.int8)
+def test_codec_token_codes_come_back_as_they_were(count, dim, draft, seed):
+    codes = np.random.default_rng(seed).integers(0, 256, (count, -(-dim // 4))).astype(np.uint8)
     key = keys.vector_key("e~0/8", "anna", "m")
-    sealed = codec.encode_tokens(
-        key, TokenVectors(scope="anna", memory="m", values=values, draft=draft)
-    )
-    back, was_draft = codec.decode_tokens(key, sealed)
-    assert back.dtype == np.int8 and was_draft == draft
-    np.testing.assert_array_equal(back, values)
+    made = TokenCodes(scope="anna", memory="m", codes=codes, dim=dim, draft=draft)
+    back, was_draft = codec.decode_tokens(key, codec.encode_tokens(key, made))
+    assert back.dtype == np.uint8 and was_draft == draft
+    np.testing.assert_array_equal(back, codes)
+
+
+@given(st.integers(0, 100), st.integers(1, 128), st.booleans())
+def test_codec_rows_of_earlier_versions_are_read(count, dim, draft):
+    random = np.random.default_rng(count)
+    tokens = random.integers(-127, 128, (count, dim)).astype(np.int8)
+    values = random.standard_normal(dim).astype(np.float16)
+    key, old = old_tokens("e~0/8", "anna", "m", tokens, draft=draft)
+    back, was_draft = codec.decode_tokens(key, old)
+    assert back.dtype == np.int8 and was_draft == draft and not codec.is_small(old)
+    np.testing.assert_array_equal(back, tokens)
+    key, old = old_vector("e", "anna", "chunk/7", values, draft=draft)
+    vector = codec.decode_vector(key, old)
+    assert (vector.memory, vector.draft) == ("chunk/7", draft) and not codec.is_small(old)
+    np.testing.assert_array_equal(vector.values, values.astype(np.float32))
 
 
 @pytest.mark.parametrize("body", [b"", b"\0\2", b"\0\2\0odd", b"\0\0\0xx"])

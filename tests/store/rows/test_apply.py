@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
     Cursor,
@@ -103,8 +104,9 @@ def test_apply_token_vectors_have_a_space_beside_the_vectors(store):
         ids = ["chunk/1", "x", "fact/2", "fact/1", "gone"]
         one, none, empty, other, gone = snapshot.tokens("e~0/2", "anna", ids)
         assert none is None and gone is None, "a vector without its memory is left out"
-        assert one.tolist() == other.tolist() == [[0, 1], [2, 3], [4, 5]]
-        assert empty.shape == (0, 2)
+        expected = token_codes.encode(tokens().values)
+        assert one.tolist() == other.tolist() == expected.tolist() and one.dtype == np.uint8
+        assert empty.shape == (0, 1)
         assert snapshot.tokens("e~1/2", "anna", ["fact/1"]) == [None]
         assert snapshot.tokens("e~0/2", "bob", ["fact/1"]) == [None]
         assert snapshot.has_tokens("e~0/2", "anna", drafts=True) == {"chunk/1", "fact/1", "fact/2"}

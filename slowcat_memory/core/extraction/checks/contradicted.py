@@ -41,14 +41,34 @@ def contradicts(content: str, quote: str) -> bool:
     """Return whether a statement affirms what its quote denies, or the reverse."""
     written, said = tokens(_plain(content)), tokens(_plain(without_tag(quote)))
     in_content, in_quote = _denied(written), _denied(said)
-    if not _turned(written) and any(_holds(in_quote, one) for one in _main(written)):
-        return True
+    own = _main(written)
+    if not _turned(written) and any(_holds(in_quote, one) for one in own):
+        return not stands_apart([one.word for one in own], quote)
     plain = [one for n, one in enumerate(said) if n not in in_quote]
     for one in _first_denied(written, in_content):
         there = any(same(one.word, other.word) for other in plain)
         if there and (not _turned(said) or _ENDED.fullmatch(one.word)):
             return True
     return _is_off(written, quote)
+
+
+def stands_apart(wanted: Iterable[str], quote: str) -> bool:
+    """Return whether a clause without a negation says what no clause with one does.
+
+    "I don't live in Leeds any more, I moved to Bath": a home in Bath is not denied.
+
+    Args:
+        wanted: Words of a statement.
+    """
+    wanted, plain, denied = list(wanted), set[str](), set[str]()
+    for clause in re.split(r"[,.;:!?…—–]| (?:but|aber|sondern) ", _plain(without_tag(quote))):
+        words = words_in(clause)
+        there = {one for one in wanted if any(same(one, word) for word in words)}
+        if any(map(_is_denial, words)):
+            denied |= there
+        else:
+            plain |= there
+    return bool(plain - denied)
 
 
 def _plain(text: str) -> str:

@@ -14,6 +14,7 @@ from slowcat_memory.core.extraction.bounded_names import holds_false_name
 from slowcat_memory.core.extraction.checks.attributed import same, words_in
 from slowcat_memory.core.extraction.prompt_injection import injected
 from slowcat_memory.core.language import of_any, words_of_any
+from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.language.english.vocabulary import STOP_WORDS
 from slowcat_memory.core.memory import BLOCK, ICEBREAKER, SUMMARY, family
 from slowcat_memory.records import Memory, WriteBatch
@@ -26,15 +27,15 @@ _ENDINGS = (
     "xyz|shop|online|site|store|live|tech|cloud|click|link|top|club|vip|work|zip|mobi|tv|cc|gg|ly|"
     "bank|finance|money|support|help|pay|page|web|website|space|email|gov|edu|ac|int"
 )
-_LINK = re.compile(
+_LINK = lazy_pattern(
     rf"""\b(?:https?|ftp)\b:?/?|\bwww\.|://
     |(?<![@\w.-])[\w-]{{2,}}(?:\.[\w-]+)*\.(?:{_ENDINGS})\b(?!\.\w)
     |(?<![@\w.-])[^\W_]+(?:-[^\W_]+)+\.[a-z]{{2,24}}\b
     |\b[^\W_]+(?:[ ]?(?:dash|hyphen|minus|bindestrich)[ ]?[^\W_]+)*[ ](?:dot|punkt)[ ](?:{_ENDINGS})\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+")
-_DEMANDS = re.compile(of_any(lambda one: f"(?:{one.persons.demands})"), re.IGNORECASE)
+_SENTENCE = lazy_pattern(r"(?<=[.!?…])\s+")
+_DEMANDS = lazy_pattern(of_any(lambda one: f"(?:{one.persons.demands})"), re.IGNORECASE)
 _SCAM = words_of_any(lambda one: one.persons.sets["scam"])
 
 

@@ -24,7 +24,7 @@ from slowcat_memory.core.extraction.checks.attributed import (
     words_in,
     words_of_languages,
 )
-from slowcat_memory.core.extraction.checks.contradicted import denied_words
+from slowcat_memory.core.extraction.checks.contradicted import denied_words, stands_apart
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.facts import PersonWords
 from slowcat_memory.records import Turn
@@ -32,6 +32,7 @@ from slowcat_memory.records import Turn
 # Predicates that hold in both directions.
 _MUTUAL = frozenset("married_to friend_of engaged_to has_partner has_husband has_wife has_friend "
                     "has_boyfriend has_girlfriend has_colleague".split())  # fmt: skip
+_TASTES = frozenset({"likes", "dislikes", "prefers"})
 _PLACED = frozenset({"located_in", "based_in", "in", "part_of", "located_at", "is_in"})
 _KEPT_BY_THE = frozenset({"the", "der", "die", "das", "den", "dem"})
 _LEAD = 4  # words before a quote that belong to it
@@ -82,6 +83,43 @@ def unrelated(one: Related, turn: Turn, people: Iterable[str] = (), before: str 
     )
 
 
+def uncertain(one: Related, turn: Turn, people: Iterable[str] = ()) -> bool:
+    """Return whether a relation without words of evidence may be what the speaker says of themselves.
+
+    Evidence is a list of words, and no list has them all. In the speaker's own clause, about a
+    thing that it names, an LLM is believed with low confidence: such a relation is not brought up,
+    but an older one that contradicts it does not hold on beside it. So that ringing a firm ends no
+    employment, anything but a taste needs a sign that something is new.
+    """
+    said = tokens(turn.text)
+    span = find(words_in(one.quote), said)
+    asked = about(one.subject, turn.speaker, (*people, one.subject, one.object))
+    taste = one.predicate in _TASTES
+    if span is None or not asked.speaker or _is_denied(one) or not (taste or _is_own(one)):
+        return False
+    at, languages = _object_at(one, said, span), words_of_languages(turn.text)
+    if at is None or not all(
+        _evidence_at(one, said, span, words.evidence.get(one.predicate, "(?!)")) is None
+        for words in languages
+    ):
+        return False
+    new = any(re.search(rf"\b(?:{words.of_now})", turn.text, re.IGNORECASE) for words in languages)
+    return any(
+        (taste or new and _has_speaker(said, span, words)) and fits(said, at, asked, words)
+        for words in languages
+    )
+
+
+def _is_own(one: Related) -> bool:
+    """Return whether a predicate is about one person alone: another's part needs evidence."""
+    return not one.predicate.startswith("has_") and one.predicate not in _MUTUAL
+
+
+def _has_speaker(said: Sequence[Token], span: range, words: PersonWords) -> bool:
+    own = words.sets["i"] | words.sets["we"] | words.sets["me"] | words.sets["my"]
+    return any(said[place].word in own for place in span)
+
+
 def _answers(
     said: Sequence[Token], span: range, asked: Asked, languages: Sequence[PersonWords]
 ) -> bool:
@@ -104,6 +142,8 @@ def _is_denied(one: Related) -> bool:
     denied = denied_words(one.quote)
     wanted = {*words_in(one.object)}
     shown = [word for word in denied if _evidence(one.predicate).search(word)]
+    if shown and stands_apart(wanted, one.quote):
+        return False
     return bool(shown) or any(same(word, other) for word in denied for other in wanted)
 
 

@@ -1,8 +1,6 @@
 """English talk that says nothing by itself."""
 
-import re
-
-from slowcat_memory.core.language.data import word_set
+from slowcat_memory.core.language.data import lazy_pattern, word_set
 from slowcat_memory.core.language.talk import TalkWords
 
 _BE = r"(?:is|are|was|were|am|isn't|aren't|wasn't|weren't)"
@@ -12,14 +10,14 @@ _DO = (
 )
 _ASKS = r"(?:what|who|whom|whose|which|where|when|why|how)"
 _SOMEBODY = r"(?:i|you|he|she|it|we|they|there|this|that|these|those|my|our|your|his|her|their|the)"
-_AMOUNT = re.compile(
+_AMOUNT = lazy_pattern(
     r"\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|"
     r"forty|fifty|sixty|seventy|eighty|ninety|hundreds?|thousands?|grand|million|dozens?|half|halves|"
     r"quarter|third|double|twice|once|thrice|couple|few|several|both|free|nothing|none|no|pair|tenner|"
     r"fiver|quid|bucks?|lots?|loads?|percent|first|second|(?:an?|per|all|whole|every) (?:hour|day|week|"
     r"month|year|night|morning|afternoon|evening|weekend|minute|while|mile))"
 )
-_TIME = re.compile(
+_TIME = lazy_pattern(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|"
     r"half|quarter|noon|midday|midnight|\w*(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|"
     r"february|march|april|may|june|july|august|september|october|november|december|today|tonight|"
@@ -80,7 +78,7 @@ TALK = TalkWords(
     persons=word_set(
         "i i'm i've i'd i'll me my we we're we've our us he she they him his her their"
     ),
-    question=re.compile(
+    question=lazy_pattern(
         rf"(?:(?:so|and|but|or|then|now|well|hey|ok|okay|please|also|by the way) )*"
         rf"(?:{_ASKS}(?:'s|'re| {_BE}\b| {_DO}\b)|"
         rf"(?:what|which|whose|how) (?:\w+ ){{1,3}}(?:{_BE}|{_DO})\b (?:{_SOMEBODY})\b|"
@@ -90,7 +88,7 @@ TALK = TalkWords(
         rf"(?:do|did|can) you (?:still )?(?:know|remember|recall)\b)"
     ),
     tells_first=word_set("i we i'm we're i've we've i'll we'll"),
-    telling=re.compile(
+    telling=lazy_pattern(
         r"\b(?:(?:did|have) (?:i|we) (?:ever |already )?(?:tell|told|mention|mentioned)(?: to)?(?: you)?"
         r"|did you (?:know|hear|notice)|have you heard|do you know) (?:that\b|(?:i|we) \w+|(?:my|our) "
         r"[\w' ]*?\b(?:is|was|has|had|got|will|are|were|just|broke|left|died|moved)\b)|"
@@ -98,12 +96,12 @@ TALK = TalkWords(
         r"\b(?:can|could|would|will) you (?:please )?(?:remind me to|note|write down|remember that|"
         r"keep in mind)\b|\bremind me to\b"
     ),
-    asks_name=re.compile(r"\b(?:called|named?|names|who|who's)\b"),
-    about_people=re.compile(
+    asks_name=lazy_pattern(r"\b(?:called|named?|names|who|who's)\b"),
+    about_people=lazy_pattern(
         r"\b(?:i|my|mine|(?<!tell )(?<!give )(?<!show )me|we|our|(?<!tell )(?<!give )(?<!show )us|"
         r"you (?:told|said|say|mention\w*|recommend\w*|suggest\w*))\b"
     ),
-    ignorance=re.compile(
+    ignorance=lazy_pattern(
         r"\b(?:i|we) (?:really |still |just |also |actually |honestly |currently )*(?:(?:don't|do not|"
         r"can't|cannot|couldn't|could not|didn't|did not|haven't|have not|am not|wasn't) (?:\w+ ){0,3}?"
         r"(?:know|remember|recall|find|have|see|tell|access|check|look|sure|aware|heard|got|hear|"
@@ -116,22 +114,22 @@ TALK = TalkWords(
         r"remembered|recorded|in my memory|about that)\b|\b(?:wasn't|was not|isn't|is not) "
         r"(?:mentioned|stored|in my (?:memory|notes))\b"
     ),
-    no_answer=re.compile(
+    no_answer=lazy_pattern(
         r"(?:(?:sorry|well|hm+|um+|uh+|oh|no|honestly|actually|but|and) )*(?:i (?:really |still |just )*"
         r"(?:don't|do not|can't|cannot) (?:know|remember|recall|say|tell)|i'm not (?:really )?sure|"
         r"i am not sure|not sure|no idea|no clue|i have no (?:idea|clue)|i forgot|i forget|"
         r"i've forgotten|hard to say|who knows)"
         r"(?: (?:that|it|either|yet|right now|now|anymore|any more|sorry|really|exactly|again|though))*"
     ),
-    change=re.compile(
+    change=lazy_pattern(
         r"\b(?:now|instead|actually|after all|turns out|correction|(?:no|not any) (?:longer|more)|"
         r"any ?more|moved|postponed|rescheduled|changed|switched|swapped|replaced|cancelled|canceled|"
         r"called off|push(?:ed)? (?:\w+ ){0,3}?(?:back|to|forward)|brought forward|delayed)\b"
     ),
-    named_days=re.compile(
+    named_days=lazy_pattern(
         r"\b(?:last day|first day|start(?:ing)? dat|moving day|due dat|big day|closing dat)"
     ),
-    renewal=re.compile(
+    renewal=lazy_pattern(
         r"\b(?:nowadays|these days|turned out|scratch that|moving|chang(?:e|ing)|switch(?:ing)?|swap|"
         r"(?:moved|put) (?:\w+ ){0,3}?forward|put (?:\w+ ){0,3}?(?:off|back)|pushed|shifted|new|"
         r"from now on|as of|since then|went back|gone back|back|quit|left|sold|gave up|given up|"
@@ -267,7 +265,7 @@ TALK = TalkWords(
             "type:open_thread",
         ),
     ),
-    asking=re.compile(
+    asking=lazy_pattern(
         r"\b(?:who|who's|whom|whose|what|what's|which|where|where's|when|when's|how|how's|do|does|did|have|"
         r"has|had|am|are|is|was|any|anything|if|whether|names? of|remind me|tell me|remember|know)\b"
     ),
@@ -280,11 +278,11 @@ TALK = TalkWords(
         (r"\b{name}(?:'s|s')", "my"),
         (r"\b{name} (?=lives|works|drives)", "i "),
     ),
-    former=re.compile(
+    former=lazy_pattern(
         r"\b(?:before|used to|previous\w*|former\w*|earlier|prior|old (?:job|home|flat|employer|company|"
         r"address|city|town|car|phone|boss)|last (?:job|home|flat|employer|company))\b"
     ),
-    ahead=re.compile(
+    ahead=lazy_pattern(
         r"\bwhen(?:'s| is| are| am| do| does| will|'m)\b|\b(?:what|which) (?:day|date|time|week)\b|"
         r"\bhow (?:long|many \w+) (?:until|till|to)\b|\b(?:do|have) (?:i|we) (?:\w+ ){0,3}?(?:planned|plans?|"
         r"appointments?|on|coming up|lined up|ahead|scheduled)\b|\b(?:what's|what is|what have (?:i|we)|"
@@ -292,8 +290,8 @@ TALK = TalkWords(
         r"lined up|scheduled|on my (?:calendar|agenda|schedule)|on (?:this|next|tomorrow|today|the))\b|"
         r"\bmy (?:next|upcoming) \w+|\banything (?:\w+ )?(?:planned|on|coming up)\b|\bremind me (?:\w+ )?when\b"
     ),
-    when=re.compile(r"\b(?:when|(?:what|which) (?:day|date|time|week)|how (?:long|many))\b"),
-    ahead_words=re.compile(
+    when=lazy_pattern(r"\b(?:when|(?:what|which) (?:day|date|time|week)|how (?:long|many))\b"),
+    ahead_words=lazy_pattern(
         r"\b(?:when|when's|day|days|date|time|week|weeks|weekend|month|next|upcoming|coming|up|planned|"
         r"plans?|ahead|lined|scheduled|schedule|calendar|agenda|appointments?|anything|remind|until|till|"
         r"again|going|take|place|happening|happen|due|booked|today|tomorrow)\b"
@@ -311,30 +309,30 @@ TALK = TalkWords(
         "cat kitten",
     ),
     values=(
-        (re.compile(r"\bhow many (?P<counted>[\w-]+)"), _AMOUNT),
+        (lazy_pattern(r"\bhow many (?P<counted>[\w-]+)"), _AMOUNT),
         (
-            re.compile(
+            lazy_pattern(
                 r"\bhow (?:much|old|tall|big|long|far|heavy|high|large|often)\b|\bwhat(?:'s| is| was|"
                 r" does| did)\b.*\b(?:price|cost|rent|salary|fee|phone number|pin|door code|code)\b"
             ),
             _AMOUNT,
         ),
         (
-            re.compile(
+            lazy_pattern(
                 r"\b(?:(?:at|from|until|till|by) )?what time\b|\bwhen(?:'s| is| does| will)\b"
             ),
             _TIME,
         ),
     ),
-    past=re.compile(r"\b(?:did|was|were|had|used to|have (?:i|we|you) been|has \w+ been)\b"),
-    value=re.compile(
+    past=lazy_pattern(r"\b(?:did|was|were|had|used to|have (?:i|we|you) been|has \w+ been)\b"),
+    value=lazy_pattern(
         r"\b(?:\d[\d.,:/]*(?:st|nd|rd|th)?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|"
         r"march|april|june|july|august|september|october|november|december|(?:two|three|four|five|six|"
         r"seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty|seventy|eighty|"
         r"ninety|hundred|thousand)(?:th|ieth)?|first|third|fifth|eighth|ninth|twelfth|\w+tieth|noon|"
         r"midnight)\b"
     ),
-    definite=re.compile(r"\b(?:the|my|our|i|we|me|us)\b"),
+    definite=lazy_pattern(r"\b(?:the|my|our|i|we|me|us)\b"),
     name_places=word_set(
         "did does do has have had is was are were will would can could should isn't didn't doesn't "
         "hasn't when's where's who's what's how's with from for about and to at than called named by "
@@ -357,7 +355,7 @@ TALK = TalkWords(
         "has_sister": "sister sisters sibling siblings",
         "has_brother": "brother brothers sibling siblings",
     },
-    about_talk=re.compile(
+    about_talk=lazy_pattern(
         r"\b(?:ask(?:ed|ing)?|question|questions|wonder(?:ed|ing)?|want(?:ed)? to know)\b"
     ),
 )

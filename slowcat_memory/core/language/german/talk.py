@@ -1,8 +1,6 @@
 """German talk that says nothing by itself. "ss" stands for "ß": sentences are folded."""
 
-import re
-
-from slowcat_memory.core.language.data import word_set
+from slowcat_memory.core.language.data import lazy_pattern, word_set
 from slowcat_memory.core.language.talk import TalkWords
 
 _ASKS = (
@@ -23,12 +21,12 @@ _NUMBER = (
     r"\d|\b\w*(?:zwei|drei|vier|fünf|sechs|sieben|acht(?!e)|neun|zehn|elf|zwölf|zwanzig|dreissig|hundert|"
     r"tausend|million)\w*\b|\b(?:null|eins|halb\w*|viertel\w*|drittel)\b"
 )
-_AMOUNT = re.compile(
+_AMOUNT = lazy_pattern(
     rf"{_NUMBER}|\b(?:ein(?:e[nmrs]?)? (?:halb\w*|stunde|tag|woche|monat|jahr|minute|euro)|einmal|doppelt|"
     r"dutzend|paar|beide\w*|kein\w*|nichts|umsonst|gratis|kostenlos|einzig\w*|mehrere|viele|pro|täglich|"
     r"wöchentlich|monatlich|jährlich|jede[nmrs]?|immer|nie|ganze\w*)\b"
 )
-_TIME = re.compile(
+_TIME = lazy_pattern(
     rf"{_NUMBER}|\b(?:\w*(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)s?|"
     r"januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|heute|morgens?|"
     r"übermorgen|gestern|abends?|mittags?|nachts?|nacht|vormittags?|nachmittags?|wochenende|woche|monat|"
@@ -85,7 +83,7 @@ TALK = TalkWords(
     persons=word_set(
         "ich mich mir mein meine meiner wir uns unser unsere er ihn ihm sein seine ihre"
     ),
-    question=re.compile(
+    question=lazy_pattern(
         rf"(?:(?:und|aber|also|na|so|ok|okay|hey|sag|sag mal|bitte|ach) )*"
         rf"(?:{_ASKS} (?:(?!{_SUBJECT}\b)\w+) |{_ASKS} {_VERB}$|"
         rf"(?:welche\w*|wie viele?|was für(?: ein\w*)?|an welche\w*|in welche\w*|mit wem|von wem) (?:\w+ )"
@@ -95,18 +93,18 @@ TALK = TalkWords(
         rf"|bitte )*(?:{_ASKS}|ob|von|über)\b|(?:kannst|könntest) du mir (?:bitte |nochmal )*sagen\b)"
     ),
     tells_first=word_set("ich wir"),
-    telling=re.compile(
+    telling=lazy_pattern(
         r"\b(?:hab|habe|hatte) ich (?:dir |euch )?(?:schon |eigentlich |schon mal )*(?:erzählt|gesagt)"
         r" dass\b|\bwusstest du (?:schon )?dass\b|\bweisst du (?:schon )?dass\b|"
         r"\bkannst du (?:dir vorstellen|glauben|mich (?:bitte )?(?:\w+ )*(?:daran )?erinnern|dir "
         r"(?:bitte )?merken|notieren|aufschreiben)\b|\berinner\w* mich (?:bitte )?(?:daran|an)\b"
     ),
-    asks_name=re.compile(r"\b(?:heisst|heissen|hiess|namens?|wer)\b"),
-    about_people=re.compile(
+    asks_name=lazy_pattern(r"\b(?:heisst|heissen|hiess|namens?|wer)\b"),
+    about_people=lazy_pattern(
         r"\b(?:ich|mein\w*|(?<!sag )(?<!sage )(?<!erzähl )(?<!erzähle )(?<!zeig )(?<!gib )(?:mir|uns)|"
         r"mich|wir|unser\w*|hast du|hattest du)\b"
     ),
-    ignorance=re.compile(
+    ignorance=lazy_pattern(
         r"\b(?:das )?weiss ich (?:leider |noch |gerade |auch )*nicht\b|\bich weiss (?:es |das )?(?:leider "
         r"|noch |auch )*nicht\b|\bich (?:habe|hab|kann|finde|kenne|erinnere) (?:\w+ ){0,4}?(?:nicht|keine"
         r"\w*|kein|nichts)\b|\bhast du (?:mir )?(?:\w+ ){0,2}?(?:nicht|nie|nichts) (?:\w+ )?(?:gesagt|"
@@ -116,20 +114,20 @@ TALK = TalkWords(
         r"notiz\w*|angaben)\b|\bnichts (?:gespeichert|notiert|gemerkt)\b|\bbin (?:ich )?(?:mir )?"
         r"(?:leider )?nicht sicher\b"
     ),
-    no_answer=re.compile(
+    no_answer=lazy_pattern(
         r"(?:(?:sorry|hm+|äh+|oh|na|nein|ehrlich gesagt|leider|tja) )*(?:(?:das )?weiss ich|ich weiss(?: es| "
         r"das)?|ich bin mir|da bin ich mir|weiss|ich erinnere mich|keine ahnung|vergessen|hab ich "
         r"vergessen|habe ich vergessen|schwer zu sagen|wer weiss)(?: (?:nicht|leider|nicht mehr|gerade|"
         r"auch|noch|sicher|mehr|so genau|genau|das|mehr))*"
     ),
     capital_nouns=True,
-    change=re.compile(
+    change=lazy_pattern(
         r"\b(?:jetzt|nun|stattdessen|statt|doch|inzwischen|mittlerweile|verschoben|verlegt|umgezogen|"
         r"geändert|gewechselt|abgesagt|nicht mehr|kein\w* mehr|getauscht|ersetzt|erst (?:am|im|um)|anders|"
         r"ab (?:heute|sofort|jetzt)|neuerdings|umgestiegen|umgestellt|vorverlegt|vorgezogen)\b"
     ),
-    named_days=re.compile(r"\b(?:(?:letzt|erst)e[nrs]? (?:arbeits)?tag)"),
-    renewal=re.compile(
+    named_days=lazy_pattern(r"\b(?:(?:letzt|erst)e[nrs]? (?:arbeits)?tag)"),
+    renewal=lazy_pattern(
         r"\b(?:nunmehr|seitdem|anstatt|sondern|ziehe?n? um|umgesetzt|versetzt|wechs(?:le|el|eln)|ändert|"
         r"ausgefallen|fällt aus|nichts mehr|nix mehr|ausgetauscht|umgetauscht|ander[es]\w*|ab (?:morgen|"
         r"montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|nächste\w*)|neue?[nmrs]?|aufgehört|"
@@ -273,7 +271,7 @@ TALK = TalkWords(
             "type:open_thread",
         ),
     ),
-    asking=re.compile(
+    asking=lazy_pattern(
         r"(?:\b(?:bei|mit|in|an|auf|von|aus|zu) )?\b(?:wer|wen|wem|was|welche\w*|wo|wohin|wann|wie|womit|wogegen|worauf|woran|für wen|hab|habe|haben|bin|sind|"
         r"weisst|kennst|ob|sag|nenne?|erinnerst|erzähl|erzähle|gibt|gibts|heisst|hiess|namen?|leide|vertrage)\b|"
         r"^(?:schmeckt|ernähre|mag|liebe|hasse|trinke|esse|fahre|fahr|lebe|wohne|wohn|"
@@ -289,21 +287,21 @@ TALK = TalkWords(
         (r"\b{name}(?:s|'s)?(?= \w)", "mein"),
         (r"\b(\w+) (?:von|bei) {name}\b", r"mein \1"),
     ),
-    former=re.compile(
+    former=lazy_pattern(
         r"\b(?:früher\w*|vorher|davor|zuvor|ehemalig\w*|vorige\w*|alte[rns]? (?:job|wohnung|adresse|firma|"
         r"arbeitgeber|stadt|auto|handy|chef)|letzte[rns]? (?:job|wohnung|firma|arbeitgeber|stelle))\b"
     ),
-    ahead=re.compile(
+    ahead=lazy_pattern(
         r"\bwann\b|\b(?:an|auf|zu) welche[mnr] (?:tag|datum|termin)\b|\bwelche[rns]? (?:tag|datum)\b|\bwie "
         r"(?:lange|viele \w+) (?:\w+ )?bis\b|\bsteht (?:\w+ ){0,4}?(?:an|bevor)\b|\bansteht\b|\bwas (?:hab|habe|"
         r"haben) (?:ich|wir) (?:\w+ ){0,4}?(?:vor|geplant|termine)\b|\bwas (?:kommt|liegt) (?:\w+ ){0,3}?"
         r"(?:an|als nächstes|dran)\b|\bwas (?:ist|kommt) (?:\w+ )?als nächstes\b|\b(?:mein|meine|meinen) nächste[rsn]? \w+|\b(?:hab|habe) ich (?:\w+ ){0,4}?"
         r"(?:\w*termine?|vor|geplant|pläne)\b|\bwas ist (?:\w+ ){0,3}?geplant\b|\bwelche termine\b"
     ),
-    when=re.compile(
+    when=lazy_pattern(
         r"\b(?:wann|welche\w* (?:tag|datum|termin)|um wie ?viel|wie lange|wie viele)\b"
     ),
-    ahead_words=re.compile(
+    ahead_words=lazy_pattern(
         r"\b(?:wann|tag|tage|tagen|datum|uhr|zeit|woche|wochen|wochenende|monat|nächste\w*|kommende\w*|steht|"
         r"ansteht|geplant|vor|an|bevor|als|termin|termine|pläne|welche\w*|bis|heute|morgen|hab|habe|noch|"
         r"nochmal|eigentlich|liegt|kommt|diese\\w*|beim|geht|gibt|ausgemacht|dran|ist|demnächst|fahre|fahren|gehe|gehen|muss|soll|findet|statt)\b"
@@ -321,32 +319,32 @@ TALK = TalkWords(
         "katze kater kätzchen",
     ),
     values=(
-        (re.compile(r"\bwie viele (?P<counted>[\w-]+)"), _AMOUNT),
+        (lazy_pattern(r"\bwie viele (?P<counted>[\w-]+)"), _AMOUNT),
         (
-            re.compile(
+            lazy_pattern(
                 r"\bwie ?viel\b(?! uhr)|\bwie (?:hoch|alt|lange|weit|gross|schwer|teuer|oft|tief)\b|"
                 r"\bwas kostet\b|\bwas (?:hat|haben) .*\bgekostet\b"
             ),
             _AMOUNT,
         ),
         (
-            re.compile(
+            lazy_pattern(
                 r"\b(?:um|ab|bis|gegen) wie ?viel uhr\b|\bwann (?:ist|kommt|beginnt|startet|öffnet|"
                 r"schliesst|fährt|fängt|macht|endet|läuft|findet|wird|soll|muss|habe?|haben)\b"
             ),
             _TIME,
         ),
     ),
-    past=re.compile(
+    past=lazy_pattern(
         r"\b(?:war|waren|warst|hatte|hatten|wurde|wurden|wollte|gab es|früher|damals)\b"
     ),
-    value=re.compile(
+    value=lazy_pattern(
         r"\b(?:\d[\d.,:/]*|\w*(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?|januar|"
         r"februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\w*(?:zwei|drei|vier|"
         r"fünf|sechs|sieben|neun|zehn|zwölf|zwanzig|dreissig|hundert|tausend)\w*|acht\w*|elf\w*|"
         r"erste[nrs]?)\b"
     ),
-    definite=re.compile(
+    definite=lazy_pattern(
         r"\b(?:der|die|das|den|dem|des|vom|beim|zum|zur|im|am|mein\w*|unser\w*|ich|wir|mir|uns|mich)\b"
     ),
     name_places=word_set(
@@ -369,5 +367,5 @@ TALK = TalkWords(
         "has_daughter": "tochter töchter kind kinder",
         "has_boss": "chef chefin",
     },
-    about_talk=re.compile(r"\b(?:frag\w*|gefragt|frage|fragen|wissen wollte)\b"),
+    about_talk=lazy_pattern(r"\b(?:frag\w*|gefragt|frage|fragen|wissen wollte)\b"),
 )

@@ -8,15 +8,12 @@ costs only its new turns.
 from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.descriptions import (
     LONG_WORDS,
-    MAX_NOTES,
-    MAX_QUESTIONS,
     SYSTEM,
     VERSION,
     CheckedReply,
@@ -25,6 +22,7 @@ from slowcat_memory.core.extraction.descriptions import (
     check_reply,
 )
 from slowcat_memory.core.extraction.known import ground_with, sources_used
+from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
 from slowcat_memory.core.extraction.prompt_record import AFTER, BEFORE, digest, small_talk
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.normalize import digest as text_digest
@@ -37,6 +35,7 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     Request,
     SessionExtractor,
 )
+from slowcat_memory.idle.jobs.options import ContextualizeOptions
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import (
@@ -56,36 +55,6 @@ ANSWER_TOKENS = 160  # for the description of one turn, its JSON included
 NOTES_TOKENS = 180  # for the notes on a long turn
 LEDGER_TURNS = 500  # ledger rows read to find frequently recalled sessions
 RANK, FRESH_RANK = 50, 40  # of tasks; often recalled sessions rank in between
-
-
-class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How an LLM describes chunks.
-
-    Attributes:
-        chunks: Chunks per call. More cost fewer tokens in all; fewer lose less when the user
-            speaks, and a weak model leaves fewer out.
-        questions: Questions kept per chunk, 0 for none.
-        notes: Notes kept per chunk, 0 for none.
-        chunk_chars: Characters of a chunk that the LLM sees; of a longer one its beginning and end.
-        record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
-            A small model understands a short one better.
-        fresh_h: Hours for which a session comes before older ones that are recalled often.
-    """
-
-    chunks: Annotated[int, Meta(ge=1, le=32)] = 16
-    questions: Annotated[int, Meta(ge=0, le=MAX_QUESTIONS)] = 3
-    notes: Annotated[int, Meta(ge=0, le=MAX_NOTES)] = 3
-    chunk_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
-    record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    fresh_h: Annotated[float, Meta(ge=0.0, le=8_760.0)] = 24.0
-
-    @property
-    def turns(self) -> int:
-        return self.chunks
-
-    @property
-    def turn_chars(self) -> int:
-        return self.chunk_chars
 
 
 class Contextualize(SessionExtractor):

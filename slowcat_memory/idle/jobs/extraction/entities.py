@@ -5,10 +5,9 @@ Each turn's `TurnReading` is stored; entities and relations are derived from the
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated
 
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.prompt_record import groups
@@ -19,11 +18,10 @@ from slowcat_memory.core.graph.build import (
     names_of,
     new_readings,
 )
-from slowcat_memory.core.graph.dedup import DedupOptions, Similarity
+from slowcat_memory.core.graph.dedup import Similarity
 from slowcat_memory.core.graph.entity_index import EntityIndex, resolve_turn
 from slowcat_memory.core.graph.graph_index import GraphIndex
 from slowcat_memory.core.graph.prompt import (
-    TYPES,
     VERSION,
     RegisterReply,
     build_prompt,
@@ -42,6 +40,7 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     SessionsCursor,
     decode_note,
 )
+from slowcat_memory.idle.jobs.options import EntityOptions
 from slowcat_memory.idle.prompt_gate import names_of as names_in_prompt
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
@@ -51,31 +50,6 @@ NAME = "entities"
 REBUILD = "anew"  # key of the task that derives everything again
 RULED_TURNS = 64  # per step without an LLM
 ANSWER_TOKENS = 120  # of the reply for one turn, its JSON included
-
-
-class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How people and things are told apart, and which ones are kept.
-
-    Attributes:
-        types: Types of entities; a shop adds "order" and "product".
-        turns: Turns per call of the LLM. More cost fewer tokens in all; a weak model leaves fewer
-            out with fewer.
-        turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
-        record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
-        exact: Whether equal names mean one entity.
-        fuzzy: Whether spellings of one name do.
-        embedding: Whether near vectors do; never for people.
-        rule: Whether the same e-mail, telephone or number does.
-        fuzzy_at: Levenshtein similarity of two words from which they are spellings of one.
-        person_at: The same for given names and surnames that are in no list of names.
-        whole_at: The same for whole names of things, where one word is misspelt.
-        embedding_at: Cosine of two names from which they mean the same.
-    """
-
-    types: tuple[str, ...] = TYPES
-    turns: Annotated[int, Meta(ge=1, le=60)] = 12
-    turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
-    record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
 
 
 class Entities(SessionExtractor):

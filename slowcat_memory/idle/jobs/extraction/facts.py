@@ -6,10 +6,9 @@ the log: turns read by rules are read again once there is an LLM, whose facts re
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Annotated
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.extraction.evidence import words_of
@@ -35,6 +34,7 @@ from slowcat_memory.idle.jobs.extraction.session_extractor import (
     decode_note,
     encode,
 )
+from slowcat_memory.idle.jobs.options import FactsOptions
 from slowcat_memory.idle.jobs.session_log import Progress, may_see
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
@@ -45,27 +45,6 @@ NAME, MERGE = "facts", "merge"
 ANSWER_TOKENS = 90  # for a fact
 KNOWN_TOKENS = 20  # per known fact in the prompt
 MERGE_RANK = 44
-
-
-class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How facts are drawn from what users say.
-
-    Attributes:
-        turns: User turns per call of the LLM. Fewer lose less when the user speaks, and a weak
-            model misses less.
-        known: Nearest known facts shown to the LLM, to avoid duplicates; about 15 tokens each.
-        turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
-        record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
-        least_importance: Importance below which a fact is not kept: 0 keeps all, 0.4 leaves out
-            small likes and habits, 0.6 keeps health and family alone. What ends or corrects another
-            fact is kept.
-    """
-
-    turns: Annotated[int, Meta(ge=1, le=40)] = 12
-    known: Annotated[int, Meta(ge=0, le=100)] = 12
-    turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
-    record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    least_importance: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
 
 
 class FactsCursor(Struct, frozen=True, omit_defaults=True):

@@ -18,12 +18,12 @@ from slowcat_memory.core.facts.merging import (
     MAX_PAIRS,
     SYSTEM,
     VERSION,
-    MergeOptions,
     Outcome,
     Pair,
     PairReply,
     PairsReply,
 )
+from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.memory import ENTITY, FACT, RELATION, family
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.errors import (

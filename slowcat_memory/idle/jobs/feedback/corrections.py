@@ -8,31 +8,21 @@ corrected in turn. "Yes, exactly": the memories that the reply used answer. See
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from slowcat_memory.core.commands.reaction import Reaction, reaction
 from slowcat_memory.core.language.english.vocabulary import EMPTY
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.feedback import shared
+from slowcat_memory.idle.jobs.options import CorrectionsOptions
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
 from slowcat_memory.store import Snapshot
 
 SETTLED = timedelta(minutes=10)  # by then a correction has been answered, or corrected again
 MISSES, MEANT, LATER, CONFIRMED = -0.5, 0.5, 0.5, 0.25  # weight of a judgement
 USED_WORDS = 2  # shared by a memory and a reply, and not in the query: the reply used the memory
-
-
-class CorrectionsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Judgements from what the user says of a reply.
-
-    Attributes:
-        kept: Judgements kept of a memory, 1 to 100; the weakest and oldest go.
-    """
-
-    kept: Annotated[int, Meta(ge=1, le=100)] = 8
 
 
 class Corrections:

@@ -5,9 +5,7 @@ text, and changes its score for similar queries (``core.ranking.priors``). A mem
 and does not answer is a hard negative; for one that was rejected, this is no new information.
 """
 
-from typing import Annotated
-
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from slowcat_memory.core.ranking.grades import (
     ANSWER_TOKENS,
@@ -21,21 +19,10 @@ from slowcat_memory.core.ranking.grades import (
 )
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.feedback import shared
+from slowcat_memory.idle.jobs.options import RerankOptions
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Task, WriteBatch
-
-
-class RerankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Judging of recalled memories by an LLM.
-
-    Attributes:
-        kept: Judgements kept of a memory, 1 to 100; the weakest and oldest go.
-        newest: How many log entries back judging starts in a store that was never judged.
-    """
-
-    kept: Annotated[int, Meta(ge=1, le=100)] = 8
-    newest: Annotated[int, Meta(ge=0, le=1_000_000)] = 2000
 
 
 class Rerank:

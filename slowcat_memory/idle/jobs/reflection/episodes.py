@@ -13,14 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks import episodes
-from slowcat_memory.core.blocks.episodes import (
-    SYSTEM,
-    VERSION,
-    EpisodesOptions,
-    EpisodeText,
-    Moment,
-    moment_of,
-)
+from slowcat_memory.core.blocks.episodes import SYSTEM, VERSION, EpisodeText, Moment, moment_of
+from slowcat_memory.core.blocks.options import EpisodesOptions
 from slowcat_memory.core.blocks.statements import SourcedLine, record
 from slowcat_memory.core.extraction.known import (
     NOTHING_KNOWN,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.blocks.coming import EVENT, THREAD
 from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import ground_of, record
-from slowcat_memory.core.facts.fact import key_id
+from slowcat_memory.core.facts.fact import key_id, stating_turns
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import ICEBREAKER, family
 from slowcat_memory.core.proactive.closing import Later, later_of
@@ -20,7 +20,6 @@ from slowcat_memory.core.proactive.open_threads import (
     PLAN,
     SYSTEM,
     VERSION,
-    BringUpOptions,
     OpenThread,
     Phrased,
     closed,
@@ -31,7 +30,7 @@ from slowcat_memory.core.proactive.open_threads import (
     phrase,
     repeats,
 )
-from slowcat_memory.core.proactive.policy import PASSED, outcome_of, waiting
+from slowcat_memory.core.proactive.policy import PASSED, BringUpOptions, outcome_of, waiting
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, recent_sessions, touched
@@ -102,7 +101,7 @@ def found(
 ) -> list[OpenThread]:
     """Return open threads: of facts, then of turns without facts; those that are due come first."""
     given = (context.now, context.zone, context.options)
-    drawn = {turn for m in memories if m.kind.startswith(_BROUGHT_UP) for turn in m.sources}
+    drawn = {t for m in memories if m.kind.startswith(_BROUGHT_UP) for t in stating_turns(m)}
     bare = [turn for one in sessions for turn in one.turns if turn.id not in drawn]
     every = of_facts(memories, *given, later) + of_turns(bare, *given, context.language, later)
     return sorted(every, key=lambda one: one.due > context.now)

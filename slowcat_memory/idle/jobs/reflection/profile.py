@@ -39,6 +39,7 @@ from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
+from slowcat_memory.idle.jobs.options import ProfileOptions
 from slowcat_memory.idle.jobs.reflection.asked_cursors import asked_cursor, read_asked
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
@@ -48,17 +49,6 @@ NAME = "profile"
 RANK = 89  # after its input facts
 MOST_STATEMENTS = 24
 ANSWER_TOKENS = 400
-
-
-class ProfileOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The fields known of the user: name, city, time zone, language, tone, goals.
-
-    Attributes:
-        proposals: Let an LLM propose fields that no rule finds, each with a statement that says so
-            literally.
-    """
-
-    proposals: bool = True
 
 
 class Profile:

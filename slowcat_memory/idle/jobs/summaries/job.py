@@ -21,7 +21,7 @@ from slowcat_memory.core.extraction.known import (
 )
 from slowcat_memory.core.extraction.prompt_record import fenced, fitting
 from slowcat_memory.core.summaries import by_rule
-from slowcat_memory.core.summaries.extractive import ExtractiveOptions
+from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.summaries.prompt import (
     VERSION,
     Reflection,
@@ -42,19 +42,19 @@ from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefused
 from slowcat_memory.idle.job import JobContext, Needs, OverBudgetError, Plan, Trigger
 from slowcat_memory.idle.jobs.extraction.session_extractor import decode_note, encode
 from slowcat_memory.idle.jobs.known_view import known_before
+from slowcat_memory.idle.jobs.options import SummariesOptions, TopicsOptions
 from slowcat_memory.idle.jobs.session_log import Progress, read_sessions
 from slowcat_memory.idle.jobs.summaries.purposes import (
     GROUP_TOPICS,
     GROUP_WINDOWS,
     PURPOSES,
-    SummariesOptions,
     SummaryInput,
     SummaryPurpose,
     group_task,
     group_windows,
     periods_due,
 )
-from slowcat_memory.idle.jobs.summaries.topics import TopicsOptions, group_sessions
+from slowcat_memory.idle.jobs.summaries.topics import group_sessions
 from slowcat_memory.idle.prompt_gate import names_of
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Cursor, Made, Memory, Task, Turn, WriteBatch
@@ -373,5 +373,3 @@ SUMMARY_JOBS = {
         SummaryJob("topics", replace(_AFTER_SESSIONS, every_s=3600.0), _plan_topics, TopicsOptions),
     )
 }
-# Jobs that share the options section [summaries]; any other job's section has its name.
-SHARED_SECTION = tuple(name for name in SUMMARY_JOBS if name != "topics")

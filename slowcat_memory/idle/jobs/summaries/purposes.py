@@ -8,14 +8,12 @@ replaced (see ``core.summaries.summary``).
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import SESSION_SUMMARY, SUMMARY, chunk_id
 from slowcat_memory.core.summaries import prompt
-from slowcat_memory.core.summaries.extractive import ExtractiveOptions
 from slowcat_memory.core.summaries.prompt import VERSION, Purpose
 from slowcat_memory.core.summaries.summary import (
     DAY,
@@ -44,46 +42,6 @@ GROUP_TOPICS = "group"  # key of the task that clusters sessions
 GROUP_WINDOWS = "group"  # end of the key of the task that finds a session's due meta summaries
 MIN_PARTS = 2  # fewer summaries get no summary of their own
 TOPIC_PARTS = 24  # the latest sessions of a topic used for its summary
-Domain = Literal["", "support", "sales", "interview", "voice"]
-WINDOW_TURNS: dict[Domain, int] = {"": 20, "support": 10, "sales": 20, "interview": 50, "voice": 5}
-
-
-class SummariesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How conversations are summarised.
-
-    Attributes:
-        domain: What the conversations are: support (10), sales (20), interview (50) or voice (5)
-            set how many turns of a long one a window holds; "" takes 20.
-        window: The same as a number of turns; 0 for that of the domain.
-        meta_windows: Windows per meta summary.
-        meta_turns: Turns of a session from which it gets meta summaries.
-        least_turns: Turns from which a session is summarised.
-        heal_s: Sessions with fewer seconds of silence between them count as one conversation: the
-            line broke, and they went on.
-        days: Whether days are summarised.
-        weeks: Whether weeks are.
-        words: Most words of a summary that is made without an LLM.
-        share: Its most share of the words that were said: 0.19 leaves out 81 %.
-    """
-
-    domain: Domain = ""
-    window: Annotated[int, Meta(ge=0, le=1_000)] = 0
-    meta_windows: Annotated[int, Meta(ge=2, le=100)] = 5
-    meta_turns: Annotated[int, Meta(ge=0, le=100_000)] = 100
-    least_turns: Annotated[int, Meta(ge=1, le=1_000)] = 2
-    heal_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 600.0
-    days: bool = True
-    weeks: bool = True
-    words: Annotated[int, Meta(ge=10, le=1_000)] = 200
-    share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.19
-
-    @property
-    def rule(self) -> ExtractiveOptions:
-        return ExtractiveOptions(words=self.words, share=self.share)
-
-    @property
-    def window_turns(self) -> int:
-        return max(2, self.window or WINDOW_TURNS[self.domain])
 
 
 class SummaryInput(Struct, frozen=True):

@@ -7,13 +7,12 @@ without a topic are clustered again with every new session, in the order of time
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Annotated
 
 import numpy as np
-from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.summaries import by_rule
+from slowcat_memory.core.summaries.options import ClusterOptions
 from slowcat_memory.core.summaries.prompt import VERSION
 from slowcat_memory.core.summaries.summary import (
     TOPIC,
@@ -27,7 +26,7 @@ from slowcat_memory.core.summaries.summary import (
     summary,
     topic_name,
 )
-from slowcat_memory.core.summaries.topics import ClusterOptions, Topic, bags, grow_topics
+from slowcat_memory.core.summaries.topics import Topic, bags, grow_topics
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.idle.job import JobContext, OverBudgetError
 from slowcat_memory.idle.jobs.summaries.purposes import (
@@ -40,26 +39,6 @@ from slowcat_memory.records import Made, Memory, Task, WriteBatch
 
 # Cosines of bags of words are smaller than those of sentences.
 WORDS_JOIN_AT, WORDS_MERGE_AT = 0.4, 0.6  # fraction of the options' values
-
-
-class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How topics are found.
-
-    Attributes:
-        join_at: Cosine with a topic's centroid from which a session joins it.
-        merge_at: Cosine of two centroids from which two topics become one.
-        least: Sessions from which a topic is worth keeping.
-        most: Most topics; beyond it the nearest two are merged.
-    """
-
-    join_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.45
-    merge_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
-    least: Annotated[int, Meta(ge=1, le=1_000)] = 3
-    most: Annotated[int, Meta(ge=1, le=10_000)] = 200
-
-    @property
-    def cluster(self) -> ClusterOptions:
-        return ClusterOptions(join_at=self.join_at, merge_at=self.merge_at, most=self.most)
 
 
 async def group_sessions(scope: str, context: JobContext) -> WriteBatch:

@@ -109,3 +109,21 @@ def test_a_statement_without_the_words_of_the_record_is_unsupported() -> None:
                 text="they came back with an offer", at=datetime(2026, 5, 12, tzinfo=UTC))  # fmt: skip
     assert unsupported("Mira plays golf every Sunday.", "Mira", [turn])
     assert not unsupported("Mira has an offer.", "Mira", [turn])
+
+
+@pytest.mark.parametrize(
+    ("content", "quote", "wrong"),
+    [
+        ("Tom lives in Bath.", "I don't live in Brighton any more, I moved to Bath", False),
+        ("Tom lives in Brighton.", "I don't live in Brighton any more, I moved to Bath", True),
+        ("Tom works at Intel.", "I don't work at Aldi now, it's Intel", False),
+        ("Tom works at Aldi.", "I don't work at Aldi now, it's Intel", True),
+        ("Mira wohnt in Bremen.", "ich wohne nicht mehr in Kiel, sondern in Bremen", False),
+        ("Mira wohnt in Kiel.", "ich wohne nicht mehr in Kiel, sondern in Bremen", True),
+        ("Tom likes running.", "I don't like running in the rain, honestly", True),
+        ("Tom drinks coffee.", "I don't drink coffee, but tea, that's fine", True),
+        ("Tom drinks tea.", "I don't drink coffee but tea", False),
+    ],
+)
+def test_a_denial_in_another_clause_denies_nothing(content, quote, wrong):
+    assert contradicts(content, quote) is wrong

@@ -3,8 +3,9 @@
 import pytest
 
 from slowcat_memory.core.summaries.summary import KINDS
+from slowcat_memory.idle.jobs.options import SummariesOptions
 from slowcat_memory.idle.jobs.summaries.job import SHARED_SECTION, SUMMARY_JOBS
-from slowcat_memory.idle.jobs.summaries.purposes import PURPOSES, SummariesOptions
+from slowcat_memory.idle.jobs.summaries.purposes import PURPOSES
 from tests.support.daily_talks import MONDAY
 
 

@@ -1,0 +1,185 @@
+"""Options of the jobs. Apart from their code, so that reading a configuration loads no job."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from slowcat_memory.core.extraction.options import MAX_NOTES, MAX_QUESTIONS
+from slowcat_memory.core.graph.options import TYPES, DedupOptions
+from slowcat_memory.core.summaries.options import ClusterOptions, ExtractiveOptions
+
+# Jobs that share the options section [summaries]; any other job's section has its name.
+SHARED_SECTION = ("session_summary", "window_summary", "meta_summary", "rollups")
+
+
+class ContextualizeOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How an LLM describes chunks.
+
+    Attributes:
+        chunks: Chunks per call. More cost fewer tokens in all; fewer lose less when the user
+            speaks, and a weak model leaves fewer out.
+        questions: Questions kept per chunk, 0 for none.
+        notes: Notes kept per chunk, 0 for none.
+        chunk_chars: Characters of a chunk that the LLM sees; of a longer one its beginning and end.
+        record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
+            A small model understands a short one better.
+        fresh_h: Hours for which a session comes before older ones that are recalled often.
+    """
+
+    chunks: Annotated[int, Meta(ge=1, le=32)] = 16
+    questions: Annotated[int, Meta(ge=0, le=MAX_QUESTIONS)] = 3
+    notes: Annotated[int, Meta(ge=0, le=MAX_NOTES)] = 3
+    chunk_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
+    record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    fresh_h: Annotated[float, Meta(ge=0.0, le=8_760.0)] = 24.0
+
+    @property
+    def turns(self) -> int:
+        return self.chunks
+
+    @property
+    def turn_chars(self) -> int:
+        return self.chunk_chars
+
+
+class EntityOptions(DedupOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How people and things are told apart, and which ones are kept.
+
+    Attributes:
+        types: Types of entities; a shop adds "order" and "product".
+        turns: Turns per call of the LLM. More cost fewer tokens in all; a weak model leaves fewer
+            out with fewer.
+        turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
+        record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
+        exact: Whether equal names mean one entity.
+        fuzzy: Whether spellings of one name do.
+        embedding: Whether near vectors do; never for people.
+        rule: Whether the same e-mail, telephone or number does.
+        fuzzy_at: Levenshtein similarity of two words from which they are spellings of one.
+        person_at: The same for given names and surnames that are in no list of names.
+        whole_at: The same for whole names of things, where one word is misspelt.
+        embedding_at: Cosine of two names from which they mean the same.
+    """
+
+    types: tuple[str, ...] = TYPES
+    turns: Annotated[int, Meta(ge=1, le=60)] = 12
+    turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
+    record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+
+
+class FactsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How facts are drawn from what users say.
+
+    Attributes:
+        turns: User turns per call of the LLM. Fewer lose less when the user speaks, and a weak
+            model misses less.
+        known: Nearest known facts shown to the LLM, to avoid duplicates; about 15 tokens each.
+        turn_chars: Characters of a turn that the LLM sees; of a longer one its beginning and end.
+        record_tokens: Most tokens of conversation in one prompt, 0 for as many as the LLM reads.
+        least_importance: Importance below which a fact is not kept: 0 keeps all, 0.4 leaves out
+            small likes and habits, 0.6 keeps health and family alone. What ends or corrects another
+            fact is kept.
+    """
+
+    turns: Annotated[int, Meta(ge=1, le=40)] = 12
+    known: Annotated[int, Meta(ge=0, le=100)] = 12
+    turn_chars: Annotated[int, Meta(ge=80, le=20_000)] = 800
+    record_tokens: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    least_importance: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
+
+
+class CorrectionsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Judgements from what the user says of a reply.
+
+    Attributes:
+        kept: Judgements kept of a memory, 1 to 100; the weakest and oldest go.
+    """
+
+    kept: Annotated[int, Meta(ge=1, le=100)] = 8
+
+
+class RerankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Judging of recalled memories by an LLM.
+
+    Attributes:
+        kept: Judgements kept of a memory, 1 to 100; the weakest and oldest go.
+        newest: How many log entries back judging starts in a store that was never judged.
+    """
+
+    kept: Annotated[int, Meta(ge=1, le=100)] = 8
+    newest: Annotated[int, Meta(ge=0, le=1_000_000)] = 2000
+
+
+class ProfileOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields known of the user: name, city, time zone, language, tone, goals.
+
+    Attributes:
+        proposals: Let an LLM propose fields that no rule finds, each with a statement that says so
+            literally.
+    """
+
+    proposals: bool = True
+
+
+Domain = Literal["", "support", "sales", "interview", "voice"]
+
+
+WINDOW_TURNS: dict[Domain, int] = {"": 20, "support": 10, "sales": 20, "interview": 50, "voice": 5}
+
+
+class SummariesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How conversations are summarised.
+
+    Attributes:
+        domain: What the conversations are: support (10), sales (20), interview (50) or voice (5)
+            set how many turns of a long one a window holds; "" takes 20.
+        window: The same as a number of turns; 0 for that of the domain.
+        meta_windows: Windows per meta summary.
+        meta_turns: Turns of a session from which it gets meta summaries.
+        least_turns: Turns from which a session is summarised.
+        heal_s: Sessions with fewer seconds of silence between them count as one conversation: the
+            line broke, and they went on.
+        days: Whether days are summarised.
+        weeks: Whether weeks are.
+        words: Most words of a summary that is made without an LLM.
+        share: Its most share of the words that were said: 0.19 leaves out 81 %.
+    """
+
+    domain: Domain = ""
+    window: Annotated[int, Meta(ge=0, le=1_000)] = 0
+    meta_windows: Annotated[int, Meta(ge=2, le=100)] = 5
+    meta_turns: Annotated[int, Meta(ge=0, le=100_000)] = 100
+    least_turns: Annotated[int, Meta(ge=1, le=1_000)] = 2
+    heal_s: Annotated[float, Meta(ge=0.0, le=86_400.0)] = 600.0
+    days: bool = True
+    weeks: bool = True
+    words: Annotated[int, Meta(ge=10, le=1_000)] = 200
+    share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.19
+
+    @property
+    def rule(self) -> ExtractiveOptions:
+        return ExtractiveOptions(words=self.words, share=self.share)
+
+    @property
+    def window_turns(self) -> int:
+        return max(2, self.window or WINDOW_TURNS[self.domain])
+
+
+class TopicsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How topics are found.
+
+    Attributes:
+        join_at: Cosine with a topic's centroid from which a session joins it.
+        merge_at: Cosine of two centroids from which two topics become one.
+        least: Sessions from which a topic is worth keeping.
+        most: Most topics; beyond it the nearest two are merged.
+    """
+
+    join_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.45
+    merge_at: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.8
+    least: Annotated[int, Meta(ge=1, le=1_000)] = 3
+    most: Annotated[int, Meta(ge=1, le=10_000)] = 200
+
+    @property
+    def cluster(self) -> ClusterOptions:
+        return ClusterOptions(join_at=self.join_at, merge_at=self.merge_at, most=self.most)

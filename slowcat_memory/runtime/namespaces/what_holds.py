@@ -1,0 +1,96 @@
+"""What a scope's facts and latest turns say of earlier ones; read behind the opening of its index.
+
+Reading takes time that grows with the facts, and the rules for turns that idle work has not read
+yet compile some hundred patterns. No answer waits for that: what changes before it is done is kept
+in order, and applied to what was read.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from datetime import datetime
+
+from slowcat_memory.records import Memory, Turn
+from slowcat_memory.runtime.namespaces.changes import Changes
+from slowcat_memory.runtime.namespaces.endings import Ending, Endings
+
+_Change = Callable[[Endings, Changes], object]
+
+
+class WhatHolds:
+    """Which statements of a scope are over, changed or asked for.
+
+    Nothing is known before ``read``. Changed under the namespace's lock; answers take no lock.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._endings, self._changes = Endings((), language), Changes(language)
+        # Until ``read`` is done: each change, with the log id of a turn that is heard, else 0.
+        self._missed: list[tuple[int, _Change]] | None = []
+
+    def read(
+        self, facts: Iterable[Memory], turns: Iterable[Turn], lock: AbstractContextManager[object]
+    ) -> None:
+        """Take the stored facts and the latest stored turns, and all changes since the opening.
+
+        Takes microseconds a fact, a millisecond a turn, and half a second for the first turns of a
+        process. The facts and turns must have been read from the store after the opening.
+
+        Args:
+            turns: The oldest first.
+            lock: The namespace's; held only for what changed meanwhile.
+        """
+        endings, changes, latest = Endings(facts, self._language), Changes(self._language), 0
+        for turn in turns:
+            endings.hear(turn)
+            changes.hear(turn)
+            latest = turn.id
+        with lock:
+            for id_, change in self._missed or ():
+                if not 0 < id_ <= latest:  # else it was among the turns
+                    change(endings, changes)
+            self._endings, self._changes, self._missed = endings, changes, None
+
+    def put(self, memory: Memory) -> None:
+        """Add or replace a fact; other memories are ignored."""
+        self._change(lambda endings, _: endings.put(memory))
+
+    def hear(self, turn: Turn) -> None:
+        """Add a turn, the latest; see ``Endings.hear`` and ``Changes.hear``."""
+
+        def hear(endings: Endings, changes: Changes) -> None:
+            endings.hear(turn)
+            changes.hear(turn)
+
+        self._change(hear, turn.id)
+
+    def drop(self, memory_id: str) -> None:
+        """Remove a fact, or a turn's chunk."""
+
+        def drop(endings: Endings, changes: Changes) -> None:
+            endings.drop(memory_id)
+            changes.drop(memory_id)
+
+        self._change(drop)
+
+    def _change(self, change: _Change, turn: int = 0) -> None:
+        if self._missed is not None:
+            self._missed.append((turn, change))
+        else:
+            change(self._endings, self._changes)
+
+    def of(self, chunk: str, now: datetime) -> tuple[Ending, ...]:
+        """Return what of a chunk is over at a time."""
+        return self._endings.of(chunk, now)
+
+    def written(self, chunk: str) -> tuple[str, ...]:
+        """Return what an LLM wrote about a chunk that holds."""
+        return self._endings.written(chunk)
+
+    def stating(self, query: str, now: datetime) -> list[str]:
+        """Return the chunks that state a fact which a query asks for."""
+        return self._endings.stating(query, now)
+
+    def about(self, keys: Iterable[str]) -> list[str]:
+        """Return the latest chunks that may change an earlier one about a query's words."""
+        return self._changes.about(keys)

@@ -1,0 +1,182 @@
+"""Every recall keeps idle work away while it runs and for the grace after it, whatever the door."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.idle import IdleWork, job_parts
+from slowcat_memory.engine.search import recall_before
+from slowcat_memory.engine.supervised import SupervisedMemory
+from slowcat_memory.idle.job import JobContext, NoOptions, Plan, Trigger
+from slowcat_memory.records import Task, Turn, WriteBatch
+from slowcat_memory.runtime.recall.query import Query
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+WAIT_S = 20.0
+ASKED = "What is my dog called?"
+
+
+class Slow(HashEmbedder):
+    """Embeds when its gate is open; reports what the idle gate is meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__(512)
+        self.reached, self.gate = threading.Event(), threading.Event()
+        self.gate.set()
+        self.look: Callable[[], object] = lambda: None
+        self.seen: list[object] = []
+
+    def encode_query(self, text: str) -> np.ndarray:
+        self.seen.append(self.look())
+        self.reached.set()
+        assert self.gate.wait(WAIT_S)
+        return super().encode_query(text)
+
+
+@pytest.fixture
+def embedder() -> Slow:
+    return Slow()
+
+
+@pytest.fixture
+def engine(tmp_path: Path, embedder: Slow) -> Iterator[MemoryEngine]:
+    """An engine whose idle work may begin at once."""
+    config = memory_config(tmp_path / "memory", idle={"enabled": False, "grace_s": 0.0})
+    made = MemoryEngine(config, clock=FixedClock(), embedder=embedder)
+    made.prepare("anna")
+    for text in ("My dog is called Max", "I live in Lisbon", ASKED):
+        turn = Turn(
+            session="s", scope="anna", speaker="Anna", role="user", text=text, at=made.clock()
+        )
+        made.append(turn)
+        made.drain()
+    embedder.look, embedder.seen = lambda: made.idle.gate.opens_in() > 0, []
+    yield made
+    embedder.gate.set()
+    made.close()
+
+
+def ahead(engine: MemoryEngine) -> None:
+    async def scenario() -> None:
+        prefetch = engine.prefetch(lambda text: engine.turn_recall.query(text, "anna"))
+        prefetch.hear(ASKED, whole=True)
+        await asyncio.to_thread(engine.wiring.indexer.ahead.submit(lambda: None).result)
+        prefetch.drop()
+
+    asyncio.run(scenario())
+
+
+def supervised(engine: MemoryEngine) -> None:
+    memory = SupervisedMemory(engine.config)
+    memory._life.engine = engine
+    asyncio.run(memory.recall(ASKED, "anna"))
+
+
+def replayed(engine: MemoryEngine) -> None:
+    with engine.snapshot() as snapshot:
+        turn = list(snapshot.turns("anna"))[-1]
+    recall_before(engine, turn, Query(text=ASKED, scope="anna", now=engine.clock()))
+
+
+DOORS: dict[str, Callable[[MemoryEngine], Any]] = {
+    "recall": lambda engine: asyncio.run(engine.recall(ASKED, "anna")),
+    "recall of a supervised memory": supervised,
+    "recall ahead": ahead,
+    "search": lambda engine: engine.search(ASKED, "anna"),
+    "search with a filter": lambda engine: engine.search(ASKED, "anna", speaker="Anna"),
+    "search of summaries": lambda engine: engine.search_summaries(ASKED, "anna"),
+    "search of a kind": lambda engine: engine.search(ASKED, "anna", kinds=("note",)),
+    "prepare": lambda engine: engine.prepare("anna"),
+    "a turn recalled again": replayed,
+}
+
+
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+def test_idle_gives_way_the_gate_is_closed_while_anything_is_recalled(
+    engine: MemoryEngine, embedder: Slow, door: Callable[[MemoryEngine], Any]
+) -> None:
+    gate = engine.idle.gate
+    closed: list[None] = []
+    gate.on_close(lambda: closed.append(None))
+    assert gate.opens_in() == 0
+    engine.maintain("drop queries")
+    engine.drain()
+    embedder.seen.clear()
+    door(engine)
+    engine.drain()
+    assert closed, "idle work was not interrupted"
+    assert embedder.seen and all(embedder.seen), "idle work could run beside it"
+    assert gate.opens_in() == 0, "it stayed closed"
+
+
+class Reading:
+    """A job whose plan reads the whole log until somebody stops it."""
+
+    name, version, needs, trigger, Options = "reading", 1, "nothing", Trigger(every_s=1), NoOptions
+
+    def __init__(self) -> None:
+        self.forever, self.reads = True, 0
+        self.reading, self.stopped, self.finished = (threading.Event() for _ in range(3))
+
+    def plan(self, context: JobContext) -> Plan | None:
+        try:
+            while True:
+                with context.snapshot() as snapshot:
+                    list(snapshot.turns())
+                self.reads += 1
+                self.reading.set()
+                if not self.forever:
+                    self.finished.set()
+                    return None
+        except asyncio.CancelledError:
+            self.stopped.set()
+            raise
+
+    async def step(self, task: Task, context: JobContext) -> WriteBatch:
+        raise AssertionError("it has no task")
+
+
+def test_idle_gives_way_nothing_progresses_during_a_recall_and_it_goes_on_after_the_grace(
+    engine: MemoryEngine, embedder: Slow
+) -> None:
+    job, waiting = Reading(), threading.Event()
+
+    async def sleep(seconds: float) -> None:
+        waiting.set()
+        await asyncio.sleep(0.001)
+
+    idle = IdleWork(
+        job_parts(engine.wiring, engine.upkeep, None), engine.config.idle, engine.config.thinking,
+        engine.metrics, engine.wiring.indexer.take, [job], gate=engine.wiring.gate, sleep=sleep,
+    )  # fmt: skip
+
+    async def scenario() -> int:
+        embedder.gate.clear()
+        embedder.reached.clear()
+        turn = asyncio.create_task(engine.recall("Where do I live?", "anna"))
+        await asyncio.to_thread(embedder.reached.wait, WAIT_S)
+        assert await asyncio.to_thread(job.stopped.wait, WAIT_S), "it went on beside the recall"
+        waiting.clear()
+        reads = job.reads
+        for _ in range(3):  # the idle thread has looked at the gate that often
+            assert await asyncio.to_thread(waiting.wait, WAIT_S)
+            waiting.clear()
+        assert job.reads == reads
+        job.forever = False
+        embedder.gate.set()
+        assert (await turn).hits
+        return reads
+
+    idle.start()
+    try:
+        assert job.reading.wait(WAIT_S)
+        reads = asyncio.run(scenario())
+        assert job.finished.wait(WAIT_S) and job.reads > reads
+    finally:
+        idle.stop()

@@ -1,0 +1,120 @@
+"""A plan gives way to a voice: its next read ends it, and other work goes on meanwhile."""
+
+import asyncio
+
+from loguru import logger
+
+from slowcat_memory.idle.job import Plan
+from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.records import WriteBatch
+from tests.support.idle_doubles import Fake, memory
+
+PATIENT = IdleOptions(lost_s=1e9)  # time runs while the disk works
+TURNS = [f"said {n}" for n in range(20)]
+
+
+class Reader(Fake):
+    """A job whose plan reads all turns; somebody speaks during the first plans."""
+
+    def __init__(self, name: str = "reader", interruptions: int = 1) -> None:
+        super().__init__(name)
+        self.left, self.reads, self.rig = interruptions, [], None
+
+    def plan(self, context) -> Plan | None:
+        self.reads.append(0)
+        with context.snapshot() as snapshot:
+            for _ in snapshot.turns():
+                self.reads[-1] += 1
+                if self.reads[-1] == 5 and self.left:
+                    self.left -= 1
+                    self.rig.gate.busy("user")
+                    self.rig.gate.free("user")
+        return super().plan(context)
+
+
+def test_planner_somebody_who_speaks_ends_a_plan_at_its_next_read_and_it_is_made_again(rig):
+    job = Reader()
+    one = job.rig = rig(job, options=PATIENT)
+    one.say(*TURNS)
+    assert one.done() == 0
+    assert job.reads[0] == 5, "it went on reading"
+    assert job.reads[1] == len(TURNS)
+    assert len(one.made()) == len(TURNS)
+
+
+def test_planner_an_interrupted_plan_is_no_failure(rig):
+    job = Reader()
+    one = job.rig = rig(job, options=PATIENT)
+    one.say(*TURNS)
+    lines: list[str] = []
+    sink = logger.add(lines.append, level="WARNING")
+    try:
+        one.done()
+    finally:
+        logger.remove(sink)
+    assert lines == [] and "idle_plan_failures" not in one.metrics.counts()
+
+
+def test_planner_no_row_is_written_for_a_step_that_could_not_begin(rig):
+    job = Reader(interruptions=3)
+    one = job.rig = rig(Fake("before"), job, options=PATIENT)
+    one.say(*TURNS)
+    one.done()
+    assert set(one.outcomes()) == {"done"}
+
+
+def test_planner_a_plan_that_is_always_interrupted_holds_up_no_other_work(rig):
+    job, other = Reader(interruptions=10**9), Fake("other")
+    one = job.rig = rig(job, other, options=PATIENT)
+    one.say(*TURNS)
+
+    async def scenario() -> None:
+        running = asyncio.create_task(one.loop.run())
+        while len(one.made()) < len(TURNS):
+            await asyncio.sleep(0)
+        running.cancel()
+
+    asyncio.run(asyncio.wait_for(scenario(), 20))
+    assert len(other.steps) == len(TURNS)
+    assert len(job.reads) > 1, "it was given up"
+
+
+def test_planner_a_step_whose_read_is_interrupted_costs_no_try(rig):
+    one, began = None, []
+
+    def step(task, context):
+        began.append(task.key)
+        if len(began) == 1:
+            one.gate.busy("user")
+            one.gate.free("user")
+        with context.snapshot() as snapshot:
+            list(snapshot.turns())
+        return WriteBatch(memories=(memory("x"),))
+
+    one = rig(Fake(behave=step), options=PATIENT)
+    one.say("a")
+    assert one.done() == 0
+    assert one.outcomes() == ["interrupted", "done"] and one.made() == ["x"]
+
+
+def test_planner_an_engine_that_closes_interrupts_what_is_read(rig):
+    one = None
+
+    def step(task, context):
+        one.contexts.interrupt()
+        assert context.interrupted()
+        with context.snapshot() as snapshot:
+            list(snapshot.turns())
+        raise AssertionError("it went on reading")
+
+    one = rig(Fake(behave=step), options=PATIENT)
+    one.say("a")
+    asyncio.run(_until_interrupted(one))
+    assert one.tasks("waiting") != []
+
+
+async def _until_interrupted(one) -> None:
+    running = asyncio.create_task(one.loop.run())
+    while "interrupted" not in one.outcomes():
+        await asyncio.sleep(0)
+    running.cancel()

@@ -1,0 +1,184 @@
+"""Opening a namespace reads no more for a larger store, and the rest follows behind it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.memory import FACT, chunk_id
+from slowcat_memory.records import WriteBatch
+from slowcat_memory.runtime.namespaces.endings import Endings
+from slowcat_memory.runtime.namespaces.namespace import Namespace
+from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
+from slowcat_memory.store.snapshot import Snapshot
+from slowcat_memory.testing import FixedClock
+from tests.support.namespace_scene import Scene, check_alike, note
+
+FACETS = {"subject": "Anna", "predicate": "likes", "type": "preference"}
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    made = Scene(tmp_path)
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def opened(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Namespace]:
+    """Open the scene's namespace as a fresh process does, and do nothing more."""
+
+    def load() -> Namespace:
+        with monkeypatch.context() as patch:
+            patch.setattr(Namespace, "finish_opening", lambda self: None)
+            return scene.load()
+
+    return load
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the tables of all records that are read."""
+    found, decode, event = list[str](), Snapshot._decode, Snapshot._event
+
+    def counted(self: Snapshot, kind: object, table: str, *rest: object) -> object:
+        found.append(table)
+        return decode(self, kind, table, *rest)  # type: ignore[arg-type]
+
+    def counted_event(self: Snapshot, key: bytes) -> object:
+        found.append("log")
+        return event(self, key)
+
+    monkeypatch.setattr(Snapshot, "_decode", counted)
+    monkeypatch.setattr(Snapshot, "_event", counted_event)
+    return found
+
+
+def _grow(scene: Scene, turns: int) -> None:
+    begin = scene.store.last_id()
+    for n in range(begin, begin + turns):
+        said = scene.say(f"I like word{n}", f"s{n}")
+        fact = note(f"{FACT}/{said.id}", f"Anna likes word{n}", kind=FACT, sources=(said.id,))
+        scene.store.apply("test", WriteBatch(memories=(fact,))).wait()
+    scene.store.flush()
+    scene.namespace.reseal()
+
+
+def test_opening_reads_no_more_records_of_a_store_with_more_sessions_and_facts(
+    scene: Scene, opened: Callable[[], Namespace], reads: list[str]
+) -> None:
+    counts = []
+    for _ in range(2):
+        _grow(scene, 40)
+        scene.say("one more turn in the tail", f"tail{len(counts)}")
+        scene.store.flush()
+        reads.clear()
+        namespace = opened()
+        namespace.searcher.lexical("word3 turn")
+        assert namespace.local_only() == frozenset()
+        counts.append(len(reads))
+    assert counts[0] == counts[1]
+
+
+def test_no_answer_waits_for_the_rules_that_read_the_latest_turns(
+    scene: Scene, opened: Callable[[], Namespace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.talk(8)
+    heard = []
+    monkeypatch.setattr(Endings, "hear", lambda self, turn: heard.append(turn.id))
+    namespace = opened()
+    assert namespace.searcher.lexical("max").weights
+    assert not heard
+    Namespace.finish_opening(namespace)
+    assert len(heard) == 5  # as many as the scene keeps in memory
+
+
+def test_the_latest_texts_are_in_memory_once_the_opening_is_finished(
+    scene: Scene, opened: Callable[[], Namespace]
+) -> None:
+    turns = scene.talk(8)
+    namespace = opened()
+    assert not namespace.recent([chunk_id(turn.id) for turn in turns])
+    later = scene.say("said after the opening")
+    namespace.add_turn(later)
+    Namespace.finish_opening(namespace)
+    kept = namespace.recent([chunk_id(turn.id) for turn in (*turns, later)])
+    assert list(kept) == [chunk_id(turn.id) for turn in (*turns[-4:], later)]
+
+
+def test_what_is_indexed_before_its_times_are_read_ends_as_if_they_had_been(
+    scene: Scene, opened: Callable[[], Namespace]
+) -> None:
+    scene.talk(12)
+    scene.namespace.reseal()
+    scene.talk(6, start=12)
+    namespace = opened()
+    (old, new) = (scene.namespace.searcher, namespace.searcher)
+    last = [chunk_id(scene.store.last_id() - n) for n in range(6)]
+
+    def about(searcher: object) -> list[float]:
+        return [
+            searcher.table.about[0][searcher.table.find(id_)]  # type: ignore[attr-defined]
+            for id_ in last
+        ]
+
+    assert str(about(new)) != str(about(old))
+    namespace.read_times()
+    assert str(about(new)) == str(about(old))
+    check_alike(namespace, scene.namespace)
+
+
+def test_a_text_that_changed_meanwhile_keeps_its_own_time(
+    scene: Scene, opened: Callable[[], Namespace]
+) -> None:
+    said = scene.say("we met yesterday")
+    namespace = opened()
+    namespace.put_memory(note(chunk_id(said.id), "we met", kind="chunk"))
+    scene.put(note(chunk_id(said.id), "we met", kind="chunk"))
+    namespace.refresh([chunk_id(said.id)])
+    namespace.read_times()
+    number = namespace.searcher.table.find(chunk_id(said.id))
+    assert namespace.searcher.table.about[0][number] != namespace.searcher.table.at[number]
+    assert str(namespace.searcher.table.about[0][number]) == "nan"
+
+
+def test_local_only_ids_of_a_sealed_index_are_those_in_the_store(
+    scene: Scene, opened: Callable[[], Namespace]
+) -> None:
+    hidden, other = note("note/1", "a secret", local_only=True), note("note/2", "no secret")
+    for one in (hidden, other):
+        scene.put(one)
+    scene.namespace.reseal()
+    assert opened().local_only() == {"note/1"}
+    marks = WriteBatch(marks=(("anna", "note/1", False), ("anna", "note/2", True)))
+    scene.store.apply("test", marks).wait()
+    scene.put(note("note/3", "another secret", local_only=True))
+    assert opened().local_only() == {"note/2", "note/3"}
+
+
+def test_a_fact_that_comes_while_the_stored_ones_are_read_is_kept_in_its_order() -> None:
+    now = FixedClock()()
+    old, new = (
+        note(f"{FACT}/{n}", text, kind=FACT, sources=(n,), valid_from=now, facets=facets)
+        for n, (text, facets) in enumerate(
+            (
+                ("Anna lives in Lisbon", FACETS | {"predicate": "lives in", "object": "Lisbon"}),
+                ("Anna lives in Porto", FACETS | {"predicate": "lives in", "object": "Porto"}),
+            ),
+            1,
+        )
+    )
+    ended = replace(old, valid_to=now + timedelta(days=1))
+    later = now + timedelta(days=2)
+    holds = WhatHolds("english")
+    holds.put(ended)
+    holds.put(new)
+    assert holds.of("chunk/1", later) == ()  # not read yet
+    holds.read([old], (), nullcontext())
+    (ending,) = holds.of("chunk/1", later)
+    assert ending.until == ended.valid_to
+    holds.drop(ended.id)
+    assert holds.of("chunk/1", later) == ()
