@@ -58,8 +58,9 @@ def main() -> None:
     embedders = open_arms()
     arms = {name: embedder.encode_query_tokens for name, embedder in embedders.items()}
     texts = queries(options.queries)
-    counts = [len(embedders[library.NUMPY].encode_query_tokens(text).tokens) for text in texts]
-    written["tokens"] = round(statistics.mean(counts) + 2, 1)
+    written["tokens"] = round(
+        statistics.mean(len(_tokens(embedders, text)) for text in texts) + 2, 1
+    )
     written["arms"] = {name: {} for name in arms}
     for way, asked, pause in (
         ("back to back", texts, False),
@@ -78,15 +79,27 @@ def main() -> None:
 
 
 def open_arms() -> dict[str, LocalEmbedder]:
-    """Return the embedder in each form, by the name of the level; "numpy" runs ONNX Runtime."""
+    """Return the embedder in each form, by the name of the level; "numpy" runs ONNX Runtime.
+
+    A level whose instructions the packed model cannot use is left out.
+    """
     found = find_export(EmbedderOptions(), None)
     if found is None:
         raise ProviderError("the model is not exported", hint="slowcat-memory init")
     arms = {}
     for level in library.levels():
         with library.using(level):
-            arms[level] = LocalEmbedder.load(found[0])
+            embedder = LocalEmbedder.load(found[0])
+        if embedder.packed or level == library.NUMPY:
+            arms[level] = embedder
     return arms
+
+
+def _tokens(embedders: dict[str, LocalEmbedder], text: str) -> np.ndarray:
+    """Return a query's token vectors, without the two special ones."""
+    tokens = embedders[library.NUMPY].encode_query_tokens(text).tokens
+    assert tokens is not None
+    return tokens
 
 
 def queries(count: int) -> list[str]:
@@ -145,23 +158,26 @@ def _open_once(level: str) -> dict[str, float]:
 
 
 def _show(written: dict[str, Any]) -> None:
-    ways = ("back to back", "after a pause")
+    rows = []
+    for name, arm in written["arms"].items():
+        label = "ONNX Runtime" if name == library.NUMPY else f"packed, {name}"
+        for way in ("back to back", "after a pause"):
+            rows.append(
+                [label, way, *(f"{arm[way][key]:.2f}" for key in ("p10", "p50", "p90", "wall"))]
+            )
+    title = f"milliseconds for a query of {written['tokens']} tokens"
+    common.table(title, ["", "asked", "p10", "p50", "p90", "wall p50"], rows)
     rows = [
         [
             "ONNX Runtime" if name == library.NUMPY else f"packed, {name}",
-            *(f"{arm[way]['p10']:.2f} {arm[way]['p50']:.2f} {arm[way]['p90']:.2f}" for way in ways),
             *(f"{arm['by_tokens'][count]:.2f}" for count in LENGTHS),
             f"{arm['opening']['ms']:.0f}",
             f"{arm['opening']['rss_mb']:.0f}",
         ]
         for name, arm in written["arms"].items()
     ]
-    columns = ["", *(f"{way}: p10 p50 p90" for way in ways), *(f"{n} tokens" for n in LENGTHS)]
-    common.table(
-        f"milliseconds of the thread for a query of {written['tokens']} tokens",
-        [*columns, "opening, ms", "MB"],
-        rows,
-    )
+    columns = ["tokens", *map(str, LENGTHS), "opening ms", "MB"]
+    common.table("milliseconds by the number of tokens (p50), and opening", columns, rows)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def model_config(tmp_path: Path, model_cache: Path) -> Config:
     """A store in the test's own folder, with the real embedding model."""
     options = EmbedderOptions()
     report = open_query_embedder(options)[1]
-    if report.state == "needs export":
+    if report.state == "needs export" or report.outdated:
         export_model(options)
         report = open_query_embedder(options)[1]
     if report.state != "ready":

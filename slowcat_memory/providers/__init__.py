@@ -1,6 +1,6 @@
 """Models: vectors for texts, and checked answers from an LLM.
 
-Useful for: the vector of a query in about two milliseconds (``open_query_embedder``), exact vectors
+Useful for: the vector of a query in about one millisecond (``open_query_embedder``), exact vectors
 of many documents in idle time (``open_document_embedder``), and an LLM whose answers are checked
 (``open_llm``).
 Not useful for: finding the nearest vectors (``index/``), or storing them (``store/``).

@@ -27,7 +27,8 @@ META = "meta.json"
 FILES = (MODEL, PACKED, TOKENIZER, TOKENS, META)
 FORMAT = 3  # increase it when older exports must not be used
 PACKING = 1  # version of what is packed and how; exports of another are packed again
-UNPACKED, NOT_PACKABLE = 0, -1  # instead of a version: not tried yet; not possible
+UNPACKED = 0  # instead of a version: not tried yet
+NOT_PACKABLE = -PACKING  # this version cannot pack the model
 
 INPUTS = ("input_ids", "attention_mask")
 OUTPUT = "vectors"

@@ -1,5 +1,6 @@
 """Opens the configured embedders; finds or makes the export of a local model."""
 
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -124,17 +125,19 @@ def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, Embedder
         source=described,
         key=meta.key,
         dim=meta.dim,
-        outdated=source is not None
-        and source.where is not None
-        and _could_be_faster(embedder, meta),
+        outdated=_could_be_packed(embedder, source, folder, meta),
     )
     return embedder, report
 
 
-def _could_be_faster(embedder: LocalEmbedder, meta: Meta) -> bool:
-    """Return whether another export would run in the compiled library, unlike this one."""
-    tried = meta.packing == export_format.NOT_PACKABLE
-    return encoder.available() and not embedder.packed and not tried
+def _could_be_packed(
+    embedder: LocalEmbedder, source: ModelSource | None, folder: Path, meta: Meta
+) -> bool:
+    """Return whether the export could run in the compiled library, but does not yet."""
+    if embedder.packed or not encoder.available() or meta.packing == export_format.NOT_PACKABLE:
+        return False
+    here = source is not None and source.where is not None
+    return here and os.access(folder, os.W_OK)
 
 
 def open_local_documents(

@@ -234,6 +234,16 @@ def test_local_an_export_of_before_the_packed_model_is_used_meanwhile(
         assert (packed.key, packed.token_key) == (embedder.key, token_key_of(embedder))
 
 
+def test_local_an_export_that_cannot_be_written_is_not_packed_at_each_start(
+    options: EmbedderOptions, export_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(export_folder, tmp_path / export_folder.name)
+    (folder / export_format.PACKED).unlink()
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder)
+    embedder, report = open_query_embedder(replace(options, cache_dir=str(tmp_path)))
+    assert embedder and report.state == "ready" and not report.outdated
+
+
 def test_local_a_machine_without_the_library_is_not_asked_for_what_it_cannot_use(
     options: EmbedderOptions,
 ) -> None:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
+from slowcat_memory.kernels import encoder
 from slowcat_memory.providers import EmbedderOptions, export_model, open_query_embedder
 from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.providers.embedding.export import child as export_child
@@ -184,6 +185,7 @@ folder = child.export(str(here / "tiny"), here / "cache", print)
 meta = export_format.read_meta(folder)
 assert (meta.query_prompt, meta.doc_prompt) == ("query: ", "passage: "), meta
 assert (meta.dim, meta.max_tokens, meta.int8) == (16, 64, True), meta
+assert meta.packing == export_format.NOT_PACKABLE and not (folder / export_format.PACKED).exists()
 embedder = LocalEmbedder.load(folder)
 want = model.encode(["passage: hello there"])
 assert (embedder.encode(["hello there"]) * want).sum() > 0.99
@@ -205,4 +207,51 @@ def test_child_another_model_keeps_its_pooling_its_layers_and_its_prompts(
     run = subprocess.run(
         [sys.executable, "-c", TINY, str(tmp_path)], capture_output=True, env=env, text=True
     )
+    assert run.returncode == 0, run.stderr[-3000:]
+
+
+PACKABLE = """
+import sys
+from pathlib import Path
+import transformers
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+from slowcat_memory.providers import LocalEmbedder
+from slowcat_memory.providers.embedding import export_format, model_files
+from slowcat_memory.providers.embedding.export import child
+
+here, kind, pooling = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+config = getattr(transformers, f"{kind}Config")(
+    vocab_size=30522, hidden_size=96, num_hidden_layers=3, num_attention_heads=3,
+    intermediate_size=160, max_position_embeddings=130, pad_token_id=0 if kind == "Bert" else 1)
+getattr(transformers, f"{kind}Model")(config).save_pretrained(here / "raw")
+tokenizer = model_files.resolve("all-MiniLM-L6-v2").where
+transformers.AutoTokenizer.from_pretrained(tokenizer).save_pretrained(here / "raw")
+first = Transformer(str(here / "raw"))
+first.max_seq_length = 100
+model = SentenceTransformer(modules=[first, Pooling(96, pooling_mode=pooling)], device="cpu")
+model.save(str(here / "small"))
+folder = child.export(str(here / "small"), here / "cache", print)
+meta = export_format.read_meta(folder)
+assert meta.packing == export_format.PACKING and meta.packed_cosine > 0.99, meta
+embedder = LocalEmbedder.load(folder)
+assert embedder.packed
+texts = ["hello there", "my sister's dog is called Pepper, is it not?", "no"]
+want = model.encode(texts, normalize_embeddings=True)
+assert ((embedder.encode(texts) * want).sum(axis=1) > 0.99).all()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not encoder.available(), reason="the compiled library is not here")
+@pytest.mark.parametrize("kind", ["Bert", "Roberta"])
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_child_models_of_the_usual_kind_are_packed(
+    options: EmbedderOptions, tmp_path: Path, kind: str, pooling: str
+) -> None:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run(
+        [sys.executable, "-c", PACKABLE, str(tmp_path), kind, pooling],
+        capture_output=True, env=env, text=True,
+    )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]
