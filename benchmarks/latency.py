@@ -73,6 +73,7 @@ from slowcat_memory.runtime.recall.query import RecallOptions
 
 Samples = dict[str, list[float]]
 WARM_UP = 50
+TAIL = 300  # turns since the last seal
 TOKENS_A_WORD = 1.2  # of the model's vocabulary, in everyday English
 TALK_S, FLOOD_S = 0.25, 0.01  # between two exchanges; people take many seconds
 NOW = corpus.NOW
@@ -102,7 +103,7 @@ def main() -> None:
 def measure(
     size: int,
     queries: int = 1000,
-    tail: int = 300,
+    tail: int = TAIL,
     cache: Path | None = None,
     *,
     exchanges: int = 200,
@@ -166,13 +167,13 @@ async def _conversation(
         list(islice(texts, count))
         for count in (WARM_UP, queries, queries, exchanges // 3, exchanges, queries, queries)
     )
-    await _ask(engine, warm)
+    await ask(engine, warm)
     used = time.process_time()
-    inline, stages = await _ask(engine, first)
+    inline, stages = await ask(engine, first)
     used = (time.process_time() - used) * 1e3
     cpu, rest = stages.pop("cpu"), stages.pop("but_embedding")
     paused = await rhythms.after_pauses(engine, other_questions(rhythms.A_ROUND * rounds))
-    ahead, _ = await _ask(engine, second, _embed(engine, second))
+    ahead, _ = await ask(engine, second, embed(engine, second))
     idle = await store_pace.lag(asyncio.sleep(idle_s))
     talk = await store_pace.lag(_work(engine, third, size, TALK_S))
     flood = await store_pace.lag(_work(engine, fourth, size + 2 * exchanges, FLOOD_S))
@@ -199,7 +200,7 @@ async def _conversation(
     }
 
 
-async def _ask(
+async def ask(
     engine: MemoryEngine, texts: Sequence[str], vectors: Sequence[Encoded] | None = None
 ) -> tuple[list[float], Samples]:
     """Recall for each text as a turn does; the total and its parts, in milliseconds."""
@@ -233,7 +234,7 @@ async def _work(engine: MemoryEngine, texts: Sequence[str], after: int, pause_s:
         await asyncio.sleep(pause_s)
 
 
-def _embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded] | None:
+def embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded] | None:
     """Embed questions by an embedder of our own, so that the engine's cache stays cold."""
     embedder, _ = providers.open_query_embedder(engine.config.embedding)
     return [stores.encoded(embedder, text) for text in texts] if embedder else None
@@ -257,7 +258,7 @@ def _tiers(config: Config, count: int) -> dict[str, Any]:
 async def _ask_tiers(
     engine: MemoryEngine, asked: dict[str, list[tuple[str, int]]]
 ) -> dict[str, Any]:
-    await _ask(engine, corpus.questions(WARM_UP, common.SEED))
+    await ask(engine, corpus.questions(WARM_UP, common.SEED))
     waits: Samples = defaultdict(list)
     right: dict[str, int] = defaultdict(int)
     for together in zip(*asked.values(), strict=True):
@@ -283,7 +284,7 @@ async def _during_build(engine: MemoryEngine, texts: Sequence[str]) -> list[floa
     for text in texts:
         if building.done():
             break
-        took += (await _ask(engine, [text]))[0]
+        took += (await ask(engine, [text]))[0]
         await asyncio.sleep(0.002)
     await building
     return took
@@ -293,7 +294,7 @@ async def _beside_busy(engine: MemoryEngine, texts: Sequence[str]) -> list[float
     """Recall, embedded inline, while another process keeps a core busy."""
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
-        return (await _ask(engine, texts))[0]
+        return (await ask(engine, texts))[0]
     finally:
         busy.kill()
         busy.wait()
@@ -363,7 +364,7 @@ def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000], help="memories")
     parser.add_argument("--queries", type=int, default=1000, help="for each figure (default 1000)")
-    parser.add_argument("--tail", type=int, default=300, help="turns since the last seal")
+    parser.add_argument("--tail", type=int, default=TAIL, help="turns since the last seal")
     parser.add_argument(
         "--namespaces", type=int, default=0, help="also spread each size over so many namespaces"
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmarks.budget import PARTS
+from benchmarks.growth import rows
 from benchmarks.tables import PERCENTILES, percent, table, where
 
 SEARCHES = {
@@ -222,3 +223,23 @@ def peers(written: Sequence[dict[str, Any]]) -> str:
 
 def _range(values: Sequence[float]) -> str:
     return f"{min(values):.2f} to {max(values):.2f}"
+
+
+def growth(written: dict[str, Any]) -> str:
+    """Write what ``benchmarks.growth`` measured.
+
+    Args:
+        written: Its JSON.
+
+    Returns:
+        Markdown.
+    """
+    columns, made = rows(written)
+    return "\n\n".join(
+        (
+            where(written),
+            "By number of memories, milliseconds but where it says MB; *power* is how a stage grows "
+            "between the two largest sizes (0: not at all, 1: with the number):",
+            table(columns, made),
+        )
+    )

@@ -8,8 +8,6 @@ import functools
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-import faiss
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -19,6 +17,8 @@ def one_thread(call: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(call)
     def limited(*arguments: P.args, **more: P.kwargs) -> T:
+        import faiss  # only namespaces with many vectors need it
+
         before = faiss.omp_get_max_threads()  # per calling thread
         faiss.omp_set_num_threads(1)
         try:

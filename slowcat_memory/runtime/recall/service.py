@@ -128,9 +128,10 @@ class Retrieval:
         namespaces = tuple(self._namespaces.get(scope) for scope in scopes)
         versions = tuple(namespace.version for namespace in namespaces)
         progress = tuple(Progress() for _ in scopes)
+        behind = not self._indexer.ahead.is_idle
         with self._while_recalling():  # at once: the worker waits where idle work computes
             running = self._indexer.ahead.submit(self._ahead, query, scopes, progress)
-        return Attempt(heard, query, progress, running, namespaces, versions)
+        return Attempt(heard, query, progress, running, namespaces, versions, behind)
 
     def touch(self, query: Query) -> "Future[float] | None":
         """Begin a recall whose result is thrown away; see ``touch``.
