@@ -123,9 +123,14 @@ RUNS = (
                 options=("--what", what, "--mode", "control"), laws=("bad",), control=True)
         for what in SCENES
     ),
+    Harness(name="recall conditions control deaf", module="recall_conditions",
+            count=("--recalls", 20), options=("--control", "deaf")),
+    Harness(name="recall conditions control spinning", module="recall_conditions",
+            count=("--recalls", 5), options=("--control", "spinning")),
     Harness(name="orders", module="orders", seeds=()),
     Harness(name="written diaries", module="written_diaries", count=("--diaries", 9), seeds=(),
             laws=WRITTEN_REACH),
+    Harness(name="recall conditions", module="recall_conditions", count=("--recalls", 100)),
     Harness(name="import", module="import_trips", count=("--transcripts", 500)),
     Harness(name="starts", module="starts", count=("--rounds", 200),
             laws=("late", "deaf", "lost", "doubled", "out of order", "silent")),

@@ -3,7 +3,8 @@
 Two workers. Recall and every change of an index run on the first (``talk``), so that every later
 query finds a turn. Embedding of new turns and rebuilding run on the second (``back``), so that they
 never delay a recall. Two more only recall: one ahead of a turn (``ahead``), one for a turn that is
-out of time and cannot wait for the first (``late``).
+out of time and cannot wait for the first (``late``). What the last one recalls is thrown away: it
+keeps the rest warm (``warm``).
 """
 
 import threading
@@ -60,6 +61,7 @@ class Indexer:
         self.back = Worker("slowcat-embed")
         self.ahead = Worker("slowcat-ahead")
         self.late = Worker("slowcat-late")
+        self.warm = Worker("slowcat-warm")
 
     def add(self, acks: Sequence[Ack], *, draft: bool) -> None:
         """Queue turns, to be indexed by ``release``. Does not block.
@@ -188,5 +190,5 @@ class Indexer:
             self._namespaces.stop()
             wait((self.back.submit(lambda: None),), CLOSE_S)
         self.talk.shutdown(wait=False)
-        for pool in (self.back, self.ahead, self.late):
+        for pool in (self.back, self.ahead, self.late, self.warm):
             pool.shutdown(wait=False, cancel_futures=True)

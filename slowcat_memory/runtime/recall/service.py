@@ -148,7 +148,7 @@ class Retrieval:
         progress = self._touching = Progress()
         namespaces = [self._namespaces.get(scope) for scope in scopes]
         self._page_cache.recalled()
-        return self._indexer.ahead.submit(touch, self._pipeline, namespaces, query, progress)
+        return self._indexer.warm.submit(touch, self._pipeline, namespaces, query, progress)
 
     def answer(self, query: Query) -> Recollection:
         """Recall in one scope as a turn does, without a deadline, on the caller's thread."""

@@ -16,7 +16,9 @@ from concurrent.futures import Future
 from loguru import logger
 
 EVERY_S = 0.1  # between two recalls at least
-SHARE = 0.018  # of one core, while somebody speaks; a little is left for the event loop's part
+SHARE = (
+    0.015  # of one core, while somebody speaks; the rest of two percent is the event loop's part
+)
 FIRST_S = 0.005  # of processor time: what a recall is taken to cost before one was measured
 SETTLE_S = 10.0  # after the voice: a turn later than this is not expected any more
 LOST_S = 60.0  # after the last sign of a voice whose end was lost
