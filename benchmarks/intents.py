@@ -158,7 +158,7 @@ def write(model: IntentModel, file: Path) -> None:
         kinds=np.array(model.kinds),
         weights=np.round(model.weights / scale).astype(np.int8),
         scale=scale.astype(np.float32),
-        constant=model.constant,
+        constant=np.array(model.constant, np.float32),
     )
 
 

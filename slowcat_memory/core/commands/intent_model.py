@@ -7,6 +7,7 @@ words, and classes of words in sequence and in pairs; each is hashed to a row of
 """
 
 import io
+import math
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain, combinations, starmap
@@ -64,8 +65,9 @@ class IntentModel:
         self.kinds = tuple(kinds)
         self.weights = np.ascontiguousarray(weights)
         self._sum_type = np.int32 if self.weights.dtype == np.int8 else np.float32
-        self._scale = np.float32(1) if scale is None else scale.astype(np.float32)
-        self.constant = constant.astype(np.float32)
+        # As lists: for so few numbers each call of NumPy costs more than all of the arithmetic.
+        self._scale: list[float] = [1.0] * len(kinds) if scale is None else scale.tolist()
+        self.constant: list[float] = constant.tolist()
         self._none = self.kinds.index(NONE)
         self._latest: tuple[tuple[str, ...], Intent] | None = None
 
@@ -82,14 +84,15 @@ class IntentModel:
 
     def _judge(self, words: Sequence[str], table: ComposeWords) -> Intent:
         found = _distinct(words, table)
-        summed = self.weights.take(found, axis=0).sum(axis=0, dtype=self._sum_type) * self._scale
-        summed = summed / len(found) ** 0.5 + self.constant
-        shares = np.exp(summed - summed.max())
-        shares /= shares.sum()
-        asks = 1.0 - float(shares[self._none])
-        shares[self._none] = -1.0
-        best = int(shares.argmax())
-        return Intent(self.kinds[best], asks, float(shares[best]))
+        sums = self.weights.take(found, axis=0).sum(axis=0, dtype=self._sum_type).tolist()
+        each = zip(sums, self._scale, self.constant, strict=True)
+        logits = [value * scale / len(found) ** 0.5 + constant for value, scale, constant in each]
+        most = max(logits)
+        odds = [math.exp(one - most) for one in logits]
+        total, none = sum(odds), odds[self._none]
+        odds[self._none] = -1.0
+        best = max(range(len(odds)), key=odds.__getitem__)
+        return Intent(self.kinds[best], 1.0 - none / total, odds[best] / total)
 
 
 @cache

@@ -309,7 +309,9 @@ def _may_be_command(words: Sequence[str], table: GateWords) -> bool:
         return True
     if table.spoken.keys().isdisjoint(words):
         return False
-    plain = tuple(word for word in words if word not in table.please) or tuple(words)
+    plain = tuple(words)
+    if not table.please.isdisjoint(words):
+        plain = tuple(word for word in words if word not in table.please) or plain
     return any(
         plain[place : place + len(phrase)] == phrase and len(plain) - len(phrase) <= MOST_COURTESY
         for place, word in enumerate(plain)

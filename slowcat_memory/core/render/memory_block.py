@@ -7,6 +7,7 @@ one comes after the older.
 
 from collections.abc import Callable
 from datetime import datetime, tzinfo
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -173,7 +174,9 @@ def spoken_now(now: datetime, zone: tzinfo, language: Language = ENGLISH) -> str
 
 def _newest_last(lines: list[tuple[Hit, str]]) -> list[tuple[Hit, str]]:
     """Sort memories on the same matter by time, within the positions that they occupy."""
-    if len(lines) < 2:
+    if all(
+        one.memory.valid_from <= other.memory.valid_from for (one, _), (other, _) in pairwise(lines)
+    ):
         return lines
     texts = (line.partition(": ")[2] for _, line in lines)
     about = [frozenset(map(str.casefold, content_words(text))) for text in texts]

@@ -26,7 +26,13 @@ from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.conversation.session_tracker import Moment, SessionTracker
-from slowcat_memory.runtime.conversation.transcripts import Part, Transcripts, Voice, split
+from slowcat_memory.runtime.conversation.transcripts import (
+    Part,
+    Transcript,
+    Transcripts,
+    Voice,
+    split,
+)
 from slowcat_memory.store import Ack
 
 Append = Callable[[Event], Ack]
@@ -138,6 +144,8 @@ class Conversation:
         self._speaker = ""  # the current speaker, as set by the application
         self._exchange = Exchange((audience.scope_of(""),))
         self._answering: Exchange | None = None  # the exchange that the present reply answers
+        # How a turn was divided whose speakers were asked for, until it is logged.
+        self._divided: tuple[object, list[Transcript], list[Part]] | None = None
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -220,8 +228,18 @@ class Conversation:
 
         ``predicted``: the turn may yet be withdrawn.
         """
-        heard = self._transcripts.of_turn(text, channel, predicted=predicted)
-        return _scopes(split(text, heard, self._voice("")))
+        return _scopes(self._divide(text, channel, predicted)[1])
+
+    def _divide(
+        self, text: str, channel: Channel | None, predicted: bool = False
+    ) -> tuple[list[Transcript], list[Part]]:
+        """Return the transcripts of a turn, and its parts by speaker."""
+        voice = self._voice("")
+        key = (text, channel, predicted, voice, self._transcripts.version)
+        if self._divided is None or self._divided[0] != key:
+            heard = self._transcripts.of_turn(text, channel, predicted=predicted)
+            self._divided = (key, heard, split(text, heard, voice))
+        return self._divided[1:]
 
     def _now(self) -> Moment:
         return Moment(self._clock(), self._monotonic())
@@ -246,10 +264,10 @@ class Conversation:
         """
         now = self._now()
         self.off_record.touch()
-        heard = self._transcripts.of_turn(text, channel)
+        heard, parts = self._divide(text, channel)
+        self._divided = None  # what is off the record is kept nowhere
         self._transcripts.discard(heard)
         off = self.off_record.off or any(transcript.off_record for transcript in heard)
-        parts = split(text, heard, self._voice(""))
         self._exchange = Exchange(_scopes(parts), kept=keep and not off)
         turns: list[Turn] = []
         for scope, speaker, words in parts if self._exchange.kept else ():

@@ -75,7 +75,9 @@ def test_an_argument_is_in_the_users_spelling(said, argument):
 def test_weights_as_they_are_stored_judge_like_the_same_as_fractions():
     table, model = language_of("english").commands.composed, read_model("english")
     assert model is not None and model.weights.dtype == np.int8
-    fractions = IntentModel(model.kinds, model.weights * model._scale, model.constant)
+    fractions = IntentModel(
+        model.kinds, model.weights * np.array(model._scale, np.float32), np.array(model.constant)
+    )
     for said in sentences("english")[::5]:
         one, other = (each.judge(words_of(said), table) for each in (model, fractions))
         assert one.kind == other.kind

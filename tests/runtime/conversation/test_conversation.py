@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from slowcat_memory.runtime.conversation import conversation
 from tests.support.conversations import Room
 
 
@@ -182,3 +183,23 @@ def test_conversation_conversations_end_puts_it_back(room: Room) -> None:
     room.talk.tick()
     room.say(("s1", "good morning"))
     assert room.changes == [True, False] and len(room.said) == 1
+
+
+def test_conversation_a_turn_is_divided_once_and_anew_when_more_was_heard(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    divided, split = list[str](), conversation.split
+    monkeypatch.setattr(
+        conversation, "split", lambda text, *rest: divided.append(text) or split(text, *rest)
+    )
+    room.talk.heard("s1", "where are my keys")
+    assert room.talk.scopes_of("where are my keys", "voice") == ("anna",)
+    room.talk.user_said("where are my keys", "voice")
+    assert divided == ["where are my keys"]
+    room.talk.heard("s1", "and mine")
+    assert room.talk.scopes_of("and mine", "voice") == ("anna",)
+    room.talk.heard("s2", "and mine")
+    assert room.talk.scopes_of("and mine", "voice") == ("ben",)
+    room.talk.user_said("and mine", "voice")
+    assert room.said[-1] == ("ben", "Ben", "and mine")
+    assert divided == ["where are my keys", "and mine", "and mine"]
