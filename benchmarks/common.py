@@ -96,18 +96,24 @@ def reference_ms() -> float:
 
 
 def configuration(path: Path, file: Path | None = None, **sections: dict[str, Any]) -> Config:
-    """Load the configuration with a store of its own.
+    """Load the configuration with a store of its own, and without idle work.
+
+    Idle rules would read thousands of turns on another thread while something else is measured. A
+    benchmark of idle work itself asks for it with ``idle={"enabled": True}``.
 
     Args:
         path: The store's folder.
-        file: A config.toml; None for the defaults.
+        file: A config.toml, whose ``idle.enabled`` does not count; None for the defaults.
         **sections: Changes by section, for example ``recall={"deadline_ms": 1000.0}``.
 
     Returns:
         The configuration, without overrides from the environment.
     """
     config = load(file, environ={})
-    changes: dict[str, dict[str, Any]] = {"memory": {"path": str(path), "time_zone": "UTC"}}
+    changes: dict[str, dict[str, Any]] = {
+        "memory": {"path": str(path), "time_zone": "UTC"},
+        "idle": {"enabled": False},
+    }
     for name, values in sections.items():
         changes[name] = changes.get(name, {}) | values
     made = {name: replace(getattr(config, name), **values) for name, values in changes.items()}

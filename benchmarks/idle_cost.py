@@ -29,9 +29,10 @@ import msgspec
 from loguru import logger
 from msgspec.structs import replace
 
-from benchmarks import common, corpus, stores, thinkers, turn
+from benchmarks import common, corpus, stores, thinkers
 from benchmarks.common import percentiles
 from benchmarks.recognisers import RECOGNISERS
+from benchmarks.rig import Rig
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
@@ -130,7 +131,7 @@ async def _talk(
         recalls.append(found.timings["wait"])
 
     memory.add_event_handler("on_memory_recalled", recalled)
-    rig, waits = turn.Rig(server.url, memory), list[float]()
+    rig, waits = Rig(server.url, memory), list[float]()
     async with rig.talk:
         for text in said:
             await asyncio.sleep(chance.uniform(*PAUSE_S))

@@ -12,6 +12,11 @@ At each size, on a made-up store (a sealed index, and a tail of the last few hun
   at the pace of talk and in a burst;
 - *beside_busy*: as inline, while another process keeps a core busy;
 - *during_build*: as inline, while a child process builds the sealed index anew;
+- *cpu*: milliseconds of all threads a recall, inline, and ``cpu_ratio``, processor time over waits;
+- *but_embedding*: inline, all but the embedding;
+- *pauses*: inline, after pauses of 50 and 300 ms, against recalls back to back between them;
+- *beside_idle*: inline, beside idle work by rule, against recalls with its gate held shut;
+- *tiers*: inline, of questions whose answer is hot, warm or cold, once the store has aged;
 - *limit_ratio*: the median inline recall over what this machine cannot go below (see ``limits``);
 - *many* (with ``--namespaces``): inline and ahead when so many namespaces share the memories, and
   "load", how long each takes to be loaded;
@@ -27,8 +32,10 @@ runs only where it is the same.
     python -m benchmarks.latency --sizes 1000 10000
 
 The JSON: ``machine``, ``load``, and ``results``, one a size: ``memories``, ``queries``, ``index``,
-``inline``, ``ahead``, ``beside_busy``, ``during_build``, ``stages`` by name, ``loop_lag`` by pace,
-``store`` by pace and by what, ``many`` (each of these figures n, p50, p95, p99, max); ``cold``
+``inline``, ``ahead``, ``but_embedding``, ``cpu``, ``beside_busy``, ``during_build``, ``stages`` by
+name, ``loop_lag`` by pace, ``store`` by pace and by what, ``many`` (each of these figures n, p50, p95,
+p99, max); ``cpu_ratio``, ``pauses`` and ``beside_idle`` (see ``benchmarks/rhythms.py``), ``tiers`` by
+name (a figure, and ``found``, the share of questions whose turn is among the hits); ``cold``
 (``lexical``, ``full``, ``imports``), ``over_deadline``, ``limit_ms`` by part, ``limit_ratio``,
 ``rss_mb``, ``rss_anonymous_mb``, ``rss_imports_mb``, ``reference``.
 """
@@ -45,15 +52,28 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks import cold_start, common, corpus, limits, many, plots, store_pace, stores
+from benchmarks import (
+    cold_start,
+    common,
+    corpus,
+    limits,
+    many,
+    plots,
+    rhythms,
+    store_pace,
+    stores,
+    tier_questions,
+)
 from benchmarks.common import percentiles
 from slowcat_memory import providers
+from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.recall.query import RecallOptions
 
 Samples = dict[str, list[float]]
 WARM_UP = 50
+TAIL = 300  # turns since the last seal
 TOKENS_A_WORD = 1.2  # of the model's vocabulary, in everyday English
 TALK_S, FLOOD_S = 0.25, 0.01  # between two exchanges; people take many seconds
 NOW = corpus.NOW
@@ -83,12 +103,13 @@ def main() -> None:
 def measure(
     size: int,
     queries: int = 1000,
-    tail: int = 300,
+    tail: int = TAIL,
     cache: Path | None = None,
     *,
-    exchanges: int = 300,
+    exchanges: int = 200,
     idle_s: float = 2.0,
     cold_runs: int = 5,
+    rounds: int = 60,
 ) -> dict[str, Any]:
     """Measure at one size.
 
@@ -100,6 +121,7 @@ def measure(
         exchanges: How many exchanges are stored.
         idle_s: For how long the idle loop is watched.
         cold_runs: How many fresh processes of each kind are started.
+        rounds: How many recalls after each pause, beside idle work, and by tier.
 
     Returns:
         The figures; see the module.
@@ -114,10 +136,12 @@ def measure(
             engine.prepare(corpus.SCOPE)
             engine.drain()
             index = engine.stats()["index"][corpus.SCOPE]
-            found = asyncio.run(_conversation(engine, queries, size, exchanges, idle_s))
+            found = asyncio.run(_conversation(engine, queries, size, exchanges, idle_s, rounds))
             found |= _limit(engine, corpus.questions(50, common.SEED), found)
         finally:
             engine.close()
+        found["beside_idle"] = rhythms.beside_idle(path, other_questions(2 * rounds))
+        found["tiers"] = _tiers(config, rounds)
     speed.append(common.reference_ms())
     parts = {name: index[name] for name in ("sealed", "tail", "vectors")}
     return {
@@ -130,17 +154,26 @@ def measure(
     }
 
 
+def other_questions(count: int) -> list[str]:
+    """Return questions that no other figure asks."""
+    return corpus.questions(count, common.SEED + 1)
+
+
 async def _conversation(
-    engine: MemoryEngine, queries: int, size: int, exchanges: int, idle_s: float
+    engine: MemoryEngine, queries: int, size: int, exchanges: int, idle_s: float, rounds: int
 ) -> dict[str, Any]:
     texts = iter(corpus.questions(4 * queries + 2 * exchanges + WARM_UP, common.SEED))
     warm, first, second, third, fourth, fifth, sixth = (
         list(islice(texts, count))
         for count in (WARM_UP, queries, queries, exchanges // 3, exchanges, queries, queries)
     )
-    await _ask(engine, warm)
-    inline, stages = await _ask(engine, first)
-    ahead, _ = await _ask(engine, second, _embed(engine, second))
+    await ask(engine, warm)
+    used = time.process_time()
+    inline, stages = await ask(engine, first)
+    used = (time.process_time() - used) * 1e3
+    cpu, rest = stages.pop("cpu"), stages.pop("but_embedding")
+    paused = await rhythms.after_pauses(engine, other_questions(rhythms.A_ROUND * rounds))
+    ahead, _ = await ask(engine, second, embed(engine, second))
     idle = await store_pace.lag(asyncio.sleep(idle_s))
     talk = await store_pace.lag(_work(engine, third, size, TALK_S))
     flood = await store_pace.lag(_work(engine, fourth, size + 2 * exchanges, FLOOD_S))
@@ -151,6 +184,10 @@ async def _conversation(
         "during_build": percentiles(building),
         "beside_busy": percentiles(busy),
         "inline": percentiles(inline),
+        "but_embedding": percentiles(rest),
+        "cpu": percentiles(cpu),
+        "cpu_ratio": round(used / sum(inline), 3),
+        "pauses": paused,
         "over_deadline": sum(ms > RecallOptions().deadline_ms for ms in inline),
         "ahead": percentiles(ahead),
         "stages": {name: percentiles(ms) for name, ms in stages.items()},
@@ -163,7 +200,7 @@ async def _conversation(
     }
 
 
-async def _ask(
+async def ask(
     engine: MemoryEngine, texts: Sequence[str], vectors: Sequence[Encoded] | None = None
 ) -> tuple[list[float], Samples]:
     """Recall for each text as a turn does; the total and its parts, in milliseconds."""
@@ -171,12 +208,14 @@ async def _ask(
     parts: Samples = defaultdict(list)
     for place, text in enumerate(texts):
         vector = None if vectors is None else vectors[place]
-        began = time.perf_counter()
+        used, began = time.process_time(), time.perf_counter()
         found = await engine.recall(text, corpus.SCOPE, now=NOW, vector=vector)
         recalled = time.perf_counter()
         engine.pack(found, NOW)
         ended = time.perf_counter()
         totals.append((ended - began) * 1e3)
+        parts["cpu"].append((time.process_time() - used) * 1e3)
+        parts["but_embedding"].append(totals[-1] - found.timings.get("embed", 0.0))
         for name, ms in found.timings.items():
             parts[name].append(ms)
         parts["pack"].append((ended - recalled) * 1e3)
@@ -195,10 +234,44 @@ async def _work(engine: MemoryEngine, texts: Sequence[str], after: int, pause_s:
         await asyncio.sleep(pause_s)
 
 
-def _embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded] | None:
+def embed(engine: MemoryEngine, texts: Sequence[str]) -> list[Encoded] | None:
     """Embed questions by an embedder of our own, so that the engine's cache stays cold."""
     embedder, _ = providers.open_query_embedder(engine.config.embedding)
     return [stores.encoded(embedder, text) for text in texts] if embedder else None
+
+
+def _tiers(config: Config, count: int) -> dict[str, Any]:
+    """Age the store, and ask for what lies in each tier, in turn; nothing of a small store."""
+    engine = MemoryEngine(config)
+    try:
+        engine.upkeep.age()
+        engine.prepare(corpus.SCOPE)
+        try:
+            asked = tier_questions.of_store(engine, count)
+        except ValueError:
+            return {}
+        return asyncio.run(_ask_tiers(engine, asked))
+    finally:
+        engine.close()
+
+
+async def _ask_tiers(
+    engine: MemoryEngine, asked: dict[str, list[tuple[str, int]]]
+) -> dict[str, Any]:
+    await ask(engine, corpus.questions(WARM_UP, common.SEED))
+    waits: Samples = defaultdict(list)
+    right: dict[str, int] = defaultdict(int)
+    for together in zip(*asked.values(), strict=True):
+        for name, (text, turn) in zip(asked, together, strict=True):
+            began = time.perf_counter()
+            found = await engine.recall(text, corpus.SCOPE, now=NOW)
+            engine.pack(found, NOW)
+            waits[name].append((time.perf_counter() - began) * 1e3)
+            right[name] += any(turn in hit.memory.sources for hit in found.hits)
+    return {
+        name: percentiles(ms) | {"found": round(right[name] / len(ms), 3)}
+        for name, ms in waits.items()
+    }
 
 
 # -------------------------------------------------------------------- beside something else
@@ -211,7 +284,7 @@ async def _during_build(engine: MemoryEngine, texts: Sequence[str]) -> list[floa
     for text in texts:
         if building.done():
             break
-        took += (await _ask(engine, [text]))[0]
+        took += (await ask(engine, [text]))[0]
         await asyncio.sleep(0.002)
     await building
     return took
@@ -221,7 +294,7 @@ async def _beside_busy(engine: MemoryEngine, texts: Sequence[str]) -> list[float
     """Recall, embedded inline, while another process keeps a core busy."""
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
-        return (await _ask(engine, texts))[0]
+        return (await ask(engine, texts))[0]
     finally:
         busy.kill()
         busy.wait()
@@ -255,6 +328,13 @@ def _show(result: dict[str, Any]) -> None:
         **{f"many namespaces, {n}": spread[n] for n in spread if n != "namespaces"},
         "recall, embedded inline": result["inline"],
         "recall, embedded ahead": result["ahead"],
+        "all but embedding": result["but_embedding"],
+        "processor time, inline": result["cpu"],
+        **{f"after a pause of {p} ms": result["pauses"][str(p)] for p in rhythms.PAUSES_MS},
+        "between these, back to back": result["pauses"]["together"],
+        "beside idle work": result["beside_idle"]["beside"],
+        "between these, without": result["beside_idle"]["alone"],
+        **{f"answer in the {name} tier": values for name, values in result["tiers"].items()},
         "recall, inline, beside a busy core": result["beside_busy"],
         "recall, inline, during a build": result["during_build"],
         **{f"  {name}": values for name, values in result["stages"].items()},
@@ -272,6 +352,9 @@ def _show(result: dict[str, Any]) -> None:
         f"index: {result['index']}; cold open to first answer: {cold['lexical']:.0f} ms by words, {cold['full']:.0f} ms in "
         f"full (imports before that: {cold['imports']:.0f} ms); RSS {result['rss_mb']:.0f} MB "
         f"({result['rss_anonymous_mb']:.0f} anonymous); {result['limit_ratio']} times the limit; "
+        f"processor time {result['cpu_ratio']} times the wait; after pauses "
+        f"{result['pauses']['ratio']}; beside idle work {result['beside_idle']['ratio']} (which took "
+        f"{result['beside_idle']['idle_share']} of a core); "
         f"{result['over_deadline']} of {result['queries']} inline recalls over the deadline; "
         f"reference {result['reference']}"
     )
@@ -281,7 +364,7 @@ def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000], help="memories")
     parser.add_argument("--queries", type=int, default=1000, help="for each figure (default 1000)")
-    parser.add_argument("--tail", type=int, default=300, help="turns since the last seal")
+    parser.add_argument("--tail", type=int, default=TAIL, help="turns since the last seal")
     parser.add_argument(
         "--namespaces", type=int, default=0, help="also spread each size over so many namespaces"
     )

@@ -13,6 +13,27 @@ SEARCHES = {
 }
 COLOURS = ("#3b6ea5", "#d98032", "#5a9e6f", "#a0527a", "#8c8c8c", "#c9b037", "#6b6ecf", "#2f2f2f")
 
+# Parts of a turn's wait in the order of their bars, with colour and hatching.
+BUDGET = {
+    "turn": ("#bdbdbd", ""),
+    "log": ("#8c8c8c", ""),
+    "gate": ("#c9b037", ""),
+    "hop": ("#2f2f2f", ""),
+    "parse": ("#e6c86e", ""),
+    "lexical": ("#d98032", ""),
+    "embed": ("#3b6ea5", ""),
+    "dense": ("#5a9e6f", ""),
+    "fuse": ("#a0527a", ""),
+    "tokens": ("#6b6ecf", ""),
+    "doubt": ("#a0527a", "///"),
+    "fetch": ("#7fb8c9", ""),
+    "pack": ("#b98b6b", ""),
+    "ledger": ("#8c8c8c", "///"),
+    "ahead": ("#cfe3cf", ""),
+    "late": ("#c0392b", ""),
+}
+WHICH = {"middle": "mean of the middle half of the turns", "slow": "mean of the slowest tenth"}
+
 
 def peers(results: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw how long peers take to search, on a log scale, and what they find.
@@ -91,6 +112,40 @@ def turn(written: dict[str, Any], path: Path) -> None:
     axes.set_yscale("log")
     axes.set_ylabel(f"ms a turn waits, {written['memories']:,} memories (log scale)")
     figure.legend(frameon=False, fontsize=8, loc="outside right upper")
+    save(figure, path)
+
+
+def budget(written: dict[str, Any], path: Path) -> None:
+    """Draw where the wait of a turn goes: a turn of the middle half, and one of the slowest tenth.
+
+    Args:
+        written: As ``benchmarks.turn`` makes it.
+        path: The PNG.
+    """
+    arms = {name: arm["parts"] for name, arm in written["arms"].items() if "parts" in arm}
+    figure, panels = canvas(11, 1.6 + 0.42 * len(arms), columns=2)
+    shown = [
+        part for part in BUDGET if any(part in made[w] for made in arms.values() for w in made)
+    ]
+    for panel, (which, label) in zip(panels, WHICH.items(), strict=True):
+        below = [0.0] * len(arms)
+        for part in shown:
+            values = [made[which].get(part, 0.0) for made in arms.values()]
+            colour, hatch = BUDGET[part]
+            panel.barh(list(arms), values, 0.65, left=below, label=part, color=colour, hatch=hatch,
+                       edgecolor="white", linewidth=0.3)  # fmt: skip
+            below = [one + other for one, other in zip(below, values, strict=True)]
+        for place, total in enumerate(below):
+            panel.text(total, place, f" {total:.1f}", va="center", fontsize=8)
+        panel.axvline(10, color="#888888", linewidth=0.8, linestyle=":")
+        panel.set_xlim(0, 1.15 * max(*below, 10.0))
+        panel.set_xlabel(f"ms, {label}")
+        panel.invert_yaxis()
+        panel.grid(axis="y", visible=False)
+        panel.grid(axis="x", color="#dddddd", linewidth=0.6)
+    panels[1].set_yticks(range(len(arms)), [""] * len(arms))
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, fontsize=8, loc="outside upper center", ncols=9)
     save(figure, path)
 
 

@@ -7,7 +7,8 @@ it. *Streaming, late* is the worst of these: its final transcript ends the turn.
 
 Only the last half second of a turn is played at its pace, with the interim transcripts that fall
 into it; what was said before that is in the first of them. Pauses during which nothing is done are
-shortened.
+shortened. A recogniser on this machine computes, too: a streaming one while somebody speaks, a
+segmented one between the silence and the final transcript, which then takes ``COMPUTES_S``.
 """
 
 import asyncio
@@ -24,12 +25,15 @@ from pipecat.frames.frames import (
 )
 from pipecat.utils.time import time_now_iso8601
 
+from benchmarks.cores import Cores
+
 WORD_S = 0.3  # two hundred words a minute
 BEHIND_S = 0.1  # what an interim transcript lacks
 INTERIM_S = (0.15, 0.3)
 PLAYED_S = 0.5
 SILENCE_S = 0.2  # until a VAD is sure
 FINAL_S = (0.02, 0.12)  # after that
+COMPUTES_S = (0.25, 0.75)  # after that, for a segmented one on this machine: a small Whisper
 DETECTOR_S = 0.25  # what Pipecat's Smart Turn takes on two cores, after the silence
 MISHEARD = "and"
 
@@ -58,7 +62,12 @@ RECOGNISERS = {
 
 
 async def speak(
-    queue: Queue, text: str, who: str, recogniser: Recogniser, chance: random.Random
+    queue: Queue,
+    text: str,
+    who: str,
+    recogniser: Recogniser,
+    chance: random.Random,
+    cores: Cores | None = None,
 ) -> None:
     """Say a turn: the frames of VAD, recogniser and turn detector.
 
@@ -68,22 +77,32 @@ async def speak(
         who: Says them.
         recogniser: Hears them.
         chance: Of pauses and mistakes.
+        cores: What it keeps busy until the final transcript; None for a recogniser elsewhere.
     """
     await queue(VADUserStartedSpeakingFrame(start_secs=SILENCE_S))
     words = text.split()
+    if cores and recogniser.interims:
+        cores.work()
     if recogniser.interims:
         heard = _misheard(words, chance) if chance.random() < recogniser.revised else words
         for said, pause in interims(heard, chance):
             await queue(InterimTranscriptionFrame(said, who, time_now_iso8601()))
             await asyncio.sleep(pause)
-    wait = chance.uniform(*FINAL_S)
+    computes = cores is not None and not recogniser.interims
+    if computes:
+        await asyncio.sleep(PLAYED_S + SILENCE_S)  # it hears this much, and does nothing yet
+    wait = chance.uniform(*(COMPUTES_S if computes else FINAL_S))
     ended = VADUserStoppedSpeakingFrame(stop_secs=SILENCE_S)
     if recogniser.late:
         await queue(ended)
+        if cores:
+            cores.work()
         await asyncio.sleep(DETECTOR_S if recogniser.interims else wait)
     else:
         await asyncio.sleep(wait)
     written = f"{text[0].upper()}{text[1:]}."
+    if cores:
+        cores.rest()
     await queue(TranscriptionFrame(written, who, time_now_iso8601(), finalized=True))
     if not recogniser.late:  # what ends the turn here is that the VAD and the detector are done
         await asyncio.sleep(DETECTOR_S - wait)

@@ -1,12 +1,13 @@
-"""A selection of benchmarks in about ten minutes, and the tables of docs/performance.md from it.
+"""A selection of benchmarks in less than 15 minutes, and the tables of docs/performance.md from it.
 
 Results are kept as JSON in ``benchmarks/results``; the page and its plots are made from those files
 alone (``--render-only``), so that a table never says what no file says. Real conversations are
 measured where the evaluation data lies beside the project, see ``--data``; their document vectors
 are kept from run to run (``--cache``), because the first time makes them for minutes. What cannot be
-measured here is skipped, and the reason is said.
+measured here is skipped, and the reason is said. The minutes of each part are printed at the end.
 
-    python -m benchmarks.run_all
+    python -m benchmarks.run_all          a selection: what a user waits for, and what is found
+    python -m benchmarks.run_all --all    more turns, 100,000 memories, every data folder: hours
 """
 
 import argparse
@@ -30,6 +31,7 @@ from benchmarks import (
     recall_plots,
     recall_tables,
     recorded_llm,
+    speed_tables,
     tables,
 )
 
@@ -38,8 +40,33 @@ PAGE, README = ROOT / "docs" / "performance.md", ROOT / "README.md"
 DATA = ROOT.parent / "shared" / "data"
 CACHE = user_cache_path("slowcat-memory") / "benchmarks"
 QUICK = ("LoCoMo", "MADialEN")  # the others embed for minutes
+STUDIES = ("ablation", "calibration", "unknown", "mangled", "contextual")
+LONG = "takes long (see --all)"
 CHAT = "LoCoMo"  # the one with texts about its turns, and with questions that need no date
-SIZES = {False: ("1000", "10000"), True: ("1000", "10000", "100000")}  # by --all
+MOST_MINUTES = 15.0  # of the selection, with models, stores and document vectors at hand
+
+# Arguments of the selection, and of --all.
+LATENCY = {
+    False: ("--sizes", "10000", "--queries", "500"),
+    True: ("--sizes", "1000", "10000", "100000"),
+}
+TURN = {
+    False: (
+        *("--turns", "30", "--pause", "0.3", "2", "--arms"),
+        *("one core: segmented", "both cores: segmented", "one core: streaming"),
+        *("one core: streaming, late", "one core: segmented, cold", "one core: Mem0's"),
+    ),
+    True: ("--turns", "100"),
+}
+PREEMPT = {False: ("--interruptions", "60"), True: ()}
+IDLE_COST = {False: ("--turns", "75"), True: ("--turns", "300")}
+PEERS = {
+    False: (
+        *("--queries", "80", "--paused", "15", "--adds", "20", "--peers"),
+        *("slowcat", "mem0 (faiss)", "chroma", "lancedb", "tantivy + FAISS", "sqlite"),
+    ),
+    True: (),
+}
 README_NEEDS = ("latency", "prefix", "quality")
 
 Written = list[dict[str, Any]]
@@ -59,13 +86,14 @@ class Part(Struct, frozen=True):
 
 PARTS = {
     "latency": Part(
-        lambda written: tables.latency(written[0]),
+        lambda written: speed_tables.latency(written[0]),
         lambda written, path: plots.latency(written[0]["results"], path),
     ),
     "turn": Part(
-        lambda written: tables.turn(written[0]),
-        lambda written, path: plots.turn(written[0], path),
+        lambda written: speed_tables.turn(written[0]),
+        lambda written, path: _draw_turn(written[0], path),
     ),
+    "growth": Part(lambda written: speed_tables.growth(written[0])),
     "preempt": Part(lambda written: idle_tables.preempt(written[0])),
     "idle_cost": Part(lambda written: idle_tables.idle_cost(written[0])),
     "prefix": Part(
@@ -98,7 +126,7 @@ PARTS = {
         lambda written, path: recall_plots.contextual(written[0]["results"], path),
     ),
     "peers": Part(
-        lambda written: tables.peers(written[0]),
+        lambda written: speed_tables.peers(written[0]),
         lambda written, path: plots.peers(written[0], path),
     ),
 }
@@ -123,8 +151,9 @@ class Step(Struct, frozen=True):
 def main() -> None:
     options = _arguments()
     if not options.render_only:
-        for step in plan(options.data, options.cache, every=options.all):
-            _run(step)
+        steps = plan(options.data, options.cache, every=options.all)
+        spent = [(step, _run(step)) for step in steps]
+        _show_minutes(spent)
     render()
 
 
@@ -141,24 +170,28 @@ def plan(data: Path, cache: Path, *, every: bool) -> Iterator[Step]:
     """
     stores = ("--cache", str(cache / "stores"))
     vectors = ("--cache", str(cache / "vectors"))
-    yield Step("latency", ("--sizes", *SIZES[every], *stores), "latency.json")
-    yield Step("turn", stores, "turn.json")
-    yield Step("preempt", result="preempt.json")
-    yield Step("idle_cost", stores, "idle_cost.json")
+    yield Step("latency", (*LATENCY[every], *stores), "latency.json")
+    yield Step("turn", (*TURN[every], *stores), "turn.json")
+    yield Step("preempt", PREEMPT[every], "preempt.json")
+    yield Step("idle_cost", (*IDLE_COST[every], *stores), "idle_cost.json")
     yield Step("prefix", result="prefix.json")
     yield Step("footprint", stores, "footprint.json")
+    if every:
+        yield Step("growth", stores, "growth.json")
+    else:
+        yield Step("growth", skipped=f"100,000 memories {LONG}")
     yield from _of_data(data, vectors, every=every)
     if importlib.util.find_spec("mem0") is None:
         yield Step("peers", skipped="they are not installed (extra: peers)")
         return
     questions = ("--data", str(data / CHAT)) if (data / CHAT).is_dir() else ()
-    yield Step("peers", (*questions, *vectors), "peers.json")
+    yield Step("peers", (*PEERS[every], *questions, *vectors), "peers.json")
 
 
 def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Step]:
     """Say what to run on real conversations."""
     if not data.is_dir():
-        for name in ("quality", "ablation", "calibration", "unknown", "mangled", "contextual"):
+        for name in ("quality", *STUDIES):
             yield Step(name, skipped="the evaluation data is not here (see --data)")
         return
     chosen = []
@@ -168,20 +201,21 @@ def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Ste
             result = f"quality-{folder.name.lower()}.json"
             yield Step("quality", ("--data", str(folder), *vectors), result)
         else:
-            yield Step("quality", skipped=f"{folder.name} takes long (see --all)")
-    if chosen:
-        yield Step("ablation", (*chosen, *vectors), "ablation.json")
-    if (data / CHAT).is_dir():  # it judges; what is fitted on is among those that take long
-        asked = chosen if every else ("--data", str(data / CHAT))
-        yield Step("calibration", (*asked, *vectors), "calibration.json")
-        yield Step("unknown", (*asked, *vectors), "unknown.json")
+            yield Step("quality", skipped=f"{folder.name} {LONG}")
+    if not every:
+        for name in STUDIES:
+            yield Step(name, skipped=f"it {LONG}")
+        return
+    yield Step("ablation", (*chosen, *vectors), "ablation.json")
+    if (data / CHAT).is_dir():  # it judges; what is fitted on are the others
+        yield Step("calibration", (*chosen, *vectors), "calibration.json")
+        yield Step("unknown", (*chosen, *vectors), "unknown.json")
         chat = ("--data", str(data / CHAT))
         yield Step("mangled", (*chat, *vectors), "mangled-locomo.json")
         yield Step("mangled", (*chat, *vectors, "--no-vectors"), "mangled-locomo-words.json")
     else:
-        yield Step("calibration", skipped=f"{CHAT} is not here")
-        yield Step("unknown", skipped=f"{CHAT} is not here")
-        yield Step("mangled", skipped=f"{CHAT} is not here")
+        for name in ("calibration", "unknown", "mangled"):
+            yield Step(name, skipped=f"{CHAT} is not here")
     if (data / CHAT / recorded_llm.NOTES).is_file():
         noted = ("--llm", "recorded", "--only-noted")
         yield Step("contextual", ("--data", str(data / CHAT), *vectors, *noted), "contextual.json")
@@ -189,17 +223,23 @@ def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Ste
         yield Step("contextual", skipped=f"there is no {recorded_llm.NOTES} in {CHAT}")
 
 
-def _run(step: Step) -> None:
-    """Run a benchmark in a process of its own, so that none warms or loads the next."""
+def _run(step: Step) -> float:
+    """Run a benchmark in a process of its own, so that none warms or loads the next; minutes."""
     if step.skipped:
         common.console.print(f"{step.name}: skipped, {step.skipped}")
-        return
+        return 0.0
     common.console.rule(step.name)
     began = time.perf_counter()
     written = ("--json", str(common.RESULTS / step.result))
     command = [sys.executable, "-m", f"benchmarks.{step.name}", *step.arguments, *written]
     subprocess.run(command, check=True)
-    common.console.print(f"{step.name}: {time.perf_counter() - began:.0f} s")
+    return (time.perf_counter() - began) / 60
+
+
+def _show_minutes(spent: Sequence[tuple[Step, float]]) -> None:
+    rows = [(step.result or step.name, step.skipped or minutes) for step, minutes in spent]
+    total = sum(minutes for _, minutes in spent)
+    common.table("minutes", ("", "minutes"), [*rows, ("all", total)])
 
 
 def render() -> None:
@@ -227,6 +267,12 @@ def kept() -> dict[str, Written]:
     return {name: [common.read_json(file) for file in files[name]] for name in PARTS if files[name]}
 
 
+def _draw_turn(written: dict[str, Any], path: Path) -> None:
+    plots.turn(written, path)
+    if any("parts" in arm for arm in written["arms"].values()):
+        plots.budget(written, path.with_name("budget.png"))
+
+
 def _joined(written: Written) -> list[dict[str, Any]]:
     return [result for each in written for result in each["results"]]
 
@@ -250,7 +296,7 @@ def _arguments() -> argparse.Namespace:
         help="keep document vectors and made-up stores in this folder (default: the user's cache)",
     )
     parser.add_argument(
-        "--all", action="store_true", help="100,000 memories and every data folder as well"
+        "--all", action="store_true", help="more turns, 100,000 memories, every data folder"
     )
     return parser.parse_args()
 

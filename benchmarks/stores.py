@@ -7,6 +7,7 @@ vectors of its tokens are those of one of the two, so that as many bytes are rea
 ones.
 """
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -19,8 +20,11 @@ from benchmarks import common, corpus
 from slowcat_memory import providers
 from slowcat_memory.config import Config
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
+from slowcat_memory.core.ranking import token_codes
+from slowcat_memory.core.text.normalize import TOKENIZER_VERSION
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.index.build.generation import Build
+from slowcat_memory.index.files.header import FORMAT
 from slowcat_memory.providers import (
     Embedded,
     Embedder,
@@ -29,10 +33,11 @@ from slowcat_memory.providers import (
     TokenEmbedder,
     token_key_of,
 )
-from slowcat_memory.records import Event, TokenVectors, Turn, Vector, WriteBatch
+from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.store import Store
+from slowcat_memory.store.disk.tables import SCHEMA_VERSION, TABLES
 
 EMBEDDED = 4000  # turns whose vectors are real ones
 TOGETHER = 5000  # events or vectors in a transaction, 25 MB with those of tokens
@@ -54,7 +59,7 @@ def build(path: Path, size: int, tail: int, cache: Path | None = None, **section
         The configuration that opens it.
     """
     config = common.configuration(path, **sections)
-    kept = cache / f"store-{size}-{tail}-{common.SEED}" if cache else None
+    kept = _kept(cache, size, tail, config) if cache else None
     if kept is not None and kept.is_dir():
         shutil.copytree(kept, path)
         return config
@@ -66,6 +71,24 @@ def build(path: Path, size: int, tail: int, cache: Path | None = None, **section
         shutil.copytree(path, made)
         made.rename(kept)
     return config
+
+
+def is_kept(cache: Path, size: int, tail: int) -> bool:
+    """Return whether a cache has such a store already; building a million takes most of an hour."""
+    return _kept(cache, size, tail, common.configuration(cache)).is_dir()
+
+
+def _kept(cache: Path, size: int, tail: int, config: Config) -> Path:
+    return cache / f"store-{size}-{tail}-{common.SEED}-{form(config)}"
+
+
+def form(config: Config) -> str:
+    """Return a name of how stores are written today, so that a cache never serves an older form."""
+    embedder, _ = providers.open_query_embedder(config.embedding)
+    spaces = (embedder.key, token_key_of(embedder)) if embedder else ()
+    rows = [(table.name, table.key, table.value) for table in TABLES]  # how, in words
+    text = repr((SCHEMA_VERSION, rows, FORMAT, TOKENIZER_VERSION, *spaces))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _build(config: Config, size: int, tail: int) -> None:
@@ -131,7 +154,7 @@ def embedded(embedder: Embedder, turns: Sequence[Turn]) -> Embedded:
         turns: Any.
 
     Returns:
-        Their vectors, and those of their tokens where the embedder tells them.
+        Their vectors, and the codes of their tokens where the embedder tells them.
     """
     parts = [nothing(embedder)]
     for start in range(0, len(turns), FEW):
@@ -142,7 +165,8 @@ def embedded(embedder: Embedder, turns: Sequence[Turn]) -> Embedded:
             parts.append(Embedded(embedder.encode(texts), []))
     return Embedded(
         np.concatenate([part.vectors for part in parts]),
-        [rows for part in parts for rows in part.tokens],
+        # Coded once: most of a store's memories share those of a few.
+        [token_codes.encode(rows) for part in parts for rows in part.tokens],
     )
 
 
@@ -165,6 +189,7 @@ def batch(embedder: Embedder, turns: Sequence[Turn], made: Embedded) -> WriteBat
         Everything in one step.
     """
     ids = [(turn.scope, chunk_id(turn.id)) for turn in turns]
+    token_dim = getattr(embedder, "token_dim", 0)
     return WriteBatch(
         vectors=tuple(
             Vector(scope=scope, memory=id_, values=row)
@@ -172,7 +197,7 @@ def batch(embedder: Embedder, turns: Sequence[Turn], made: Embedded) -> WriteBat
         ),
         embedder=embedder.key,
         tokens=tuple(
-            TokenVectors(scope=scope, memory=id_, values=rows)
+            TokenCodes(scope=scope, memory=id_, codes=rows, dim=token_dim)
             for (scope, id_), rows in zip(ids, made.tokens, strict=False)  # all of them, or none
         ),
         token_key=token_key_of(embedder),

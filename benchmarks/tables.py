@@ -9,22 +9,7 @@ from benchmarks.common import number
 from benchmarks.scoring import ALL
 
 PERCENTILES = ("p50", "p95", "p99", "max")
-SEARCHES = {
-    "search": "search",
-    "search_with_sentence_transformers": "by s-t",
-    "search_without_embedding": "ahead",
-}
-FATES = {
-    "stood": "all of it",
-    "vector": "its vector",
-    "redone": "nothing of it",
-    "nothing": "there was none",
-}
 WHEN = ("before", "after")
-BESIDE = {
-    "beside_busy": "the first, beside a busy core",
-    "during_build": "the first, while the index is built anew",
-}
 _PART = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)", re.S)
 
 
@@ -42,82 +27,6 @@ def fill(text: str, parts: Mapping[str, str]) -> str:
         lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}" if m[2] in parts else m[0],
         text,
     )
-
-
-def latency(written: dict[str, Any]) -> str:
-    """Write what ``benchmarks.latency`` measured.
-
-    Args:
-        written: Its JSON.
-
-    Returns:
-        Markdown.
-    """
-    parts = [where(written)]
-    for result in written["results"]:
-        rows = [
-            ("recall, embedded while the turn waits", result["inline"]),
-            ("recall, embedded ahead", result["ahead"]),
-            *((label, result[name]) for name, label in BESIDE.items() if name in result),
-            *((f"· {name}", values) for name, values in result["stages"].items()),
-            *((f"event loop late, {name}", ms) for name, ms in result["loop_lag"].items()),
-            *(
-                (f"store a turn: {what}, {pace}", result["store"][pace][what])
-                for what in ("accept", "durable")
-                for pace in ("talk", "burst")
-            ),
-        ]
-        cells = [(name, *(values[p] for p in PERCENTILES)) for name, values in rows]
-        cold = result["cold"]
-        parts += [
-            f"**{result['memories']:,} memories** ({result['queries']} questions), milliseconds:",
-            table(("", *PERCENTILES), cells),
-            f"Fresh process: {cold['lexical']:.0f} ms from open to the first answer by words, "
-            f"{cold['full']:.0f} ms in full, after {cold['imports']:.0f} ms of imports; "
-            f"{result['rss_mb']:.0f} MB resident, of which {result['rss_imports_mb']:.0f} MB are "
-            f"imports. {result['over_deadline']} of {result['queries']} recalls took longer than "
-            "the deadline of 10 ms."
-            + (
-                f" The median is {result['limit_ratio']} times the limit."
-                if "limit_ratio" in result
-                else ""
-            ),
-        ]
-    return "\n\n".join(parts)
-
-
-def turn(written: dict[str, Any]) -> str:
-    """Write what ``benchmarks.turn`` measured.
-
-    Args:
-        written: Its JSON.
-
-    Returns:
-        Markdown: the waits, and what became of the recalls that were begun ahead.
-    """
-    arms = written["arms"]
-    waits = [
-        (name, *(arm["wait"][p] for p in PERCENTILES), percent(arm["under_1_ms"]), _stages(arm))
-        for name, arm in arms.items()
-    ]
-    ahead = {name: arm["prefetch"] for name, arm in arms.items() if "prefetch" in arm}
-    fates = [
-        (name, *(percent(told[how]) for how in FATES), told["wasted"])
-        for name, told in ahead.items()
-    ]
-    return "\n\n".join(
-        (
-            where(written, "before the first arm and after each"),
-            f"**{written['memories']:,} memories**, {written['turns']} turns an arm, milliseconds:",
-            table(("", *PERCENTILES, "under 1 ms, %", "stages"), waits),
-            "What a turn took of what was recalled ahead, % of turns:",
-            table(("", *FATES.values(), "recalls in vain a turn"), fates),
-        )
-    )
-
-
-def _stages(arm: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in arm["stages"].items())
 
 
 def prefix(written: dict[str, Any]) -> str:
@@ -171,49 +80,6 @@ def unrepeated(written: dict[str, Any]) -> dict[str, Any]:
     return max(short or written["results"], key=lambda result: result["turns"])
 
 
-def peers(written: Sequence[dict[str, Any]]) -> str:
-    """Write what ``benchmarks.peers`` measured.
-
-    Args:
-        written: Its JSON.
-
-    Returns:
-        Markdown.
-    """
-    first = written[0]
-    columns = (
-        "",
-        *(f"{way}, {p}" for way in SEARCHES.values() for p in ("p50", "p99")),
-        "add p50",
-        "add with vector",
-        "disk MB",
-        "R@10",
-    )
-    rows = [
-        (
-            result["peer"],
-            *(result[way][p] for way in SEARCHES for p in ("p50", "p99")),
-            result["add"]["p50"],
-            result["add_with_embedding"]["p50"],
-            result["disk_mb"],
-            percent(result["recall_at_10"]),
-        )
-        for result in written
-    ]
-    packages = dict(sorted(pair for result in written for pair in result["packages"].items()))
-    return "\n\n".join(
-        (
-            where(first, "before and after")
-            + f" A megabyte was hashed in {_range(first['reference'])} ms.",
-            f"**{first['memories']:,} memories**, {first['search']['n']} questions of each kind, "
-            f"milliseconds; R@10 of {first['recall_n']} questions of {first['recall_data']}:",
-            table(columns, rows),
-            "\n".join(f"- {result['peer']}: {result['note']}." for result in written),
-            f"Versions: {', '.join(f'{name} {version}' for name, version in packages.items())}.",
-        )
-    )
-
-
 def footprint(written: dict[str, Any]) -> str:
     """Write what ``benchmarks.footprint`` measured.
 
@@ -243,10 +109,6 @@ def footprint(written: dict[str, Any]) -> str:
     )
 
 
-def _range(values: Sequence[float]) -> str:
-    return f"{min(values):.2f} to {max(values):.2f}"
-
-
 def percent(share: float) -> str:
     """Write a share.
 
@@ -260,7 +122,7 @@ def percent(share: float) -> str:
 
 
 def figures(results: Mapping[str, Sequence[dict[str, Any]]]) -> str:
-    """Write the few figures that the README shows.
+    """Write the few figures that the README shows, each with its command.
 
     Args:
         results: Each benchmark's JSON files, by its name.
@@ -270,49 +132,95 @@ def figures(results: Mapping[str, Sequence[dict[str, Any]]]) -> str:
     """
     timed = results["latency"][0]
     large = timed["results"][-1]
-    long = unrepeated(results["prefix"][0])
-    ours, theirs = long["arms"]["ours"], long["arms"]["Mem0's"]
-    measured = [result for written in results["quality"] for result in written["results"]]
     store = large["store"]
-    talk = large["loop_lag"]["talk"]
     rows = [
         ("recall, query embedded while the turn waits", *_two(large["inline"])),
         ("recall, query embedded ahead", *_two(large["ahead"])),
         ("a turn accepted for storing, in a burst", *_two(store["burst"]["accept"])),
         ("the same, one every tenth of a second", *_two(store["talk"]["accept"])),
         ("… and durable on disk", *_two(store["talk"]["durable"])),
-        ("event loop late, four exchanges a second", *_two(talk)),
+        ("event loop late, four exchanges a second", *_two(large["loop_lag"]["talk"])),
     ]
     machine = timed["machine"]
     title = f"{large['memories']:,} memories, {machine['cores']} cores ({machine['cpu']}), ms"
-    cold = large["cold"]
+    cold, command = large["cold"], f"latency --sizes {large['memories']}"
     lines = [
-        f"- From opening the store to the first answer: {cold['lexical']:.0f} ms by words, "
-        f"{cold['full']:.0f} ms in full. {large['rss_mb']:.0f} MB resident.",
-        f"- The LLM's prefix over {long['turns']} turns: broken {ours['broken']} times (Mem0's "
-        f"placement: {theirs['broken']}); the block takes {ours['block']['mean']:.0f} tokens a "
-        "turn on average.",
-        *(_recall(result["data"], result["levels"]) for result in measured),
+        "- From opening the store to the first answer: "
+        f"{cold['lexical']:.0f} ms by words, {cold['full']:.0f} ms in full. "
+        f"{large['rss_mb']:.0f} MB resident ({_run(command)}).",
+        *(_lived(written) for written in results.get("turn", ())),
+        _prefix(unrepeated(results["prefix"][0])),
+        *(
+            _recall(result["data"], result["levels"])
+            for written in results["quality"]
+            for result in written["results"]
+        ),
+        *(_denied(written["judged"]) for written in results.get("unknown", ())),
         *(
             _thought(result)
             for written in results.get("contextual", ())
             for result in written["results"]
         ),
     ]
-    return "\n\n".join((table((title, "p50", "p99"), rows), "\n".join(lines)))
+    return "\n\n".join(
+        (f"{_run(command)}:", table((title, "p50", "p99"), rows), "\n".join(filter(None, lines)))
+    )
+
+
+def _run(command: str) -> str:
+    return f"`python -m benchmarks.{command}`"
+
+
+def _lived(written: Mapping[str, Any]) -> str:
+    """Write how long a turn waits at home, where that was measured."""
+    if "one core: segmented" not in written["arms"]:
+        return ""
+    arm = written["arms"]["one core: segmented"]
+    shortest, longest = written["pause_s"]
+    return (
+        "- A turn in a pipeline, with a recogniser like Whisper on one of the cores and pauses of "
+        f"{shortest:g} to {longest:g} s, {written['memories']:,} memories: waits "
+        f"{number(arm['wait']['p50'])} ms (p50), {number(arm['wait']['p95'])} ms (p95); "
+        f"{percent(arm['in_time'])} % of {arm['wait']['n']} turns have all of it within 10 ms "
+        f"({_run('turn')})."
+    )
+
+
+def _prefix(long: Mapping[str, Any]) -> str:
+    ours, theirs = long["arms"]["ours"], long["arms"]["Mem0's"]
+    return (
+        f"- The LLM's prefix over {long['turns']} turns: broken {ours['broken']} times (Mem0's "
+        f"placement: {theirs['broken']}); the block takes {ours['block']['mean']:.0f} tokens a "
+        f"turn on average ({_run('prefix')})."
+    )
+
+
+def _denied(judged: Mapping[str, Any] | None) -> str:
+    """Write how often it is said that nothing is remembered; nothing where none were judged."""
+    if not judged:
+        return ""
+    told = {kind: percent(of["told"]) for kind, of in judged["kinds"].items()}
+    return (
+        f'- "Nothing is remembered about this" is said to {told["own"]} % of the questions of '
+        f"{judged['data']} that have an answer, to {told['unrelated']} % of those asked about "
+        f"somebody else's life, and to {told['adversarial']} % of those that mistake one person "
+        f"for another ({_run('unknown --data ' + judged['data'])})."
+    )
 
 
 def _thought(result: Mapping[str, Any]) -> str:
-    """Say what text of an LLM adds."""
+    """Write what text of an LLM adds."""
     arms = result["arms"]
     with_, without = arms["the same + keys"], arms["without text: the same + reranking"]
     told = ", ".join(
         f"{metric} {percent(without[metric])} → {percent(with_[metric])}"
         for metric in ("R@10", "R@300w")
     )
+    command = f"contextual --data {result['data']} --llm recorded --only-noted"
     return (
         f"- {result['data']}, with what a strong LLM wrote about each turn (recorded, "
-        f"{result['conversations']} conversations, {result['n']} questions): {told}."
+        f"{result['conversations']} conversations, {result['n']} questions): {told} "
+        f"({_run(command)})."
     )
 
 
@@ -325,7 +233,7 @@ def _recall(data: str, levels: Mapping[str, Mapping[str, Mapping[str, float]]]) 
     if sessions:
         found = " / ".join(percent(sessions[name]) for name in ("Hit@5", "Hit@10"))
         line += f"; a right session among the first 5 / 10: {found} ({sessions['n']} questions)"
-    return f"{line}."
+    return f"{line} ({_run(f'quality --data {data}')})."
 
 
 def _two(values: Mapping[str, float]) -> tuple[float, float]:

@@ -2,54 +2,69 @@
 
 Turns are spoken into Pipecat's user aggregator as a VAD, a recogniser and a turn detector would
 (``benchmarks/recognisers.py``: what they send, when, and what of it is shortened), pass the memory
-on their way to Pipecat's OpenAI service, and are answered by a scripted server on loopback. The
-wait is from the moment when the context reaches the memory until it leaves it: logging the turn,
-recall, packing, and writing the block. The store is made up (``stores.py``); each conversation has
-fifty turns, and no question is asked twice.
+on their way to Pipecat's OpenAI service, and are answered by a scripted server in a process of its
+own. The wait is from the moment when the context reaches the memory until it leaves it: logging the
+turn, recall, packing, and writing the block. The store is made up (``stores.py``) and aged; each
+conversation has fifty turns, and no question is asked twice.
 
-- *ahead*: recall begins on what is heard (``[prefetch]``), *inline*: when the turn comes;
+- *one core*, *both cores*: as at home. The recogniser keeps so many cores busy until its final
+  transcript (``benchmarks/cores.py``), and 0.3 to 5 s lie between two turns (``--pause``);
+- *hot*, *warm*, *cold*: the same, of questions whose answer lies in that tier of the store;
+- *ahead*: recall begins on what is heard (``[prefetch]``), *inline*: when the turn comes; nothing
+  else computes, and turn follows turn without a pause;
 - *Mem0's*: Pipecat's own service for mem0, with a client that stands in (``mem0_service.py``).
 
-With a deadline of 10 ms, as by default. All figures are milliseconds unless they say otherwise.
+With a deadline of 10 ms, as by default, and without idle work. All figures are milliseconds unless
+they say otherwise.
 
-    python -m benchmarks.turn --turns 300
+    python -m benchmarks.turn --turns 100
 
-The JSON: ``machine``, ``load``, ``memories``, ``turns``, ``reference``, and ``arms`` by name:
-``wait`` (n, p50, p95, p99, max), ``under_1_ms`` (share of turns), ``stages`` (turns by how far
-recall came), and where recall begins ahead ``prefetch``: shares of turns whose recall ``stood``,
-whose ``vector`` stood, that were ``redone``, that found ``nothing``, and ``wasted`` recalls a turn.
+The JSON: ``machine``, ``load``, ``memories``, ``turns``, ``pause_s``, ``reference``, and ``arms`` by
+name: ``wait`` (n, p50, p95, p99, max), ``under_1_ms`` and ``in_time`` (shares of turns; in full,
+within 10 ms), ``stages`` (turns by how far recall came), ``parts``, ``cpu``, ``loop_cpu``,
+``cpu_ratio`` and ``switches`` (see ``benchmarks/budget.py``), and where recall begins ahead
+``prefetch``: shares of turns whose recall ``stood``, whose ``vector`` stood, that were ``redone``,
+that found ``nothing``, and ``wasted`` recalls a turn.
 """
 
 import argparse
 import asyncio
 import random
 import shutil
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 from typing import Any
 
 from loguru import logger
+from msgspec import Struct
 from msgspec.structs import replace
-from pipecat.frames.frames import Frame, LLMContextFrame
 from pipecat.processors.frame_processor import FrameProcessor
 
-from benchmarks import common, corpus, mem0_service, plots, stores
+from benchmarks import (
+    budget,
+    common,
+    corpus,
+    mem0_service,
+    plots,
+    server_process,
+    stores,
+    tier_questions,
+)
+from benchmarks.budget import Cost, Meter
 from benchmarks.common import percentiles
-from benchmarks.recognisers import RECOGNISERS, Recogniser, speak
+from benchmarks.cores import Cores, cores
+from benchmarks.recognisers import RECOGNISERS
+from benchmarks.rig import Rig
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.runtime.recall.query import PrefetchOptions
-from slowcat_memory.testing.headless import HeadlessConversation
-from slowcat_memory.testing.server import ScriptedServer
 
 Memory = Callable[[MemoryEngine], FrameProcessor]
 CONVERSATION = 50  # turns; then another begins
 WARM_UP = 5  # turns that are not counted, in each conversation
-PERSON = "Anna"
-ANSWERED_S = 20.0
-UNDER_MS = 1.0
+UNDER_MS, DEADLINE_MS = 1.0, 10.0
+PAUSE_S = (0.3, 5.0)
 
 
 def ours(engine: MemoryEngine) -> FrameProcessor:
@@ -60,15 +75,46 @@ def mem0(engine: MemoryEngine) -> FrameProcessor:
     return mem0_service.service(engine, corpus.SCOPE)
 
 
-# Name, recogniser, recall ahead, what stands between the user aggregator and the LLM.
-ARMS: dict[str, tuple[str, bool, Memory]] = {
-    "streaming, ahead": ("streaming", True, ours),
-    "streaming, late, ahead": ("streaming, late", True, ours),
-    "streaming, inline": ("streaming", False, ours),
-    "segmented, ahead": ("segmented", True, ours),
-    "segmented, inline": ("segmented", False, ours),
-    "Mem0's": ("segmented", False, mem0),
+class Arm(Struct, frozen=True, kw_only=True):
+    """One way of having the conversation.
+
+    Attributes:
+        recogniser: Of ``RECOGNISERS``.
+        ahead: Whether recall may begin while the user speaks.
+        memory: What stands between the user aggregator and the LLM.
+        cores: How many the recogniser keeps busy; there are pauses between turns if any.
+        tier: Where the answers lie; "" for anywhere.
+        share: Of ``--turns``.
+    """
+
+    recogniser: str
+    ahead: bool = True
+    memory: Memory = ours
+    cores: int = 0
+    tier: str = ""
+    share: float = 0.4
+
+
+HOME = {
+    "one core: segmented": Arm(recogniser="segmented", cores=1, share=1.0),
+    "both cores: segmented": Arm(recogniser="segmented", cores=2),
+    "one core: streaming": Arm(recogniser="streaming", cores=1),
+    "one core: streaming, late": Arm(recogniser="streaming, late", cores=1),
+    **{
+        f"one core: segmented, {tier}": Arm(recogniser="segmented", cores=1, tier=tier)
+        for tier in tier_questions.NAMES
+    },
+    "one core: Mem0's": Arm(recogniser="segmented", ahead=False, memory=mem0, cores=1),
 }
+QUIET = {
+    "streaming, ahead": Arm(recogniser="streaming"),
+    "streaming, late, ahead": Arm(recogniser="streaming, late"),
+    "streaming, inline": Arm(recogniser="streaming", ahead=False),
+    "segmented, ahead": Arm(recogniser="segmented"),
+    "segmented, inline": Arm(recogniser="segmented", ahead=False),
+    "Mem0's": Arm(recogniser="segmented", ahead=False, memory=mem0),
+}
+ARMS = HOME | QUIET
 
 
 def main() -> None:
@@ -78,9 +124,13 @@ def main() -> None:
     arms = {}
     with common.scratch() as folder:
         config = stores.build(folder / "made", options.size, options.tail, options.cache)
+        asked = prepare(config, options.turns, {ARMS[name].tier for name in options.arms})
         for name in options.arms:
-            arms[name] = measure(name, config, folder / "store", options.turns)
+            turns = max(1, round(ARMS[name].share * options.turns))
+            pause_s = tuple(options.pause)
+            arms[name] = measure(name, config, folder / "store", turns, asked, pause_s)
             loads.append(common.load_average())
+            common.console.print(f"{name}: {arms[name]['wait']} {arms[name]['stages']}")
     speed.append(common.reference_ms())
     written = {
         "machine": common.machine(),
@@ -88,6 +138,7 @@ def main() -> None:
         "reference": speed,
         "memories": options.size,
         "turns": options.turns,
+        "pause_s": options.pause,
         "arms": arms,
     }
     _show(written)
@@ -96,7 +147,36 @@ def main() -> None:
         plots.turn(written, options.plot)
 
 
-def measure(name: str, made: Config, path: Path, turns: int) -> dict[str, Any]:
+def prepare(made: Config, turns: int, tiers: Set[str]) -> dict[str, list[str]]:
+    """Age a store, and make questions for it.
+
+    Args:
+        made: Opens it.
+        turns: How many count, at most.
+        tiers: Where answers are to lie; "" for anywhere.
+
+    Returns:
+        Questions by tier, enough for so many turns; no two of a tier are alike.
+    """
+    count = turns + WARM_UP * -(-turns // CONVERSATION)
+    engine = MemoryEngine(made)
+    try:
+        engine.upkeep.age()
+        made_up = tier_questions.of_store(engine, count, tiers - {""})
+    finally:
+        engine.close()
+    asked = {name: [text for text, _ in each] for name, each in made_up.items()}
+    return asked | {"": corpus.questions(count, common.SEED)}
+
+
+def measure(
+    name: str,
+    made: Config,
+    path: Path,
+    turns: int,
+    asked: dict[str, list[str]],
+    pause_s: tuple[float, float] = PAUSE_S,
+) -> dict[str, Any]:
     """Measure one arm.
 
     Args:
@@ -104,35 +184,50 @@ def measure(name: str, made: Config, path: Path, turns: int) -> dict[str, Any]:
         made: Opens the store, which stays as it is.
         path: Where a copy of it may be.
         turns: How many turns count.
+        asked: From ``prepare``.
+        pause_s: Before a turn, where the arm has pauses.
 
     Returns:
         The figures; see the module.
     """
-    recogniser, ahead, memory = ARMS[name]
+    arm = ARMS[name]
     shutil.copytree(made.folder, path)
     config = replace(
         made,
         memory=replace(made.memory, path=str(path)),
-        prefetch=PrefetchOptions(enabled=ahead),
+        prefetch=PrefetchOptions(enabled=arm.ahead),
     )
-    engine = MemoryEngine(config)
+    engine, meter = MemoryEngine(config), Meter()
     try:
         engine.prepare(corpus.SCOPE)
         engine.drain()
-        waits, counts = asyncio.run(_talk(name, engine, memory, RECOGNISERS[recogniser], turns))
+        meter.watch(engine)
+        with server_process.serving() as url, cores(arm.cores) as busy:
+            talk = Talk(name, engine, meter, url, busy if arm.cores else None, pause_s)
+            costs, counts = asyncio.run(talk.hold(asked[arm.tier], turns))
     finally:
         engine.close()
         shutil.rmtree(path)
-    found = {
+    found = figures(costs, counts)
+    return found | ({"prefetch": shares(counts, len(costs))} if arm.ahead else {})
+
+
+def figures(costs: Sequence[Cost], counts: dict[str, int]) -> dict[str, Any]:
+    """Return what the JSON says of an arm, but for the recalls begun ahead."""
+    waits = [cost.wait for cost in costs]
+    stages = {
+        stage: counts[f"recall_{stage}"]
+        for stage in ("full", "lexical", "tail", "none")
+        if f"recall_{stage}" in counts
+    }
+    in_time = sum(ms <= DEADLINE_MS for ms in waits)
+    return {
         "wait": percentiles(waits),
         "under_1_ms": sum(ms < UNDER_MS for ms in waits) / len(waits),
-        "stages": {
-            stage: counts[f"recall_{stage}"]
-            for stage in ("full", "lexical", "tail", "none")
-            if f"recall_{stage}" in counts
-        },
+        "in_time": min(in_time, stages.get("full", 0)) / len(waits) if stages else 0.0,
+        "stages": stages,
+        **budget.summary(costs),
     }
-    return found | ({"prefetch": shares(counts, len(waits))} if ahead else {})
 
 
 def shares(counts: dict[str, int], turns: int) -> dict[str, float]:
@@ -154,99 +249,72 @@ def shares(counts: dict[str, int], turns: int) -> dict[str, float]:
     }
 
 
-async def _talk(
-    name: str, engine: MemoryEngine, memory: Memory, recogniser: Recogniser, turns: int
-) -> tuple[list[float], dict[str, int]]:
-    """Hold conversations; the waits of the turns that count, and what was counted meanwhile."""
-    waits: list[float] = []
-    counts: dict[str, int] = {}
-    conversations = -(-turns // CONVERSATION)
-    texts = iter(corpus.questions(turns + WARM_UP * conversations, common.SEED))
-    chance = random.Random(f"{common.SEED}/{name}")
-    for first in range(0, turns, CONVERSATION):
-        count = min(CONVERSATION, turns - first)
-        with common.console.status(f"{name}: {first} of {turns} turns"):
-            async with ScriptedServer(reply=lambda _: "I see.") as server:
-                rig = Rig(server.url, memory(engine))
-                async with rig.talk:
-                    await rig.say([next(texts) for _ in range(WARM_UP)], recogniser, chance)
-                    before = engine.metrics.counts()
-                    said = [next(texts) for _ in range(count)]
-                    waits += await rig.say(said, recogniser, chance)
-                    for what, after in engine.metrics.counts().items():
-                        counts[what] = counts.get(what, 0) + after - before.get(what, 0)
-        await asyncio.to_thread(engine.drain)
-    return waits, counts
+class Talk:
+    """The conversations of one arm."""
+
+    def __init__(
+        self,
+        name: str,
+        engine: MemoryEngine,
+        meter: Meter,
+        url: str,
+        busy: Cores | None,
+        pause_s: tuple[float, float],
+    ) -> None:
+        """Prepare; there are pauses where something keeps cores ``busy``."""
+        self._name, self._arm, self._engine = name, ARMS[name], engine
+        self._meter, self._url, self._busy = meter, url, busy
+        self._pause_s = pause_s if busy else None
+        self._chance = random.Random(f"{common.SEED}/{name}")
+
+    async def hold(self, texts: Sequence[str], turns: int) -> tuple[list[Cost], dict[str, int]]:
+        """Hold conversations; what the turns that count cost, and what was counted meanwhile."""
+        costs: list[Cost] = []
+        counts: dict[str, int] = {}
+        left = iter(texts)
+        for first in range(0, turns, CONVERSATION):
+            count = min(CONVERSATION, turns - first)
+            with common.console.status(f"{self._name}: {first} of {turns} turns"):
+                said = [next(left) for _ in range(WARM_UP + count)]
+                before, spent = await self._one(said)
+            costs += spent
+            for what, after in self._engine.metrics.counts().items():
+                counts[what] = counts.get(what, 0) + after - before.get(what, 0)
+            await asyncio.to_thread(self._engine.drain)
+        return costs, counts
+
+    async def _one(self, texts: Sequence[str]) -> tuple[dict[str, int], list[Cost]]:
+        """Hold one conversation; the counters after its warm-up, and the costs from then on."""
+        rig = Rig(self._url, self._arm.memory(self._engine), self._meter)
+        heard = RECOGNISERS[self._arm.recogniser], self._chance, self._busy
+        async with rig.talk:
+            await rig.spend(texts[:WARM_UP], *heard)
+            before = self._engine.metrics.counts()
+            return before, await rig.spend(texts[WARM_UP:], *heard, self._pause_s)
 
 
-class Rig:
-    """A conversation whose memory is timed from outside."""
-
-    def __init__(self, url: str, memory: FrameProcessor) -> None:
-        """Build the pipeline.
-
-        Args:
-            url: Of the LLM server.
-            memory: What is timed.
-        """
-        self.talk = HeadlessConversation(llm_url=url, memory=memory, speaker=PERSON)
-        self._came, self._waits = 0.0, list[float]()
-        self._answered = asyncio.Event()
-        memory.add_event_handler("on_before_process_frame", self._comes)
-        memory.add_event_handler("on_before_push_frame", self._goes)
-        assistant = self.talk.aggregators.assistant()
-        assistant.add_event_handler("on_assistant_turn_stopped", self._on_answer)
-
-    async def say(
-        self, texts: Sequence[str], recogniser: Recogniser, chance: random.Random
-    ) -> list[float]:
-        """Say turns, each after the answer to the one before.
-
-        Args:
-            texts: The turns.
-            recogniser: Hears them.
-            chance: Of its pauses and mistakes.
-
-        Returns:
-            How long each waited for its memories, in milliseconds.
-        """
-        self._waits.clear()
-        for text in texts:
-            self._answered.clear()
-            await speak(self.talk.worker.queue_frame, text, PERSON, recogniser, chance)
-            await asyncio.wait_for(self._answered.wait(), ANSWERED_S)
-        if len(self._waits) != len(texts):
-            raise RuntimeError(f"{len(self._waits)} waits of {len(texts)} turns")
-        return list(self._waits)
-
-    async def _comes(self, _: FrameProcessor, frame: Frame) -> None:
-        if isinstance(frame, LLMContextFrame) and self._is_asked(frame):
-            self._came = time.perf_counter()
-
-    async def _goes(self, _: FrameProcessor, frame: Frame) -> None:
-        if isinstance(frame, LLMContextFrame) and self._came:
-            self._waits.append((time.perf_counter() - self._came) * 1e3)
-            self._came = 0.0
-
-    def _is_asked(self, frame: LLMContextFrame) -> bool:
-        return frame.context.messages[-1]["role"] == "user"
-
-    async def _on_answer(self, *_: Any) -> None:
-        self._answered.set()
+# -------------------------------------------------------------------- output
 
 
 def _show(written: dict[str, Any]) -> None:
-    columns = ("", "p50", "p95", "p99", "max", "under 1 ms %", "stages")
+    columns = ("", "n", "p50", "p95", "p99", "max", "<1 ms %", "in time %", "CPU x", "stages")
     rows = [
         (
             name,
-            *(arm["wait"][p] for p in ("p50", "p95", "p99", "max")),
+            *(arm["wait"][p] for p in ("n", "p50", "p95", "p99", "max")),
             100 * arm["under_1_ms"],
+            100 * arm["in_time"],
+            arm["cpu_ratio"],
             ", ".join(f"{stage} {count}" for stage, count in arm["stages"].items()),
         )
         for name, arm in written["arms"].items()
     ]
     common.table(f"{written['memories']} memories, wait of a turn, ms", columns, rows)
+    for which in ("middle", "slow"):
+        spent = {name: arm["parts"][which] for name, arm in written["arms"].items()}
+        names = [part for part in budget.PARTS if any(part in each for each in spent.values())]
+        rows = [(part, *(each.get(part, 0.0) for each in spent.values())) for part in names]
+        common.table(f"where it goes, ms, {which} turns", ("", *spent), rows)
     for name, arm in written["arms"].items():
         if "prefetch" in arm:
             told = ", ".join(f"{how} {share:.2f}" for how, share in arm["prefetch"].items())
@@ -255,10 +323,19 @@ def _show(written: dict[str, Any]) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
-    parser.add_argument("--turns", type=int, default=300, help="for each arm (default 300)")
+    parser.add_argument(
+        "--turns", type=int, default=100, help="of the first arm; the others have fewer"
+    )
     parser.add_argument("--size", type=int, default=10_000, help="memories")
     parser.add_argument("--tail", type=int, default=300, help="turns since the last seal")
-    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS), help="which")
+    parser.add_argument(
+        "--arms", nargs="+", choices=ARMS, default=list(HOME), metavar="ARM",
+        help=f"which (default: as at home), of: {'; '.join(ARMS)}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--pause", type=float, nargs=2, default=list(PAUSE_S), metavar="S",
+        help="shortest and longest pause between turns at home (default 0.3 and 5 seconds)",
+    )  # fmt: skip
     parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
     return parser.parse_args()
 

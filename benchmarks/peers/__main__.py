@@ -5,8 +5,12 @@ that changes, so that the machine's mood is the same for all. *search* includes 
 by our query embedder (all-MiniLM-L6-v2, int8, 1.6 ms on a quiet core), which is given to everybody;
 *without embedding* has the vector at hand. Ours is ``engine.recall`` on an event loop, thread hop
 included. *by sentence-transformers* is what their users pay who embed as the peers' documentation has
-it (fp32, in this process); ours embeds as it always does. *add* is one turn at a time until a search finds it, with the vector at hand (ours: until it
-is on disk and found by its words); *with embedding*, until its vector is in as well.
+it (fp32, in this process); ours embeds as it always does. *after a pause* is as search, 300 ms after
+whatever came before, as a person's turn comes. *cpu* is what all threads of this process compute
+during a search. *add* is one turn at a time until a search finds it, with the vector at hand (ours:
+until it is on disk and found by its words); *with embedding*, until its vector is in as well.
+
+Each peer is set up as its own documentation has it for speed; its line in the results says how.
 
 Recall is R@10 over the turns of a data folder in the uniform format (``--data``); without one, made-up
 turns are asked for by two of five of their own words. Nothing here uses an LLM or the network.
@@ -16,14 +20,15 @@ turns are asked for by two of five of their own words. Nothing here uses an LLM 
 
 The JSON is a list, one entry a peer: ``peer``, ``memories``, ``add``, ``search`` (each n, p50, p95, p99,
 max in ms), ``recall_at_10``; and ``search_without_embedding``, ``search_with_sentence_transformers``,
-``add_with_embedding``, ``recall_data``,
-``recall_n``, ``disk_mb``, ``packages``, ``note``, ``machine``, ``load``, ``reference``.
+``search_after_pause``, ``cpu`` (of ``search``), ``cpu_without_embedding``, ``add_with_embedding``,
+``recall_data``, ``recall_n``, ``disk_mb``, ``packages``, ``note``, ``machine``, ``load``, ``reference``.
 """
 
 import argparse
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +43,8 @@ from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import DocumentEmbedder, QueryEmbedder
 from slowcat_memory.providers.embedding import model_files
 
-COMMON = "search_with_sentence_transformers"
+COMMON, AHEAD = "search_with_sentence_transformers", "search_without_embedding"
+PAUSED, PAUSE_S = "search_after_pause", 0.3
 KNOWN = 300  # made-up questions, and how many turns there are for each
 
 
@@ -144,8 +150,8 @@ def _race(
     with common.console.status(f"embedding {options.size} memories"):
         items = embedded(made_up(options.size), bulk)
         new = embedded(made_up(options.adds, after=options.size), bulk)
-    each = options.queries + race.WARM_UP
-    texts = corpus.questions(3 * each, common.SEED)
+    each, paused = options.queries + race.WARM_UP, options.paused + race.WARM_UP
+    texts = iter(corpus.questions(3 * each + paused, common.SEED))
     peers: dict[str, Peer] = {}
     embed = embedder.encode_query
     try:
@@ -155,23 +161,24 @@ def _race(
                 peers[name].add_all(items)
         with common.console.status("searching"):
             found = {
-                "search": race.search(peers, texts[:each], embed),
-                "search_without_embedding": race.search(
-                    peers, texts[each : 2 * each], embed, ahead=True
-                ),
+                "search": race.search(peers, list(islice(texts, each)), embed),
+                AHEAD: race.search(peers, list(islice(texts, each)), embed, ahead=True),
+                PAUSED: race.search(peers, list(islice(texts, paused)), embed, pause_s=PAUSE_S),
             }
         with common.console.status("adding"):
             added = race.add(peers, new, embed)
         with common.console.status("searching, questions embedded by sentence-transformers"):
             common_way = sentence_transformers(load(None, environ={}).embedding.model)
-            found[COMMON] = race.search(peers, texts[2 * each :], common_way)
+            found[COMMON] = race.search(peers, list(islice(texts, each)), common_way)
     finally:
         for peer in peers.values():
             peer.close()
     return {
         name: {
             **{figure: common.percentiles(ms) for figure, ms in added[name].items()},
-            **{figure: common.percentiles(samples[name]) for figure, samples in found.items()},
+            **{figure: common.percentiles(made.waits[name]) for figure, made in found.items()},
+            "cpu": common.percentiles(found["search"].cpu[name]),
+            "cpu_without_embedding": common.percentiles(found[AHEAD].cpu[name]),
             "disk_mb": _disk_mb(folder / name),
         }
         for name in names
@@ -206,21 +213,33 @@ def _disk_mb(folder: Path) -> float:
 
 def _show(results: Sequence[Mapping[str, Any]]) -> None:
     ours = next((r for r in results if r["peer"] == "slowcat"), None)
-    rows = []
-    for result in results:
-        row: list[Any] = [result["peer"]]
-        for figure in ("search", COMMON, "search_without_embedding"):
-            ms = result[figure]
-            row += [ms["p50"], ms["p99"], f"{ms['p50'] / ours[figure]['p50']:.1f}" if ours else "-"]
-        rows.append(
-            (*row, result["add"]["p50"], result["add"]["p99"], 100 * result["recall_at_10"])
-        )
+    ways = {"search": "search", AHEAD: "ahead", PAUSED: "after a pause", COMMON: "by s-t"}
+    for figure, way in ways.items():
+        rows = []
+        for result in results:
+            row: list[Any] = [result["peer"]]
+            for p in ("p50", "p99"):
+                ms = result[figure][p]
+                row += [ms, f"{ms / ours[figure][p]:.2f}" if ours else "-"]
+            rows.append(row)
+        common.table(f"{way}, ms", ("", "p50", "x", "p99", "x"), rows)
     first = results[0]
     common.table(
-        f"{first['memories']} memories, ms; R@10 of {first['recall_n']} questions: "
+        f"{first['memories']} memories; R@10 of {first['recall_n']} questions: "
         f"{first['recall_data']}",
-        ("", "search", "p99", "x", "by s-t", "p99", "x", "ahead", "p99", "x", "add", "p99", "R@10"),
-        rows,
+        ("", "CPU a search", "ahead", "add", "p99", "disk MB", "R@10"),
+        [
+            (
+                result["peer"],
+                result["cpu"]["p50"],
+                result["cpu_without_embedding"]["p50"],
+                result["add"]["p50"],
+                result["add"]["p99"],
+                result["disk_mb"],
+                100 * result["recall_at_10"],
+            )
+            for result in results
+        ],
     )
     common.console.print(
         "search: embedded by our embedder; by s-t: by sentence-transformers; ahead: the vector is at "
@@ -233,6 +252,7 @@ def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
     parser.add_argument("--size", type=int, default=10_000, help="memories in the race")
     parser.add_argument("--queries", type=int, default=200, help="for each figure")
+    parser.add_argument("--paused", type=int, default=50, help="searches after a pause")
     parser.add_argument("--adds", type=int, default=50, help="memories added one at a time")
     parser.add_argument("--data", type=Path, help="data folder for recall (default: made-up talk)")
     parser.add_argument("--cache", type=Path, help="keep document vectors in this folder")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -13,6 +13,7 @@ from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.records import Turn
 
 K = 10  # memories a search is asked for
+Id = TypeVar("Id", str, int)
 RRF_K = 60  # the constant of reciprocal rank fusion (Cormack et al. 2009)
 DEPTH = 50  # what each list proposes for fusion
 
@@ -100,13 +101,13 @@ PEERS: dict[str, Entry] = {
     "mem0 (qdrant)": Entry(
         "mem0_qdrant", ("mem0ai", "qdrant-client"), "vectors only; added as they are, local Qdrant"
     ),
-    "chroma": Entry("chroma", ("chromadb",), "vectors only, HNSW"),
-    "lancedb": Entry("lance", ("lancedb",), "full text and vectors (flat), fused by RRF"),
+    "chroma": Entry("chroma", ("chromadb",), "vectors only, HNSW with its defaults (ef_search 100)"),
+    "lancedb": Entry("lance", ("lancedb",), "full text and vectors (HNSW-SQ from 5,000 rows), fused by RRF"),
     "tantivy + FAISS": Entry(
-        "tantivy_faiss", ("tantivy", "faiss-cpu"), "BM25 and flat vectors in memory, fused by RRF"
+        "tantivy_faiss", ("tantivy", "faiss-cpu"), "BM25, hits not counted, and HNSW in memory, fused by RRF"
     ),
     "sqlite": Entry(
-        "sqlite", ("apsw", "sqlite-vec"), "FTS5 and sqlite-vec (flat), fused by RRF"
+        "sqlite", ("apsw", "sqlite-vec"), "FTS5 and sqlite-vec (flat), mapped, fused by RRF"
     ),
 }  # fmt: skip
 
@@ -144,7 +145,7 @@ def open_peer(name: str, folder: Path, embedder: QueryEmbedder) -> Peer:
     return import_module(f"benchmarks.peers.{PEERS[name].module}").open_peer(folder, embedder)
 
 
-def fused(rankings: Iterable[Sequence[str]], k: int) -> list[str]:
+def fused(rankings: Iterable[Sequence[Id]], k: int) -> list[Id]:
     """Fuse rankings by reciprocal rank, as a peer's users are told to.
 
     Args:
@@ -154,7 +155,7 @@ def fused(rankings: Iterable[Sequence[str]], k: int) -> list[str]:
     Returns:
         Ids, best first.
     """
-    scores: dict[str, float] = {}
+    scores: dict[Id, float] = {}
     for ranking in rankings:
         for rank, id_ in enumerate(ranking, 1):
             scores[id_] = scores.get(id_, 0.0) + 1 / (RRF_K + rank)

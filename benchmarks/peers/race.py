@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from msgspec import Struct
 
 from benchmarks import common
 from benchmarks.peers.base import Item, K, Peer
@@ -48,13 +49,26 @@ def add(peers: Mapping[str, Peer], items: Sequence[Item], embed: Embed) -> dict[
     return made
 
 
+class Searched(Struct, frozen=True):
+    """What searches took, in milliseconds by peer.
+
+    Attributes:
+        waits: How long each search kept its caller waiting.
+        cpu: What the threads of this process computed meanwhile.
+    """
+
+    waits: Samples
+    cpu: Samples
+
+
 def search(
     peers: Mapping[str, Peer],
     texts: Sequence[str],
     embed: Embed,
     *,
     ahead: bool = False,
-) -> dict[str, list[float]]:
+    pause_s: float = 0.0,
+) -> Searched:
     """Time searching.
 
     Args:
@@ -62,18 +76,20 @@ def search(
         texts: What is asked, never asked before.
         embed: Makes vectors for peers that do not embed.
         ahead: Whether the vectors are at hand; else they are made while somebody waits.
-
-    Returns:
-        Milliseconds by peer.
+        pause_s: Seconds of silence before each search of each peer.
     """
-    made: dict[str, list[float]] = {name: [] for name in peers}
+    made = Searched({name: [] for name in peers}, {name: [] for name in peers})
     chance = random.Random(common.SEED)
     for place, text in enumerate(texts):
         vector = embed(text) if ahead else None
         for name in chance.sample(list(peers), len(peers)):
+            if pause_s:
+                time.sleep(pause_s)
+            used = time.process_time()
             ms = _ask(peers[name], text, vector, embed)
             if place >= WARM_UP:
-                made[name].append(ms)
+                made.waits[name].append(ms)
+                made.cpu[name].append((time.process_time() - used) * 1e3)
     return made
 
 

@@ -30,7 +30,6 @@ class Slowcat:
             folder,
             recall={"deadline_ms": 60_000.0, "floor": 0.0, "keep_share": 0.0},
             pack={"memories": K},
-            idle={"enabled": False},  # its jobs would embed while the race does
         )
         self._engine = MemoryEngine(config, embedder=embedder)
         self._embedder, self._scope = embedder, ""

@@ -27,6 +27,7 @@ class Sqlite:
         self._file.load_extension(sqlite_vec.loadable_path())
         for line in (
             "pragma journal_mode = wal",
+            "pragma mmap_size = 1073741824",
             "create table memory (id integer primary key, name text, text text)",
             "create virtual table words using fts5(text, tokenize = 'porter unicode61')",
             f"create virtual table near using vec0(vector float[{dim}] distance_metric=cosine)",
@@ -46,6 +47,8 @@ class Sqlite:
                 )
                 vector = item.vector.astype(np.float32).tobytes()
                 self._file.execute("insert into near (rowid, vector) values (?, ?)", (row, vector))
+            if len(items) > 1:
+                self._file.execute("insert into words(words) values('optimize')")
 
     def add(self, item: Item) -> None:
         """Insert one."""

@@ -86,7 +86,7 @@ class Searcher:
             self.names.warm()
 
     @property
-    def lock(self) -> threading.RLock:  # type: ignore[valid-type]  # a function in the stubs
+    def lock(self) -> threading.RLock:
         """The lock that every method holds, for callers that must not wait for it."""
         return self._lock
 
@@ -343,7 +343,8 @@ class Searcher:
         ``numbers`` has shape (n,); the scores have shape (n,), float32.
         """
         with self._lock:
-            return self._lookup.scores(lexical, numbers)
+            self._lookup.score(lexical)
+            return self._lookup.scores(numbers)
 
     def candidates(
         self,

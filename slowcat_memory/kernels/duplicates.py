@@ -32,4 +32,5 @@ def distinct(texts: Sequence[bytes], threshold: float, limit: int) -> list[int] 
     found = call(
         joined, len(texts), threshold, limit, address(hashes), address(sizes), address(kept)
     )
-    return kept[:found].tolist()  # type: ignore[no-any-return]  # NumPy's lists are of anything
+    places: list[int] = kept[:found].tolist()
+    return places

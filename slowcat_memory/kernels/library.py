@@ -9,7 +9,7 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -145,6 +145,6 @@ def address(array: np.ndarray) -> int:
     Half the time of ``array.ctypes.data``. Keep the number beside an array that lives long.
     """
     try:
-        return _address_of(_from_buffer(array))
+        return _address_of(_from_buffer(cast(Any, array)))
     except (TypeError, ValueError):  # read-only or empty
         return array.ctypes.data

@@ -8,7 +8,7 @@ PERCENTILES = {"n", "p50", "p95", "p99", "max"}
 
 
 def test_latency_the_figures_of_a_small_store_have_their_documented_shape(model_config):
-    found = latency.measure(200, 20, 40, exchanges=5, idle_s=0.1, cold_runs=1)
+    found = latency.measure(200, 20, 40, exchanges=5, idle_s=0.1, cold_runs=1, rounds=2)
     assert found["memories"] == 200
     assert set(found["inline"]) == set(found["ahead"]) == PERCENTILES
     assert found["inline"]["n"] == found["ahead"]["n"] == 20

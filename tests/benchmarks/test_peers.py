@@ -1,3 +1,6 @@
+import time
+from types import SimpleNamespace
+
 import pytest
 
 from benchmarks import common, datasets, scoring
@@ -68,11 +71,27 @@ def test_peers_every_text_goes_to_all_before_the_next(monkeypatch):
     log = []
     peers = {name: Fake(log, name, name == "a") for name in "abc"}
     texts = [f"question {n}" for n in range(8)]
-    samples = race.search(peers, texts, HashEmbedder().encode_query)
-    assert {name: len(ms) for name, ms in samples.items()} == dict.fromkeys("abc", 6)
+    made = race.search(peers, texts, HashEmbedder().encode_query)
+    for samples in (made.waits, made.cpu):
+        assert {name: len(ms) for name, ms in samples.items()} == dict.fromkeys("abc", 6)
     rounds = [log[n : n + 3] for n in range(0, len(log), 3)]
     assert [{text for _, text in part} for part in rounds] == [{text} for text in texts]
     assert len({tuple(name for name, _ in part) for part in rounds}) > 1
+
+
+def test_peers_after_a_pause_each_of_them_comes_cold(monkeypatch):
+    monkeypatch.setattr(race, "WARM_UP", 0)
+    log = []
+    monkeypatch.setattr(
+        race,
+        "time",
+        SimpleNamespace(
+            sleep=log.append, perf_counter=time.perf_counter, process_time=time.process_time
+        ),
+    )
+    peers = {name: Fake(log, name, True) for name in "ab"}
+    race.search(peers, ["one", "two"], HashEmbedder().encode_query, pause_s=0.3)
+    assert [each == 0.3 for each in log] == [True, False] * 4
 
 
 def test_peers_what_is_found_is_what_the_quality_benchmark_counts(tmp_path):

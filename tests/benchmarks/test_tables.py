@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from benchmarks import common, plots, recall_plots, recall_tables, run_all, tables
+from benchmarks import common, plots, recall_plots, recall_tables, run_all, tables, turn
+from benchmarks.peers import base
 from tests.support import tiny_dataset as made_up
 
 
@@ -53,14 +54,35 @@ def test_tables_the_selection_leaves_out_what_takes_long(tmp_path):
         steps = list(run_all.plan(tmp_path / "data", tmp_path / "kept", every=every))
         done = {step.result: step.arguments for step in steps if not step.skipped}
         assert ("quality-realmem.json" in done) == every
-        assert ("100000" in done["latency.json"]) == every
-        assert (str(tmp_path / "data" / "RealMem") in done["ablation.json"]) == every
-        assert (str(tmp_path / "data" / "RealMem") in done["calibration.json"]) == every
+        assert ("100000" in done["latency.json"]) == ("growth.json" in done) == every
+        assert ({"ablation.json", "calibration.json", "unknown.json"} <= set(done)) == every
+        skipped = {step.name for step in steps if step.skipped}
+        assert set(run_all.STUDIES) - skipped == (
+            set(run_all.STUDIES) - {"contextual"} if every else set()
+        )
         vectors = {done[f][done[f].index("--cache") + 1] for f in done if f.startswith("quality")}
         assert vectors == {str(tmp_path / "kept" / "vectors")}
         for name, arguments in done.items():
             if name not in ("prefix.json", "preempt.json"):
                 assert str(tmp_path / "kept") in arguments[arguments.index("--cache") + 1]
+
+
+def test_tables_the_selection_asks_for_arms_and_peers_that_there_are():
+    """Misspelt, it would fail after ten minutes."""
+    for every in (False, True):
+        arms = [each for each in run_all.TURN[every] if ":" in each]
+        assert set(arms) <= set(turn.ARMS)
+        names = (
+            run_all.PEERS[every][run_all.PEERS[every].index("--peers") + 1 :] if not every else ()
+        )
+        assert set(names) <= set(base.PEERS)
+
+
+def test_tables_the_minutes_of_each_part_are_printed(monkeypatch, capsys):
+    steps = [run_all.Step("a", result="a.json"), run_all.Step("b", skipped="it is not here")]
+    run_all._show_minutes([(steps[0], 1.5), (steps[1], 0.0)])
+    out = capsys.readouterr().out
+    assert "a.json" in out and "1.50" in out and "it is not here" in out and "all" in out
 
 
 FOOTPRINT = {

@@ -13,8 +13,9 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.frame_processor import FrameProcessor
 
-from benchmarks import mem0_service, plots, recognisers, tables, turn
+from benchmarks import mem0_service, plots, recognisers, speed_tables, turn
 from benchmarks.recognisers import RECOGNISERS
+from benchmarks.rig import Rig
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.testing import memory_config
 from slowcat_memory.testing.server import ScriptedServer
@@ -98,7 +99,7 @@ def test_turn_the_rig_times_what_stands_in_the_way(memory, least, monkeypatch):
 
     async def scenario() -> list[float]:
         async with ScriptedServer(reply=lambda _: "I see.") as server:
-            rig = turn.Rig(server.url, Slow() if memory is Slow else Through())
+            rig = Rig(server.url, Slow() if memory is Slow else Through())
             async with rig.talk:
                 return await rig.say([TEXT, "and more"], RECOGNISERS["segmented"], random.Random(1))
 
@@ -152,8 +153,8 @@ WRITTEN = {
 
 
 def test_turn_the_table_and_the_plot(tmp_path):
-    written = tables.turn(WRITTEN)
-    assert "| streaming, ahead | 0.40 | 0.60 | 0.90 | 1.20 | 99.0 | full 300 |" in written
+    written = speed_tables.turn(WRITTEN)
+    assert "| streaming, ahead | 3 | 0.40 | 0.60 | 0.90 | 1.20 | 99.0 |  | full 300 |" in written
     assert "| streaming, ahead | 97.0 | 1.0 | 1.0 | 1.0 | 1.50 |" in written
     plots.turn(WRITTEN, tmp_path / "turn.png")
     assert (tmp_path / "turn.png").stat().st_size > 5000

@@ -8,15 +8,15 @@ from slowcat_memory.providers import (
     Embedded,
     EmbedderOptions,
     Encoded,
-    OnnxEmbedder,
+    LocalEmbedder,
     open_query_embedder,
 )
 
 
 class MemoEmbedder:
-    """Vectors of an embedder, each made once; has the attributes of ``OnnxEmbedder``."""
+    """Vectors of an embedder, each made once; has the attributes of ``LocalEmbedder``."""
 
-    def __init__(self, embedder: OnnxEmbedder) -> None:
+    def __init__(self, embedder: LocalEmbedder) -> None:
         self.name, self.key, self.dim = embedder.name, embedder.key, embedder.dim
         self.token_key, self.token_dim = embedder.token_key, embedder.token_dim
         self._embedder = embedder
@@ -50,7 +50,7 @@ def embedder(options: EmbedderOptions) -> MemoEmbedder | None:
     """Return this process's embedder of a model; None if its model is not here."""
     if options not in _opened:
         found, _ = open_query_embedder(options)
-        if not isinstance(found, OnnxEmbedder):
+        if not isinstance(found, LocalEmbedder):
             return None
         _opened[options] = MemoEmbedder(found)
     return _opened[options]

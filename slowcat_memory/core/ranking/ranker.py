@@ -31,7 +31,7 @@ class Ranker(NumpyRanker):
             "unrelated_key": UNRELATED_KEY,
             "unrelated_tokens": UNRELATED_TOKENS,
         }
-        names = [name for name, _ in kernel.Weights._fields_]
+        names = [field[0] for field in kernel.Weights._fields_]
         self._weights = kernel.Weights(*((known | constants)[name] for name in names))
 
     def score(self, frame: Frame, question: Question, *, every: bool = False) -> Scores:

@@ -63,11 +63,21 @@ class WhatHolds:
 
     def hear(self, turn: Turn) -> None:
         """Add a turn, the latest; see ``Endings.hear`` and ``Changes.hear``."""
-        self._change(lambda endings, changes: (endings.hear(turn), changes.hear(turn)), turn.id)
+
+        def hear(endings: Endings, changes: Changes) -> None:
+            endings.hear(turn)
+            changes.hear(turn)
+
+        self._change(hear, turn.id)
 
     def drop(self, memory_id: str) -> None:
         """Remove a fact, or a turn's chunk."""
-        self._change(lambda endings, changes: (endings.drop(memory_id), changes.drop(memory_id)))
+
+        def drop(endings: Endings, changes: Changes) -> None:
+            endings.drop(memory_id)
+            changes.drop(memory_id)
+
+        self._change(drop)
 
     def _change(self, change: _Change, turn: int = 0) -> None:
         if self._read is None:

@@ -269,17 +269,17 @@ class Chooser:
         page = max(1, limit) + 2
         most = min(2 * page + len(query.exclude_words), len(trace.order))
         for start in range(0, most, page):
-            positions = trace.order[start : min(start + page, most)].tolist()
-            memories = fetch([ids[n] for n in positions])
-            for n in positions:
-                memory = memories.get(ids[n])
+            names = {n: ids[n] for n in trace.order[start : min(start + page, most)].tolist()}
+            memories = fetch([*names.values()])
+            for n, id_ in names.items():
+                memory = memories.get(id_)
                 shown = None if memory is None else disclose(memory, reader)
                 if memory is None or shown is None:
                     gone = memory is None
-                    reasons[ids[n]] = LeftOutReason.DELETED if gone else LeftOutReason.WITHHELD
+                    reasons[n] = LeftOutReason.DELETED if gone else LeftOutReason.WITHHELD
                     rejected.add(n)
                 elif reason := _rejection(memory, query, search.parsed):
-                    reasons[ids[n]] = reason
+                    reasons[n] = reason
                     rejected.add(n)
                 else:
                     best = max(best, scores[n])
@@ -288,18 +288,17 @@ class Chooser:
                         usable.append(_Candidate(n, shown))
             texts = [one.memory.text for one in usable]
             kept = fusion.distinct(texts, options.fuse.duplicate, limit)
-            if len(kept) == limit or scores[positions[-1]] < least:
+            if len(kept) == limit or scores[n] < least:
                 break
         weak = trace.order[scores[trace.order] < least][:WEAK].tolist()
         strong = {one.position for one in usable}
         for n in set(weak) - strong:
-            reasons.setdefault(ids[n], LeftOutReason.BELOW_SHARE)
+            reasons.setdefault(n, LeftOutReason.BELOW_SHARE)
         compared = len(usable) if len(kept) < limit else max(kept, default=0)
         for place in set(range(compared)).difference(kept):
-            reasons[ids[usable[place].position]] = LeftOutReason.DUPLICATE
+            reasons[usable[place].position] = LeftOutReason.DUPLICATE
         chosen = [usable[place] for place in kept]
-        positions, memories = [one.position for one in chosen], [one.memory for one in chosen]
-        return trace.hits(positions, memories), rejected
+        return trace.hits([o.position for o in chosen], [o.memory for o in chosen]), rejected
 
     def _floor(self, query: Query) -> float:
         return self._options.recall.floor if query.floor is None else query.floor
@@ -317,7 +316,9 @@ def _likest(search: Search, newer: list[Memory], hits: Sequence[Hit]) -> list[Me
 
 def _with_earlier(search: Search, hits: list[Hit]) -> list[Hit]:
     """Mark the hits that a later one changes."""
-    newer = [hit.memory for hit in hits if search.wordings[hit.memory.text].may_revise]
+    if len(hits) < 2 or search.wordings[search.query.text].asks_past:
+        return hits
+    newer = [hit.memory for hit in hits if hit.memory.role == "user"]
     return [
         replace(hit, memory=replace(hit.memory, facets={**hit.memory.facets, "earlier": "yes"}))
         if any(_revises(search, other, hit.memory) for other in newer)
@@ -328,8 +329,11 @@ def _with_earlier(search: Search, hits: list[Hit]) -> list[Hit]:
 
 def _changes_one(search: Search, usable: Sequence[_Candidate], memory: Memory) -> bool:
     """Return whether a weak candidate changes a stronger one, and must stand beside it."""
-    return search.wordings[memory.text].changes and any(
-        _revises(search, memory, one.memory) for one in usable
+    return (
+        memory.role == "user"
+        and not search.wordings[search.query.text].asks_past
+        and search.wordings[memory.text].changes
+        and any(_revises(search, memory, one.memory) for one in usable)
     )
 
 

@@ -102,6 +102,7 @@ class Pipeline:
         parsed = progress.parsed = self.parse(query, searcher)
         if parsed.times:
             namespace.read_times()
+        watch.lap("parse")
         lexical = progress.lexical = searcher.lexical(parsed.words, also=parsed.also)
         watch.lap("lexical")
         embed = self._embedder(namespace, ahead=ahead)
@@ -136,9 +137,8 @@ class Pipeline:
             evidence = max(evidence, self._chooser.evidence(search, every), key=answer_probability)
             watch.lap("doubt")
         evidence = replace(evidence, lacks_value=judged.lacks_value if judged else 0.0)
-        watch.lap("fetch")
-
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
+        watch.lap("fetch")
         return Recollection(
             hits=hits if overview is None else overview,
             stage="full" if "dense" in found.views else "lexical",
@@ -167,6 +167,7 @@ class Pipeline:
         lexical = progress.lexical  # read before its searcher, which is set before it
         searcher = progress.searcher or namespace.searcher
         parsed = self.parse(query, searcher)
+        watch.lap("parse")
         stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
@@ -250,8 +251,8 @@ class Pipeline:
                 found.append(vector)
         if not found:
             return encoded.vector
-        turned = encoded.vector + weight * np.mean(found, axis=0)
-        return turned / max(float(np.linalg.norm(turned)), 1e-9)
+        turned = encoded.vector + weight * (sum(found[1:], found[0]) / len(found))
+        return turned / max(float(np.sqrt(turned.dot(turned))), 1e-9)
 
     # ------------------------------------------------------------------- score
 

@@ -38,6 +38,7 @@ class Attempt(Struct, frozen=True, eq=False):
         running: Its future result.
         namespaces: Those it searches, the speaker's own first.
         versions: Theirs, when it began.
+        behind: Its thread had other work when it was begun, which may take long.
     """
 
     heard: str
@@ -46,6 +47,7 @@ class Attempt(Struct, frozen=True, eq=False):
     running: "Future[Recollection]"
     namespaces: Sequence[Namespace]
     versions: Sequence[int]
+    behind: bool = False
 
     def is_for(self, text: str) -> bool:
         return fingerprint(self.heard) == fingerprint(text)
@@ -54,10 +56,14 @@ class Attempt(Struct, frozen=True, eq=False):
         """Return whether its result is also that of a turn's query in the same scopes."""
         return (
             fingerprint(self.query.text) == fingerprint(query.text)
-            and (self.running.running() or self._is_sound())
+            and (self._is_under_way() or self._is_sound())
             and self._nothing_changed(query)
             and self._nothing_more_is_visible(query)
         )
+
+    def _is_under_way(self) -> bool:
+        """Whether it runs, or its thread is just waking up for it."""
+        return self.running.running() or not (self.behind or self.running.done())
 
     def _is_sound(self) -> bool:
         done = self.running.done() and not self.running.cancelled()

@@ -145,6 +145,11 @@ class Query(Struct, frozen=True, kw_only=True):
         """Who gets the hits. Guests' namespaces are no part of a query: see ``Retrieval``."""
         return Reader(frozenset((self.scope, *self.also)), self.local, self.called)
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it needs no model: it has a vector, and so have the turns before it."""
+        return self.vector is not None and all(turn.memory for turn in self.dialogue[-2:])
+
     def limit(self, options: RetrievalOptions) -> int:
         return options.pack.memories if self.k is None else self.k
 
@@ -169,7 +174,9 @@ class Recollection(Struct, frozen=True, kw_only=True):
     Attributes:
         hits: Best first.
         stage: How far recall came; "skipped" if none was needed.
-        timings: Milliseconds by stage; the processor adds "wait", all that the turn waited.
+        timings: Milliseconds by lap: "gate" (on the event loop), "parse", "lexical", "embed", "dense",
+            "fuse", "tokens", "doubt" (only if an answer may be in the LLM's context), "fetch"; the
+            processor adds "wait", all that the turn waited. Benchmarks rely on the names.
         words: The query's weight by token, for cutting the hits' texts to the query.
         trace: The candidates, for the ledger; None when there were none.
         evidence: Whether anything remembered answers, or is in the LLM's context already; None

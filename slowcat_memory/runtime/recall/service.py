@@ -10,6 +10,7 @@ either, because the store blocks, the turn gets the hits among the latest memori
 store, or none.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -19,7 +20,6 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import Need, judge
 from slowcat_memory.core.ranking.abstention import answer_probability
-from slowcat_memory.core.ranking.fusion import union
 from slowcat_memory.core.render.excerpt import relevant
 from slowcat_memory.core.render.memory_block import Packed, pack
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -29,6 +29,7 @@ from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
+from slowcat_memory.runtime.recall.merging import merge
 from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
 from slowcat_memory.runtime.recall.query import (
@@ -92,6 +93,7 @@ class Retrieval:
 
     async def _recall(self, query: Query, prefetch: Prefetch | None) -> Recollection:
         self._touching.abandoned = True
+        began = time.perf_counter()
         attempt = prefetch.take() if prefetch else None
         reused = attempt.query.need if attempt and attempt.is_for(query.text) else None
         need = reused or need_of(query.text, self._options)
@@ -99,7 +101,10 @@ class Retrieval:
             if attempt:
                 attempt.abandon()
             return self._skipped(need)
-        found = await self._in_time(self._named(_gated(query, need)), attempt)
+        query = self._named(_gated(query, need))
+        gate = round((time.perf_counter() - began) * 1e3, 4)
+        found = await self._in_time(query, attempt)
+        found = replace(found, timings={"gate": gate, **found.timings})
         self._metrics.count(f"recall_{found.stage}")
         if found.unknown:
             self._metrics.count("told_unknown")
@@ -123,9 +128,10 @@ class Retrieval:
         namespaces = tuple(self._namespaces.get(scope) for scope in scopes)
         versions = tuple(namespace.version for namespace in namespaces)
         progress = tuple(Progress() for _ in scopes)
+        behind = not self._indexer.ahead.is_idle
         with self._while_recalling():  # at once: the worker waits where idle work computes
             running = self._indexer.ahead.submit(self._ahead, query, scopes, progress)
-        return Attempt(heard, query, progress, running, namespaces, versions)
+        return Attempt(heard, query, progress, running, namespaces, versions, behind)
 
     def touch(self, query: Query) -> "Future[float] | None":
         """Begin a recall whose result is thrown away; see ``touch``.
@@ -261,7 +267,8 @@ class Retrieval:
         It may not where anything is still to be embedded, loaded or indexed, where another thread
         holds an index or the store keeps readers out, and where recalls were slow lately.
         """
-        if not (_is_embedded(query) and self._indexer.talk.is_idle and self._pace.is_quick(scopes)):
+        idle = self._indexer.talk.is_idle
+        if not (query.is_embedded and idle and self._pace.is_quick(scopes)):
             return None
         with ExitStack() as held:
             for scope in scopes:
@@ -352,7 +359,7 @@ class Retrieval:
         ahead: bool = False,
     ) -> Recollection:
         found = list[Recollection]()
-        with self._while_recalling(), self._pace.measured(scopes, lambda: _embedding_ms(found)):
+        with self._while_recalling(), self._pace.measured(scopes, found):
             for scope, left in zip(scopes, progress, strict=True):
                 try:
                     namespace = self._namespaces.get(scope)
@@ -363,28 +370,10 @@ class Retrieval:
             return self._conclude(query, found)
 
     def _conclude(self, query: Query, found: Sequence[Recollection]) -> Recollection:
-        merged = found[0] if len(found) == 1 else self._union(query, found)
+        merged = found[0] if len(found) == 1 else merge(found, query, self._options)
         if query.need is None:
             return merged
         return abstain(merged, query.need, self._options.recall.unknown_below)
-
-    def _union(self, query: Query, found: Sequence[Recollection]) -> Recollection:
-        """Merge the scopes' results; stage and trace are those of the first, the speaker's own."""
-        timings, words = dict[str, float](), dict[str, float]()
-        for one in found:
-            for lap, ms in one.timings.items():
-                timings[lap] = round(timings.get(lap, 0.0) + ms, 4)
-            words |= {word: max(weight, words.get(word, 0.0)) for word, weight in one.words.items()}
-        limit, duplicate = query.limit(self._options), self._options.fuse.duplicate
-        evidence = [one.evidence for one in found if one.evidence is not None]
-        return replace(
-            found[0],
-            hits=union([one.hits for one in found], limit, duplicate),
-            timings=timings,
-            words=words,
-            evidence=max(evidence, key=answer_probability) if len(evidence) == len(found) else None,
-            names_speaker=any(one.names_speaker for one in found),
-        )
 
 
 def need_of(text: str, options: RetrievalOptions) -> Need:
@@ -414,12 +403,3 @@ def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollecti
         return found
     hits = [hit for hit in found.hits if hit.memory.pinned] if unknown else found.hits
     return replace(found, hits=hits, unknown=unknown, asks_time=need.asks_time)
-
-
-def _is_embedded(query: Query) -> bool:
-    """Return whether a query needs no model: it has a vector, and so have the turns before it."""
-    return query.vector is not None and all(turn.memory for turn in query.dialogue[-2:])
-
-
-def _embedding_ms(found: Sequence[Recollection]) -> float:
-    return sum(one.timings.get("embed", 0.0) for one in found)

@@ -18,7 +18,7 @@ def test_pipeline_run_words_and_vectors_are_the_full_stage() -> None:
     found = Mind().run(query("What is my dog called?"))
     assert found.stage == "full" and found.hits[0].memory.id == "dog"
     assert set(found.hits[0].views) == {"turn", "window", "dense", "session"}
-    assert set(found.timings) == {"lexical", "embed", "dense", "fuse", "fetch"}
+    assert set(found.timings) == {"parse", "lexical", "embed", "dense", "fuse", "fetch"}
     scores = [hit.score for hit in found.hits]
     assert scores == sorted(scores, reverse=True)
 

@@ -5,6 +5,7 @@ import gc
 import threading
 import types
 from collections.abc import Iterator
+from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -295,6 +296,50 @@ def test_prefetch_in_a_turn_recall_a_recall_that_waits_behind_another_is_not_wai
 
     asyncio.run(scenario())
     assert scene.counts() == {"redone": 1}
+
+
+class Waking:
+    """An idle worker whose thread takes a while to wake up."""
+
+    is_idle = True
+
+    def __init__(self) -> None:
+        self.wakes = threading.Event()
+
+    def submit(self, work, *arguments) -> Future:
+        made: Future = Future()
+
+        def run() -> None:
+            assert self.wakes.wait(20)
+            made.set_running_or_notify_cancel()
+            made.set_result(work(*arguments))
+
+        threading.Thread(target=run, daemon=True, name="slowcat-ahead").start()
+        return made
+
+    def shutdown(self, **_) -> None:
+        """Nothing is queued."""
+
+
+def test_prefetch_in_a_turn_recall_a_recall_that_has_just_begun_is_not_done_twice(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after the only transcript of a segmented recogniser: the turn comes at the same moment."""
+
+    async def scenario() -> None:
+        worker = Waking()
+        monkeypatch.setattr(scene.engine.wiring.indexer, "ahead", worker)
+        ahead = scene.engine.prefetch(scene.ask)
+        ahead.hear(ASKED, whole=True)
+        waiting = asyncio.create_task(scene.recall(ASKED, ahead))
+        await asyncio.sleep(0)
+        worker.wakes.set()
+        found = await waiting
+        assert found.stage == "full" and texts(found)[0] == SAID[0]
+        assert scene.embedder.asked == [ASKED]
+
+    asyncio.run(scenario())
+    assert scene.counts() == {"stood": 1}
 
 
 def test_prefetch_in_a_turn_recall_a_recall_that_fails_is_done_anew(

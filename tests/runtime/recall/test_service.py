@@ -184,6 +184,7 @@ def test_retrieval_a_turn_that_waits_gets_the_same_and_is_counted(engine: Memory
     found = asyncio.run(retrieval.recall(asked("who brews beer")))
     assert found.hits == retrieval.search(asked("who brews beer")).hits
     assert engine.metrics.counts()[f"recall_{found.stage}"] == 1
+    assert {"gate", "parse", "lexical", "dense", "fuse", "fetch"} <= set(found.timings)
 
 
 def test_retrieval_the_floor_and_the_share_of_the_best_are_the_querys(engine: MemoryEngine) -> None:

@@ -1,0 +1,113 @@
+"""Recalls at the rhythm of people: after pauses, and beside idle work.
+
+Back to back, everything that a recall touches is in the processor's caches. So recalls after a
+pause and recalls back to back are measured in turn, and what counts is their ratio; the same for
+idle work, whose gate is held shut before every other recall. No processor is around: the engine's
+own door is measured.
+"""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import common, corpus
+from benchmarks.common import percentiles
+from slowcat_memory.engine import MemoryEngine
+
+PAUSES_MS = (50, 300)
+TOGETHER = 3  # recalls back to back in a round
+A_ROUND = TOGETHER + len(PAUSES_MS)
+GRACE_S, WORKS_S = 0.1, 0.25
+HELD = "benchmark"
+RATIOS = ("p50", "p95")
+
+Samples = dict[str, list[float]]
+
+
+async def after_pauses(engine: MemoryEngine, texts: Sequence[str]) -> dict[str, Any]:
+    """Recall after pauses and back to back, in turn.
+
+    Args:
+        engine: Without idle work.
+        texts: Never asked before; ``A_ROUND`` a round.
+
+    Returns:
+        By pause in milliseconds and for "together": n, p50, p95, p99, max; ``cpu`` by the same
+        names: mean milliseconds of all threads; ``ratio`` by pause: its p50 and p95 over the p50
+        back to back.
+    """
+    waits: Samples = defaultdict(list)
+    cpu: Samples = defaultdict(list)
+    left = iter(texts)
+    for _ in range(len(texts) // A_ROUND):
+        for pause in PAUSES_MS:
+            await asyncio.sleep(pause / 1e3)
+            await _ask(engine, next(left), waits[str(pause)], cpu[str(pause)])
+        for _ in range(TOGETHER):
+            await _ask(engine, next(left), waits["together"], cpu["together"])
+    found: dict[str, Any] = {name: percentiles(ms) for name, ms in waits.items()}
+    base = found["together"]["p50"]
+    ratio = {
+        str(pause): {p: round(found[str(pause)][p] / base, 3) for p in RATIOS}
+        for pause in PAUSES_MS
+    }
+    means = {name: round(sum(ms) / len(ms), 4) for name, ms in cpu.items()}
+    return found | {"cpu": means, "ratio": ratio}
+
+
+def beside_idle(path: Path, texts: Sequence[str]) -> dict[str, Any]:
+    """Recall beside idle work by rule, and with its gate held shut, in turn.
+
+    Args:
+        path: A store that nobody has open, with turns that idle work has not read.
+        texts: Never asked before; two a round.
+
+    Returns:
+        ``alone`` and ``beside`` (n, p50, p95, p99, max), ``ratio`` by percentile, and how much of a
+        core idle work took before these recalls: ``idle_share`` (and ``alone_share`` before the
+        others).
+    """
+    config = common.configuration(
+        path,
+        recall={"deadline_ms": 10_000.0},
+        idle={"enabled": True, "grace_s": GRACE_S, "rest_s": 0.05, "on_battery": True},
+    )
+    engine = MemoryEngine(config)
+    try:
+        engine.prepare(corpus.SCOPE)
+        engine.drain()
+        return asyncio.run(_alternate(engine, texts))
+    finally:
+        engine.close()
+
+
+async def _alternate(engine: MemoryEngine, texts: Sequence[str]) -> dict[str, Any]:
+    waits: Samples = defaultdict(list)
+    shares: Samples = defaultdict(list)
+    for place, text in enumerate(texts):
+        name = ("alone", "beside")[place % 2]
+        engine.set_activity(HELD, name == "alone")
+        await asyncio.sleep(GRACE_S)
+        cpu, began = time.process_time(), time.perf_counter()
+        await asyncio.sleep(WORKS_S)
+        shares[name].append((time.process_time() - cpu) / (time.perf_counter() - began))
+        await _ask(engine, text, waits[name], [])
+    found = {name: percentiles(ms) for name, ms in waits.items()}
+    ratio = {p: round(found["beside"][p] / found["alone"][p], 3) for p in RATIOS}
+    share = {name: round(sum(each) / len(each), 3) for name, each in shares.items()}
+    return found | {
+        "ratio": ratio,
+        "idle_share": share["beside"],
+        "alone_share": share["alone"],
+    }
+
+
+async def _ask(engine: MemoryEngine, text: str, waits: list[float], cpu: list[float]) -> None:
+    used, began = time.process_time(), time.perf_counter()
+    found = await engine.recall(text, corpus.SCOPE, now=corpus.NOW)
+    engine.pack(found, corpus.NOW)
+    waits.append((time.perf_counter() - began) * 1e3)
+    cpu.append((time.process_time() - used) * 1e3)

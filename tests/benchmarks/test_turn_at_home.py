@@ -1,0 +1,173 @@
+"""What makes the turn benchmark like a home: busy cores, a server apart, pauses, tiers."""
+
+import asyncio
+import os
+import random
+import urllib.request
+
+import pytest
+from msgspec.structs import replace
+from pipecat.frames.frames import TranscriptionFrame, VADUserStoppedSpeakingFrame
+
+from benchmarks import (
+    common,
+    cores,
+    corpus,
+    recognisers,
+    server_process,
+    stores,
+    tier_questions,
+    turn,
+)
+from benchmarks.recognisers import RECOGNISERS
+from benchmarks.rig import pause
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Turn
+from slowcat_memory.testing import memory_config
+
+# ------------------------------------------------------------------- busy cores
+
+
+def test_cores_rest_until_they_are_let_and_are_gone_afterwards() -> None:
+    with cores.cores(1) as busy:
+        [worker] = busy._workers
+        assert os.WIFSTOPPED(os.waitpid(worker.pid, os.WUNTRACED)[1])
+        busy.work()
+        assert os.WIFCONTINUED(os.waitpid(worker.pid, os.WCONTINUED)[1])
+        busy.rest()
+        assert os.WIFSTOPPED(os.waitpid(worker.pid, os.WUNTRACED)[1])
+    assert worker.returncode is not None
+
+
+class Noted:
+    """Stands for busy cores, and notes when they work."""
+
+    def __init__(self, log: list[str]) -> None:
+        self.log = log
+
+    def work(self) -> None:
+        self.log.append("work")
+
+    def rest(self) -> None:
+        self.log.append("rest")
+
+
+@pytest.mark.parametrize("name", RECOGNISERS)
+def test_cores_are_busy_until_the_final_transcript(name: str, monkeypatch) -> None:
+    log: list[str] = []
+
+    async def queue(frame) -> None:
+        log.append(type(frame).__name__)
+
+    async def passes(seconds: float) -> None:
+        assert 0 <= seconds < 1
+
+    monkeypatch.setattr(recognisers.asyncio, "sleep", passes)
+    speaking = recognisers.speak(
+        queue, "what did I pay for it", "Anna", RECOGNISERS[name], random.Random(1), Noted(log)
+    )
+    asyncio.run(speaking)
+    final = log.index(TranscriptionFrame.__name__)
+    assert log[final - 1] == "rest" and "work" not in log[final:]
+    began = log.index("work")
+    if name == "segmented":  # it begins when the speech has ended
+        assert log[began - 1] == VADUserStoppedSpeakingFrame.__name__
+    else:
+        assert began == 1
+
+
+# ------------------------------------------------------------------- a server apart
+
+
+def test_server_process_answers_and_ends_with_its_block() -> None:
+    with server_process.serving() as url:
+        with urllib.request.urlopen(f"{url}/models", timeout=10) as reply:
+            assert reply.status == 200
+        host = url.removesuffix("/v1")
+    with pytest.raises(OSError):
+        urllib.request.urlopen(host, timeout=1)
+
+
+# ------------------------------------------------------------------- pauses
+
+
+def test_pauses_of_all_scales_come_alike() -> None:
+    chance = random.Random(1)
+    drawn = [pause(chance, 0.3, 5.0) for _ in range(2000)]
+    assert 0.3 <= min(drawn) and max(drawn) <= 5.0
+    short = sum(seconds < (0.3 * 5.0) ** 0.5 for seconds in drawn) / len(drawn)
+    assert 0.45 < short < 0.55
+
+
+# ------------------------------------------------------------------- tiers
+
+
+def made_up(count: int) -> list[Turn]:
+    events = (event for _, each in corpus.turns(count, common.SEED) for event in each)
+    return [event for event in events if isinstance(event, Turn)]
+
+
+def test_tier_questions_ask_for_turns_that_ageing_has_put_there(tmp_path) -> None:
+    """By where a store says that its turns are, after ageing."""
+    engine = MemoryEngine(
+        memory_config(tmp_path / "memory", memory={"hot_cache_size": 40}, tiers={"warm": 60})
+    )
+    try:
+        engine.append_all([event for _, each in corpus.turns(600, common.SEED) for event in each])
+        engine.drain()
+        engine.upkeep.age()
+        asked = tier_questions.of_store(engine, 30)
+        with engine.store.snapshot() as snapshot:
+            held = {name: tier.memories for name, tier in snapshot.tiers().items()}
+            last = max(turn.id for turn in snapshot.turns(corpus.SCOPE))
+    finally:
+        engine.close()
+    assert held["hot"] and held["warm"] and held["cold"]
+    ids = {name: [turn for _, turn in each] for name, each in asked.items()}
+    assert min(ids["hot"]) > max(ids["warm"]) > max(ids["cold"])
+    assert max(ids["cold"]) <= held["cold"] and last - max(ids["hot"]) <= held["hot"]
+    assert all(len(set(text for text, _ in each)) == 30 for each in asked.values())
+
+
+def test_tier_questions_repeat_some_words_of_the_turn_that_answers() -> None:
+    turns = [replace(turn_, id=number) for number, turn_ in enumerate(made_up(40))]
+    for text, id_ in tier_questions.questions(turns, 20, 1):
+        own = {word.strip(".,") for word in turns[id_].text.split()}
+        assert turns[id_].role == "user" and own & set(text.split())
+
+
+def test_tier_questions_of_a_store_without_that_tier_name_the_remedy() -> None:
+    parts = tier_questions.tiered(made_up(100), 200)
+    assert parts["cold"] == []
+    with pytest.raises(ValueError, match="larger store"):
+        tier_questions.questions(parts["cold"], 1, 1)
+
+
+# ------------------------------------------------------------------- arms
+
+
+def test_turn_arms_at_home_have_busy_cores_pauses_and_every_tier() -> None:
+    assert all(arm.cores for arm in turn.HOME.values())
+    assert {arm.tier for arm in turn.HOME.values()} == {"", *tier_questions.NAMES}
+    assert {arm.cores for arm in turn.HOME.values()} == {1, 2}
+    assert not any(arm.cores for arm in turn.QUIET.values())
+
+
+def test_turn_in_time_is_in_full_and_within_the_deadline() -> None:
+    cost = turn.Cost(5.0, {"turn": 5.0}, 5.0, 5.0, 0, 0)
+    late = turn.Cost(12.0, {"turn": 12.0}, 5.0, 5.0, 0, 0)
+    found = turn.figures([cost] * 8 + [late] * 2, {"recall_full": 10})
+    assert found["in_time"] == 0.8
+    cut = turn.figures([cost] * 10, {"recall_full": 7, "recall_lexical": 3})
+    assert cut["in_time"] == 0.7
+
+
+@pytest.mark.slow
+def test_turn_an_arm_at_home_has_its_documented_shape(tmp_path, model_config) -> None:
+    config = stores.build(tmp_path / "made", 300, 40, None)
+    asked = turn.prepare(config, 3, {""})
+    name = "one core: segmented"
+    found = turn.measure(name, config, tmp_path / "copy", 3, asked, (0.05, 0.1))
+    assert found["wait"]["n"] == 3 and sum(found["stages"].values()) == 3
+    assert found["cpu_ratio"] > 0 and found["parts"]["middle"]
+    assert {"prefetch", "switches", "loop_cpu", "in_time"} <= set(found)
