@@ -261,8 +261,11 @@ def recall_before(engine: "MemoryEngine", turn: Turn, query: Query) -> Recollect
     """
     wiring = engine.wiring
     store = cast(Store, store_before(wiring.store, turn))  # has everything that a namespace reads
-    options = retrieval_options(wiring.config)
-    return wiring.retrieval_of(options, wiring.namespaces_of(store), store).answer(query)
+    options, namespaces = retrieval_options(wiring.config), wiring.namespaces_of(store)
+    for scope in dict.fromkeys((query.scope, *query.also)):
+        if not namespaces.is_guests(scope):
+            namespaces.get(scope).finish_opening()
+    return wiring.retrieval_of(options, namespaces, store).answer(query)
 
 
 class Graph:

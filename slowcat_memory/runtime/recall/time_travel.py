@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import ICEBREAKER, family, turn_of
 from slowcat_memory.records import Event, LedgerEntry, Manifest, Memory, Session, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot, Store
+from slowcat_memory.store.disk.interruptible import BeforeRead
 from slowcat_memory.store.rows.bookkeeping import fold_session
 
 
@@ -44,8 +45,8 @@ class StoreThen:
         return self._store.apply(job, batch)
 
     @contextmanager
-    def snapshot(self) -> "Iterator[SnapshotThen]":
-        with self._store.snapshot() as snapshot:
+    def snapshot(self, before_read: BeforeRead | None = None) -> "Iterator[SnapshotThen]":
+        with self._store.snapshot(before_read) as snapshot:
             yield SnapshotThen(snapshot, self)
 
 
@@ -77,6 +78,10 @@ class SnapshotThen:
 
     def turns(self, scope: str = "", after: int = 0, upto: int | None = None) -> Iterator[Turn]:
         return (event for event in self.events(scope, after, upto) if isinstance(event, Turn))
+
+    def latest_turns(self, scope: str) -> Iterator[Turn]:
+        found = self._snapshot.latest_turns(scope)
+        return (turn for turn in found if turn.id <= self._then.upto)
 
     def last_id(self) -> int:
         return self._then.upto

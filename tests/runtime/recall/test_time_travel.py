@@ -1,0 +1,18 @@
+"""A store as it was before a turn shows nothing that was said later."""
+
+from pathlib import Path
+
+from slowcat_memory.runtime.recall.time_travel import store_before
+from tests.support.namespace_scene import Scene
+
+
+def test_a_store_before_a_turn_shows_no_later_turn_by_any_way_to_read_turns(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    turns = scene.talk(6)
+    scene.store.flush()
+    with store_before(scene.store, turns[3]).snapshot() as snapshot:
+        earlier = [turn.id for turn in turns[:3]]
+        assert [turn.id for turn in snapshot.turns("anna")] == earlier
+        assert [turn.id for turn in snapshot.latest_turns("anna")] == earlier[::-1]
+        assert snapshot.turn(turns[4].id) is None
+    scene.store.close()
