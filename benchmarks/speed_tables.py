@@ -11,7 +11,9 @@ SEARCHES = {
     "search": "search",
     "search_with_sentence_transformers": "by s-t",
     "search_without_embedding": "ahead",
+    "search_after_pause": "after a pause",
 }
+SPENDS = {"cpu": "CPU a search", "cpu_without_embedding": "CPU, ahead"}
 FATES = {
     "stood": "all of it",
     "vector": "its vector",
@@ -133,9 +135,13 @@ def turn(written: dict[str, Any]) -> str:
             table(("", "turns", *PERCENTILES, "under 1 ms, %", "in time, %", "stages"), waits),
             "What a turn took of what was recalled ahead, % of turns:",
             table(("", *FATES.values(), "recalls in vain a turn"), fates),
-            *([budget(written)] if any("parts" in arm for arm in arms.values()) else []),
+            *(_drawn(written) if any("parts" in arm for arm in arms.values()) else ()),
         )
     )
+
+
+def _drawn(written: dict[str, Any]) -> tuple[str, str]:
+    return budget(written), "![Where the wait of a turn goes](budget.png)"
 
 
 def budget(written: dict[str, Any]) -> str:
@@ -188,9 +194,12 @@ def peers(written: Sequence[dict[str, Any]]) -> str:
         Markdown.
     """
     first = written[0]
+    searches = {way: name for way, name in SEARCHES.items() if way in first}
+    spends = {figure: name for figure, name in SPENDS.items() if figure in first}
     columns = (
         "",
-        *(f"{way}, {p}" for way in SEARCHES.values() for p in ("p50", "p99")),
+        *(f"{name}, {p}" for name in searches.values() for p in ("p50", "p99")),
+        *spends.values(),
         "add p50",
         "add with vector",
         "disk MB",
@@ -199,7 +208,8 @@ def peers(written: Sequence[dict[str, Any]]) -> str:
     rows = [
         (
             result["peer"],
-            *(result[way][p] for way in SEARCHES for p in ("p50", "p99")),
+            *(result[way][p] for way in searches for p in ("p50", "p99")),
+            *(result[figure]["p50"] for figure in spends),
             result["add"]["p50"],
             result["add_with_embedding"]["p50"],
             result["disk_mb"],

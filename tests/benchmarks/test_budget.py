@@ -112,6 +112,19 @@ def test_budget_a_wait_for_another_thread_is_a_voluntary_switch() -> None:
     assert cost and cost.voluntary >= 1
 
 
+def test_budget_the_picture_is_shown_where_there_is_one() -> None:
+    arm = {
+        "wait": {"n": 1, "p50": 1.0, "p95": 1.0, "p99": 1.0, "max": 1.0},
+        "under_1_ms": 0.0,
+        "stages": {"full": 1},
+    }
+    machine = {"cores": 2, "cpu": "A CPU", "system": "Linux", "python": "3.11"}
+    written = {"machine": machine, "load": [0.1], "memories": 10, "turns": 1, "arms": {"a": arm}}
+    assert "budget.png" not in speed_tables.turn(written)
+    written["arms"]["a"] = arm | budget.summary([cost(1.0)])
+    assert "(budget.png)" in speed_tables.turn(written)
+
+
 def cost(wait: float) -> Cost:
     parts = {"turn": wait / 4, "embed": 3 * wait / 4}
     return Cost(wait, parts, cpu=2 * wait, loop_cpu=wait / 4, voluntary=2, involuntary=1)
