@@ -20,6 +20,7 @@ from benchmarks import common, corpus
 from slowcat_memory import providers
 from slowcat_memory.config import Config
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
+from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.text.normalize import TOKENIZER_VERSION
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.index.build.generation import Build
@@ -32,7 +33,7 @@ from slowcat_memory.providers import (
     TokenEmbedder,
     token_key_of,
 )
-from slowcat_memory.records import Event, TokenVectors, Turn, Vector, WriteBatch
+from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.store import Store
@@ -153,7 +154,7 @@ def embedded(embedder: Embedder, turns: Sequence[Turn]) -> Embedded:
         turns: Any.
 
     Returns:
-        Their vectors, and those of their tokens where the embedder tells them.
+        Their vectors, and the codes of their tokens where the embedder tells them.
     """
     parts = [nothing(embedder)]
     for start in range(0, len(turns), FEW):
@@ -164,7 +165,8 @@ def embedded(embedder: Embedder, turns: Sequence[Turn]) -> Embedded:
             parts.append(Embedded(embedder.encode(texts), []))
     return Embedded(
         np.concatenate([part.vectors for part in parts]),
-        [rows for part in parts for rows in part.tokens],
+        # Coded once: most of a store's memories share those of a few.
+        [token_codes.encode(rows) for part in parts for rows in part.tokens],
     )
 
 
@@ -187,6 +189,7 @@ def batch(embedder: Embedder, turns: Sequence[Turn], made: Embedded) -> WriteBat
         Everything in one step.
     """
     ids = [(turn.scope, chunk_id(turn.id)) for turn in turns]
+    token_dim = getattr(embedder, "token_dim", 0)
     return WriteBatch(
         vectors=tuple(
             Vector(scope=scope, memory=id_, values=row)
@@ -194,7 +197,7 @@ def batch(embedder: Embedder, turns: Sequence[Turn], made: Embedded) -> WriteBat
         ),
         embedder=embedder.key,
         tokens=tuple(
-            TokenVectors(scope=scope, memory=id_, values=rows)
+            TokenCodes(scope=scope, memory=id_, codes=rows, dim=token_dim)
             for (scope, id_), rows in zip(ids, made.tokens, strict=False)  # all of them, or none
         ),
         token_key=token_key_of(embedder),

@@ -1,4 +1,4 @@
-"""Command lines of child processes. Nothing in the working directory is ever imported.
+"""Command lines and environments of child processes. Nothing in the working directory is ever imported.
 
 A file ``msgspec.py`` in a folder of downloads must not run because somebody starts a command there.
 So a child imports what its parent can, wherever that is installed (a user's site, ``PYTHONPATH``,
@@ -43,6 +43,24 @@ def python_command(program: str, *arguments: str) -> list[str]:
     flags = _FLAGS[1:] if "PYTHONHOME" in os.environ else _FLAGS
     start = _START.format(path=import_path(), root=_ROOT, run=run, program=program)
     return [sys.executable, *flags, "-c", start, *arguments]
+
+
+# Libraries start a thread for each core, and theirs spin for milliseconds after every product.
+_ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OMP_WAIT_POLICY": "PASSIVE",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+}
+
+
+def child_environment() -> dict[str, str]:
+    """Return the environment of a child process: a library has the threads that it is given there.
+
+    The cores are the conversation's. This process keeps its own settings.
+    """
+    return {**os.environ, **_ONE_THREAD}
 
 
 def import_path() -> list[str]:

@@ -18,6 +18,7 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
 from slowcat_memory.testing import FixedClock, HashEmbedder
+from tests.support.old_vectors import old_rows
 
 OLD = Path(__file__).parent / "data/b5992f9"
 SCOPES = ("anna", "ben")
@@ -101,6 +102,22 @@ def test_compatibility_tiers_old_dictionary_blocks_are_recompressed_and_the_dict
             engine.maintain("tidy", scope)
         assert turns(engine) == expected["turns"]
     assert rows(folder, "dictionaries") == 0
+
+
+def test_compatibility_vectors_are_rewritten_in_bytes_and_find_the_same(
+    folder: Path, expected: dict[str, Any]
+) -> None:
+    before = rows(folder, "vectors")
+    with opened(folder) as engine:
+        assert len(old_rows(engine.store)) == before > 0
+        for scope in SCOPES:
+            engine.upkeep.age(scope)
+        assert not old_rows(engine.store)
+    assert rows(folder, "vectors") == before
+    with opened(folder) as engine:
+        for question, ids in expected["search"].items():
+            found = [hit.memory.id for hit in engine.search(question, "anna", 5).hits]
+            assert found[:1] == ids[:1], question
 
 
 def test_forget_reaches_into_old_dictionary_blocks(

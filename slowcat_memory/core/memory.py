@@ -21,6 +21,7 @@ from slowcat_memory.records import Memory, Turn
 CHUNK = "chunk"
 BLOCK = "block"
 FACT = "fact"
+EPISODE = "episode"
 QUARANTINED = "fact/quarantined"  # looks like a prompt injection or a link; only the audit shows it
 ICEBREAKER = "icebreaker"
 NOTE = "note"

@@ -11,9 +11,8 @@ from heapq import nlargest
 
 import numpy as np
 
-from slowcat_memory.core.blocks.episodes import EPISODE
 from slowcat_memory.core.disclosure import Reader, disclose_all
-from slowcat_memory.core.memory import FACT, NOTE, SUMMARY, chunk_id
+from slowcat_memory.core.memory import EPISODE, FACT, NOTE, SUMMARY, chunk_id
 from slowcat_memory.core.ranking.calibration import probability
 from slowcat_memory.core.summaries.summary import HISTORY, KINDS
 from slowcat_memory.core.text.normalize import Tokenizer, fingerprint

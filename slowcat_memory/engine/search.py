@@ -9,9 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from slowcat_memory.core.disclosure import Reader, disclose, disclose_all, disclose_found
-from slowcat_memory.core.graph.portrait import EntityNames, Portrait, portrait
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
-from slowcat_memory.core.graph.unsourced_facts import graph_of
 from slowcat_memory.core.memory import ENTITY, FACT, RELATION, chunk, chunk_id, family, indexed_text
 from slowcat_memory.core.memory import believed as held_at
 from slowcat_memory.core.query.recall_gate import judge
@@ -28,6 +26,7 @@ from slowcat_memory.runtime.session.head import SLACK
 from slowcat_memory.store import Snapshot, Store
 
 if TYPE_CHECKING:
+    from slowcat_memory.core.graph.portrait import EntityNames, Portrait
     from slowcat_memory.engine import memory
     from slowcat_memory.engine.engine import MemoryEngine
 
@@ -272,11 +271,13 @@ class Graph:
         relations: Earliest first.
     """
 
-    def __init__(self, names: EntityNames, relations: Sequence[Relation], now: datetime) -> None:
+    def __init__(self, names: "EntityNames", relations: Sequence[Relation], now: datetime) -> None:
         self.names, self.relations, self._now = names, list(relations), now
 
-    def portraits(self, name: str = "") -> list[Portrait]:
+    def portraits(self, name: str = "") -> "list[Portrait]":
         """Return the portraits of entities with a name ("" for all), most documented first."""
+        from slowcat_memory.core.graph.portrait import portrait
+
         known = [one for one in self.relations if one.subject in self.names]
         known = [one for one in known if one.object in self.names]
         wanted = self.names.find(name) if name else list(self.names)
@@ -301,6 +302,9 @@ def read_graph(
         known: As believed at this moment; None for now.
         local: Whether it stays on this machine; otherwise local-only entities are excluded.
     """
+    from slowcat_memory.core.graph.portrait import EntityNames  # not at every start
+    from slowcat_memory.core.graph.unsourced_facts import graph_of
+
     reader = engine.reader(scope, local=local)
     kinds = tuple(f"{kind}/" for kind in (ENTITY, RELATION, FACT))
     with engine.snapshot() as snapshot:

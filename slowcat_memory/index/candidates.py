@@ -13,52 +13,51 @@ from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VectorView
+from slowcat_memory.kernels import candidates as kernel
+from slowcat_memory.kernels.candidates import Chosen
 from slowcat_memory.kernels.lexical import distinct
+from slowcat_memory.kernels.ranking import VIEWS, Row
 
 WIDER = 4  # factor on the number of candidates, where most of them say nothing
-Found = tuple[np.ndarray, np.ndarray]
-"""Document numbers and cosines, unordered, shape (n,) each."""
 
 
 class Candidates(Struct, frozen=True):
-    """The n documents that a search proposes, for fusion. Arrays have shape (n,).
+    """The n documents that a search proposes, for fusion.
 
     Attributes:
         ids: Memory ids; most are only made when they are read.
-        views: Raw scores by view. Without a query vector "dense", "keys" and "asked" are missing.
-            "dense" is NaN where a memory has no vector yet. "keys" is the cosine of a memory's best
-            key, NaN without one, and "asked" the sum of the votes of judged queries: both only if
-            the namespace has any.
-        cosine: Cosines with the query's own words, where ``views`` has those with a vector that the
-            dialogue turned; None without a query vector.
-        before: Position of the previous neighbour among these, -1 when there is none.
-        after: The same for the next one.
-        at: Seconds since the epoch.
-        importance: 0 to 1.
-        substance: Share of each one's words that say something, above 0 to 1.
-        agent: Whether each is the agent's words.
-        session: A number for each one's session.
-        speaker: A number for each one's speaker.
-        about_from: Start of the time that each mentions, seconds since the epoch; NaN for none.
-        about_until: The same for its end.
-        visible: Whether the caller has each already, bool.
+        block: All that ranking reads of them, shape (len(Row), n), float64; see ``Row``.
+        known: Names of the views that the query has; the rows of the others are undefined. Without
+            a query vector "dense", "keys" and "asked" are missing, and the last two also if the
+            namespace has no such keys.
     """
 
     ids: Sequence[str]
-    views: dict[str, np.ndarray]
-    cosine: np.ndarray | None
-    before: np.ndarray
-    after: np.ndarray
-    at: np.ndarray
-    importance: np.ndarray
-    substance: np.ndarray
-    agent: np.ndarray
-    pinned: np.ndarray
-    session: np.ndarray
-    speaker: np.ndarray
-    about_from: np.ndarray
-    about_until: np.ndarray
-    visible: np.ndarray
+    block: np.ndarray
+    known: frozenset[str]
+
+    @property
+    def views(self) -> dict[str, np.ndarray]:
+        """Raw scores by view, shape (n,)."""
+        return {name: self.block[row] for name, row in VIEWS.items() if name in self.known}
+
+    @property
+    def cosine(self) -> np.ndarray | None:
+        """Cosines with the query's own words, shape (n,); None without a query vector.
+
+        The view "dense" has those with a vector that the dialogue turned.
+        """
+        return self.block[Row.COSINE] if "dense" in self.known else None
+
+    @property
+    def pinned(self) -> np.ndarray:
+        """Whether a user pinned each, shape (n,), bool."""
+        return self.block[Row.PINNED] > 0
+
+    @property
+    def visible(self) -> np.ndarray:
+        """Whether the caller has each already, shape (n,), bool."""
+        return self.block[Row.VISIBLE] > 0
 
 
 class CandidateSelector:
@@ -86,91 +85,121 @@ class CandidateSelector:
         talk: bool = False,
         visible: Set[str] = frozenset(),
     ) -> Candidates:
-        table, dense, count = self._table, self._dense, self._options.candidates
-        if vector is None or not len(dense):
-            vector = None
+        count = self._options.candidates
+        if vector is None or not len(self._dense):
+            vector = own = None
+        barred, seen = ([*map(self._table.find, ids)] for ids in (exclude, visible))
         while True:
-            near, by_keys = None, list[np.ndarray]()
-            if vector is not None:
-                near = dense.nearest(vector, count)
-                by_keys = [
-                    keys.nearest(vector, count) for keys in self._keys.values() if len(keys.dense)
-                ]
-            numbers = self._choose(lexical, near, by_keys, exclude)
-            seen = self._among(numbers, visible)
-            says = np.ones(len(numbers), bool) if talk else table.says(numbers)
-            new = says[~seen]
-            if 2 * new.sum() >= len(new) or count >= len(table):
+            proposed = self._propose(lexical, vector, count)
+            self._lookup.score(lexical)
+            found = self._choose(
+                proposed, lexical.known, barred, seen, query=vector, own=own, talk=talk
+            )
+            if 2 * found.saying >= found.fresh or count >= len(self._table):
                 break  # else copies of a question may have taken the places of its answer
             count *= WIDER
             lexical = self._lookup.widened(lexical, count)
-        numbers, seen = numbers[says], seen[says]
-        views = self._lookup.scores(lexical, numbers)
-        if vector is not None and near is not None:
-            views["dense"] = self._cosines(vector, numbers, near)
-            views |= self._score_keys(vector, numbers, vector if own is None else own)
-        cosine = views.get("dense")
-        if own is not None and cosine is not None:
-            cosine = dense.cosines(own, numbers)
-        parts = split_rows(numbers, table.sealed_count)
-        return Candidates(
-            ids=IdSequence(table.ids, numbers),
-            views=views,
-            cosine=cosine,
-            before=_positions(numbers, table.before.gather(*parts)),
-            after=_positions(numbers, table.after.gather(*parts)),
-            at=table.at.gather(*parts),
-            importance=table.importance.gather(*parts),
-            substance=table.substance.gather(*parts),
-            agent=table.agent.gather(*parts),
-            pinned=table.pinned.gather(*parts),
-            session=table.session.gather(*parts),
-            speaker=table.speaker.gather(*parts),
-            about_from=table.about[0].gather(*parts),
-            about_until=table.about[1].gather(*parts),
-            visible=seen,
-        )
+        known = set(lexical.best)
+        if vector is not None:
+            known.add("dense")
+            known |= self._score_keys(vector, found, vector if own is None else own)
+        return Candidates(IdSequence(self._table.ids, found.numbers), found.block, frozenset(known))
 
-    def _score_keys(
-        self, vector: np.ndarray, numbers: np.ndarray, own: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        """Score by keys, if there are any; judged queries are compared with the query alone."""
-        views, written, asked = {}, self._keys[KEYS], self._keys[ASKED]
-        if len(written.dense):
-            views[KEYS] = written.best_cosines(vector, numbers)
-        if len(asked.dense):
-            views[ASKED] = asked.sum_votes(own, numbers, self._options.same)
-        return views
-
-    def _cosines(self, vector: np.ndarray, numbers: np.ndarray, near: Found) -> np.ndarray:
-        cosines = np.full(len(numbers), np.nan, np.float32)
-        places = _positions(numbers, near[0])
-        cosines[places[places >= 0]] = near[1][places >= 0]
-        others = np.flatnonzero(np.isnan(cosines))
-        cosines[others] = self._dense.cosines(vector, numbers[others])
-        return cosines
+    def _propose(self, lexical: Lexical, vector: np.ndarray | None, count: int) -> np.ndarray:
+        """Return the best documents of each view, not unique."""
+        proposed = list(lexical.best.values())
+        if vector is not None:
+            proposed.append(self._dense.nearest(vector, count)[0])
+            keys = (view for view in self._keys.values() if len(view.dense))
+            proposed += (view.nearest(vector, count) for view in keys)
+        return np.concatenate(proposed)
 
     def _choose(
         self,
-        lexical: Lexical,
-        near: Found | None,
-        by_keys: Sequence[np.ndarray],
-        exclude: Set[str],
-    ) -> np.ndarray:
-        chosen = list(lexical.best.values())
-        if near is not None:
-            chosen += (near[0], *by_keys)
-        numbers = distinct(np.concatenate(chosen))
-        wanted = self._table.alive.take(numbers)
-        if near is not None:
-            wanted = wanted & (numbers < lexical.known)
-        return numbers[wanted & ~self._among(numbers, exclude)]
+        proposed: np.ndarray,
+        known: int,
+        barred: Sequence[int],
+        seen: Sequence[int],
+        *,
+        query: np.ndarray | None,
+        own: np.ndarray | None,
+        talk: bool,
+    ) -> Chosen:
+        call = kernel.compiled()
+        if call is None:
+            return self._choose_by_numpy(proposed, known, barred, seen, query, own, talk)
+        return kernel.choose(
+            call,
+            self._table.fields(),
+            self._dense.arrays.at,
+            self._lookup.cells(),
+            proposed,
+            known,
+            excluded=barred,
+            visible=seen,
+            talk=talk,
+            query=query,
+            own=own,
+        )
 
-    def _among(self, numbers: np.ndarray, ids: Set[str]) -> np.ndarray:
-        """Return which of the numbers are those of some ids, bool."""
-        if not ids:
-            return np.zeros(len(numbers), bool)
-        return np.isin(numbers, [self._table.find(memory_id) for memory_id in ids])
+    def _choose_by_numpy(
+        self,
+        proposed: np.ndarray,
+        known: int,
+        barred: Sequence[int],
+        seen: Sequence[int],
+        query: np.ndarray | None,
+        own: np.ndarray | None,
+        talk: bool,
+    ) -> Chosen:
+        """Choose among documents as the compiled library does: this is the definition."""
+        table, numbers = self._table, distinct(proposed)
+        numbers = numbers[table.alive.take(numbers) & (numbers < known)]
+        numbers = numbers[~np.isin(numbers, barred)]
+        visible = np.isin(numbers, seen)
+        says = np.ones(len(numbers), bool) if talk else table.says(numbers)
+        fresh, saying = int((~visible).sum()), int((says & ~visible).sum())
+        numbers, visible = numbers[says], visible[says]
+        block = np.full((len(Row), len(numbers)), np.nan)
+        for name, scores in self._lookup.scores(numbers).items():
+            block[VIEWS[name]] = scores
+        if query is not None:
+            block[Row.DENSE] = self._dense.cosines(query, numbers)
+            block[Row.COSINE] = (
+                block[Row.DENSE] if own is None else self._dense.cosines(own, numbers)
+            )
+        parts = split_rows(numbers, table.sealed_count)
+        block[Row.BEFORE] = _positions(numbers, table.before.gather(*parts))
+        block[Row.AFTER] = _positions(numbers, table.after.gather(*parts))
+        block[Row.VISIBLE] = visible
+        for row, column in {
+            Row.AT: table.at,
+            Row.IMPORTANCE: table.importance,
+            Row.SUBSTANCE: table.substance,
+            Row.AGENT: table.agent,
+            Row.PINNED: table.pinned,
+            Row.SESSION: table.session,
+            Row.SPEAKER: table.speaker,
+            Row.ABOUT_FROM: table.about[0],
+            Row.ABOUT_UNTIL: table.about[1],
+        }.items():
+            block[row] = column.gather(*parts)
+        return Chosen(numbers, block, fresh, saying)
+
+    def _score_keys(self, vector: np.ndarray, found: Chosen, own: np.ndarray) -> set[str]:
+        """Score by keys and return the names of these views, of those that have any keys.
+
+        Judged queries are compared with the query alone.
+        """
+        known, written, asked = set(), self._keys[KEYS], self._keys[ASKED]
+        if len(written.dense):
+            found.block[Row.KEYS] = written.best_cosines(vector, found.numbers)
+            known.add(KEYS)
+        if len(asked.dense):
+            votes = asked.sum_votes(own, found.numbers, self._options.same)
+            found.block[Row.ASKED] = votes
+            known.add(ASKED)
+        return known
 
 
 def _positions(numbers: np.ndarray, wanted: np.ndarray) -> np.ndarray:

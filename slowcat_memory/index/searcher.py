@@ -343,7 +343,8 @@ class Searcher:
         ``numbers`` has shape (n,); the scores have shape (n,), float32.
         """
         with self._lock:
-            return self._lookup.scores(lexical, numbers)
+            self._lookup.score(lexical)
+            return self._lookup.scores(numbers)
 
     def candidates(
         self,

@@ -2,7 +2,8 @@
 
 A matrix of ``width`` rows and ``columns`` columns, -127 to 127, is packed for instructions that add
 four products at once: [columns / 16][width / 4][16 columns][4 of the width]. A tile is 1 to 14 rows
-by 32 columns; the rows' bytes are 0 to 255, or -128 to 127 where the instructions want signs. */
+by 32 columns. The rows' bytes are ``steps_of`` the instructions: 0 to 255; 0 to 127 where two
+products must fit 16 bits; -128 to 127 where both factors have signs. */
 
 #ifndef SLOWCAT_BYTE_PRODUCTS_H
 #define SLOWCAT_BYTE_PRODUCTS_H
@@ -12,11 +13,17 @@ by 32 columns; the rows' bytes are 0 to 255, or -128 to 127 where the instructio
 enum { BLOCK = 16, TILE_COLUMNS = 2 * BLOCK, TILE_ROWS = 14 };
 
 /* Which instructions a tile uses; each processor's best is the highest that it has. */
-enum { PLAIN, SIGNED_AVX2, DOT_ARM, DOT_AVX, DOT_AVX512 };
+enum { PLAIN, PAIRS_AVX2, DOT_ARM, DOT_AVX, DOT_AVX512 };
 
-static inline int wants_signs(int64_t instructions)
+struct steps {
+    int least, most;
+};
+
+static inline struct steps steps_of(int64_t instructions)
 {
-    return instructions == SIGNED_AVX2 || instructions == DOT_ARM;
+    if (instructions == DOT_ARM)
+        return (struct steps){-128, 127};
+    return (struct steps){0, instructions == PAIRS_AVX2 ? 127 : 255};
 }
 
 static inline int32_t four(const uint8_t *row)
@@ -84,14 +91,13 @@ static void tile_plain(int n, const uint8_t *rows, int64_t width, const int8_t *
             } \
     }
 
-/* Pairs of products fit 16 bits because one factor keeps its sign and the other loses it. */
-static inline __m256i step_signed(__m256i total, __m256i row, __m256i weight)
+static inline __m256i step_pairs(__m256i total, __m256i row, __m256i weight)
 {
-    __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(row), _mm256_sign_epi8(weight, row));
+    __m256i pairs = _mm256_maddubs_epi16(row, weight);
     return _mm256_add_epi32(total, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
-TILES_256(tile_signed, , step_signed)
+TILES_256(tile_pairs, , step_pairs)
 
 #if __GNUC__ >= 11 || __clang_major__ >= 12
 #define HAVE_DOT_AVX
@@ -199,11 +205,12 @@ static int64_t best_instructions(void)
     if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && a & AVX_VNNI)
         return DOT_AVX;
 #endif
-    return SIGNED_AVX2;
+    return PAIRS_AVX2;
 #elif defined(__ARM_FEATURE_DOTPROD)
     return DOT_ARM;
-#elif defined(__aarch64__) && defined(__linux__) && defined(HWCAP_ASIMDDP)
-    return getauxval(AT_HWCAP) & HWCAP_ASIMDDP ? DOT_ARM : PLAIN;
+#elif defined(__aarch64__) && defined(__linux__)
+    enum { ASIMDDP = 1 << 20 }; /* older headers lack its name */
+    return getauxval(AT_HWCAP) & ASIMDDP ? DOT_ARM : PLAIN;
 #else
     return PLAIN;
 #endif
@@ -221,7 +228,7 @@ static void tile(int64_t instructions, int n, const uint8_t *rows, int64_t width
     case DOT_AVX: tile_dot_256(n, rows, width, weights, sums); break;
 #endif
 #if defined(__AVX2__)
-    case SIGNED_AVX2: tile_signed(n, rows, width, weights, sums); break;
+    case PAIRS_AVX2: tile_pairs(n, rows, width, weights, sums); break;
 #endif
 #if defined(__aarch64__)
     case DOT_ARM: tile_dot_arm(n, rows, width, weights, sums); break;

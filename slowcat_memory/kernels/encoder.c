@@ -5,6 +5,8 @@ multiplied by them is quantised row by row, just before. All else is float. */
 
 #include "byte_products.h"
 
+static const float NOTHING = -1e30f; /* a score whose share is none */
+
 enum { LINE = 64, LANES = 16, FLOAT_ROWS = 4, POOL_FIRST = 1 };
 
 /* The file's first bytes; encoder.py declares the same. */
@@ -154,7 +156,7 @@ static inline float of_order(int32_t order)
     return x;
 }
 
-static struct grid quantise(const float *row, int64_t n, int signs, uint8_t *out)
+static struct grid quantise(const float *row, int64_t n, struct steps steps, uint8_t *out)
 {
     int32_t least = INT32_MAX, most = INT32_MIN;
     for (int64_t i = 0; i < n; i++) {
@@ -162,12 +164,13 @@ static struct grid quantise(const float *row, int64_t n, int signs, uint8_t *out
         least = order < least ? order : least;
         most = order > most ? order : most;
     }
-    float low = of_order(least), range = of_order(most) - low, step = range / 255;
-    float per = range > 0 ? 255 / range : 0;
-    uint8_t flip = signs ? 128 : 0; /* of a byte's highest bit: it takes 128 away */
+    float low = of_order(least), range = of_order(most) - low;
+    float count = (float)(steps.most - steps.least), step = range / count;
+    float per = range > 0 ? count / range : 0;
+    uint8_t first = (uint8_t)steps.least; /* modulo 256, as a signed byte is stored */
     for (int64_t i = 0; i < n; i++)
-        out[i] = (uint8_t)(int32_t)((row[i] - low) * per + 0.5f) ^ flip;
-    return (struct grid){step, signs ? low + 128 * step : low};
+        out[i] = (uint8_t)((uint8_t)(int32_t)((row[i] - low) * per + 0.5f) + first);
+    return (struct grid){step, low - (float)steps.least * step};
 }
 
 /* out = rows * by + biases, or with ``add`` out += that. */
@@ -176,9 +179,9 @@ static void multiply(const struct work *work, const float *rows, const struct ma
 {
     int32_t sums[TILE_COLUMNS * TILE_ROWS];
     int64_t chunks = (work->tokens + TILE_ROWS - 1) / TILE_ROWS;
-    int signs = wants_signs(work->instructions);
+    struct steps steps = steps_of(work->instructions);
     for (int64_t t = 0; t < work->tokens; t++)
-        work->grids[t] = quantise(rows + t * by->width, by->width, signs, work->bytes + t * by->width);
+        work->grids[t] = quantise(rows + t * by->width, by->width, steps, work->bytes + t * by->width);
     for (int64_t c = 0; c < by->columns; c += TILE_COLUMNS) {
         const float *scales = by->scales + c, *biases = by->biases + c, *whole = by->sums + c;
         for (int64_t chunk = 0; chunk < chunks; chunk++) {
@@ -261,8 +264,11 @@ static void attend(const struct work *work, int64_t heads)
         multiply_floats(queries, 3 * hidden, work->keys, padded, width, work->scores, padded, tokens,
                         padded);
         for (int64_t t = 0; t < tokens; t++) {
-            float *row = work->scores + t * padded, scale = 1 / exponentials(row, tokens);
-            for (int64_t i = 0; i < tokens; i++)
+            float *row = work->scores + t * padded;
+            for (int64_t i = tokens; i < padded; i++)
+                row[i] = NOTHING;
+            float scale = 1 / exponentials(row, padded);
+            for (int64_t i = 0; i < padded; i++)
                 row[i] *= scale;
         }
         multiply_floats(work->scores, padded, keys + hidden, 3 * hidden, tokens,

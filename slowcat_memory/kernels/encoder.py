@@ -25,6 +25,7 @@ from slowcat_memory.kernels.library import INT, POINTER, Function, address
 
 MAGIC = b"SLOWENC1"  # the digit is the version of the format
 MEAN, FIRST = 0, 1  # poolings: all tokens, or the first
+PLAIN = 0  # instructions of byte_products.h that every processor has
 BLOCK, LINE = 16, 64  # columns of a packed block; bytes that a section is aligned to
 SAME = 0.98  # cosine to the original's vector that the file's own check must reach
 _HEADER = struct.Struct("<8s8if5i")
@@ -149,8 +150,12 @@ def write(path: Path, shape: Shape, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def available() -> bool:
-    """Return whether the compiled library is here: without it no such file can be run."""
-    return _encode.compiled is not None
+    """Return whether the compiled library is here, and this processor has instructions for it.
+
+    Without such instructions a run takes ten times as long as in ONNX Runtime.
+    """
+    best = _instructions.compiled
+    return best is not None and best() > PLAIN
 
 
 class Encoder:

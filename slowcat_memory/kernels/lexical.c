@@ -1,6 +1,6 @@
 /* BM25 over a view's sealed and tail postings, term by term; see lexical.py. */
 
-#include "kernels.h"
+#include "best.h"
 
 /* The arrays of a view: the fields of ``_Fields`` in lexical.py, in this order. */
 typedef struct {
@@ -28,75 +28,52 @@ typedef struct {
 
 enum { SPARSE = 8, BLOCK = 64 };
 
-/* The k best so far: a heap with the least first. */
-typedef struct {
-    int64_t *documents;
-    float *values;
-    int64_t count, room;
-} heap;
-
 static double idf(double frequency, double documents)
 {
     return log(1 + (documents - frequency + 0.5) / (frequency + 0.5));
 }
 
-static void sink(heap *best, int64_t document, float value)
+/* Offer up to BLOCK documents, listed or from ``start`` on. Without branches: which of them are
+better than the least cannot be predicted. */
+static void offer(const lexical_view *view, best_of *best, const int32_t *list, int64_t start,
+                  int64_t count)
 {
-    int64_t hole = 0, below;
-    while ((below = 2 * hole + 1) < best->count) {
-        below += below + 1 < best->count && best->values[below + 1] < best->values[below];
-        if (best->values[below] >= value)
-            break;
-        best->values[hole] = best->values[below];
-        best->documents[hole] = best->documents[below];
-        hole = below;
+    int64_t kept = best->count;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t document = list ? list[i] : start + i;
+        float value = view->cells[document];
+        best->items[kept] = document;
+        best->values[kept] = value;
+        kept += (value > best->least) & ((document >= view->base) | view->alive[document < view->base ? document : 0]);
     }
-    best->values[hole] = value;
-    best->documents[hole] = document;
+    best->count = kept;
+    if (kept >= 2 * best->k)
+        keep_best(best);
 }
 
-static void push(heap *best, int64_t document, float value)
+static int any_above(const float *cells, float least)
 {
-    int64_t hole = best->count, above;
-    if (hole == best->room) {
-        sink(best, document, value);
-        return;
-    }
-    for (best->count++; hole > 0 && best->values[above = (hole - 1) / 2] > value; hole = above) {
-        best->values[hole] = best->values[above];
-        best->documents[hole] = best->documents[above];
-    }
-    best->values[hole] = value;
-    best->documents[hole] = document;
+    int32_t any = 0;
+    for (int64_t i = 0; i < BLOCK; i++)
+        any |= cells[i] > least;
+    return any;
 }
 
-static inline float least_of(const heap *best)
+static void best_of_all(const lexical_view *view, best_of *best)
 {
-    return best->count < best->room ? 0 : best->values[0];
-}
-
-static inline void offer(const lexical_view *view, heap *best, int64_t document)
-{
-    float value = view->cells[document];
-    if (value > least_of(best) && (document >= view->base || view->alive[document]))
-        push(best, document, value);
-}
-
-static void best_of_all(const lexical_view *view, heap *best)
-{
-    const float *cells = view->cells;
     int64_t start = 0;
-    for (; start + BLOCK <= view->size; start += BLOCK) {
-        float least = least_of(best);
-        int32_t any = 0;
-        for (int64_t i = start; i < start + BLOCK; i++)
-            any |= cells[i] > least;
-        if (any)
-            for (int64_t i = start; i < start + BLOCK; i++)
-                offer(view, best, i);
+    for (; start + BLOCK <= view->size; start += BLOCK)
+        if (any_above(view->cells + start, best->least))
+            offer(view, best, NULL, start, BLOCK);
+    offer(view, best, NULL, start, view->size - start);
+}
+
+static void best_of_list(const lexical_view *view, best_of *best)
+{
+    for (int64_t start = 0; start < view->touches; start += BLOCK) {
+        int64_t left = view->touches - start;
+        offer(view, best, view->touched + start, 0, left < BLOCK ? left : BLOCK);
     }
-    for (; start < view->size; start++)
-        offer(view, best, start);
 }
 
 static void clear(lexical_view *view)
@@ -137,13 +114,13 @@ static void add_tail(lexical_view *view, int64_t list, const tail_run *run, floa
 
 /* Score a query's n terms; return how many of the k best documents are in ``best``.
 rows: each term's row in the sealed vocabulary, -1 for none; shares: of its weight, NULL for all of
-it; tails: its postings in the tail; weights: gets each term's idf, times its share; values: room for
-k floats. ``touched`` has room for a document of SPARSE and all of the tail. */
+it; tails: its postings in the tail; weights: gets each term's idf, times its share; best and
+values: room for 2 k + BLOCK. ``touched`` has room for a document of SPARSE and all of the tail. */
 KERNEL(int64_t, lexical_search)(lexical_view *view, int64_t n, const int64_t *rows,
                                 const double *shares, const tail_run *tails, int64_t k,
                                 int64_t sealed, int64_t *best, float *values, double *weights)
 {
-    heap found = {best, values, 0, k};
+    best_of found = {best, values, k, 0, 0};
     int64_t postings = 0, list;
     clear(view);
     sealed = sealed && view->base > 0;
@@ -169,12 +146,12 @@ KERNEL(int64_t, lexical_search)(lexical_view *view, int64_t n, const int64_t *ro
     for (int64_t t = 0; t < n; t++)
         add_tail(view, list, &tails[t], (float)weights[t]);
     if (list) {
-        for (int64_t i = 0; i < view->touches; i++)
-            offer(view, &found, view->touched[i]);
+        best_of_list(view, &found);
     } else {
         view->touches = -1;
         best_of_all(view, &found);
     }
+    keep_best(&found);
     return found.count;
 }
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from slowcat_memory.kernels.library import INT, POINTER, Function, address
 
+BLOCK = 64  # documents that are offered at a time, as in lexical.c
 SPARSE = 8  # documents for a posting, below which a query sweeps over all cells
 TailRun = tuple[np.ndarray, np.ndarray, int, int]
 """A term's documents (int32) and occurrences (float32) in the tail, and their addresses."""
@@ -51,7 +52,7 @@ class LexicalArrays:
             base: Number of sealed documents.
         """
         self._indptr, self._documents, self._scores = indptr, documents, scores
-        self.alive = np.ones(base, np.uint8)
+        self.alive = np.ones(max(base, 1), np.uint8)
         self._dead: np.ndarray | None = None
         self._fields = _Fields(
             indptr=address(indptr),
@@ -171,7 +172,8 @@ class LexicalArrays:
         wanted, weights = array("q", rows), array("d", bytes(8 * n))
         runs = array("q", [part for run in tails for part in (run[2], run[3], len(run[0]))])
         share = array("d", shares)
-        best, values = np.empty(k, np.int64), np.empty(k, np.float32)
+        room = 2 * k + BLOCK
+        best, values = np.empty(room, np.int64), np.empty(room, np.float32)
         count = call(
             self._fields_at, n, wanted.buffer_info()[0], share.buffer_info()[0] if shares else None,
             runs.buffer_info()[0], k, sealed,

@@ -3,12 +3,8 @@
 A block holds a row of doubles for each column of the candidates, n each; ranking.py has the same
 rows, fields and order. NaN is a missing number. */
 
+#include "candidate_rows.h"
 #include "kernels.h"
-
-enum row {
-    WINDOW, TURN, DENSE, KEYS, ASKED, COSINE, BEFORE, AFTER, AT, IMPORTANCE, SUBSTANCE, AGENT,
-    PINNED, SESSION, SPEAKER, ABOUT_FROM, ABOUT_UNTIL, VISIBLE
-};
 
 enum result { /* the views first, those that the enumeration above has in the same place */
     OF_WINDOW, OF_TURN, OF_DENSE, OF_KEYS, OF_ASKED, OF_SESSION,

@@ -5,9 +5,12 @@ import numpy as np
 from slowcat_memory.kernels.library import INT, POINTER, Function, address
 
 MOST_WIDTH = 256  # bytes of a token's code that the compiled function has room for
+LANES = 16  # a query's tokens are compared so many at once
 
 _rotate = Function("rotate_tokens", POINTER, INT, INT, POINTER, INT, POINTER)
-_codes = Function("maxsim_codes", POINTER, POINTER, INT, INT, INT, POINTER, INT, POINTER, POINTER)
+_codes = Function(
+    "maxsim_codes", POINTER, POINTER, INT, INT, INT, POINTER, INT, INT, POINTER, POINTER
+)
 _bytes = Function("maxsim_bytes", POINTER, POINTER, INT, INT, POINTER, INT, POINTER, POINTER)
 
 
@@ -26,14 +29,14 @@ def by_codes(
     (words, dim), width = query.shape, codes.shape[1]
     if rotate is None or call is None or width > MOST_WIDTH:
         return None
-    rotated = np.zeros((words, 4 * width), np.float32)
+    lanes = -(-words // LANES) * LANES
+    rotated, best = np.zeros((dim, lanes), np.float32), np.empty(lanes, np.float32)
     to = address(rotated)
-    rotate(address(query), words, dim, address(columns), 4 * width, to)
+    rotate(address(query), words, dim, address(columns), lanes, to)
     scores = np.full(len(counts), np.nan, np.float32)
-    best = np.empty(words, np.float32)
     call(
         address(codes), address(counts), len(counts), width, dim,
-        to, words, address(best), address(scores),
+        to, words, lanes, address(best), address(scores),
     )  # fmt: skip
     return scores
 

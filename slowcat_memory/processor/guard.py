@@ -40,6 +40,10 @@ class Guard:
             self.log_failure(error)
             return None
 
+    def soon(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Call a function when the present step of the event loop is over, as ``run`` does."""
+        asyncio.get_running_loop().call_soon(self.run, work, *arguments)
+
     def log_failure(self, error: Exception) -> None:
         """Log and count a failure, without its message: it may quote a user."""
         self.count("failures")

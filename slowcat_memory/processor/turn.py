@@ -7,7 +7,8 @@ one; the follow-up of a tool goes upstream, past the memory.) Then, in this orde
 1. a voice command is executed and answered, and the LLM is not called; else
 2. the words are logged (no await: an interruption may cancel this task at the first one);
 3. memories are recalled, the only await, bounded by the deadline;
-4. the block is written in front of the words, in the shared context (no await until the push).
+4. the block is written in front of the words, in the shared context (no await until the push);
+5. ledger and application get to know of it when the frame has gone on.
 
 So a turn that is interrupted during recall is kept, and nothing is half done. An exception is
 reported once and costs the turn its memories, never its reply.
@@ -145,7 +146,7 @@ class Turns:
         if not command.rest or self._commands.refuses(scopes):
             channel = self._channel(message)
             self._messages.mark_handled(message)
-            turn = self.log(message, text, channel)
+            turn = self.log(message, text, channel, scopes)
         try:
             return await self._commands.answer(command, turn, scopes)
         except Exception as error:
@@ -163,7 +164,7 @@ class Turns:
         turn = None
         self._speculating, self._speculated = message if speculation else None, None
         if not speculation:
-            turn = self._log_new(message, text)
+            turn = self._log_new(message, text, speakers)
             self._trim(context)
         if self.realtime or not clean(text)[0]:
             return False
@@ -182,33 +183,46 @@ class Turns:
             self._speculated = (found, packed, scopes)
         return True
 
-    def _log_new(self, message: dict, text: str) -> Turn | None:
+    def _log_new(self, message: dict, text: str, speakers: tuple[str, ...]) -> Turn | None:
         self._messages.mark_handled(message)
         typed = self._messages.is_typed(message)
-        turn = self.log(message, text, "text" if typed else None)
+        turn = self.log(message, text, "text" if typed else None, speakers)
         self.spoken = self.spoken and typed
         return turn
 
-    def log(self, message: dict, text: str, channel: Channel | None = None) -> Turn | None:
+    def log(
+        self,
+        message: dict,
+        text: str,
+        channel: Channel | None = None,
+        speakers: tuple[str, ...] | None = None,
+    ) -> Turn | None:
         """Log a message, once; never raises.
 
         Args:
             channel: Spoken or typed; None to derive it from what was heard.
+            speakers: The scopes of its speakers, if they are known already.
 
         Returns:
             Its turn; None if it is empty, off the record, or could not be logged.
         """
         try:
-            return self._log(message, text, channel)
+            return self._log(message, text, channel, speakers)
         except Exception as error:
             self._deps.guard.log_failure(error)
             return None
 
-    def _log(self, message: dict, text: str, channel: Channel | None) -> Turn | None:
+    def _log(
+        self,
+        message: dict,
+        text: str,
+        channel: Channel | None,
+        speakers: tuple[str, ...] | None,
+    ) -> Turn | None:
         if self._messages.is_logged(message):
             return self._messages.turn_of(message)
         channel = channel or ("voice" if self.spoken else None)
-        scopes = self._conversation.scopes_of(text, channel)
+        scopes = speakers or self._conversation.scopes_of(text, channel)
         command = self._commands.recognise(text, scopes)
         if command is None:
             self._commands.drop_question()
@@ -226,10 +240,13 @@ class Turns:
     def _place(self, message: dict, found: Recollection, packed: Packed, turn: Turn | None) -> None:
         self._conversation.shown(hit.memory for hit in packed.hits)
         self._recall.place(message, found, packed)
-        guard = self._deps.guard
+        self._deps.guard.soon(self._report, turn, found, packed)
+
+    def _report(self, turn: Turn | None, found: Recollection, packed: Packed) -> None:
+        """Report what was recalled to ledger and application; the LLM does not wait for it."""
         if turn:
-            guard.run(self._deps.engine.note_recall, turn, found, packed)
-        guard.notify("on_memory_recalled", found, packed)
+            self._deps.guard.run(self._deps.engine.note_recall, turn, found, packed)
+        self._deps.guard.notify("on_memory_recalled", found, packed)
 
     def confirm(self) -> None:
         """Log a confirmed speculated turn: its words enter the real context without a frame.

@@ -17,4 +17,12 @@ def compile_patterns(language: str, agent_name: str) -> None:
     recall_gate.compile_patterns(language)
     grammar.compile_patterns(language, (agent_name,))
     grammar.prepare(language)
+    _read_statements(language)
     compile_lazy_patterns()
+
+
+def _read_statements(language: str) -> None:
+    """Import and compile the rules that read each turn of the user once it is over."""
+    from slowcat_memory.core.extraction.stated import stated
+
+    stated("I moved to Porto in May.", "User", language)

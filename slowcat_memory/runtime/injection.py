@@ -131,15 +131,16 @@ class Visible:
         before = self._read.get(id(message))
         self._read[id(message)] = (message, before[1], block) if before else _read(message)
         self._lost_block = self._lost_block or before is None or bool(before[2])
-        self._blocks[block] = frozenset(memories)
-        self._memories = None
+        self._blocks[block] = ids = frozenset(memories)
+        self._memories = None if self._memories is None else self._memories | ids
         if before is None:
             self._words = None
 
     def add_logged(self, message: Message, memories: Iterable[str]) -> None:
         """Record the memories, by id, that a user message was logged as."""
-        self._logged[id(message)] = (message, frozenset(memories))
-        self._memories = None
+        ids = frozenset(memories)
+        self._logged[id(message)] = (message, ids)
+        self._memories = None if self._memories is None else self._memories | ids
 
     def holds(self, message: Message, memories: Iterable[str]) -> bool:
         """Return whether a message's block holds one of some memories, given by id."""
@@ -164,12 +165,14 @@ class Visible:
         """
         present = dict(zip(map(id, messages), messages, strict=True))
         fresh, gone = present.keys() - self._read.keys(), self._read.keys() - present.keys()
-        if gone or fresh:
+        if gone:
             self._lost_block = self._lost_block or any(self._read[key][2] for key in gone)
-            stay = {key: held for key, held in self._read.items() if key not in gone}
-            new = (present[key] for key in fresh if isinstance(present[key], dict))
-            self._read = {**stay, **{id(message): _read(message) for message in new}}
+            self._read = {key: held for key, held in self._read.items() if key not in gone}
             self._memories = self._words = None
+        new = {key: _read(present[key]) for key in fresh if isinstance(present[key], dict)}
+        if new:
+            self._read = {**self._read, **new}
+            self._words = None if self._words is None else self._words | _worded(new.values())
         if not self._logged.keys() <= present.keys():
             self._logged = {key: held for key, held in self._logged.items() if key in present}
             self._memories = None
@@ -194,9 +197,12 @@ class Visible:
     def words(self) -> frozenset[str]:
         """Fingerprints of the words in the context."""
         if self._words is None:
-            read = (words for _, words, _ in self._read.values())
-            self._words = frozenset(words for words in read if words)
+            self._words = _worded(self._read.values())
         return self._words
+
+
+def _worded(read: Iterable[tuple[Message, str, str]]) -> frozenset[str]:
+    return frozenset(words for _, words, _ in read if words)
 
 
 def _read(message: Message) -> tuple[Message, str, str]:

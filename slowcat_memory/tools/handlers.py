@@ -8,7 +8,7 @@ sentence, so that it can call again.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
@@ -16,8 +16,6 @@ from loguru import logger
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.disclosure import disclose_all, is_listed, is_uncertain
-from slowcat_memory.core.extraction.evidence import shared
-from slowcat_memory.core.graph.portrait import EntityNames, predicate_in_words
 from slowcat_memory.core.graph.relations import Relation
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.memory import FACT, NOTE, SUMMARY, believed, chunk_id, family
@@ -30,6 +28,9 @@ from slowcat_memory.engine import Memory as Engine
 from slowcat_memory.engine.search import SearchArguments, read_graph
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Disclosed, Forget, Hit, Memory
+
+if TYPE_CHECKING:
+    from slowcat_memory.core.graph.portrait import EntityNames
 
 Date = Annotated[str, Meta(description="A date like 2024-05-31, or words like 'last week'.")]
 
@@ -293,6 +294,8 @@ class ToolCalls:
 
     def _held(self, call: Call, query: str, at: datetime) -> list[str]:
         """Return the relations of a query's subjects that held at a time, by present knowledge."""
+        from slowcat_memory.core.extraction.evidence import shared  # not at every start
+
         graph = read_graph(call.engine, call.scope, true=at, local=call.local)
         names, rows = graph.names, graph.relations
         told = [
@@ -354,8 +357,10 @@ class ToolCalls:
         return found[0].start, found[0].end
 
 
-def _in_words(relation: Relation, names: EntityNames, call: Call) -> str:
+def _in_words(relation: Relation, names: "EntityNames", call: Call) -> str:
     """Return a relation as a sentence, with its end if it is over by now."""
+    from slowcat_memory.core.graph.portrait import predicate_in_words
+
     subject, value = names[relation.subject], names[relation.object]
     line = f"{subject} {predicate_in_words(relation.predicate)} {value}"
     if relation.valid_to is None or relation.valid_to > call.now:

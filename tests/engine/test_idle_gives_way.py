@@ -106,7 +106,7 @@ def test_idle_gives_way_the_gate_is_closed_while_anything_is_recalled(
     gate.on_close(lambda: closed.append(None))
     assert gate.opens_in() == 0
     engine.maintain("drop queries")
-    engine.drain()
+    engine.flush(indexed=True)
     embedder.seen.clear()
     door(engine)
     engine.drain()

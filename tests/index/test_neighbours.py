@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from slowcat_memory.index import Document, IndexOptions, Searcher
+from slowcat_memory.kernels.ranking import Row
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import (
     OPTIONS,
@@ -82,9 +83,10 @@ def test_neighbours_candidates_know_their_neighbours() -> None:
     made = searcher(*line(*"efghjklno"), options=IndexOptions(candidates=3))
     candidates = made.candidates(made.lexical("h"))
     assert set(candidates.ids) == {"g", "h", "j"}  # by the window view; "h" by the turn view too
-    assert max(candidates.before) >= 0 and max(candidates.after) >= 0
+    before, after = candidates.block[[Row.BEFORE, Row.AFTER]].astype(int)
+    assert max(before) >= 0 and max(after) >= 0
     for place, id_ in enumerate(candidates.ids):
-        for column, step in ((candidates.before, -1), (candidates.after, 1)):
+        for column, step in ((before, -1), (after, 1)):
             there = candidates.ids[column[place]] if column[place] >= 0 else None
             neighbour = "efghjklno"["efghjklno".index(id_) + step]
             assert there == (neighbour if neighbour in candidates.ids else None)

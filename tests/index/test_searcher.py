@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.index import Document, IndexOptions, Searcher
+from slowcat_memory.kernels.ranking import Row
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import (
     OPTIONS,
@@ -61,7 +62,7 @@ def test_searcher_nothing_is_found_in_an_empty_index(tmp_path: Path) -> None:
     for made in (Searcher(TOKENS, OPTIONS, 32), seal(Oracle(), tmp_path / "sealed")):
         vector = EMBEDDER.encode_query("max") if made.dense.dim else None
         candidates = made.candidates(made.lexical("max"), vector)
-        assert candidates.ids == [] and len(candidates.before) == 0
+        assert candidates.ids == [] and candidates.block.shape[1] == 0
         assert len(made) == 0 and made.mean_words == 0.0
         made.add(doc("1", "max"))
         assert found(made, "max") == ["1"]
@@ -109,8 +110,8 @@ def test_searcher_the_same_text_again_keeps_its_vector_and_takes_the_new_priors(
         made.add(Document(id="1", text="max", at=5.0, importance=0.9, pinned=True, words=3))
         assert made.has_vector("1") and made.tail_count == tail and made.mean_words == 3.0
         candidates = made.candidates(made.lexical("max"))
-        assert candidates.at[0] == 5.0 and candidates.pinned[0]
-        assert candidates.importance[0] == pytest.approx(0.9)
+        assert candidates.block[Row.AT][0] == 5.0 and candidates.pinned[0]
+        assert candidates.block[Row.IMPORTANCE][0] == pytest.approx(0.9)
 
 
 def test_searcher_another_text_loses_the_vector() -> None:
@@ -126,7 +127,7 @@ def test_searcher_priors_may_change_and_strangers_are_passed_over() -> None:
     made.put_vector("stranger", EMBEDDER.encode_query("max"))
     candidates = made.candidates(made.lexical("max"))
     assert candidates.pinned.tolist() == [True]
-    assert candidates.importance.tolist() == pytest.approx([0.2])
+    assert candidates.block[Row.IMPORTANCE].tolist() == pytest.approx([0.2])
 
 
 def test_searcher_a_document_without_a_vector_has_no_cosine() -> None:
@@ -169,19 +170,20 @@ def test_searcher_candidates_know_their_sessions_speakers_and_times() -> None:
     found = made.candidates(made.lexical("max"))
     session, speaker = (
         dict(zip(found.ids, column.tolist(), strict=True))
-        for column in (found.session, found.speaker)
+        for column in (found.block[Row.SESSION], found.block[Row.SPEAKER])
     )
     assert session["1"] == session["2"] == session["4"] != session["3"]
     assert made.speakers == ["Anna", "Ben", ""]
-    assert [made.speakers[speaker[id_]] for id_ in "1234"] == ["Anna", "Ben", "Anna", ""]
-    about = dict(zip(found.ids, zip(found.about_from, found.about_until, strict=True), strict=True))
+    assert [made.speakers[int(speaker[id_])] for id_ in "1234"] == ["Anna", "Ben", "Anna", ""]
+    times = found.block[[Row.ABOUT_FROM, Row.ABOUT_UNTIL]].T.tolist()
+    about = dict(zip(found.ids, map(tuple, times), strict=True))
     assert about["1"] == (10.0, 20.0) and np.isnan([about[id_] for id_ in "234"]).all()
 
 
 def test_searcher_speakers_are_asked_for_by_name_and_strangers_passed_over() -> None:
     made = searcher(doc("1", speaker="Anna"), doc("2", speaker="Ben"))
     found = made.candidates(made.lexical("2"))
-    assert made.speaker_numbers(["Ben", "Carl"]) == found.speaker.tolist()
+    assert made.speaker_numbers(["Ben", "Carl"]) == found.block[Row.SPEAKER].tolist()
     assert made.speaker_numbers(["Ben", "Anna"]) == [1, 0]
     assert made.speaker_numbers([]) == []
 
@@ -236,10 +238,10 @@ def test_searcher_the_same_text_again_takes_the_new_times() -> None:
     made = searcher(doc("1", "max", speaker="Anna", about=(1.0, 2.0)))
     made.add(doc("1", "max", speaker="Ben", about=(3.0, 4.0)))
     found = made.candidates(made.lexical("max"))
-    assert (found.about_from[0], found.about_until[0]) == (3.0, 4.0)
-    assert made.speakers[found.speaker[0]] == "Ben"
+    assert (found.block[Row.ABOUT_FROM][0], found.block[Row.ABOUT_UNTIL][0]) == (3.0, 4.0)
+    assert made.speakers[int(found.block[Row.SPEAKER][0])] == "Ben"
     made.add(doc("1", "max", speaker="Ben"))
-    assert np.isnan(made.candidates(made.lexical("max")).about_from[0])
+    assert np.isnan(made.candidates(made.lexical("max")).block[Row.ABOUT_FROM][0])
 
 
 def test_searcher_a_documents_vector_is_told_wherever_it_is(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory.core.ranking.fusion import distinct
@@ -28,6 +28,7 @@ def definition(texts: list[str], threshold: float, limit: int | None) -> list[in
 
 
 @each_level
+@settings(deadline=None)
 @given(
     texts=st.lists(said, max_size=12),
     threshold=st.sampled_from([0.0, 0.5, 0.75, 0.8, 1.0]),

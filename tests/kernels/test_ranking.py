@@ -8,7 +8,10 @@ from slowcat_memory.kernels import ranking
 from slowcat_memory.kernels.ranking import COLUMNS, VIEWS, Asked, Result, Row, Weights
 from slowcat_memory.kernels.sources import FOLDER
 
-SOURCE = re.sub(r"/\*.*?\*/", "", (FOLDER / "ranking.c").read_text("utf-8"), flags=re.DOTALL)
+FILES = ("candidate_rows.h", "ranking.c")
+SOURCE = "".join(
+    re.sub(r"/\*.*?\*/", "", (FOLDER / name).read_text("utf-8"), flags=re.DOTALL) for name in FILES
+)
 
 
 def between(start: str) -> str:

@@ -10,11 +10,11 @@ from pipecat.frames.frames import Frame, LLMContextFrame
 from pipecat.processors.aggregators.llm_context import LLMContext
 
 import slowcat_memory
-from slowcat_memory import HybridContextualMemoryProcessor
+from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.records import Turn
 from slowcat_memory.store.writer.write_queue import WriteQueue
 from tests.support.memories import said
-from tests.support.processors import memory, through, user
+from tests.support.processors import QUESTION, memory, through, user
 
 PACKAGE = Path(slowcat_memory.__file__).parent
 # Functions without state, as against stations; and the end of the path.
@@ -91,3 +91,28 @@ def test_user_turn_path_is_short(config: Any, monkeypatch: Any) -> None:
     assert said(config) == [("User", WORDS)]
     assert len(trace.files) <= FILES, sorted(trace.files)
     assert len(trace.turns) <= TURNS, [*trace.turns.values()]
+
+
+def test_the_ledger_hears_of_a_recall_when_its_frame_has_gone_on(
+    config: Any, engine: MemoryEngine, monkeypatch: Any
+) -> None:
+    order, note, told = list[str](), engine.note_recall, list[Any]()
+    processor = memory(config, engine=engine)
+
+    def noted(*arguments: Any) -> None:
+        order.append("ledger")
+        note(*arguments)
+
+    async def pushed(_: Any, frame: Frame) -> None:
+        if isinstance(frame, LLMContextFrame):
+            order.append("frame")
+
+    async def recalled(_: Any, found: Any, packed: Any) -> None:
+        order.append("application")
+        told.append(packed)
+
+    monkeypatch.setattr(engine, "note_recall", noted)
+    processor.add_event_handler("on_before_push_frame", pushed)
+    processor.add_event_handler("on_memory_recalled", recalled)
+    through(processor, LLMContextFrame(LLMContext(messages=[user(QUESTION)])))
+    assert order == ["frame", "ledger", "application"] and len(told) == 1

@@ -173,3 +173,72 @@ def test_injection_nothing_is_visible_in_an_empty_context():
     visible = injection.Visible()
     visible.refresh([user(""), SPECIAL])
     assert visible.words == visible.memories == frozenset()
+
+
+def placed(message, block, ids, visible):
+    injection.prefix(message, block)
+    visible.add_block(message, block, ids)
+
+
+def block(*lines):
+    return "\n".join((OPEN, *(f"- (12 May) Anna: {line}" for line in lines), CLOSE))
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["say", "block", "forget", "swap", "drop"]), st.integers(0, 5))
+)
+
+
+@given(STEPS)
+def test_what_is_visible_is_the_same_whether_it_was_kept_or_is_read_anew(steps):
+    kept, messages, logged, ids = injection.Visible(), [], {}, {}
+    for number, (step, place) in enumerate(steps):
+        message = messages[place] if place < len(messages) else None
+        if step == "say" or message is None:
+            message = user(f"turn {number}")
+            messages.append(message)
+            logged[id(message)] = {f"chunk/{number}"}
+            kept.add_logged(message, logged[id(message)])
+        elif step == "block":
+            if not injection.block_of(message):
+                ids[block(str(number))] = {f"chunk/{100 + number}"}
+                placed(message, block(str(number)), ids[block(str(number))], kept)
+        elif step == "forget":
+            message["content"] = "…"
+            kept.discard(message)
+            logged.pop(id(message), None)
+        elif step == "swap":  # another block, as after a change of speakers
+            message["content"] = injection.strip_memories([message])[0]["content"]
+            ids[block("x", str(number))] = {f"chunk/{200 + number}"}
+            placed(message, block("x", str(number)), ids[block("x", str(number))], kept)
+        else:
+            messages.remove(message)
+        kept.refresh(messages)
+        standing = {injection.block_of(one) for one in messages}
+        expected = [logged.get(id(one), set()) for one in messages]
+        expected += [held for text, held in ids.items() if text in standing]
+        assert kept.memories == frozenset().union(*expected)
+        words = {fingerprint(injection.words_of(one)) for one in messages}
+        assert kept.words == frozenset(filter(None, words))
+
+
+def test_a_copy_that_is_refreshed_leaves_the_original_as_it_was():
+    kept, first = injection.Visible(), user("first")
+    kept.refresh([first])
+    before = kept.words
+    ahead = copy.copy(kept)
+    ahead.refresh([user("second")])
+    assert ahead.words == {"second"} and kept.words == before == {"first"}
+    kept.refresh([first])
+    assert kept.words == {"first"}
+
+
+def test_a_message_is_read_once_while_it_stays(monkeypatch):
+    read, before = [], injection._read
+    monkeypatch.setattr(injection, "_read", lambda one: read.append(one) or before(one))
+    kept, messages = injection.Visible(), []
+    for number in range(20):
+        messages.append(user(f"turn {number}"))
+        kept.refresh(messages)
+        placed(messages[-1], block(str(number)), {f"chunk/{number}"}, kept)
+    assert len(read) == 20 and len(kept.memories) == 20

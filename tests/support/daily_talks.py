@@ -8,8 +8,8 @@ from typing import Any
 
 from slowcat_memory.core.summaries.summary import current
 from slowcat_memory.idle.context import Contexts, JobDeps
-from slowcat_memory.idle.jobs.options import SummariesOptions
-from slowcat_memory.idle.jobs.summaries.job import SHARED_SECTION, SUMMARY_JOBS
+from slowcat_memory.idle.jobs.options import SHARED_SECTION, SummariesOptions
+from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.options import IdleOptions

@@ -7,15 +7,21 @@ import numpy as np
 from slowcat_memory.kernels.encoder import FIRST, Encoder
 
 
-def embed(model: Encoder, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the vector of a text, and those of its tokens."""
+def embed(model: Encoder, ids: list[int], steps: int = 255) -> tuple[np.ndarray, np.ndarray]:
+    """Return the vector of a text, and those of its tokens.
+
+    Args:
+        model: Where the weights are read.
+        ids: Token ids.
+        steps: Into how many steps rows are quantised: 127 by instructions without a dot product.
+    """
     shape = model.shape
 
     def linear(rows: np.ndarray, name: str) -> np.ndarray:
         packed = model.section(f"{name}.weights").astype(float)
         codes = packed.swapaxes(1, 2).reshape(-1, rows.shape[1])
         weights = codes * model.section(f"{name}.scales")[:, None]
-        return quantised(rows) @ weights.T + model.section(f"{name}.biases")
+        return quantised(rows, steps) @ weights.T + model.section(f"{name}.biases")
 
     def norm(rows: np.ndarray, name: str) -> np.ndarray:
         centred = rows - rows.mean(axis=1, keepdims=True)
@@ -41,8 +47,8 @@ def embed(model: Encoder, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
     return vector / np.linalg.norm(vector), tokens / np.linalg.norm(tokens, axis=1, keepdims=True)
 
 
-def quantised(rows: np.ndarray) -> np.ndarray:
-    """Return rows rounded to 256 steps between the least and the largest number of each."""
+def quantised(rows: np.ndarray, steps: int) -> np.ndarray:
+    """Return rows rounded to steps between the least and the largest number of each."""
     low = rows.min(axis=1, keepdims=True)
-    step = (rows.max(axis=1, keepdims=True) - low) / 255
+    step = (rows.max(axis=1, keepdims=True) - low) / steps
     return np.floor((rows - low) / step + 0.5) * step + low

@@ -49,10 +49,10 @@ def frame_at_random(
     }
     columns["cosine"] = columns["dense"] + 0.1 * random.random(size)
     known = {"window"} | views
-    return Frame.of(
-        [columns[name] if name in known else None for name in VIEWS],
-        [columns[name] for name in COLUMNS],
-    )
+    rows = [
+        none if row in VIEWS and row not in known else columns[row] for row in [*VIEWS, *COLUMNS]
+    ]
+    return Frame(np.array(rows, float), known)
 
 
 def question_at_random(random: np.random.Generator) -> Question:

@@ -136,6 +136,12 @@ class Oracle:
             for id_, said in self.said.items()
         }
 
+    def remember_means(self, options: IndexOptions = OPTIONS) -> None:
+        """Keep the present mean lengths as those of sealing."""
+        self.sealed_means = {
+            view.name: mean_length(list(self.corpus(view.name).values())) for view in options.views
+        }
+
     def scores(
         self,
         view: str,
@@ -169,9 +175,7 @@ def seal(
 ) -> Searcher:
     """Build a sealed index of the oracle's memories, in this process, and open it."""
     folder.mkdir(parents=True)
-    oracle.sealed_means = {
-        view.name: mean_length(list(oracle.corpus(view.name).values())) for view in options.views
-    }
+    oracle.remember_means(options)
     dim = len(next(iter(vectors.values()))) if vectors else 0
     build(oracle.documents(), vectors or {}, dim, folder, TOKENS, options)
     return Searcher(TOKENS, options, dim, folder)

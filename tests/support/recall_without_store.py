@@ -1,6 +1,6 @@
 """A recall over a few memories, without store, threads or clock."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -82,11 +82,14 @@ class FakeNamespace:
     def written(self, memory_id: str) -> tuple[str, ...]:
         return self.facts.get(memory_id, ())
 
-    def changing(self, query: str) -> list[str]:
+    def changing(self, keys: Iterable[str]) -> list[str]:
         return self.changes
 
     def stating(self, query: str, now: datetime) -> list[str]:
         return []
+
+    def read_times(self) -> None:
+        """Do nothing: the times are there."""
 
     def fetch(self, ids: Sequence[str]) -> dict[str, Memory]:
         self.fetched += ids

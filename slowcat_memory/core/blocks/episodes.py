@@ -15,13 +15,13 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.blocks.options import EpisodesOptions
 from slowcat_memory.core.extraction.grounding import Ground, held
 from slowcat_memory.core.extraction.prompt_record import small_talk
+from slowcat_memory.core.memory import EPISODE
 from slowcat_memory.core.summaries import by_rule as summaries_by_rule
 from slowcat_memory.core.summaries.options import ExtractiveOptions
 from slowcat_memory.core.text.reply_names import Aliases
 from slowcat_memory.core.time.periods import day_of
 from slowcat_memory.records import Made, Memory, Turn
 
-EPISODE = "episode"
 VERSION = 1
 TEXT_WORDS = 45
 MOST_TURNS = 80  # of an episode; each merge reads all of it again

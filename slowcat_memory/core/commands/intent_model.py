@@ -9,7 +9,7 @@ words, and classes of words in sequence and in pairs; each is hashed to a row of
 import io
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import combinations, starmap
+from itertools import chain, combinations, starmap
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -45,16 +45,26 @@ class Intent(NamedTuple):
 class IntentModel:
     """The weights of a language."""
 
-    def __init__(self, kinds: Sequence[str], weights: np.ndarray, constant: np.ndarray) -> None:
+    def __init__(
+        self,
+        kinds: Sequence[str],
+        weights: np.ndarray,
+        constant: np.ndarray,
+        scale: np.ndarray | None = None,
+    ) -> None:
         """Use weights.
 
         Args:
             kinds: ``NONE`` for conversation, and k - 1 kinds of commands.
-            weights: Shape (``ROWS``, k).
+            weights: Shape (``ROWS``, k): float, or int8 as they are stored. Those stay int8, so
+                that the rows of an utterance are in few cache lines.
             constant: Shape (k,).
+            scale: What a weight of 1 counts, shape (k,); None for 1.
         """
         self.kinds = tuple(kinds)
-        self.weights = np.ascontiguousarray(weights, np.float32)
+        self.weights = np.ascontiguousarray(weights)
+        self._sum_type = np.int32 if self.weights.dtype == np.int8 else np.float32
+        self._scale = np.float32(1) if scale is None else scale.astype(np.float32)
         self.constant = constant.astype(np.float32)
         self._none = self.kinds.index(NONE)
         self._latest: tuple[tuple[str, ...], Intent] | None = None
@@ -71,8 +81,9 @@ class IntentModel:
         return latest[1]
 
     def _judge(self, words: Sequence[str], table: ComposeWords) -> Intent:
-        found = rows(words, table)
-        summed = self.weights.take(found, axis=0).sum(axis=0) / len(found) ** 0.5 + self.constant
+        found = _distinct(words, table)
+        summed = self.weights.take(found, axis=0).sum(axis=0, dtype=self._sum_type) * self._scale
+        summed = summed / len(found) ** 0.5 + self.constant
         shares = np.exp(summed - summed.max())
         shares /= shares.sum()
         asks = 1.0 - float(shares[self._none])
@@ -91,28 +102,35 @@ def read_model(language: str) -> IntentModel | None:
     if not data:
         return None
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
-        weights = file["weights"].astype(np.float32) * file["scale"]
-        return IntentModel([str(kind) for kind in file["kinds"]], weights, file["constant"])
+        kinds = [str(kind) for kind in file["kinds"]]
+        return IntentModel(kinds, file["weights"], file["constant"], file["scale"])
 
 
 def rows(words: Sequence[str], table: ComposeWords) -> list[int]:
-    """Return the rows of an utterance's features, each once."""
-    found = [row for word in words for row in _in_word(word[:_WORD_LETTERS])]
-    found += map(_of_pair, ("<", *words), (*words, ">"))
-    found += _of_classes(words, table)
-    return list(dict.fromkeys(found))  # a repeated word counts once
+    """Return the rows of an utterance's features, each once, in ascending order."""
+    return _distinct(words, table).tolist()
+
+
+def _distinct(words: Sequence[str], table: ComposeWords) -> np.ndarray:
+    """Return the rows of an utterance's features, shape (n,), int64: a repeated one counts once."""
+    pairs = map(_of_pair, ("<", *words), (*words, ">"))
+    others = np.fromiter(chain(pairs, _of_classes(words, table)), np.int16)
+    present = np.zeros(ROWS, np.bool_)
+    present[np.concatenate([others, *(_in_word(word[:_WORD_LETTERS]) for word in words)])] = True
+    return present.nonzero()[0]
 
 
 @lru_cache(maxsize=8192)
-def _in_word(word: str) -> tuple[int, ...]:
-    """Return the rows of a word and of its parts."""
+def _in_word(word: str) -> np.ndarray:
+    """Return the rows of a word and of its parts, int16."""
     closed = f"<{word}>"
     parts = {
         closed[at : at + length]
         for length in range(_SHORTEST, _LONGEST + 1)
         for at in range(len(closed) - length + 1)
     }
-    return (_row(f"w{word}"), *sorted(_row(f"p{part}") for part in parts))
+    found = (_row(f"w{word}"), *(_row(f"p{part}") for part in parts))
+    return np.fromiter(dict.fromkeys(found), np.int16)
 
 
 @lru_cache(maxsize=16384)

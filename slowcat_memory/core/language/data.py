@@ -59,7 +59,7 @@ _made: list["_Uncompiled"] = []
 class _Uncompiled:
     """Stands for a ``re.Pattern`` that nobody has used yet."""
 
-    def __init__(self, expression: str, flags: int) -> None:
+    def __init__(self, expression: str = "", flags: int = 0) -> None:
         self.pattern, self.flags = expression, flags
         _made.append(self)
 

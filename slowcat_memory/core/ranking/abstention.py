@@ -26,6 +26,7 @@ from slowcat_memory.core.ranking.calibration import size_weight
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?…:;。！？؟\n*\"“(])\s*$")
 _POSSESSIVE = re.compile(r"['’]s?$")
+_OWNED = ("'", "'s", "’", "’s")  # how what it matches ends
 
 
 class AnswerEvidence(Struct, frozen=True, kw_only=True):
@@ -92,11 +93,13 @@ def names_in(text: str, language: str = "english") -> list[str]:
         return _uncased_names(text, talk.name_places)
     found = []
     for match in _WORD.finditer(text):
+        if not match[0][0].isupper():
+            continue
         bare = _POSSESSIVE.sub("", match[0])
         starts = bool(_SENTENCE_START.search(text[max(0, match.start() - 8) : match.start()]))
         if starts and bare == match[0]:
             continue
-        if len(bare) > 1 and bare[0].isupper() and bare.lower() not in EMPTY:
+        if len(bare) > 1 and bare.lower() not in EMPTY:
             found.append(bare)
     return found
 
@@ -104,11 +107,13 @@ def names_in(text: str, language: str = "english") -> list[str]:
 def _uncased_names(text: str, places: frozenset[str]) -> list[str]:
     found, before = [], ""
     for match in _WORD.findall(text):
-        word = _POSSESSIVE.sub("", match)
-        bare = word.casefold()
-        if len(word) > 2 and _is_name(bare, expected=before in places or bare != match.casefold()):
+        folded = match.casefold()
+        owned = folded.endswith(_OWNED)
+        word = _POSSESSIVE.sub("", match) if owned else match
+        bare = word.casefold() if owned else folded
+        if len(word) > 2 and _is_name(bare, expected=before in places or bare != folded):
             found.append(word)
-        before = match.casefold().replace("’", "'")
+        before = folded.replace("’", "'")
     return found
 
 

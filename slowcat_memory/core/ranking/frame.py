@@ -6,7 +6,6 @@ import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.core.time.expressions import Interval
-from slowcat_memory.kernels.ranking import VIEWS
 
 Array = np.ndarray
 
@@ -21,24 +20,6 @@ class Frame(Struct, frozen=True, eq=False):
 
     block: Array
     views: frozenset[str]
-
-    @classmethod
-    def of(cls, views: Sequence[Array | None], columns: Sequence[Array | None]) -> "Frame":
-        """Copy the rows of ``VIEWS`` and then those of ``COLUMNS``, of any dtype.
-
-        Without the view "dense" there is no column "cosine" either.
-        """
-        rows = [*views, *columns]
-        filler = views[0]
-        assert filler is not None  # the window is always there
-        block = np.empty((len(rows), len(filler)))
-        np.concatenate(
-            [filler if row is None else row for row in rows],
-            out=block.reshape(-1),
-            casting="unsafe",
-        )
-        known = (name for name, view in zip(VIEWS, views, strict=True) if view is not None)
-        return cls(block, frozenset(known))
 
     def __len__(self) -> int:
         return self.block.shape[1]

@@ -36,16 +36,13 @@ def maxsim(query: np.ndarray, documents: Sequence[np.ndarray | None]) -> np.ndar
     if not len(query):
         return scores
     query = np.ascontiguousarray(query, np.float32)
-    for kind, score in ((np.uint8, _of_codes), (np.int8, _of_bytes)):
-        held = [
-            (place, tokens)
-            for place, tokens in enumerate(documents)
-            if tokens is not None and tokens.dtype == kind and len(tokens)
-        ]
-        if held:
-            rows = np.concatenate([tokens for _, tokens in held])
-            counts = np.array([len(tokens) for _, tokens in held])
-            scores[[place for place, _ in held]] = score(query, rows, counts)
+    held = [place for place, tokens in enumerate(documents) if tokens is not None and len(tokens)]
+    bytes_ = [place for place in held if documents[place].dtype == np.int8]  # type: ignore[union-attr]  # not None: held
+    codes = [place for place in held if place not in bytes_] if bytes_ else held
+    for places, score in ((codes, _of_codes), (bytes_, _of_bytes)):
+        if places:
+            parts: list[np.ndarray] = [documents[place] for place in places]  # type: ignore[misc]  # not None: held
+            scores[places] = score(query, np.concatenate(parts), np.array(list(map(len, parts))))
     return scores
 
 

@@ -57,11 +57,11 @@ class NumpyRanker:
             every: Whether candidates that the caller has already count too.
         """
         counts = np.ones(len(frame), bool) if every else frame.block[Row.VISIBLE] == 0
-        raw = {
-            name: np.where(counts, frame.block[row], MISSING.get(name, 0.0))
-            for name, row in VIEWS.items()
-            if name in frame.views
-        }
+        raw = {name: frame.block[row] for name, row in VIEWS.items() if name in frame.views}
+        if not counts.all():
+            raw = {
+                name: np.where(counts, view, MISSING.get(name, 0.0)) for name, view in raw.items()
+            }
         views = fusion.normalise(raw, frame.block[Row.SESSION])
         bonus = self._priors(frame, question, _keyed(frame, counts))
         coverage = frame.block[Row.WINDOW] / max(question.ceiling, 1e-9)
@@ -105,15 +105,18 @@ class NumpyRanker:
 
     def _priors(self, frame: Frame, question: Question, keyed: float) -> Array:
         at, pinned = frame.block[Row.AT], frame.block[Row.PINNED]
-        when = closeness(at, question.times, SOFTNESS)
-        about = frame.block[Row.ABOUT_FROM], frame.block[Row.ABOUT_UNTIL]
-        when += overlap(*about, question.times)
+        when, named = np.zeros(len(at)), np.zeros(len(at), bool)
+        if question.times:
+            about = frame.block[Row.ABOUT_FROM], frame.block[Row.ABOUT_UNTIL]
+            when = closeness(at, question.times, SOFTNESS) + overlap(*about, question.times)
+        if question.speakers:
+            named = np.isin(frame.block[Row.SPEAKER], question.speakers)
         asked = frame.block[Row.ASKED] if "asked" in frame.views else None
         return priors(
             at=at,
             importance=frame.block[Row.IMPORTANCE],
             pinned=pinned,
-            named=np.isin(frame.block[Row.SPEAKER], question.speakers),
+            named=named,
             when=when,
             votes=votes(asked, pinned > 0),
             now=question.now,

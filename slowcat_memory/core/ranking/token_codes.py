@@ -21,7 +21,7 @@ MIDDLE = 1.5  # code of a coordinate of zero, between the second and the third l
 # What a MaxSim of codes is multiplied by, to equal in the mean that of the vectors (LoCoMo, 20,000
 # pairs): rounding and merging turn the nearest token away.
 SHRINKAGE = 1.135
-SHIFTS = np.array([0, 2, 4, 6], np.uint8)[:, None]  # of the four coordinates in a byte
+SHIFTS = np.array([0, 2, 4, 6], np.uint8)  # of the four coordinates in a byte
 
 
 def width_of(dim: int) -> int:
@@ -36,8 +36,8 @@ def encode(tokens: np.ndarray) -> np.ndarray:
         tokens: Shape (n, dim), of any length each; zero vectors are left out.
 
     Returns:
-        Shape (m, ``width_of(dim)``), uint8, m <= n. Byte j holds the coordinates j, j + width,
-        j + 2 * width and j + 3 * width, the first in its lowest bits.
+        Shape (m, ``width_of(dim)``), uint8, m <= n. Byte j holds the coordinates from 4 * j on,
+        the first in its lowest bits.
     """
     kept = merge(_unit(tokens.astype(np.float32)))
     dim, width = tokens.shape[1], width_of(tokens.shape[1])
@@ -46,13 +46,13 @@ def encode(tokens: np.ndarray) -> np.ndarray:
         (len(kept), PER_BYTE * width), np.uint8
     )  # also in the padding, which is never read
     codes[:, :dim] = np.clip(levels, 0, 3)
-    parts = codes.reshape(len(kept), PER_BYTE, width)
-    return np.bitwise_or.reduce(parts << SHIFTS, axis=1)
+    parts = codes.reshape(len(kept), width, PER_BYTE)
+    return np.bitwise_or.reduce(parts << SHIFTS, axis=2)
 
 
 def decode(codes: np.ndarray, dim: int) -> np.ndarray:
     """Return the rotated unit vectors of codes, shape (n, dim), float32."""
-    levels = (codes[:, None, :] >> SHIFTS & 3).reshape(len(codes), -1)[:, :dim] - np.float32(MIDDLE)
+    levels = (codes[:, :, None] >> SHIFTS & 3).reshape(len(codes), -1)[:, :dim] - np.float32(MIDDLE)
     return levels / np.sqrt(np.einsum("ij,ij->i", levels, levels))[:, None]
 
 

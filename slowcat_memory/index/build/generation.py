@@ -21,7 +21,7 @@ from typing import IO, TypeVar
 
 import msgspec
 
-from slowcat_memory.child_process import python_command
+from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.vectors.sealed_vectors import VECTORS
 from slowcat_memory.records import IndexFile, Manifest
@@ -84,7 +84,7 @@ class Build:
                 stdin=subprocess.PIPE,  # never written to; it closes when this process ends
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                env=child_environment(),
             )
         try:
             code = child.wait()

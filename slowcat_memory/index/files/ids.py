@@ -27,8 +27,9 @@ class IdSequence(Sequence[str]):
     """The ids of some documents, each made when it is read. Stays right while the index changes."""
 
     def __init__(self, ids: "Ids", numbers: np.ndarray) -> None:
-        self._ids, self._sealed = ids, numbers[: np.searchsorted(numbers, ids.base)]
-        self._tail = [ids[number] for number in numbers[len(self._sealed) :].tolist()]
+        cut = int(numbers.searchsorted(ids.base))
+        self._ids, self._sealed = ids, numbers[:cut]
+        self._tail = ids.appended(numbers[cut:])
 
     def __len__(self) -> int:
         return len(self._sealed) + len(self._tail)
@@ -40,9 +41,10 @@ class IdSequence(Sequence[str]):
     def __getitem__(self, place: int | slice) -> str | list[str]:
         if isinstance(place, slice):
             return [self[n] for n in range(*place.indices(len(self)))]
-        place = range(len(self))[place]
+        if place < 0:
+            place = range(len(self))[place]
         if place < len(self._sealed):
-            return self._ids[int(self._sealed[place])]
+            return self._ids[self._sealed.item(place)]
         return self._tail[place - len(self._sealed)]
 
     def __eq__(self, other: object) -> bool:
@@ -87,6 +89,10 @@ class Ids:
         self._number[memory_id] = number
         return number
 
+    def appended(self, numbers: np.ndarray) -> list[str]:
+        """Return the ids of appended documents."""
+        return [self._tail[place] for place in (numbers - self.base).tolist()]
+
     def drop(self, number: int) -> None:
         """Make an appended id unfindable. For a sealed one the caller keeps the tombstone."""
         if number >= self.base:
@@ -97,7 +103,7 @@ class Ids:
         if number >= self.base:
             return self._tail[number - self.base]
         if number < self._chunks:
-            return chunk_id(int(self._turns[number]))
+            return chunk_id(self._turns.item(number))
         return self._other(number - self._chunks)
 
     def _other(self, place: int) -> str:

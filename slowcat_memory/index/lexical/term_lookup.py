@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.lexical.view_set import LexicalViews
-from slowcat_memory.index.options import WINDOW, IndexOptions
+from slowcat_memory.index.options import TURN, WINDOW, IndexOptions
 
 
 class Lexical(Struct, frozen=True, eq=False, weakref=True):
@@ -99,15 +99,23 @@ class TermLookup:
     def forget(self) -> None:
         self._scored = None
 
-    def scores(self, lexical: Lexical, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the scores of living documents by view, shape (n,), float32.
-
-        ``numbers`` has shape (n,).
-        """
-        if self._scored is None or self._scored() is not lexical:  # another query came between
+    def score(self, lexical: Lexical) -> None:
+        """Make the views hold the scores of a query, again if another one came between."""
+        if self._scored is None or self._scored() is not lexical:
             self.best(lexical.text, lexical.also, sealed=lexical.sealed, known=lexical.known)
             self._scored = ref(lexical)
+
+    def scores(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the scores of living documents by view for the query of ``score``.
+
+        ``numbers`` has shape (n,), each result too, float32.
+        """
         return {name: view.scores(numbers) for name, view in self._words.views.items()}
+
+    def cells(self) -> list[int]:
+        """Return the addresses of these scores in the window and the turn view, 0 for none."""
+        views = (self._words.views.get(view.name) for view in (WINDOW, TURN))
+        return [view.arrays.cells_at if view else 0 for view in views]
 
     def unknown(self, words: Sequence[str]) -> list[bool]:
         """Return which words of a query never occurred here; False for stop words."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from slowcat_memory.index.files.arrays import Column
 from slowcat_memory.index.vectors.sealed_vectors import SealedVectors
+from slowcat_memory.kernels.dense import VectorArrays
 
 
 class VectorView:
@@ -16,6 +17,7 @@ class VectorView:
     def __init__(self, dim: int, sealed: SealedVectors | None = None) -> None:
         """Start with open sealed vectors, or with none; ``dim`` is 0 without an embedder."""
         self.dim = dim
+        self.arrays = VectorArrays(dim)
         self._sealed: SealedVectors | None = None
         self._alive = np.zeros(0, np.uint8)  # a bit for each sealed row
         self._dead = 0
@@ -33,6 +35,7 @@ class VectorView:
         """Add the sealed vectors; earlier puts and removals take precedence."""
         self._alive = np.full(-(-len(sealed) // 8), 255, np.uint8)
         self._sealed = sealed
+        self.arrays.seal(sealed.sparse, self._alive, sealed.matrix, sealed.scales)
         for new, old in self._renumbered.items():
             if (row := self._row(old)) >= 0 and new not in self:
                 self.put(new, sealed.vector(row))
@@ -53,10 +56,7 @@ class VectorView:
     def _row(self, document: int) -> int:
         if self._sealed is None:
             return -1
-        row = int(self._sealed.rows_of(np.array([document]))[0])
-        if row < 0:
-            return -1
-        return row if self._alive[row >> 3] >> (row & 7) & 1 else -1
+        return int(self.arrays.rows_of(np.array([document]))[0])
 
     def present(self, count: int) -> np.ndarray:
         """Return which of the first ``count`` documents have a vector, shape (count,), bool."""
@@ -87,6 +87,7 @@ class VectorView:
         self._documents.append(document)
         self._slots[document] = slot + 1
         self._in_matrix += 1
+        self.arrays.set_tail(self._matrix, self._documents.tail, self._slots)
 
     def remove(self, document: int) -> np.ndarray | None:
         """Remove a document's vector and return it, shape (dim,), or None when it had none."""
@@ -129,39 +130,17 @@ class VectorView:
 
         ``query`` has shape (dim,), unit length; the results have shape (n,) each.
         """
-        documents, cosines = [], []
-        if self._sealed is not None and self._dead < len(self._sealed):
-            rows, scores = self._sealed.search(query, k, self._alive if self._dead else None)
-            documents.append(self._sealed.documents[rows].astype(np.int64))
-            cosines.append(scores)
-        owners = self._documents.tail
-        if len(owners):
-            scores = self._matrix[: len(owners)] @ query
-            scores[owners < 0] = -np.inf
-            best = np.argpartition(-scores, k)[:k] if len(owners) > k else np.arange(len(owners))
-            best = best[owners[best] >= 0]
-            documents.append(owners[best])
-            cosines.append(scores[best])
-        if not documents:
-            return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        return np.concatenate(documents), np.concatenate(cosines)
+        sealed = self._sealed
+        scanned = sealed is None or sealed.searched is None
+        found = self.arrays.nearest(query, k, sealed=scanned)
+        if sealed is None or sealed.searched is None or self._dead == len(sealed):
+            return found
+        by_code = sealed.searched.nearest(self.arrays, query, k)
+        return np.concatenate((by_code[0], found[0])), np.concatenate((by_code[1], found[1]))
 
     def cosines(self, query: np.ndarray, documents: np.ndarray) -> np.ndarray:
         """Return the cosines of documents, shape (n,), float32; NaN for one without a vector.
 
         ``query`` has shape (dim,), unit length.
         """
-        out = np.full(len(documents), np.nan, np.float32)
-        if self._sealed is not None and len(self._sealed):
-            rows = self._sealed.rows_of(documents)
-            there = rows >= 0
-            if self._dead:
-                there &= (self._alive[rows >> 3] >> (rows & 7).astype(np.uint8) & 1).astype(bool)
-            out[there] = self._sealed.cosines(query, rows[there])
-        if self._in_matrix:
-            known = np.flatnonzero(documents < len(self._slots))
-            slots = self._slots[documents[known]]
-            known, slots = known[slots > 0], slots[slots > 0]
-            if len(known):
-                out[known] = self._matrix[slots - 1] @ query
-        return out
+        return self.arrays.cosines(query, documents)

@@ -169,12 +169,11 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             fewer than 64, and 256 one more.
         doc_max_tokens: Tokens of one piece of a document, 8 to 8192; the model's own limit wins when
             it is lower. Longer documents are split, and their pieces' vectors averaged.
-        token_vectors: Also keep a vector for each word, for ``core.ranking.maxsim``: about 4 kB of
-            disk a memory (96 bytes a word, at most ``doc_max_tokens`` words).
+        token_vectors: Also keep a vector for each distinct word, for ``core.ranking.maxsim``: about
+            0.4 kB of disk a memory (24 bytes a word, at most ``doc_max_tokens`` words).
         cache_dir: Folder of exported models; "" for the user's cache folder. The environment
             variable SLOWCAT_CACHE_DIR overrides both.
-        threads: Threads of the query embedder where the model runs in ONNX Runtime, 1 to 64; a second
-            one gains nothing on short texts.
+        threads: Threads of the query embedder, 1 to 64; a second one gains nothing on short texts.
         doc_threads: Threads of the document embedder's child process, 1 to 64; more finish imports
             sooner and take cores from the conversation.
         batch_size: Texts per request to the child process or the endpoint, 1 to 4096; lower it for

@@ -7,10 +7,10 @@ final vector cover the same words.
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from tokenizers import Tokenizer
 
 MAX_CHARS = 32_768  # of one document; the rest of a longer one is not embedded (about 8k tokens)
 
@@ -25,10 +25,11 @@ class Plan(Struct, frozen=True):
     counts: list[int]
 
 
-def plan(texts: Sequence[str], tokenizer: Tokenizer, prompt: str, max_tokens: int) -> Plan:
+def plan(texts: Sequence[str], tokenizer: Any, prompt: str, max_tokens: int) -> Plan:
     """Split texts that are too long for the model; pieces are ``sendable`` and lack the prompt.
 
     Args:
+        tokenizer: A ``tokenizers.Tokenizer``, or one with its ``encode``.
         max_tokens: Maximum of a piece, prompt and special tokens included.
     """
     budget = max(8, max_tokens - len(tokenizer.encode(prompt).ids))

@@ -7,11 +7,10 @@ makes a vector independent of its neighbours.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from loguru import logger
-from tokenizers import Tokenizer
 
 from slowcat_memory.core.ranking.maxsim import quantise
 from slowcat_memory.errors import ProviderError
@@ -22,6 +21,7 @@ from slowcat_memory.providers.embedding import token_vectors as token_spaces
 from slowcat_memory.providers.embedding.base import Embedded, Encoded
 from slowcat_memory.providers.embedding.export_format import Meta
 from slowcat_memory.providers.embedding.token_vectors import TokenSpace
+from slowcat_memory.providers.embedding.wordpiece import WordPiece
 
 QUERY_MAX_TOKENS = 64  # default of EmbedderOptions.query_max_tokens
 _CHARS_PER_TOKEN = 16  # a generous bound, to cut very long queries before tokenising
@@ -53,15 +53,13 @@ class LocalEmbedder:
         self,
         meta: Meta,
         model: Model,
-        tokenizer: Tokenizer,
+        tokenizer: Any,
         space: TokenSpace | None = None,
         *,
         query_max_tokens: int = QUERY_MAX_TOKENS,
         doc_max_tokens: int = 0,
     ) -> None:
-        """Wrap loaded parts; switches off the tokenizer's padding and truncation."""
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
+        """Wrap loaded parts; see ``open_model`` and ``open_tokenizer``."""
         self.name = meta.name
         self.key = meta.key
         self.dim = meta.dim
@@ -101,7 +99,7 @@ class LocalEmbedder:
                 f"the exported model in {folder} is damaged", hint="Export it again"
             )
         try:
-            tokenizer = Tokenizer.from_file(str(folder / export_format.TOKENIZER))
+            tokenizer = open_tokenizer(folder / export_format.TOKENIZER)
             space = token_spaces.load(folder, meta)
             model = open_model(folder, meta, space, threads)
         except Exception as error:  # both libraries raise bare Exceptions of their own
@@ -195,6 +193,22 @@ class LocalEmbedder:
             return self._model.run(ids, self._space is not None)
         except Exception as error:  # onnxruntime's errors share no base class of its own
             raise ProviderError(f"the model {self.name} failed ({type(error).__name__})") from error
+
+
+def open_tokenizer(path: Path) -> Any:
+    """Open a tokenizer with the method ``encode`` of ``tokenizers.Tokenizer``.
+
+    Raises:
+        Exception: Of the library, whose errors share no base class: the file does not load.
+    """
+    if known := WordPiece.load(path):
+        return known
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 def open_model(

@@ -14,16 +14,18 @@ import hashlib
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
-from tokenizers import Tokenizer
 
 from slowcat_memory.core.ranking.maxsim import quantise
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.providers.embedding.chunking import unit
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 
 class TokenSpace(Struct, frozen=True):
@@ -80,7 +82,7 @@ def load(folder: Path, meta: export_format.Meta) -> TokenSpace | None:
     return found
 
 
-def lead_of(tokenizer: Tokenizer, prompt: str) -> int:
+def lead_of(tokenizer: Any, prompt: str) -> int:
     """Return the number of tokens a prompt adds in front of a text, special ones included."""
     ids = tokenizer.encode(prompt).ids
     end = tokenizer.encode("").ids
@@ -89,7 +91,7 @@ def lead_of(tokenizer: Tokenizer, prompt: str) -> int:
     return len(ids) if prompt else 0
 
 
-TOKEN_DIM = 96  # 64 costs up to a point of recall, 128 gains little; 42 words fit one page of LMDB
+TOKEN_DIM = 96  # 64 costs up to a point of recall, 128 gains little
 SENTENCES = 200  # of each kind
 _WORDS = 12  # in a random sentence
 _SEED = 7
@@ -117,7 +119,7 @@ _HOW = (
 ).split("|")
 
 
-def fit_space(model: Any, tokenizer: Tokenizer, model_key: str) -> TokenSpace | None:
+def fit_space(model: Any, tokenizer: "Tokenizer", model_key: str) -> TokenSpace | None:
     """Fit the space of a ``SentenceTransformer``; deterministic. Only for the export child.
 
     None when the model returns no token states.
@@ -140,7 +142,7 @@ def fit_space(model: Any, tokenizer: Tokenizer, model_key: str) -> TokenSpace | 
     return space(model_key, np.ascontiguousarray(best * signs, np.float32), counts)
 
 
-def _countable(tokenizer: Tokenizer) -> np.ndarray:
+def _countable(tokenizer: "Tokenizer") -> np.ndarray:
     """Return a mask of the tokens with a letter or a digit, special tokens excluded."""
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
     counts = np.zeros(max(vocabulary.values()) + 1, bool)
@@ -151,7 +153,7 @@ def _countable(tokenizer: Tokenizer) -> np.ndarray:
     return counts
 
 
-def _random_sentences(tokenizer: Tokenizer) -> Iterator[str]:
+def _random_sentences(tokenizer: "Tokenizer") -> Iterator[str]:
     chance = random.Random(_SEED)
     vocabulary = sorted(token.lstrip(_MARKERS) for token in tokenizer.get_vocab())
     words = [word for word in vocabulary if word.isalpha()]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -38,13 +38,15 @@ from slowcat_memory.runtime.namespaces.documents import (
     stored_vectors,
     time_about,
 )
-from slowcat_memory.runtime.namespaces.endings import Ending
 from slowcat_memory.runtime.namespaces.hot_cache import HotCache, latest_turns
 from slowcat_memory.runtime.namespaces.loading import IndexLoader
 from slowcat_memory.runtime.namespaces.local_only_ids import LocalOnlyIds
 from slowcat_memory.runtime.namespaces.sealing import LiveIndex, Order
 from slowcat_memory.runtime.namespaces.what_holds import WhatHolds
 from slowcat_memory.store import Ack, Snapshot, Store
+
+if TYPE_CHECKING:
+    from slowcat_memory.runtime.namespaces.endings import Ending
 
 
 class Namespace:
@@ -306,7 +308,7 @@ class Namespace:
         with self._lock:
             return self._local_only.all()
 
-    def endings(self, memory_id: str, now: datetime) -> tuple[Ending, ...]:
+    def endings(self, memory_id: str, now: datetime) -> "tuple[Ending, ...]":
         """Return what of a chunk no longer holds at a time."""
         return self._after_opening().of(memory_id, now)
 
@@ -353,10 +355,12 @@ class Namespace:
     def without_waiting(self) -> Iterator[bool]:
         """Hold the index for a block, if that needs no wait; yield whether it is held.
 
-        It is not while another thread holds it, or the store keeps readers out.
+        It is not while another thread holds it, its opening is unfinished, or the store keeps
+        readers out.
         """
         with ExitStack() as held:
-            yield not self._store.keeps_readers_out and all(
+            unhindered = self._deferred.is_done and not self._store.keeps_readers_out
+            yield unhindered and all(
                 _acquired(lock, held) for lock in (self._lock, self.searcher.lock)
             )
 

@@ -2,18 +2,21 @@
 
 Reading takes time that grows with the facts, and the rules for turns that idle work has not read
 yet compile some hundred patterns. No answer waits for that: what changes before it is done is kept
-in order, and applied to what was read.
+in order, and applied to what was read. The code of the rules is imported then, too.
 """
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from slowcat_memory.records import Memory, Turn
-from slowcat_memory.runtime.namespaces.changes import Changes
-from slowcat_memory.runtime.namespaces.endings import Ending, Endings
 
-_Change = Callable[[Endings, Changes], object]
+if TYPE_CHECKING:
+    from slowcat_memory.runtime.namespaces.changes import Changes
+    from slowcat_memory.runtime.namespaces.endings import Ending, Endings
+
+_Change = Callable[["Endings", "Changes"], object]
 
 
 class WhatHolds:
@@ -24,9 +27,9 @@ class WhatHolds:
 
     def __init__(self, language: str) -> None:
         self._language = language
-        self._endings, self._changes = Endings((), language), Changes(language)
+        self._read: tuple[Endings, Changes] | None = None
         # Until ``read`` is done: each change, with the log id of a turn that is heard, else 0.
-        self._missed: list[tuple[int, _Change]] | None = []
+        self._missed: list[tuple[int, _Change]] = []
 
     def read(
         self, facts: Iterable[Memory], turns: Iterable[Turn], lock: AbstractContextManager[object]
@@ -40,16 +43,19 @@ class WhatHolds:
             turns: The oldest first.
             lock: The namespace's; held only for what changed meanwhile.
         """
+        from slowcat_memory.runtime.namespaces.changes import Changes
+        from slowcat_memory.runtime.namespaces.endings import Endings
+
         endings, changes, latest = Endings(facts, self._language), Changes(self._language), 0
         for turn in turns:
             endings.hear(turn)
             changes.hear(turn)
             latest = turn.id
         with lock:
-            for id_, change in self._missed or ():
+            for id_, change in self._missed:
                 if not 0 < id_ <= latest:  # else it was among the turns
                     change(endings, changes)
-            self._endings, self._changes, self._missed = endings, changes, None
+            self._missed, self._read = [], (endings, changes)
 
     def put(self, memory: Memory) -> None:
         """Add or replace a fact; other memories are ignored."""
@@ -74,23 +80,23 @@ class WhatHolds:
         self._change(drop)
 
     def _change(self, change: _Change, turn: int = 0) -> None:
-        if self._missed is not None:
+        if self._read is None:
             self._missed.append((turn, change))
         else:
-            change(self._endings, self._changes)
+            change(*self._read)
 
-    def of(self, chunk: str, now: datetime) -> tuple[Ending, ...]:
+    def of(self, chunk: str, now: datetime) -> "tuple[Ending, ...]":
         """Return what of a chunk is over at a time."""
-        return self._endings.of(chunk, now)
+        return self._read[0].of(chunk, now) if self._read else ()
 
     def written(self, chunk: str) -> tuple[str, ...]:
         """Return what an LLM wrote about a chunk that holds."""
-        return self._endings.written(chunk)
+        return self._read[0].written(chunk) if self._read else ()
 
     def stating(self, query: str, now: datetime) -> list[str]:
         """Return the chunks that state a fact which a query asks for."""
-        return self._endings.stating(query, now)
+        return self._read[0].stating(query, now) if self._read else []
 
     def about(self, keys: Iterable[str]) -> list[str]:
-        """Return the latest chunks that may change an earlier one about a query's words."""
-        return self._changes.about(keys)
+        """Return the latest chunks that may change an earlier one about a query; see ``Changes``."""
+        return self._read[1].about(keys) if self._read else []

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -30,10 +30,12 @@ from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
-from slowcat_memory.runtime.namespaces.endings import Ending
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_for_memory
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
+
+if TYPE_CHECKING:
+    from slowcat_memory.runtime.namespaces.endings import Ending
 
 WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
 MOST_FACTS = 3  # of a hit's turn
@@ -267,17 +269,17 @@ class Chooser:
         page = max(1, limit) + 2
         most = min(2 * page + len(query.exclude_words), len(trace.order))
         for start in range(0, most, page):
-            positions = trace.order[start : min(start + page, most)].tolist()
-            memories = fetch([ids[n] for n in positions])
-            for n in positions:
-                memory = memories.get(ids[n])
+            names = {n: ids[n] for n in trace.order[start : min(start + page, most)].tolist()}
+            memories = fetch([*names.values()])
+            for n, id_ in names.items():
+                memory = memories.get(id_)
                 shown = None if memory is None else disclose(memory, reader)
                 if memory is None or shown is None:
                     gone = memory is None
-                    reasons[ids[n]] = LeftOutReason.DELETED if gone else LeftOutReason.WITHHELD
+                    reasons[n] = LeftOutReason.DELETED if gone else LeftOutReason.WITHHELD
                     rejected.add(n)
                 elif reason := _rejection(memory, query, search.parsed):
-                    reasons[ids[n]] = reason
+                    reasons[n] = reason
                     rejected.add(n)
                 else:
                     best = max(best, scores[n])
@@ -286,15 +288,15 @@ class Chooser:
                         usable.append(_Candidate(n, shown))
             texts = [one.memory.text for one in usable]
             kept = fusion.distinct(texts, options.fuse.duplicate, limit)
-            if len(kept) == limit or scores[positions[-1]] < least:
+            if len(kept) == limit or scores[n] < least:
                 break
         weak = trace.order[scores[trace.order] < least][:WEAK].tolist()
         strong = {one.position for one in usable}
         for n in set(weak) - strong:
-            reasons.setdefault(ids[n], LeftOutReason.BELOW_SHARE)
+            reasons.setdefault(n, LeftOutReason.BELOW_SHARE)
         compared = len(usable) if len(kept) < limit else max(kept, default=0)
         for place in set(range(compared)).difference(kept):
-            reasons[ids[usable[place].position]] = LeftOutReason.DUPLICATE
+            reasons[usable[place].position] = LeftOutReason.DUPLICATE
         chosen = [usable[place] for place in kept]
         return trace.hits([o.position for o in chosen], [o.memory for o in chosen]), rejected
 
@@ -314,7 +316,9 @@ def _likest(search: Search, newer: list[Memory], hits: Sequence[Hit]) -> list[Me
 
 def _with_earlier(search: Search, hits: list[Hit]) -> list[Hit]:
     """Mark the hits that a later one changes."""
-    newer = [hit.memory for hit in hits if search.wordings[hit.memory.text].may_revise]
+    if len(hits) < 2 or search.wordings[search.query.text].asks_past:
+        return hits
+    newer = [hit.memory for hit in hits if hit.memory.role == "user"]
     return [
         replace(hit, memory=replace(hit.memory, facets={**hit.memory.facets, "earlier": "yes"}))
         if any(_revises(search, other, hit.memory) for other in newer)
@@ -325,8 +329,11 @@ def _with_earlier(search: Search, hits: list[Hit]) -> list[Hit]:
 
 def _changes_one(search: Search, usable: Sequence[_Candidate], memory: Memory) -> bool:
     """Return whether a weak candidate changes a stronger one, and must stand beside it."""
-    return search.wordings[memory.text].changes and any(
-        _revises(search, memory, one.memory) for one in usable
+    return (
+        memory.role == "user"
+        and not search.wordings[search.query.text].asks_past
+        and search.wordings[memory.text].changes
+        and any(_revises(search, memory, one.memory) for one in usable)
     )
 
 
@@ -371,7 +378,7 @@ def _with_facts(hit: Hit, facts: Sequence[str], asked: Collection[str]) -> Hit:
     return replace(hit, memory=replace(hit.memory, facets=facets))
 
 
-def ended(memory: Disclosed, endings: Sequence[Ending]) -> Disclosed:
+def ended(memory: Disclosed, endings: "Sequence[Ending]") -> Disclosed:
     """Return a memory that is marked as over, or in part if it says something else too."""
     if not endings:
         return memory

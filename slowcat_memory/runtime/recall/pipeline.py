@@ -251,8 +251,8 @@ class Pipeline:
                 found.append(vector)
         if not found:
             return encoded.vector
-        turned = encoded.vector + weight * np.mean(found, axis=0)
-        return turned / max(float(np.linalg.norm(turned)), 1e-9)
+        turned = encoded.vector + weight * (sum(found[1:], found[0]) / len(found))
+        return turned / max(float(np.sqrt(turned.dot(turned))), 1e-9)
 
     # ------------------------------------------------------------------- score
 

@@ -145,6 +145,11 @@ class Query(Struct, frozen=True, kw_only=True):
         """Who gets the hits. Guests' namespaces are no part of a query: see ``Retrieval``."""
         return Reader(frozenset((self.scope, *self.also)), self.local, self.called)
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it needs no model: it has a vector, and so have the turns before it."""
+        return self.vector is not None and all(turn.memory for turn in self.dialogue[-2:])
+
     def limit(self, options: RetrievalOptions) -> int:
         return options.pack.memories if self.k is None else self.k
 

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import ParsedQuery
-from slowcat_memory.core.ranking.calibration import BEST, best_of_top
+from slowcat_memory.core.ranking.calibration import BEST
 from slowcat_memory.core.ranking.frame import Frame, Question
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
@@ -23,7 +23,6 @@ from slowcat_memory.core.ranking.rank import Scores
 from slowcat_memory.core.ranking.ranker import Ranker
 from slowcat_memory.core.ranking.selection import Weights
 from slowcat_memory.index import Candidates, Searcher
-from slowcat_memory.kernels.ranking import COLUMNS, VIEWS
 from slowcat_memory.records import Disclosed, Hit, LeftOut
 
 
@@ -53,7 +52,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
         similarity: MaxSim of the best ones' tokens and the query's, shape (n,), NaN for all others;
             None where there are no tokens.
         below_floor: None is likely enough to answer: ``order`` holds the pinned ones alone.
-        reasons: By id, why one of ``order`` is rejected; code that rejects a hit adds to it.
+        reasons: By position, why one of ``order`` is rejected; code that rejects a hit adds to it.
     """
 
     candidates: Candidates
@@ -64,7 +63,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
     order: np.ndarray
     similarity: np.ndarray | None = None
     below_floor: bool = False
-    reasons: dict[str, str] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
 
     @property
     def scores(self) -> np.ndarray:
@@ -86,7 +85,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
         """Return the highest probability of the best candidates, except rejected positions."""
         first = self.order[: BEST + len(rejected)].tolist()
         kept = [n for n in first if n not in rejected][:BEST]
-        return best_of_top(self.ranked.probability[kept])
+        return max(map(self.ranked.probability.item, kept), default=0.0)
 
     def max_similarity(self, rejected: Collection[int] = ()) -> float:
         """Return the highest MaxSim of a candidate, except rejected positions.
@@ -130,7 +129,8 @@ class RankingTrace(Struct, frozen=True, eq=False):
         if cosine is None:
             cosine = np.full(len(self.frame), math.nan)
         rows = (ranked.scores, ranked.probability, ranked.coverage, cosine, *ranked.views.values())
-        return np.array([row[positions] for row in rows]).round(4).T.tolist()
+        at = np.array(positions, np.intp)
+        return np.array([row[at] for row in rows]).round(4).T.tolist()
 
     def left_out(self, recalled: Set[str], offered: Set[str], limit: int) -> tuple[LeftOut, ...]:
         """Return the best rejected candidates, best first; ``offered``: ids of the others."""
@@ -151,7 +151,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
         )
 
     def _reason(self, n: int, *, above: bool, recalled: bool) -> str:
-        if reason := self.reasons.get(self.candidates.ids[n]):
+        if reason := self.reasons.get(n):
             return reason
         if above:
             return LeftOutReason.NO_BUDGET if recalled else LeftOutReason.BEYOND_LIMIT
@@ -187,7 +187,7 @@ class Scorer:
             speakers=searcher.speaker_numbers(parsed.named),
             times=parsed.times,
         )
-        return self._scored(found, frame_of(found), question)
+        return self._scored(found, Frame(found.block, found.known), question)
 
     def with_visible(self, trace: RankingTrace) -> RankingTrace:
         """Score the candidates of ``score`` again, where what the LLM can read already counts too."""
@@ -211,8 +211,3 @@ class Scorer:
         """
         ranked = self._ranker.rank(trace.frame, trace.question, trace.ranked, similarity, weights)
         return replace(trace, ranked=ranked, order=ranked.order, similarity=similarity)
-
-
-def frame_of(found: Candidates) -> Frame:
-    views = [found.views.get(name) for name in VIEWS]
-    return Frame.of(views, [getattr(found, name) for name in COLUMNS])

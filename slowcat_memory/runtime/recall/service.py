@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import Need, judge
 from slowcat_memory.core.ranking.abstention import answer_probability
-from slowcat_memory.core.ranking.fusion import union
 from slowcat_memory.core.render.excerpt import relevant
 from slowcat_memory.core.render.memory_block import Packed, pack
 from slowcat_memory.core.text.normalize import Tokenizer
@@ -30,6 +29,7 @@ from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
+from slowcat_memory.runtime.recall.merging import merge
 from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
 from slowcat_memory.runtime.recall.query import (
@@ -267,7 +267,8 @@ class Retrieval:
         It may not where anything is still to be embedded, loaded or indexed, where another thread
         holds an index or the store keeps readers out, and where recalls were slow lately.
         """
-        if not (_is_embedded(query) and self._indexer.talk.is_idle and self._pace.is_quick(scopes)):
+        idle = self._indexer.talk.is_idle
+        if not (query.is_embedded and idle and self._pace.is_quick(scopes)):
             return None
         with ExitStack() as held:
             for scope in scopes:
@@ -358,7 +359,7 @@ class Retrieval:
         ahead: bool = False,
     ) -> Recollection:
         found = list[Recollection]()
-        with self._while_recalling(), self._pace.measured(scopes, lambda: _embedding_ms(found)):
+        with self._while_recalling(), self._pace.measured(scopes, found):
             for scope, left in zip(scopes, progress, strict=True):
                 try:
                     namespace = self._namespaces.get(scope)
@@ -369,28 +370,10 @@ class Retrieval:
             return self._conclude(query, found)
 
     def _conclude(self, query: Query, found: Sequence[Recollection]) -> Recollection:
-        merged = found[0] if len(found) == 1 else self._union(query, found)
+        merged = found[0] if len(found) == 1 else merge(found, query, self._options)
         if query.need is None:
             return merged
         return abstain(merged, query.need, self._options.recall.unknown_below)
-
-    def _union(self, query: Query, found: Sequence[Recollection]) -> Recollection:
-        """Merge the scopes' results; stage and trace are those of the first, the speaker's own."""
-        timings, words = dict[str, float](), dict[str, float]()
-        for one in found:
-            for lap, ms in one.timings.items():
-                timings[lap] = round(timings.get(lap, 0.0) + ms, 4)
-            words |= {word: max(weight, words.get(word, 0.0)) for word, weight in one.words.items()}
-        limit, duplicate = query.limit(self._options), self._options.fuse.duplicate
-        evidence = [one.evidence for one in found if one.evidence is not None]
-        return replace(
-            found[0],
-            hits=union([one.hits for one in found], limit, duplicate),
-            timings=timings,
-            words=words,
-            evidence=max(evidence, key=answer_probability) if len(evidence) == len(found) else None,
-            names_speaker=any(one.names_speaker for one in found),
-        )
 
 
 def need_of(text: str, options: RetrievalOptions) -> Need:
@@ -420,12 +403,3 @@ def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollecti
         return found
     hits = [hit for hit in found.hits if hit.memory.pinned] if unknown else found.hits
     return replace(found, hits=hits, unknown=unknown, asks_time=need.asks_time)
-
-
-def _is_embedded(query: Query) -> bool:
-    """Return whether a query needs no model: it has a vector, and so have the turns before it."""
-    return query.vector is not None and all(turn.memory for turn in query.dialogue[-2:])
-
-
-def _embedding_ms(found: Sequence[Recollection]) -> float:
-    return sum(one.timings.get("embed", 0.0) for one in found)

@@ -13,6 +13,8 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
+from slowcat_memory.runtime.recall.query import Recollection
+
 QUICK_MS = 1.0  # of processor time: a recall that may hold the event loop
 UNDISTURBED_MS = 4.0  # that it took in all; more means that it waited for a disk or a lock
 WINDOW = 4  # recalls in a row that must have been quick
@@ -55,11 +57,11 @@ class Pace:
         self._ended: dict[tuple[str, ...], float] = {}
 
     @contextmanager
-    def measured(self, scopes: Sequence[str], laps: Callable[[], float]) -> Iterator[None]:
-        """Measure a recall; ``laps`` returns how many of its milliseconds were embedding."""
+    def measured(self, scopes: Sequence[str], found: Sequence[Recollection]) -> Iterator[None]:
+        """Measure a recall, which appends to ``found`` what it finds in each scope."""
         began, cpu = time.perf_counter(), time.thread_time()
         yield
-        embedding = laps()
+        embedding = sum(one.timings.get("embed", 0.0) for one in found)
         spent = (time.thread_time() - cpu) * 1e3 - embedding
         self.add(scopes, spent, (time.perf_counter() - began) * 1e3 - embedding)
 

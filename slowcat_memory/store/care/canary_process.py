@@ -11,7 +11,7 @@ from pathlib import Path
 
 from loguru import logger
 
-from slowcat_memory.child_process import python_command
+from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import StoreError, StoreFullError, StoreTooNewError
 from slowcat_memory.store.care import page_check, salvage
 from slowcat_memory.store.disk import canary
@@ -91,6 +91,7 @@ def _run(program: str, *args: str, seconds: float) -> int | None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env=child_environment(),
         )
     except (subprocess.TimeoutExpired, OSError):  # a damaged tree can have cycles
         return None

@@ -18,7 +18,7 @@ NUMBERED = b"\xff"  # begins the id of such a memory in a vector's key: no UTF-8
 PLAIN_TOMBSTONE = b"m"  # begins the tombstones of memories that earlier versions wrote
 
 _U64 = struct.Struct(">Q")
-_NUMBER = re.compile("[1-9][0-9]{0,18}")  # as ``str`` writes it, below 2 ** 64
+_NUMBER = re.compile("[1-9][0-9]{0,18}(?![0-9])")  # as ``str`` writes it, below 2 ** 64
 
 
 def id_key(position: int) -> bytes:
@@ -74,7 +74,7 @@ def vector_prefix(embedder: str, scope: str) -> bytes:
 
 
 def is_token_space(embedder: str) -> bool:
-    """Return whether a space's key is of token vectors: the model's, a tilde and the projection."""
+    """Return whether a space's key looks like one of token vectors: model, tilde, projection."""
     return "~" in embedder
 
 
@@ -84,11 +84,12 @@ def vector_part(id: str) -> bytes:
     That of a turn has its number in 8 bytes, so that vectors lie in the order of the log: rows that
     are only ever appended fill their pages, and rows in the order of digits do to two thirds.
     """
-    plain = _part(id)
-    number, mark, name = id.removeprefix(CHUNK).partition("?")
-    if not id.startswith(CHUNK) or not _NUMBER.fullmatch(number):
-        return plain
-    return NUMBERED + _U64.pack(int(number)) + (mark + name).encode()
+    if not id.startswith(CHUNK) or not (found := _NUMBER.match(id, len(CHUNK))):
+        return _part(id)
+    end = found.end()
+    if end == len(id):
+        return NUMBERED + _U64.pack(int(found[0]))
+    return NUMBERED + _U64.pack(int(found[0])) + _part(id[end:]) if id[end] == "?" else _part(id)
 
 
 def vector_key(embedder: str, scope: str, id: str) -> bytes:

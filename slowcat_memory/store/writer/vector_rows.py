@@ -23,7 +23,7 @@ from slowcat_memory.store.rows.subjects import embedders
 from slowcat_memory.store.writer.write_queue import Ack, Change
 
 ROWS = 64  # rewritten in one transaction: 20 ms of this thread's time, 1 ms of the writer's
-NEARLY_ONE = 0.1  # a row whose vectors' lengths differ from 1 by more is not what its space says
+NEARLY_ONE = 0.1  # bytes whose vectors' lengths differ from 1 by more are no vectors of that kind
 
 Row = tuple[bytes, bytes]
 
@@ -84,15 +84,20 @@ def _old_rows(tx: Transaction, space: str, scope: str, after: bytes) -> Iterator
 
 
 def _rewritten(space: str, key: bytes, value: bytes) -> Rewrite | None:
-    """Return the new form of a row; None for one that is not what its space says."""
+    """Return the new form of a row; None for one that is neither a vector nor token vectors.
+
+    A space's key does not say for certain which they are, but their lengths do.
+    """
     _, scope, id = keys.split_vector_key(key)
     new_key = keys.vector_key(space, scope, id)
-    encode = _encoded_tokens if keys.is_token_space(space) else _encoded_vector
-    try:
-        new_value = encode(key, value, new_key)
-    except StoreDamagedError:
-        return None
-    return Rewrite(key, value, new_key, new_value) if new_value else None
+    likely = _encoded_tokens if keys.is_token_space(space) else _encoded_vector
+    for encode in (likely, _encoded_vector, _encoded_tokens):
+        try:
+            if new_value := encode(key, value, new_key):
+                return Rewrite(key, value, new_key, new_value)
+        except StoreDamagedError:
+            continue
+    return None
 
 
 def _encoded_vector(key: bytes, value: bytes, new_key: bytes) -> bytes | None:

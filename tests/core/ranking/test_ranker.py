@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -60,6 +60,7 @@ def similarity_of(random: np.random.Generator, scored: Scores, size: int) -> np.
 
 
 @each_level
+@settings(deadline=None)
 @given(seed=seeds, size=sizes, views=views, options=st.sampled_from(OPTIONS), offer=offers)
 def test_ranker_computes_what_is_defined(
     level: str,
@@ -85,6 +86,7 @@ def test_ranker_computes_what_is_defined(
 
 
 @each_level
+@settings(deadline=None)
 @given(seed=seeds, size=sizes, views=views)
 def test_ranker_what_the_caller_has_already_changes_nothing_for_the_others(
     level: str, seed: int, size: int, views: frozenset[str]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.language import LANGUAGES, language_of
+from slowcat_memory.core.render import speech
 from slowcat_memory.core.render.memory_block import spoken_now
 from slowcat_memory.core.render.speech import (
     speakable,
@@ -105,3 +106,16 @@ def test_speakable_takes_any_text(text: str) -> None:
 @pytest.mark.parametrize("text", ["*" * 200_000, "[" * 200_000, "_a" * 100_000, "# " * 100_000])
 def test_speakable_is_linear(text: str) -> None:
     assert len(speakable(text)) <= len(text)  # a slow expression would not come back
+
+
+SPELT = st.text("aA b.-*_~#>`[]():/w1490\t\n•é🙂T", max_size=40)
+
+
+@given(SPELT)
+def test_a_text_without_marks_is_what_all_replacements_leave(text):
+    """The one search that spares the others finds whatever they would replace."""
+    if speech._MARKED.search(text) is None:
+        patterns = (speech._NAMED_LINK, speech._LINK, speech._ISO, speech._EMOJI)
+        patterns += (speech._EMPHASIS, speech._LINE_MARK, speech._SPACES)
+        assert not any(pattern.search(text) for pattern in patterns) and "`" not in text
+        assert speakable(text) == (text.strip() or text)

@@ -22,6 +22,7 @@ def oracle() -> Oracle:
     made = Oracle()
     for n, text in enumerate(["max is a dog", "he barks", "", "moritz is a cat", "he purrs"]):
         made.add(Document(id=f"chunk/{n}", text=text, at=float(n), before=f"chunk/{n - 1}"))
+    made.remember_means()
     return made
 
 
@@ -96,10 +97,10 @@ def test_generation_nobody_else_can_read_it_and_nothing_is_left_over(
 @pytest.mark.parametrize(
     ("options", "dense"),
     [
-        (OPTIONS, ["vectors.faiss", "vectors.rows.npy"]),
+        (OPTIONS, ["vectors.f16.npy", "vectors.rows.npy"]),
         (
             replace(OPTIONS, exact_to=1),
-            ["vectors.faiss", "vectors.rows.npy", "vectors.i8.npy", "vectors.s.npy"],
+            [f"vectors.{name}.npy" for name in ("rows", "i8", "s", "codes", "centroids")],
         ),
     ],
     ids=["exact", "scan"],

@@ -1,14 +1,18 @@
 import tempfile
 from pathlib import Path
 
+import faiss
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.vectors.sealed_vectors import SealedVectors, cells_for, kind_for, write
+from slowcat_memory.index.vectors.sealed_vectors import SealedVectors
 from slowcat_memory.index.vectors.vector_view import VectorView
+from slowcat_memory.index.vectors.vector_writer import cells_for, kind_for, write
+from slowcat_memory.kernels import library
+from tests.support.kernel_levels import each_level
 
 DIM = 8
 OPTIONS = IndexOptions()
@@ -145,12 +149,41 @@ def many(count: int, seed: int) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_vector_view_every_kind_finds_what_exact_search_finds(kind: str, tmp_path: Path) -> None:
+def of_earlier_versions(folder: Path, kind: str, rows: np.ndarray) -> None:
+    """Replace the files of half precision, or of codes, by an index of FAISS."""
+    dim = rows.shape[1]
+    if kind == "exact":
+        index = faiss.IndexScalarQuantizer(
+            dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
+        )
+    else:
+        index = faiss.IndexPQFastScan(dim, dim // 4, 4, faiss.METRIC_INNER_PRODUCT)
+        index.train(rows)
+    index.add(rows)
+    faiss.write_index(index, str(folder / "vectors.faiss"))
+    for name in ("f16", "codes", "centroids"):
+        (folder / f"vectors.{name}.npy").unlink(missing_ok=True)
+
+
+@each_level
+@pytest.mark.parametrize(
+    ("kind", "earlier"),
+    [("exact", False), ("exact", True), ("scan", False), ("scan", True), ("cells", False)],
+)
+def test_vector_view_every_kind_finds_what_exact_search_finds(
+    kind: str, earlier: bool, level: str, tmp_path: Path
+) -> None:
+    with library.using(level):
+        check_kind(kind, earlier, tmp_path)
+
+
+def check_kind(kind: str, earlier: bool, tmp_path: Path) -> None:
     rows, queries, options = many(3000, 1), many(30, 2), KINDS[kind]
     assert kind_for(len(rows), 64, options) == kind
-    part = opened(tmp_path, dict(enumerate(rows)), 64, options)
-    view = VectorView(64, part)
+    write(np.arange(len(rows)), rows, tmp_path, options)
+    if earlier:
+        of_earlier_versions(tmp_path, kind, rows)
+    view = VectorView(64, SealedVectors(tmp_path, options))
     dead = np.random.default_rng(3).choice(3000, 300, replace=False)
     for number in dead.tolist():
         gone = view.remove(number)

@@ -286,3 +286,24 @@ def test_local_nothing_heavy_is_imported_in_the_process_that_talks(
     options: EmbedderOptions,
 ) -> None:
     assert loaded_by(TALK, options) & (HEAVY | ELSEWHERE) == set()
+
+
+OPENS = """
+import json, sys
+from slowcat_memory.providers import EmbedderOptions, open_query_embedder
+embedder, report = open_query_embedder(EmbedderOptions(cache_dir=sys.argv[1]))
+embedder.encode_query_tokens("hello"), embedder.encode_tokens(["hello " * 60])
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+def test_local_opening_loads_neither_runtime_nor_tokenizers(options: EmbedderOptions) -> None:
+    if not encoder.available():
+        pytest.skip("the compiled library is not here")
+    assert loaded_by(OPENS, options) & {"onnxruntime", "tokenizers"} == set()
+
+
+def test_local_touch_changes_nothing(local: LocalEmbedder) -> None:
+    before = local.encode_query("my dog Pepper")
+    local.touch()
+    assert np.array_equal(local.encode_query("my dog Pepper"), before)

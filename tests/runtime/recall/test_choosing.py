@@ -50,7 +50,9 @@ def test_what_is_left_beside_a_visible_answer_must_answer_itself() -> None:
     assert mind.ids("my dog is called max")[0] == "dog"
     found = mind.run(query("my dog is called max", exclude_words=frozenset({fingerprint(answer)})))
     assert found.hits == []
-    assert found.trace and found.trace.reasons["dog"] == LeftOutReason.ALREADY_VISIBLE
+    assert found.trace
+    (left,) = found.trace.left_out(set(), set(), 1)
+    assert (left.memory, left.reason) == ("dog", LeftOutReason.ALREADY_VISIBLE)
 
 
 def test_a_later_change_of_what_is_asked_stands_beside_and_the_older_is_marked() -> None:

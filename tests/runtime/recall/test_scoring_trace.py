@@ -78,7 +78,7 @@ def test_scoring_trace_left_out_what_is_gone_and_what_somebody_else_left_out() -
     found = ask(mind, "my dog drinks tea in Lisbon")
     assert reasons(found)["dog"] == LeftOutReason.DELETED
     assert found.trace is not None
-    found.trace.reasons["tea"] = "because"
+    found.trace.reasons[list(found.trace.candidates.ids).index("tea")] = "because"
     assert reasons(found, offered=0)["tea"] == "because"
 
 

@@ -78,6 +78,34 @@ def test_service_abstain_evidence_counts_what_the_llm_sees_already() -> None:
     assert [hit.memory.id for hit in doubting.hits] == [hit.memory.id for hit in blind.hits]
 
 
+@pytest.mark.parametrize("others", [0, 30])
+def test_service_abstain_what_the_llm_sees_is_judged_without_a_second_search(
+    monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    said = (*SAID, *(memory(f"other{n}", f"my dog saw number{n}") for n in range(others)))
+    tokens = EMBEDDER.encode_tokens([one.text for one in said]).tokens
+    mind = Mind(
+        *said,
+        embed=EMBEDDER.encode_query_tokens,
+        tokens=dict(zip((one.id for one in said), tokens, strict=True)),
+        recalling=RecallOptions(floor=0, keep_share=0, unknown_below=1.0),
+    )
+    text = "what is my dog called, is it Max"
+    whole = mind.run(query(text)).evidence
+    searched, candidates = list[object](), mind.searcher.candidates
+
+    def watched(*how: object, **more: object) -> object:
+        searched.append(how)
+        return candidates(*how, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(mind.searcher, "candidates", watched)
+    mind.store.fetched.clear()
+    hidden = query(text, exclude=frozenset({"dog"}), need=Need(query=text, asks=True))
+    assert mind.run(hidden).evidence == whole
+    assert len(searched) == 1 and "dog" in mind.store.fetched
+    assert len(mind.store.fetched) == len(set(mind.store.fetched))  # each one's tokens once
+
+
 def test_service_abstain_evidence_has_a_similarity_when_all_have_tokens() -> None:
     tokens = {m.id: quantise(EMBEDDER.encode_query_tokens(m.text).tokens) for m in SAID}
     mind = Mind(tokens=tokens, embed=EMBEDDER.encode_query_tokens)

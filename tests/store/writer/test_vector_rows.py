@@ -8,7 +8,7 @@ import pytest
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.ranking.maxsim import maxsim, quantise
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import Forget, TokenVectors, Vector, WriteBatch
+from slowcat_memory.records import Forget, Key, TokenVectors, Vector, WriteBatch
 from slowcat_memory.store import Store
 from slowcat_memory.store.writer import vector_rows
 from tests.harness.samples import memory, turn
@@ -40,6 +40,10 @@ def filled(store: Store) -> Store:
     rows += [old_tokens(TOKENS, "anna", id, row, draft=id == "fact/1") for id, row in WORDS.items()]
     put_rows(store, rows, SPACE, TOKENS)
     return store
+
+
+def key(memory: str) -> Key:
+    return Key(scope="anna", memory=memory, id=f"{memory}?q", kind="question", text="Where?")
 
 
 def stored(store: Store) -> dict[str, Vector]:
@@ -84,6 +88,16 @@ def test_vectors_of_earlier_versions_are_rewritten_without_a_model(filled: Store
     assert filled.rewrite_vectors("anna") == 0, "once"
 
 
+def test_a_doctor_finds_nothing_wrong_with_rows_of_either_form(filled: Store) -> None:
+    filled.apply("j", WriteBatch(keys=(key("chunk/2"),))).wait()
+    for _ in range(2):
+        found = filled.health(lambda scope: filled.path / "index" / scope)
+        assert found.damaged == found.orphans == {}
+        assert filled.repair() == {}
+        filled.rewrite_vectors("anna")
+    assert stored(filled).keys() == set(IDS)
+
+
 def test_rewriting_stops_between_two_small_writes_and_goes_on_another_day(
     filled: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,11 +135,27 @@ def test_forgetting_takes_the_vectors_of_either_form(filled: Store, rewritten: b
         assert snapshot.has_tokens(TOKENS, "anna", drafts=True) == stored(filled).keys()
 
 
-def test_a_row_that_is_not_what_its_space_says_stays_as_it_is(filled: Store) -> None:
+def test_a_row_that_is_no_vector_stays_as_it_is(filled: Store) -> None:
     key, value = old_tokens("e~0/4", "anna", "fact/1", np.ones((2, 4), np.int8))
     put_rows(filled, [(key, value)], "e~0/4")
     filled.rewrite_vectors("anna")
     assert old_rows(filled) == [key]
+
+
+def test_spaces_of_unusual_names_are_rewritten_too(filled: Store) -> None:
+    """A server may call its model anything."""
+    rows = [
+        old_vector("odd~model/32", "anna", "fact/1", VECTORS["fact/1"]),
+        old_tokens("odd tokens", "anna", "fact/1", WORDS["fact/1"]),
+    ]
+    put_rows(filled, rows, "odd~model/32", "odd tokens")
+    filled.rewrite_vectors("anna")
+    with filled.snapshot() as snapshot:
+        vector = snapshot.vector("odd~model/32", "anna", "fact/1")
+        (tokens,) = snapshot.tokens("odd tokens", "anna", ["fact/1"])
+    assert vector is not None and float(vector.values @ VECTORS["fact/1"]) > 0.9995
+    np.testing.assert_array_equal(tokens, token_codes.encode(WORDS["fact/1"]))
+    assert not old_rows(filled)
 
 
 def test_a_readonly_store_is_not_rewritten(filled: Store, path) -> None:

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.child_process import python_command
+from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
 
 NICENESS = 10  # a child gets about a tenth of a contended core
@@ -41,7 +41,8 @@ def spawn(module: str, *args: str, stderr: IO[Any], stdin: int) -> subprocess.Po
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=stderr,
-        env=os.environ | {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_DISABLE_TELEMETRY": "1"},
+        env=child_environment()
+        | {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_DISABLE_TELEMETRY": "1"},
         process_group=0,
     )
 

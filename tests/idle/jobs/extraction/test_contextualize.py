@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, chunk_id
+from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
 from slowcat_memory.idle.jobs.extraction.contextualize import (
@@ -54,7 +55,7 @@ def test_contextualize_a_session_is_described(house):
     assert all(vector.draft for vector in vectors.values())
     line = f"{found.text}\nAda: {turn.text}"
     assert vectors[chunk_id(ids[0])].values @ house.embedder.encode_query(line) > 0.99
-    assert len(tokens[0]) == len(house.embedder.encode_tokens([line]).tokens[0])
+    assert len(tokens[0]) == len(token_codes.encode(house.embedder.encode_tokens([line]).tokens[0]))
     assert chunk(turn).text == GARDEN[0], "the person's words stay as they are"
 
 

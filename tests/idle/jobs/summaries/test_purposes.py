@@ -3,8 +3,8 @@
 import pytest
 
 from slowcat_memory.core.summaries.summary import KINDS
-from slowcat_memory.idle.jobs.options import SummariesOptions
-from slowcat_memory.idle.jobs.summaries.job import SHARED_SECTION, SUMMARY_JOBS
+from slowcat_memory.idle.jobs.options import SHARED_SECTION, SummariesOptions
+from slowcat_memory.idle.jobs.summaries.job import SUMMARY_JOBS
 from slowcat_memory.idle.jobs.summaries.purposes import PURPOSES
 from tests.support.daily_talks import MONDAY
 
@@ -37,3 +37,7 @@ def test_purposes_purpose_task_id_names_job_scope_and_key() -> None:
 )
 def test_purposes_window_turns_come_from_the_number_or_the_domain(options, turns) -> None:
     assert options.window_turns == turns
+
+
+def test_all_summary_jobs_but_topics_share_a_section_of_options() -> None:
+    assert tuple(name for name in SUMMARY_JOBS if name != "topics") == SHARED_SECTION

@@ -1,0 +1,82 @@
+"""A turn is read once for everything that is asked about commands in it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slowcat_memory.core.commands import composition, grammar
+from slowcat_memory.core.commands.grammar import Heard, asks_change, recognise
+from slowcat_memory.core.commands.intent import words_of
+from slowcat_memory.core.commands.intent_model import IntentModel, read_model
+from slowcat_memory.core.language import language_of
+
+DATA = Path(__file__).parents[2] / "data" / "commands"
+NAMES = ("Slowcat",)
+
+
+def sentences(language: str) -> list[str]:
+    commands = (DATA / f"{language}.tsv").read_text().splitlines()
+    said = [line.split("\t")[1] for line in commands]
+    said += [f"okay {one} please?" for one in said[::5]] + [f"Slowcat, {one}" for one in said[::7]]
+    return said + (DATA / f"{language}-conversation.txt").read_text().splitlines()
+
+
+@pytest.mark.parametrize("language", ["english", "german"])
+@pytest.mark.parametrize("asked", [False, True])
+def test_no_command_is_missed_by_the_search_that_spares_the_rules(language, asked):
+    said = [*sentences(language), "yes", "no", "yes please", "ja", "nein danke"]
+    either = grammar._any_rule(language, NAMES, asked)
+    rules = grammar._rules(language, NAMES, asked)
+    lines = [grammar._line(one) for one in said]
+    matched = [line for line in lines if any(rule.pattern.fullmatch(line) for rule in rules)]
+    assert len(matched) > 3
+    assert [line for line in matched if not either.fullmatch(line)] == []
+    tried = [line for line in lines if either.fullmatch(line)]
+    assert len(tried) <= 1.1 * len(matched) + 5
+
+
+def test_a_turn_is_split_into_words_once_for_command_and_request(monkeypatch):
+    split = list[str]()
+
+    class Counting:
+        def finditer(self, text: str) -> object:
+            split.append(text)
+            return before.finditer(text)
+
+    before = composition._TOKEN
+    monkeypatch.setattr(composition, "_TOKEN", Counting())
+    said = "i need you to put that in your records somehow"
+    heard = Heard(said, names=NAMES)
+    assert heard.command() is None and heard.asks_change()
+    assert heard.command(asked=True) is None
+    assert split == [said]
+
+
+def test_a_reading_gives_what_the_functions_give():
+    for said in sentences("english")[::9]:
+        heard = Heard(said, "english", NAMES)
+        assert heard.command() == recognise(said, names=NAMES)
+        assert heard.asks_change() == asks_change(said, names=NAMES)
+
+
+@pytest.mark.parametrize(
+    ("said", "argument"),
+    [
+        ("Remember that my flat's in the Öhlgasse!", "my flat's in the Öhlgasse"),
+        ("slowcat,  please remember that Jo’s  dog is called Max.", "Jo's  dog is called Max"),
+    ],
+)
+def test_an_argument_is_in_the_users_spelling(said, argument):
+    found = recognise(said, names=NAMES)
+    assert found is not None and found.argument == argument
+
+
+def test_weights_as_they_are_stored_judge_like_the_same_as_fractions():
+    table, model = language_of("english").commands.composed, read_model("english")
+    assert model is not None and model.weights.dtype == np.int8
+    fractions = IntentModel(model.kinds, model.weights * model._scale, model.constant)
+    for said in sentences("english")[::5]:
+        one, other = (each.judge(words_of(said), table) for each in (model, fractions))
+        assert one.kind == other.kind
+        assert one[1:] == pytest.approx(other[1:], abs=1e-5)

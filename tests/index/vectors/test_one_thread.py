@@ -1,0 +1,42 @@
+"""A search by FAISS uses one thread, and the application's own searches use what they did before."""
+
+from pathlib import Path
+
+import faiss
+import numpy as np
+import pytest
+
+from slowcat_memory.index import IndexOptions
+from slowcat_memory.index.vectors import sealed_vectors
+from slowcat_memory.index.vectors.one_thread import one_thread
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(2)
+    yield
+    faiss.omp_set_num_threads(before)
+
+
+def test_one_thread_during_the_call_and_not_after_it() -> None:
+    assert one_thread(faiss.omp_get_max_threads)() == 1
+    assert faiss.omp_get_max_threads() == 2
+
+
+def test_one_thread_an_error_restores_the_setting_too() -> None:
+    with pytest.raises(ZeroDivisionError):
+        one_thread(lambda: 1 / 0)()
+    assert faiss.omp_get_max_threads() == 2
+
+
+def test_one_thread_sealed_vectors_leave_the_callers_setting(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    rows = random.standard_normal((50, 8)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    options = IndexOptions()
+    sealed_vectors.write(np.arange(50), rows, tmp_path, options)
+    faiss.omp_set_num_threads(2)
+    found, _ = sealed_vectors.SealedVectors(tmp_path, options).search(rows[7], 3, None)
+    assert 7 in found
+    assert faiss.omp_get_max_threads() == 2

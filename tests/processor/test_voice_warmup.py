@@ -1,0 +1,145 @@
+"""What the next recall touches is kept warm from the first sound of a voice until its turn."""
+
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+
+import pytest
+from msgspec.structs import replace
+from pipecat.frames.frames import (
+    InterimTranscriptionFrame,
+    TranscriptionFrame,
+    UserStartedSpeakingFrame,
+    UserStoppedSpeakingFrame,
+    VADUserStartedSpeakingFrame,
+    VADUserStoppedSpeakingFrame,
+)
+from pipecat.processors.frame_processor import FrameDirection
+from pipecat.utils.time import time_now_iso8601
+
+from slowcat_memory import MemoryEngine
+from slowcat_memory.processor.activity import Activity
+from slowcat_memory.runtime.recall.query import PrefetchOptions
+from slowcat_memory.runtime.recall.service import Retrieval
+from slowcat_memory.runtime.recall.warmup import Warmup
+from tests.support.processors import QUESTION, memory
+from tests.support.voice_pipeline import VoicePipeline, run
+
+VOICE = VADUserStartedSpeakingFrame(start_secs=0.2)
+SILENCE = VADUserStoppedSpeakingFrame(stop_secs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("frame", "heard"),
+    [
+        (VADUserStartedSpeakingFrame(), [True]),
+        (UserStartedSpeakingFrame(), [True]),
+        (VADUserStoppedSpeakingFrame(), [False]),
+        (UserStoppedSpeakingFrame(), [False]),
+        # They come after the voice, from a recogniser that works for seconds.
+        (InterimTranscriptionFrame("a", "user", time_now_iso8601()), []),
+        (TranscriptionFrame("a", "user", time_now_iso8601()), []),
+    ],
+)
+def test_voice_warmup_frames_that_say_that_somebody_speaks(frame, heard) -> None:
+    activity, told = Activity(lambda name, busy: None, "kitchen"), list[bool]()
+    activity.on_voice = told.append
+    activity.see(frame, FrameDirection.DOWNSTREAM)
+    activity.see(frame, FrameDirection.DOWNSTREAM)  # each processor pushes it again
+    assert told == heard
+
+
+class Room:
+    """A pipeline whose warm-up only counts: one recall thrown away for each sound."""
+
+    def __init__(self, voice: VoicePipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.voice, self.touched = voice, 0
+        self.warmups: list[Warmup] = []
+
+        def touch(retrieval: Retrieval, query: object) -> "Future[float]":
+            self.touched += 1
+            made: Future[float] = Future()
+            made.set_result(10.0)  # so dear that the next one would come in minutes
+            return made
+
+        speaks = Warmup.speaks
+
+        def begins(warmup: Warmup) -> None:
+            self.warmups.append(warmup)
+            speaks(warmup)
+
+        monkeypatch.setattr(Retrieval, "touch", touch)
+        monkeypatch.setattr(Warmup, "speaks", begins)
+
+    @property
+    def active(self) -> bool:
+        return any(warmup.is_active for warmup in self.warmups)
+
+    async def hear(self, *frames) -> None:
+        for frame in frames:
+            await self.voice.worker.queue_frame(frame)
+
+
+@pytest.mark.parametrize("ahead", [True, False], ids=["prefetch", "no prefetch"])
+def test_voice_warmup_from_the_first_sound_until_the_turn(
+    config, monkeypatch: pytest.MonkeyPatch, engine: MemoryEngine, ahead: bool
+) -> None:
+    engine.config = replace(engine.config, prefetch=PrefetchOptions(enabled=ahead))
+
+    async def scenario(room: Room) -> None:
+        assert room.touched == 0, "nobody speaks yet"
+        await room.hear(VOICE)
+        await room.voice.until(lambda: room.touched == 1)
+        await room.hear(SILENCE)
+        await room.voice.until(lambda: room.touched >= 2)
+        assert room.active, "the recogniser still works"
+        await room.hear(TranscriptionFrame(QUESTION, "user", time_now_iso8601(), finalized=True))
+        await room.voice.until(lambda: bool(room.voice.server.requests))
+        assert not room.active
+
+    played(config, engine, monkeypatch, scenario)
+
+
+def test_voice_warmup_a_conversation_that_ends_in_the_middle_of_a_sentence_leaves_nothing(
+    config, monkeypatch: pytest.MonkeyPatch, engine: MemoryEngine
+) -> None:
+    rooms: list[Room] = []
+
+    async def scenario(room: Room) -> None:
+        rooms.append(room)
+        await room.hear(VOICE)
+        await room.voice.until(lambda: room.active)
+
+    played(config, engine, monkeypatch, scenario)
+    assert rooms[0].warmups and not rooms[0].active
+
+
+def test_voice_warmup_an_error_of_it_costs_the_turn_nothing(
+    config, monkeypatch: pytest.MonkeyPatch, engine: MemoryEngine
+) -> None:
+    async def scenario(room: Room) -> None:
+        def fails(*_: object) -> None:
+            raise RuntimeError("the engine is being closed")
+
+        monkeypatch.setattr(Retrieval, "touch", fails)
+        await room.hear(VOICE, SILENCE)
+        await room.hear(TranscriptionFrame(QUESTION, "user", time_now_iso8601(), finalized=True))
+        await room.voice.until(lambda: bool(room.voice.server.requests))
+
+    voice = played(config, engine, monkeypatch, scenario)
+    assert "Max" in str(voice.server.requests[0])
+
+
+def played(
+    config,
+    engine: MemoryEngine,
+    monkeypatch: pytest.MonkeyPatch,
+    scenario: Callable[[Room], Awaitable[None]],
+) -> VoicePipeline:
+    async def inside() -> VoicePipeline:
+        async with VoicePipeline(
+            lambda _: "I see.", memory=memory(engine.config, engine=engine)
+        ) as voice:
+            await scenario(Room(voice, monkeypatch))
+            return voice
+
+    return run(inside())

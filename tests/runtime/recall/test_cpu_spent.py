@@ -1,0 +1,96 @@
+"""A recall spends the processor time that it waits for, and no other thread spins meanwhile."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Turn
+from slowcat_memory.runtime.recall.query import Query
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+MOST = 1.3  # processor time of all threads over that of the thread that recalls
+WORDS = "dog tea train Lisbon garden beer May concert yellow scooter violin soup".split()
+RECALLS = 40
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryEngine]:
+    """Memories enough that products of matrices would be shared among threads."""
+    path: Path = tmp_path_factory.mktemp("cpu") / "memory"
+    config = memory_config(path, recall={"floor": 0.0, "keep_share": 0.0})
+    made = MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder(384, token_dim=96))
+    made.prepare("anna")
+    at = made.clock()
+    turns = [
+        Turn(session="s", scope="anna", speaker="Anna", role="user", text=said(n), at=at)
+        for n in range(250)
+    ]
+    made.append_all(turns, draft=True)
+    made.flush(indexed=True)
+    yield made
+    made.close()
+
+
+def said(n: int) -> str:
+    words = [WORDS[(n * step + step) % len(WORDS)] for step in (1, 2, 3, 5, 7, 11)]
+    return f"Number {n} is about the {' and the '.join(words)}"
+
+
+def recalls(engine: MemoryEngine) -> None:
+    for n in range(RECALLS):
+        query = Query(text=said(n), scope="anna", now=engine.clock())
+        assert engine.wiring.retrieval.run(query).stage == "full"
+
+
+def test_cpu_spent_no_other_thread_works_while_one_recalls(engine: MemoryEngine) -> None:
+    recalls(engine)  # what is compiled or loaded once
+    every, own = time.process_time(), time.thread_time()
+    recalls(engine)
+    every, own = time.process_time() - every, time.thread_time() - own
+    assert every <= MOST * own, f"{every / own:.2f} times as much"
+
+
+def test_cpu_spent_a_spinning_thread_is_caught(engine: MemoryEngine) -> None:
+    """The control of the test above."""
+    stop = threading.Event()
+
+    def spin() -> None:
+        while not stop.is_set():
+            sum(range(1000))
+
+    spinning = threading.Thread(target=spin)
+    spinning.start()
+    try:
+        every, own = time.process_time(), time.thread_time()
+        recalls(engine)
+        every, own = time.process_time() - every, time.thread_time() - own
+    finally:
+        stop.set()
+        spinning.join()
+    assert every > MOST * own
+
+
+def test_cpu_spent_the_applications_thread_settings_stay(tmp_path: Path) -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    before = {pool["filepath"]: pool["num_threads"] for pool in threadpoolctl.threadpool_info()}
+    engine = MemoryEngine(
+        memory_config(tmp_path / "memory"), clock=FixedClock(), embedder=HashEmbedder(384)
+    )
+    try:
+        engine.prepare("anna")
+        turn = Turn(
+            session="s", scope="anna", speaker="Anna", role="user", text=said(1), at=engine.clock()
+        )
+        engine.append(turn)
+        engine.drain()
+        asyncio.run(engine.recall(said(1), "anna"))
+        engine.search(said(1), "anna")
+    finally:
+        engine.close()
+    after = {pool["filepath"]: pool["num_threads"] for pool in threadpoolctl.threadpool_info()}
+    assert {path: after[path] for path in before} == before

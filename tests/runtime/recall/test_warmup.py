@@ -1,0 +1,226 @@
+"""While somebody speaks, what their turn needs is kept warm, cheaply; else nothing runs."""
+
+import asyncio
+import types
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Turn
+from slowcat_memory.runtime.namespaces.embedding import Embedding
+from slowcat_memory.runtime.recall.pipeline import Pipeline
+from slowcat_memory.runtime.recall.prefetch import Prefetch
+from slowcat_memory.runtime.recall.query import PrefetchOptions
+from slowcat_memory.runtime.recall.warmup import EVERY_S, LOST_S, SETTLE_S, SHARE, Warmup
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+SAID = ("My dog is called Max", "We flew to Lisbon in May")
+
+
+class Time:
+    """A loop's time, which passes on request; timers are called when they are due."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.timers: list[tuple[float, Callable[[], None], types.SimpleNamespace]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> types.SimpleNamespace:
+        entry = (self.now + seconds, call, types.SimpleNamespace())
+        entry[2].cancel = lambda: self.timers.remove(entry) if entry in self.timers else None
+        self.timers.append(entry)
+        return entry[2]
+
+    def pass_(self, seconds: float) -> None:
+        end = self.now + seconds
+        while due := [timer for timer in self.timers if timer[0] <= end]:
+            first = min(due, key=lambda timer: timer[0])
+            self.timers.remove(first)
+            self.now = first[0]
+            first[1]()
+        self.now = end
+
+
+class Rig:
+    """A warm-up whose recalls end at once and cost ``cost_s``."""
+
+    def __init__(self) -> None:
+        self.time, self.cost_s, self.at = Time(), 0.002, list[float]()
+        self.ends = True
+        self.warmup = Warmup(self.touch, self.time)  # type: ignore[arg-type]
+
+    def touch(self) -> "Future[float] | None":
+        self.at.append(self.time.now)
+        made: Future[float] = Future()
+        if self.ends:
+            made.set_result(self.cost_s)
+        return made
+
+    def during(self, seconds: float) -> int:
+        before = len(self.at)
+        self.time.pass_(seconds)
+        return len(self.at) - before
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def test_warmup_nothing_runs_while_nobody_speaks(rig: Rig) -> None:
+    assert rig.during(1000) == 0
+    rig.warmup.falls_silent()
+    assert rig.during(1000) == 0
+
+
+def test_warmup_the_first_sound_warms_at_once(rig: Rig) -> None:
+    rig.warmup.speaks()
+    assert rig.at == [100.0] and rig.warmup.is_active
+
+
+@pytest.mark.parametrize("cost_s", [0.0005, 0.002, 0.006, 0.05])
+def test_warmup_it_takes_two_percent_of_a_core_at_most(rig: Rig, cost_s: float) -> None:
+    rig.cost_s = cost_s
+    rig.warmup.speaks()
+    rig.during(5)
+    count = 0
+    for _ in range(5):
+        rig.warmup.speaks()
+        count += rig.during(LOST_S / 2)
+    assert 0 < count * cost_s <= 0.02 * 5 * LOST_S / 2
+    if cost_s == 0.002:
+        assert count * cost_s > 0.8 * SHARE * 5 * LOST_S / 2, "it warms less than it may"
+
+
+def test_warmup_a_slow_one_is_not_begun_again_before_it_has_ended(rig: Rig) -> None:
+    rig.ends = False
+    rig.warmup.speaks()
+    assert rig.during(10) == 0
+
+
+def test_warmup_silence_warms_once_more_at_once(rig: Rig) -> None:
+    rig.warmup.speaks()
+    rig.during(EVERY_S / 2)
+    rig.warmup.falls_silent()
+    assert rig.at == [100.0, 100.0 + EVERY_S / 2]
+
+
+def test_warmup_it_goes_on_while_the_recogniser_works_and_ends_if_no_turn_comes(rig: Rig) -> None:
+    rig.warmup.speaks()
+    rig.during(1)
+    rig.warmup.falls_silent()
+    assert rig.during(SETTLE_S / 2) > 3
+    rig.during(SETTLE_S)
+    assert rig.during(1000) == 0 and not rig.warmup.is_active
+
+
+def test_warmup_a_voice_whose_end_was_lost_is_not_warmed_for_ever(rig: Rig) -> None:
+    rig.warmup.speaks()
+    rig.during(LOST_S + 1)
+    assert rig.during(1000) == 0
+
+
+def test_warmup_the_turn_ends_it_and_its_late_silence_does_not_begin_it_again(rig: Rig) -> None:
+    rig.warmup.speaks()
+    rig.warmup.stop()
+    rig.warmup.falls_silent()
+    assert rig.during(1000) == 0 and len(rig.at) == 1
+
+
+def test_warmup_a_recall_on_an_interim_transcript_warms_enough(rig: Rig) -> None:
+    rig.warmup.speaks()
+    rig.during(1)
+    count = len(rig.at)
+    for _ in range(20):
+        rig.warmup.warmed()
+        rig.time.pass_(EVERY_S * 0.9)
+    assert len(rig.at) == count
+
+
+def test_warmup_an_error_ends_it_and_reaches_nobody(rig: Rig) -> None:
+    def fails() -> None:
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    warmup = Warmup(fails, rig.time)  # type: ignore[arg-type]
+    warmup.speaks()
+    assert not warmup.is_active
+
+
+def test_warmup_the_turn_takes_its_recall_and_stops_the_warm_up() -> None:
+    rig = Rig()
+    prefetch = Prefetch(lambda text: None, PrefetchOptions(), rig.time, rig.touch)  # type: ignore[arg-type]
+    prefetch.warmup.speaks()
+    assert prefetch.take() is None
+    assert not prefetch.warmup.is_active
+
+
+# ---------------------------------------------------------------- in an engine
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[MemoryEngine]:
+    config = memory_config(tmp_path / "memory", recall={"floor": 0.0, "keep_share": 0.0})
+    made = MemoryEngine(config, clock=FixedClock(), embedder=HashEmbedder(512))
+    made.prepare("anna")
+    for text in SAID:
+        at = made.clock()
+        made.append(Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=at))
+        made.drain()
+    yield made
+    made.close()
+
+
+def touched(engine: MemoryEngine) -> float:
+    query = engine.turn_recall.query("", "anna")
+    running = engine.wiring.retrieval.touch(query)
+    assert running is not None
+    return running.result(20)
+
+
+def test_warmup_touch_recalls_all_the_way_and_leaves_no_trace(
+    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    run = Pipeline.run
+
+    def seen(self, *arguments, **how):
+        found.append(run(self, *arguments, **how))
+        return found[-1]
+
+    monkeypatch.setattr(Pipeline, "run", seen)
+    before, cached = engine.metrics.counts(), engine.wiring.embedding._cached.cache_info()
+    assert touched(engine) > 0
+    assert found[0].stage == "full" and found[0].hits
+    assert engine.metrics.counts() == before
+    assert engine.wiring.embedding._cached.cache_info() == cached
+
+
+def test_warmup_touch_asks_only_a_model_of_our_own_for_vectors(
+    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server, or a model that the application gave, has others to serve."""
+    asked: list[str] = []
+    monkeypatch.setattr(engine.wiring.embedding, "passing", asked.append)
+    touched(engine)
+    assert asked == []
+    monkeypatch.setattr(Embedding, "is_own", True)
+    touched(engine)
+    assert asked == [SAID[1]]
+
+
+def test_warmup_touch_stops_when_a_recall_begins(engine: MemoryEngine) -> None:
+    retrieval = engine.wiring.retrieval
+    retrieval.touch(engine.turn_recall.query("", "anna"))
+    progress = retrieval._touching
+    asyncio.run(engine.recall("what is my dog called", "anna"))
+    assert progress.abandoned
+
+
+def test_warmup_touch_loads_nothing(engine: MemoryEngine) -> None:
+    assert engine.wiring.retrieval.touch(engine.turn_recall.query("", "ben")) is None
+    assert "ben" not in engine.wiring.namespaces
