@@ -109,7 +109,8 @@ def turn(written: dict[str, Any], path: Path) -> None:
     for place, (name, arm) in enumerate(written["arms"].items()):
         values = [arm["wait"][p] for p in PERCENTILES]
         style = "-" if "prefetch" in arm else "--"
-        axes.plot(PERCENTILES, values, style, marker="o", color=COLOURS[place], label=name)
+        colour = COLOURS[place % len(COLOURS)]
+        axes.plot(PERCENTILES, values, style, marker="o", color=colour, label=name)
     axes.axhline(1, color="#888888", linewidth=0.8)
     axes.set_yscale("log")
     axes.set_ylabel(f"ms a turn waits, {written['memories']:,} memories (log scale)")
