@@ -205,6 +205,7 @@ def measure(
         with server_process.serving() as url, cores(arm.cores) as busy:
             talk = Talk(name, engine, meter, url, busy if arm.cores else None, pause_s)
             costs, counts = asyncio.run(talk.hold(asked[arm.tier], turns))
+        common.refuse_failures(engine.metrics)
     finally:
         engine.close()
         shutil.rmtree(path)
