@@ -13,6 +13,7 @@ SEARCHES = {
     "search_without_embedding": "ahead",
     "search_after_pause": "after a pause",
 }
+LEAST_MS = 0.02  # a turn: a thread that computes less is left out
 SPENDS = {"cpu": "CPU a search", "cpu_without_embedding": "CPU, ahead"}
 FATES = {
     "stood": "all of it",
@@ -168,6 +169,10 @@ def budget(written: dict[str, Any]) -> str:
         )
         for name, arm in arms.items()
     ]
+    threads = {name: arm.get("threads", {}) for name, arm in arms.items()}
+    seen = {who for each in threads.values() for who, ms in each.items() if ms >= LEAST_MS}
+    busy = sorted(seen, key=lambda who: -max(each.get(who, 0.0) for each in threads.values()))
+    by_thread = [(name, *(each.get(who, 0.0) for who in busy)) for name, each in threads.items()]
     columns = ("", "CPU, p50", "of the event loop", "CPU / wait", "voluntary", "involuntary")
     return "\n\n".join(
         (
@@ -176,6 +181,7 @@ def budget(written: dict[str, Any]) -> str:
             "Processor time of all threads while a turn waits, milliseconds, and switches of "
             "context a turn:",
             table(columns, spent),
+            *(("The same by thread, mean:", table(("", *busy), by_thread)) if busy else ()),
         )
     )
 
