@@ -64,7 +64,7 @@ class WhatHolds:
     def hear(self, turn: Turn) -> None:
         """Add a turn, the latest; see ``Endings.hear`` and ``Changes.hear``."""
 
-        def hear(endings: Endings, changes: Changes) -> None:
+        def hear(endings: "Endings", changes: "Changes") -> None:
             endings.hear(turn)
             changes.hear(turn)
 
@@ -73,7 +73,7 @@ class WhatHolds:
     def drop(self, memory_id: str) -> None:
         """Remove a fact, or a turn's chunk."""
 
-        def drop(endings: Endings, changes: Changes) -> None:
+        def drop(endings: "Endings", changes: "Changes") -> None:
             endings.drop(memory_id)
             changes.drop(memory_id)
 
