@@ -14,7 +14,9 @@ Processor time is that of all threads of the process between the two moments at 
 begins and ends, so that a library that spins on another thread is seen.
 """
 
+import re
 import statistics
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -46,6 +48,7 @@ class Cost(Struct, frozen=True):
         parts: Milliseconds by part; their sum is the wait.
         cpu: Milliseconds of all threads meanwhile.
         loop_cpu: The event loop's share of these.
+        threads: All threads' shares, by name; "native" are those that Python did not start.
         voluntary: Switches of context because a thread waited.
         involuntary: Switches because another one was to run.
     """
@@ -56,6 +59,7 @@ class Cost(Struct, frozen=True):
     loop_cpu: float
     voluntary: int
     involuntary: int
+    threads: dict[str, float] = {}
 
 
 class _Clocks(Struct, frozen=True):
@@ -73,6 +77,7 @@ class Meter:
         self._calls: dict[str, float] = defaultdict(float)
         self._recalls: list[tuple[float, Recollection]] = []
         self._began: _Clocks | None = None
+        self._threads: dict[str, float] = {}
 
     def watch(self, engine: MemoryEngine) -> Callable[[], None]:
         """Time an engine's calls.
@@ -116,14 +121,15 @@ class Meter:
         """The context of a turn reaches the memory."""
         self._calls.clear()
         self._recalls.clear()
-        self._began = clocks()
+        self._threads = thread_clocks()
+        self._began = clocks()  # last: what comes before is no part of the wait
 
     def end(self) -> Cost | None:
         """It leaves the memory; None when no turn had begun."""
         if self._began is None:
             return None
         was, now = self._began, clocks()
-        self._began = None
+        threads, self._began = thread_clocks(), None
         wait = (now.wall - was.wall) * 1e3
         return Cost(
             wait=wait,
@@ -132,6 +138,7 @@ class Meter:
             loop_cpu=(now.loop - was.loop) * 1e3,
             voluntary=now.voluntary - was.voluntary,
             involuntary=now.involuntary - was.involuntary,
+            threads=_spent(self._threads, threads),
         )
 
 
@@ -145,6 +152,29 @@ def clocks() -> _Clocks:
         voluntary=used.ru_nvcsw if used else 0,
         involuntary=used.ru_nivcsw if used else 0,
     )
+
+
+def thread_clocks() -> dict[str, float]:
+    """Return the processor time of each thread in seconds, by name without its number.
+
+    "native" are threads that Python did not start. Empty where the system does not tell.
+    """
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return {}
+    whole, found = time.process_time(), dict[str, float]()
+    for thread in threading.enumerate():
+        try:
+            seconds = time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
+        except (OSError, OverflowError):  # it has just ended
+            continue
+        name = re.sub(r"[-_]?\d+.*", "", thread.name)
+        found[name] = found.get(name, 0.0) + seconds
+    return found | {"native": whole - sum(found.values())}
+
+
+def _spent(was: dict[str, float], now: dict[str, float]) -> dict[str, float]:
+    spent = {name: (seconds - was.get(name, 0.0)) * 1e3 for name, seconds in now.items()}
+    return {name: ms for name, ms in spent.items() if ms > 0}
 
 
 def parts_of(
@@ -196,7 +226,8 @@ def summary(costs: Sequence[Cost]) -> dict[str, Any]:
     Returns:
         ``parts`` by name, mean milliseconds of the ``middle`` half of the turns by their wait, and
         of the ``slow`` tenth; ``cpu`` and ``loop_cpu`` (percentiles), ``cpu_ratio`` (processor time
-        over wait, of all turns together), ``switches`` (mean a turn, by kind).
+        over wait, of all turns together), ``threads`` (mean milliseconds a turn, by name) and
+        ``switches`` (mean a turn, by kind).
     """
     by_wait = sorted(costs, key=lambda cost: cost.wait)
     count = len(by_wait)
@@ -207,6 +238,7 @@ def summary(costs: Sequence[Cost]) -> dict[str, Any]:
         "cpu": percentiles([cost.cpu for cost in costs]),
         "loop_cpu": percentiles([cost.loop_cpu for cost in costs]),
         "cpu_ratio": round(sum(c.cpu for c in costs) / sum(c.wait for c in costs), 3),
+        "threads": _mean_threads(costs),
         "switches": {
             "voluntary": round(statistics.mean(cost.voluntary for cost in costs), 2),
             "involuntary": round(statistics.mean(cost.involuntary for cost in costs), 2),
@@ -217,3 +249,9 @@ def summary(costs: Sequence[Cost]) -> dict[str, Any]:
 def _mean_parts(costs: Sequence[Cost]) -> dict[str, float]:
     found = {name: statistics.mean(cost.parts.get(name, 0.0) for cost in costs) for name in PARTS}
     return {name: round(ms, 4) for name, ms in found.items() if ms > 0}
+
+
+def _mean_threads(costs: Sequence[Cost]) -> dict[str, float]:
+    names = sorted({name for cost in costs for name in cost.threads})
+    means = {name: statistics.mean(cost.threads.get(name, 0.0) for cost in costs) for name in names}
+    return {name: round(ms, 4) for name, ms in means.items()}

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from slowcat_memory.config import Config, load
-from slowcat_memory.metrics import percentiles
+from slowcat_memory.metrics import Metrics, percentiles
 
 __all__ = ["Console", "percentiles"]
 
@@ -118,6 +118,16 @@ def configuration(path: Path, file: Path | None = None, **sections: dict[str, An
         changes[name] = changes.get(name, {}) | values
     made = {name: replace(getattr(config, name), **values) for name, values in changes.items()}
     return replace(config, **made)
+
+
+def refuse_failures(metrics: Metrics) -> None:
+    """Refuse figures of an engine whose work on other threads failed: less was done than it seems.
+
+    Raises:
+        RuntimeError: Something failed; the log says what.
+    """
+    if failed := metrics.counts().get("background_failures", 0):
+        raise RuntimeError(f"{failed} pieces of the engine's work failed: see the log")
 
 
 @contextmanager

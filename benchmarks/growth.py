@@ -96,6 +96,7 @@ def measure(size: int, queries: int, cache: Path | None = None) -> dict[str, Any
             engine.prepare(corpus.SCOPE)
             engine.drain()
             found = asyncio.run(_ask(engine, queries))
+            common.refuse_failures(engine.metrics)
         finally:
             engine.close()
         disk = sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())

@@ -138,6 +138,7 @@ def measure(
             index = engine.stats()["index"][corpus.SCOPE]
             found = asyncio.run(_conversation(engine, queries, size, exchanges, idle_s, rounds))
             found |= _limit(engine, corpus.questions(50, common.SEED), found)
+            common.refuse_failures(engine.metrics)
         finally:
             engine.close()
         found["beside_idle"] = rhythms.beside_idle(path, other_questions(2 * rounds))

@@ -10,6 +10,7 @@ SEARCHES = {
     "search_with_sentence_transformers": "question embedded by sentence-transformers (ours: by ours)",
     "search": "by our query embedder",
     "search_without_embedding": "embedded ahead",
+    "search_after_pause": "by ours, after a pause of 300 ms",
 }
 COLOURS = ("#3b6ea5", "#d98032", "#5a9e6f", "#a0527a", "#8c8c8c", "#c9b037", "#6b6ecf", "#2f2f2f")
 
@@ -44,18 +45,19 @@ def peers(results: Sequence[dict[str, Any]], path: Path) -> None:
     """
     figure, (left, right) = canvas(10, 1.3 + 0.5 * len(results), columns=2, widths=[3, 2])
     names = [result["peer"] for result in results]
-    height = 0.8 / len(SEARCHES)
-    for place, (figure_name, label) in enumerate(SEARCHES.items()):
+    searches = {way: label for way, label in SEARCHES.items() if way in results[0]}
+    height = 0.8 / len(searches)
+    for place, (figure_name, label) in enumerate(searches.items()):
         values = [result[figure_name]["p50"] for result in results]
         at = [n + (place - 1) * height for n in range(len(names))]
         bars = left.barh(at, values, height, color=COLOURS[place], label=label)
         left.bar_label(bars, fmt="%.1f", fontsize=7, padding=2)
     left.set_xscale("log")
-    every = [result[figure_name]["p50"] for result in results for figure_name in SEARCHES]
+    every = [result[figure_name]["p50"] for result in results for figure_name in searches]
     left.set_xlim(min(every) / 3, 3 * max(every))
     left.set_yticks(range(len(names)), names)
     left.set_xlabel(f"ms a search, median, {results[0]['memories']:,} memories (log scale)")
-    figure.legend(frameon=False, fontsize=8, loc="outside upper center", ncols=len(SEARCHES))
+    figure.legend(frameon=False, fontsize=8, loc="outside upper center", ncols=2)
     bars = right.barh(names, [100 * r["recall_at_10"] for r in results], 0.6, color=COLOURS[4])
     right.bar_label(bars, fmt="%.1f", fontsize=8, padding=3)
     right.set_xlim(0, 100)
@@ -107,7 +109,8 @@ def turn(written: dict[str, Any], path: Path) -> None:
     for place, (name, arm) in enumerate(written["arms"].items()):
         values = [arm["wait"][p] for p in PERCENTILES]
         style = "-" if "prefetch" in arm else "--"
-        axes.plot(PERCENTILES, values, style, marker="o", color=COLOURS[place], label=name)
+        colour = COLOURS[place % len(COLOURS)]
+        axes.plot(PERCENTILES, values, style, marker="o", color=colour, label=name)
     axes.axhline(1, color="#888888", linewidth=0.8)
     axes.set_yscale("log")
     axes.set_ylabel(f"ms a turn waits, {written['memories']:,} memories (log scale)")

@@ -11,7 +11,10 @@ SEARCHES = {
     "search": "search",
     "search_with_sentence_transformers": "by s-t",
     "search_without_embedding": "ahead",
+    "search_after_pause": "after a pause",
 }
+LEAST_MS = 0.02  # a turn: a thread that computes less is left out
+SPENDS = {"cpu": "CPU a search", "cpu_without_embedding": "CPU, ahead"}
 FATES = {
     "stood": "all of it",
     "vector": "its vector",
@@ -133,9 +136,13 @@ def turn(written: dict[str, Any]) -> str:
             table(("", "turns", *PERCENTILES, "under 1 ms, %", "in time, %", "stages"), waits),
             "What a turn took of what was recalled ahead, % of turns:",
             table(("", *FATES.values(), "recalls in vain a turn"), fates),
-            *([budget(written)] if any("parts" in arm for arm in arms.values()) else []),
+            *(_drawn(written) if any("parts" in arm for arm in arms.values()) else ()),
         )
     )
+
+
+def _drawn(written: dict[str, Any]) -> tuple[str, str]:
+    return budget(written), "![Where the wait of a turn goes](budget.png)"
 
 
 def budget(written: dict[str, Any]) -> str:
@@ -162,6 +169,10 @@ def budget(written: dict[str, Any]) -> str:
         )
         for name, arm in arms.items()
     ]
+    threads = {name: arm.get("threads", {}) for name, arm in arms.items()}
+    seen = {who for each in threads.values() for who, ms in each.items() if ms >= LEAST_MS}
+    busy = sorted(seen, key=lambda who: -max(each.get(who, 0.0) for each in threads.values()))
+    by_thread = [(name, *(each.get(who, 0.0) for who in busy)) for name, each in threads.items()]
     columns = ("", "CPU, p50", "of the event loop", "CPU / wait", "voluntary", "involuntary")
     return "\n\n".join(
         (
@@ -170,6 +181,7 @@ def budget(written: dict[str, Any]) -> str:
             "Processor time of all threads while a turn waits, milliseconds, and switches of "
             "context a turn:",
             table(columns, spent),
+            *(("The same by thread, mean:", table(("", *busy), by_thread)) if busy else ()),
         )
     )
 
@@ -188,9 +200,12 @@ def peers(written: Sequence[dict[str, Any]]) -> str:
         Markdown.
     """
     first = written[0]
+    searches = {way: name for way, name in SEARCHES.items() if way in first}
+    spends = {figure: name for figure, name in SPENDS.items() if figure in first}
     columns = (
         "",
-        *(f"{way}, {p}" for way in SEARCHES.values() for p in ("p50", "p99")),
+        *(f"{name}, {p}" for name in searches.values() for p in ("p50", "p99")),
+        *spends.values(),
         "add p50",
         "add with vector",
         "disk MB",
@@ -199,7 +214,8 @@ def peers(written: Sequence[dict[str, Any]]) -> str:
     rows = [
         (
             result["peer"],
-            *(result[way][p] for way in SEARCHES for p in ("p50", "p99")),
+            *(result[way][p] for way in searches for p in ("p50", "p99")),
+            *(result[figure]["p50"] for figure in spends),
             result["add"]["p50"],
             result["add_with_embedding"]["p50"],
             result["disk_mb"],

@@ -22,7 +22,7 @@ they say otherwise.
 The JSON: ``machine``, ``load``, ``memories``, ``turns``, ``pause_s``, ``reference``, and ``arms`` by
 name: ``wait`` (n, p50, p95, p99, max), ``under_1_ms`` and ``in_time`` (shares of turns; in full,
 within 10 ms), ``stages`` (turns by how far recall came), ``parts``, ``cpu``, ``loop_cpu``,
-``cpu_ratio`` and ``switches`` (see ``benchmarks/budget.py``), and where recall begins ahead
+``cpu_ratio``, ``threads`` and ``switches`` (see ``benchmarks/budget.py``), and where recall begins ahead
 ``prefetch``: shares of turns whose recall ``stood``, whose ``vector`` stood, that were ``redone``,
 that found ``nothing``, and ``wasted`` recalls a turn.
 """
@@ -205,6 +205,7 @@ def measure(
         with server_process.serving() as url, cores(arm.cores) as busy:
             talk = Talk(name, engine, meter, url, busy if arm.cores else None, pause_s)
             costs, counts = asyncio.run(talk.hold(asked[arm.tier], turns))
+        common.refuse_failures(engine.metrics)
     finally:
         engine.close()
         shutil.rmtree(path)
@@ -316,6 +317,8 @@ def _show(written: dict[str, Any]) -> None:
         rows = [(part, *(each.get(part, 0.0) for each in spent.values())) for part in names]
         common.table(f"where it goes, ms, {which} turns", ("", *spent), rows)
     for name, arm in written["arms"].items():
+        spent = ", ".join(f"{who} {ms:.2f}" for who, ms in arm["threads"].items() if ms >= 0.01)
+        common.console.print(f"{name}, processor time a turn: {spent}")
         if "prefetch" in arm:
             told = ", ".join(f"{how} {share:.2f}" for how, share in arm["prefetch"].items())
             common.console.print(f"{name}: {told}")

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -84,22 +83,29 @@ def test_budget_a_meter_sees_what_a_turn_asks_of_its_engine(tmp_path) -> None:
     assert meter.end() is None  # no turn is under way
 
 
-def test_budget_a_thread_that_spins_is_seen_in_the_processor_time(monkeypatch) -> None:
-    """Ten milliseconds of other threads count, whatever this one does."""
-    cpu, loop = iter((1.0, 1.012)), iter((0.5, 0.502))
-    monkeypatch.setattr(
-        budget,
-        "time",
-        SimpleNamespace(
-            perf_counter=time.perf_counter,
-            process_time=lambda: next(cpu),
-            thread_time=lambda: next(loop),
-        ),
-    )
-    meter = Meter()
+def test_budget_what_other_threads_compute_is_seen_by_name() -> None:
+    """A library that spins beside a waiting turn: all of it counts, and who it was is told."""
+    meter, go, done = Meter(), threading.Event(), threading.Event()
+
+    def spin() -> None:
+        assert go.wait(10)
+        began = time.thread_time()
+        while time.thread_time() - began < 0.02:
+            pass
+        done.set()
+        assert end.wait(10)
+
+    end = threading.Event()
+    spinner = threading.Thread(target=spin, name="spinner_0")
+    spinner.start()
     meter.begin()
+    go.set()
+    assert done.wait(10)
     cost = meter.end()
-    assert cost and cost.cpu == pytest.approx(12) and cost.loop_cpu == pytest.approx(2)
+    end.set()
+    spinner.join()
+    assert cost and cost.cpu >= 20 and cost.threads["spinner"] >= 20
+    assert cost.loop_cpu < 20 and cost.threads.get("native", 0.0) < 20
 
 
 def test_budget_a_wait_for_another_thread_is_a_voluntary_switch() -> None:
@@ -112,15 +118,30 @@ def test_budget_a_wait_for_another_thread_is_a_voluntary_switch() -> None:
     assert cost and cost.voluntary >= 1
 
 
+def test_budget_the_picture_is_shown_where_there_is_one() -> None:
+    arm = {
+        "wait": {"n": 1, "p50": 1.0, "p95": 1.0, "p99": 1.0, "max": 1.0},
+        "under_1_ms": 0.0,
+        "stages": {"full": 1},
+    }
+    machine = {"cores": 2, "cpu": "A CPU", "system": "Linux", "python": "3.11"}
+    written = {"machine": machine, "load": [0.1], "memories": 10, "turns": 1, "arms": {"a": arm}}
+    assert "budget.png" not in speed_tables.turn(written)
+    written["arms"]["a"] = arm | budget.summary([cost(1.0)])
+    assert "(budget.png)" in speed_tables.turn(written)
+
+
 def cost(wait: float) -> Cost:
     parts = {"turn": wait / 4, "embed": 3 * wait / 4}
-    return Cost(wait, parts, cpu=2 * wait, loop_cpu=wait / 4, voluntary=2, involuntary=1)
+    threads = {"MainThread": wait / 4, "slowcat-recall": wait}
+    return Cost(wait, parts, 2 * wait, wait / 4, voluntary=2, involuntary=1, threads=threads)
 
 
 def test_budget_the_middle_and_the_slow_turns_are_told_apart() -> None:
     found = budget.summary([cost(ms) for ms in (4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 1.0, 40.0)])
     assert found["parts"]["middle"] == {"turn": 1.0, "embed": 3.0}
     assert found["parts"]["slow"] == {"turn": 10.0, "embed": 30.0}
+    assert found["threads"] == {"MainThread": 1.825, "slowcat-recall": 7.3}
     assert found["cpu_ratio"] == 2.0 and found["switches"] == {"voluntary": 2, "involuntary": 1}
 
 
@@ -135,3 +156,4 @@ def test_budget_is_drawn_and_written(tmp_path) -> None:
     assert (tmp_path / "budget.png").stat().st_size > 5000
     text = speed_tables.budget(written)
     assert "| one core: segmented |" in text and "embed" in text and "voluntary" in text
+    assert "|  | slowcat-recall | MainThread |" in text

@@ -85,6 +85,16 @@ def test_tables_the_minutes_of_each_part_are_printed(monkeypatch, capsys):
     assert "a.json" in out and "1.50" in out and "it is not here" in out and "all" in out
 
 
+def test_tables_the_readme_says_how_long_a_turn_waits_at_home():
+    wait = {"n": 100, "p50": 4.2, "p95": 7.5}
+    arm = {"wait": wait, "in_time": 0.99}
+    written = {"arms": {"one core: segmented": arm}, "pause_s": [0.3, 5.0], "memories": 10_000}
+    line = tables._lived(written)
+    assert "pauses of 0.3 to 5 s, 10,000 memories: waits 4.20 ms (p50), 7.50 ms (p95)" in line
+    assert "99.0 % of 100 turns" in line and "`python -m benchmarks.turn`" in line
+    assert tables._lived({"arms": {"segmented, ahead": arm}}) == ""
+
+
 FOOTPRINT = {
     "sources_mb": 260,
     "results": [

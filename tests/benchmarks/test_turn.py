@@ -156,5 +156,6 @@ def test_turn_the_table_and_the_plot(tmp_path):
     written = speed_tables.turn(WRITTEN)
     assert "| streaming, ahead | 3 | 0.40 | 0.60 | 0.90 | 1.20 | 99.0 |  | full 300 |" in written
     assert "| streaming, ahead | 97.0 | 1.0 | 1.0 | 1.0 | 1.50 |" in written
-    plots.turn(WRITTEN, tmp_path / "turn.png")
+    every = dict.fromkeys(turn.ARMS, WRITTEN["arms"]["Mem0's"]) | WRITTEN["arms"]
+    plots.turn(WRITTEN | {"arms": every}, tmp_path / "turn.png")
     assert (tmp_path / "turn.png").stat().st_size > 5000

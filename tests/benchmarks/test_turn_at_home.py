@@ -22,6 +22,7 @@ from benchmarks import (
 from benchmarks.recognisers import RECOGNISERS
 from benchmarks.rig import pause
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Turn
 from slowcat_memory.testing import memory_config
 
@@ -160,6 +161,14 @@ def test_turn_in_time_is_in_full_and_within_the_deadline() -> None:
     assert found["in_time"] == 0.8
     cut = turn.figures([cost] * 10, {"recall_full": 7, "recall_lexical": 3})
     assert cut["in_time"] == 0.7
+
+
+def test_turn_figures_of_an_engine_whose_work_failed_are_refused() -> None:
+    metrics = Metrics()
+    common.refuse_failures(metrics)
+    metrics.count("background_failures")
+    with pytest.raises(RuntimeError, match="1 pieces of the engine's work failed"):
+        common.refuse_failures(metrics)
 
 
 @pytest.mark.slow
