@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import faiss
 import numpy as np
 
 from slowcat_memory.index.options import IndexOptions
@@ -111,6 +110,8 @@ def write(
 
 
 def _write_codes(documents: np.ndarray, vectors: np.ndarray, folder: Path, name: str) -> None:
+    import faiss  # only the process that builds an index pays for it
+
     dim = vectors.shape[1]
     parts = dim // CODE_DIMS
     quantizer: Any = faiss.ProductQuantizer(dim, parts, 4)  # stubs lag
@@ -123,6 +124,8 @@ def _write_codes(documents: np.ndarray, vectors: np.ndarray, folder: Path, name:
 
 
 def _write_cells(documents: np.ndarray, vectors: np.ndarray, path: Path) -> None:
+    import faiss
+
     dim, cells = vectors.shape[1], cells_for(len(documents))
     described = f"IVF{cells},PQ{dim // CODE_DIMS}x4fs"
     index = faiss.index_factory(dim, described, faiss.METRIC_INNER_PRODUCT)
