@@ -82,10 +82,34 @@ def test_docs_python_in_the_readme_is_python() -> None:
         ast.parse(block)
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
+PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+PAGES += [str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_docs_links_lead_somewhere(page: str) -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", (ROOT / page).read_text()):
-        assert (ROOT / target).exists(), target
+    file = ROOT / page
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", file.read_text()):
+        assert (file.parent / target).exists(), target
+
+
+def test_docs_every_decision_is_listed_by_its_title() -> None:
+    folder = ROOT / "docs/decisions"
+    pages = sorted(folder.glob("0*.md"))
+    titles = [page.read_text().partition("\n")[0].removeprefix("# ") for page in pages]
+    listed = re.findall(r"^- \[(.*)\]\((.*)\)$", (folder / "README.md").read_text(), re.M)
+    assert listed == [(title, page.name) for title, page in zip(titles, pages, strict=True)]
+    numbers = [int(title.partition(".")[0]) for title in titles]
+    assert numbers == [int(page.name[:4]) for page in pages] == [*range(1, len(pages) + 1)]
+
+
+def test_docs_architecture_names_every_thread_and_no_other() -> None:
+    sources = (file.read_text() for file in (ROOT / "slowcat_memory").rglob("*.py"))
+    names = {name for source in sources for name in re.findall(r'"(slowcat-[a-z-]*[a-z])"', source)}
+    started = names - {"slowcat-memory"}
+    assert {"slowcat-recall", "slowcat-idle", "slowcat-store"} <= started
+    table = (ROOT / "ARCHITECTURE.md").read_text().partition("## Threads and processes")[2]
+    assert started == set(re.findall(r"^\| `(slowcat-[\w-]+)` \|", table, re.M))
 
 
 def test_docs_architecture_names_every_room_and_door() -> None:
