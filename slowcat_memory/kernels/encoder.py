@@ -25,18 +25,21 @@ from slowcat_memory.kernels.library import INT, POINTER, Function, address
 
 MAGIC = b"SLOWENC1"  # the digit is the version of the format
 MEAN, FIRST = 0, 1  # poolings: all tokens, or the first
-PLAIN = 0  # instructions of byte_products.h that every processor has
+PLAIN, PAIRS = 0, 1  # instructions of byte_products.h without dot products
 BLOCK, LINE = 16, 64  # columns of a packed block; bytes that a section is aligned to
 SAME = 0.98  # cosine to the original's vector that the file's own check must reach
 _HEADER = struct.Struct("<8s8if5i")
 _MOST_LAYERS = 1000
+BRIEF = 24
+"""Runs of up to so many tokens, a millisecond or two, keep Python's lock where there are dot products.
+A thread that gives the lock away beside a busy one waits 5 ms to have it back."""
 _USUAL_TOKENS = 64  # scratch memory is made for so many at once
 
 _instructions = Function("encoder_instructions", result=INT)
 _scratch = Function("encoder_scratch", POINTER, INT, result=INT)
-_encode = Function(
-    "encode", POINTER, POINTER, INT, INT, POINTER, POINTER, POINTER, keeps_lock=False
-)
+_ARGUMENTS = (POINTER, POINTER, INT, INT, POINTER, POINTER, POINTER)
+_encode = Function("encode", *_ARGUMENTS, keeps_lock=False)
+_encode_brief = Function("encode", *_ARGUMENTS)
 _touch = Function("touch", POINTER, INT, result=INT, keeps_lock=False)
 
 
@@ -170,11 +173,12 @@ class Encoder:
         """
         self._mapped = np.memmap(path, np.uint8, "r")
         self.shape = _read_shape(self._mapped)
-        if not (_encode.compiled and _scratch.compiled and _instructions.compiled):
+        if not (_encode.compiled and _encode_brief.compiled and _scratch.compiled):
             raise ValueError("the compiled library is missing")
         # Kept from now on: what the library computes with may change, but it stays loaded.
-        self._encode, self._scratch_bytes = _encode.compiled, _scratch.compiled
-        self._instructions = _instructions.compiled()
+        self._encode, self._encode_brief = _encode.compiled, _encode_brief.compiled
+        self._scratch_bytes = _scratch.compiled
+        self._instructions = _instructions.compiled() if _instructions.compiled else PLAIN
         self._base = self._mapped.ctypes.data
         self._hot = self._find("norm.gain")
         self._local = threading.local()
@@ -196,7 +200,8 @@ class Encoder:
         row = np.array(ids, np.int64)
         vector = np.empty(self.shape.hidden, np.float32)
         tokens = np.empty((len(ids), self.shape.token_dim), np.float32) if with_tokens else None
-        self._encode(
+        brief = len(ids) <= BRIEF and self._instructions > PAIRS
+        (self._encode_brief if brief else self._encode)(
             self._base,
             address(row),
             len(ids),

@@ -36,6 +36,7 @@ from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query
 
 ARMS = ("back to back", "after a pause", "a voice", "idle work")
+WARM_UP, COUNTED = 20, 50  # recalls before the arms, and for the share of CPU
 GRACE_S, PAUSE_S, VOICE_S, STOP_S = 0.05, 1.5, 1.0, 0.2
 LAWS = {"voice p50": 1.3, "voice p95": 1.7, "idle p50": 1.15, "cpu": 1.1, "warming": 0.02}
 
@@ -43,9 +44,10 @@ LAWS = {"voice p50": 1.3, "voice p95": 1.7, "idle p50": 1.15, "cpu": 1.1, "warmi
 class Rig:
     """One engine, whose idle work is held back except where an arm is about it."""
 
-    def __init__(self, engine: MemoryEngine, control: str, seed: int) -> None:
-        self.engine, self.control = engine, control
-        self.texts: Iterator[str] = iter(corpus.questions(100_000, seed))
+    def __init__(self, engine: MemoryEngine, control: str, recalls: int, seed: int) -> None:
+        self.engine, self.control, self.recalls = engine, control, recalls
+        count = WARM_UP + recalls * (len(ARMS) + 2) + COUNTED
+        self.texts: Iterator[str] = iter(corpus.questions(count, seed))
         self.took: dict[str, list[float]] = {arm: [] for arm in ARMS}
         self.shares: list[float] = []
 
@@ -54,12 +56,12 @@ class Rig:
         await self.engine.recall(next(self.texts), corpus.SCOPE, now=corpus.NOW)
         return (time.perf_counter() - began) * 1e3
 
-    async def play(self, recalls: int) -> None:
+    async def play(self) -> None:
         ask = self.engine.turn_recall.query
         prefetch = self.engine.prefetch(lambda text: ask(text, corpus.SCOPE, now=corpus.NOW))
-        for _ in range(20):
+        for _ in range(WARM_UP):
             await self.recall()
-        for _ in range(recalls):
+        for _ in range(self.recalls):
             for arm in ARMS:
                 self.engine.set_activity("harness", arm != "idle work")
                 await self.before(arm, prefetch)
@@ -97,7 +99,7 @@ class Rig:
     def cpu(self) -> float:
         """Return the CPU time of all threads over that of the one that recalls."""
         self.engine.set_activity("harness", True)
-        texts = [next(self.texts) for _ in range(50)]
+        texts = [next(self.texts) for _ in range(COUNTED)]
         with spinning() if self.control == "spinning" else contextlib.nullcontext():
             every, own = time.process_time(), time.thread_time()
             for text in texts:
@@ -147,8 +149,8 @@ def measure(
             engine.set_activity("harness", True)
             engine.prepare(corpus.SCOPE)
             engine.drain()
-            rig = Rig(engine, control, seed)
-            asyncio.run(rig.play(recalls))
+            rig = Rig(engine, control, recalls, seed)
+            asyncio.run(rig.play())
             found = rig.ratios()
         finally:
             engine.close()

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory.kernels import library
@@ -55,6 +55,7 @@ made = st.builds(
 
 
 @each_level
+@settings(deadline=None)
 @given(made=made)
 def test_dense_cosines_are_those_of_the_definition(level: str, made: Made) -> None:
     known = made.sealed | made.tail
@@ -66,6 +67,7 @@ def test_dense_cosines_are_those_of_the_definition(level: str, made: Made) -> No
 
 
 @each_level
+@settings(deadline=None)
 @given(made=made, k=st.sampled_from([1, 2, 10, 1000]), sealed=st.booleans())
 def test_dense_nearest_are_the_best_of_each_generation(
     level: str, made: Made, k: int, sealed: bool

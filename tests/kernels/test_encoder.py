@@ -1,4 +1,5 @@
 import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +12,7 @@ from slowcat_memory.kernels.encoder import Encoder, Shape
 from tests.support import encoder_reference
 from tests.support.kernel_levels import COMPILED
 
-PLAIN, PAIRS = encoder.PLAIN, 1  # instructions of byte_products.h that a level has besides its best
+PLAIN, PAIRS = encoder.PLAIN, encoder.PAIRS  # what a level has besides its best instructions
 SHAPE = Shape(
     layers=2, hidden=64, heads=2, inner=96, vocabulary=50, positions=40, pooling=encoder.MEAN,
     token_dim=16, epsilon=1e-12, checked=3,
@@ -112,6 +113,31 @@ def test_encoder_threads_do_not_share_memory(path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(all_texts, range(4)):
             assert np.array_equal(found, alone)
+
+
+def test_encoder_a_brief_run_does_not_wait_for_a_busy_thread(path: Path) -> None:
+    model = Encoder(path)
+    if model._instructions <= PAIRS:
+        pytest.skip("a brief run takes too long here to keep the lock")
+    start, steps = threading.Event(), [0]
+
+    def work() -> None:
+        start.wait()
+        for _ in range(1000):
+            steps[0] += 1
+
+    busy, interval = threading.Thread(target=work), sys.getswitchinterval()
+    busy.start()
+    sys.setswitchinterval(60)  # whoever gets the lock now keeps it until it gives it away
+    try:
+        start.set()
+        for _ in range(500):
+            model.run([1] * encoder.BRIEF)
+        during = steps[0]
+    finally:
+        sys.setswitchinterval(interval)
+        busy.join()
+    assert during == 0 and steps[0] == 1000
 
 
 def test_encoder_goes_on_when_the_library_is_switched_off(path: Path) -> None:

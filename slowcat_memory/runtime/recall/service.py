@@ -136,6 +136,8 @@ class Retrieval:
     def touch(self, query: Query) -> "Future[float] | None":
         """Begin a recall whose result is thrown away; see ``touch``.
 
+        Also indexes the turns before, so that the turn that comes does not wait beside that.
+
         Args:
             query: Its scopes and time; not its words.
 
@@ -145,6 +147,7 @@ class Retrieval:
         scopes = [scope for scope in self._readable(query) if scope in self._namespaces]
         if not scopes:
             return None
+        self._indexer.release()
         progress = self._touching = Progress()
         namespaces = [self._namespaces.get(scope) for scope in scopes]
         self._page_cache.recalled()

@@ -1,6 +1,14 @@
-import numpy as np
+from pathlib import Path
 
-from slowcat_memory.index.build.builder import number_sessions
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.errors import IndexDamagedError
+from slowcat_memory.index import IndexOptions
+from slowcat_memory.index.build.builder import build, number_sessions
+from slowcat_memory.index.files.header import read_header, write_header
 
 
 def test_builder_long_sessions_are_numbered_by_their_first() -> None:
@@ -11,3 +19,16 @@ def test_builder_long_sessions_are_numbered_by_their_first() -> None:
     backwards = np.array([1, 2, 3, -1], np.int32)  # who named a neighbour that came later
     assert number_sessions(backwards).tolist() == [3] * 4
     assert number_sessions(np.zeros(0, np.int32)).tolist() == []
+
+
+@pytest.mark.parametrize(("format_", "readable"), [(6, False), (7, True), (8, True), (9, False)])
+def test_builder_an_index_of_the_last_format_is_read_and_any_other_rebuilt(
+    format_: int, readable: bool, tmp_path: Path
+) -> None:
+    header = build([], {}, 0, tmp_path, Tokenizer("none"), IndexOptions())
+    write_header(replace(header, format=format_), tmp_path)
+    if readable:
+        assert read_header(tmp_path, IndexOptions()).format == format_
+    else:
+        with pytest.raises(IndexDamagedError):
+            read_header(tmp_path, IndexOptions())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.embedding import Embedding
@@ -224,3 +225,14 @@ def test_warmup_touch_stops_when_a_recall_begins(engine: MemoryEngine) -> None:
 def test_warmup_touch_loads_nothing(engine: MemoryEngine) -> None:
     assert engine.wiring.retrieval.touch(engine.turn_recall.query("", "ben")) is None
     assert "ben" not in engine.wiring.namespaces
+
+
+def test_warmup_touch_indexes_the_turn_before_while_somebody_speaks(engine: MemoryEngine) -> None:
+    at = engine.clock()
+    turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text="I sold it", at=at)
+    id_ = chunk_id(engine.append(turn).event.id)
+    namespace = engine.wiring.namespaces.get("anna")
+    assert id_ not in namespace.searcher  # held back for its own recall
+    touched(engine)
+    engine.wiring.indexer.talk.submit(lambda: None).result(20)
+    assert id_ in namespace.searcher
