@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from slowcat_memory.core.ranking.vector_bytes import as_kept
 from slowcat_memory.core.text.normalize import Tokenizer, digest
 from slowcat_memory.core.text.phonetics import MisheardWord
 from slowcat_memory.core.text.rare_words import MAX_CHARS
@@ -285,7 +286,7 @@ class Searcher:
         with self._lock:
             dense, number = self._find_vector(memory_id)
             if number >= 0 and dense.dim and of in (0, self._digest(dense, number)):
-                dense.put(number, vector)
+                dense.put(number, as_kept(vector))
 
     def _digest(self, dense: VectorView, number: int) -> int:
         for keys in self.keys.values():

@@ -115,7 +115,7 @@ def test_tier_questions_ask_for_turns_that_ageing_has_put_there(tmp_path) -> Non
     )
     try:
         engine.append_all([event for _, each in corpus.turns(600, common.SEED) for event in each])
-        engine.drain()
+        engine.flush(indexed=True)
         engine.upkeep.age()
         asked = tier_questions.of_store(engine, 30)
         with engine.store.snapshot() as snapshot:

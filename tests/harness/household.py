@@ -95,6 +95,9 @@ class Loud:
     def run(self, work: Any, *arguments: Any, **named: Any) -> Any:
         return work(*arguments, **named)
 
+    def soon(self, work: Any, *arguments: Any) -> None:
+        work(*arguments)
+
     def log_failure(self, error: Exception) -> None:
         raise error
 

@@ -42,10 +42,13 @@ def search(
     """
     if not text.strip():
         raise typer.BadParameter("say in a few words what to look for", param_hint="TEXT")
+    from slowcat_memory.runtime.conversation.audience import guest_scope
+
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=True) as engine:
-        engine.prepare(where)  # a short-lived process has no later answer to be complete
+        if where != guest_scope(engine.config.people):
+            engine.prepare(where)  # a short-lived process has no later answer to be complete
         found = engine.search(text, where, k, local=True)
         if as_json:
             return print_json(_plain(found))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowcat_memory.core.ranking.vector_bytes import LEVELS
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event, SessionEdge, TokenCodes, Turn, Vector
 from slowcat_memory.store.disk import canary, codec, keys
@@ -70,7 +71,7 @@ def test_codec_vectors_come_back_within_a_level(values, draft, scope, id):
     back = codec.decode_vector(key, codec.encode_vector(key, vector))
     assert (back.scope, back.memory, back.draft) == (scope, id, draft)
     assert back.values.dtype == np.float32
-    level = np.abs(vector.values).max() / codec.LEVELS
+    level = np.abs(vector.values).max() / LEVELS
     np.testing.assert_allclose(back.values, vector.values, atol=level + 1e-9)
 
 
