@@ -8,7 +8,7 @@ one; the follow-up of a tool goes upstream, past the memory.) Then, in this orde
 2. the words are logged (no await: an interruption may cancel this task at the first one);
 3. memories are recalled, the only await, bounded by the deadline;
 4. the block is written in front of the words, in the shared context (no await until the push);
-5. ledger and application get to know of it when the frame has gone on.
+5. the ledger is written and the application notified after the frame was pushed.
 
 So a turn that is interrupted during recall is kept, and nothing is half done. An exception is
 reported once and costs the turn its memories, never its reply.
@@ -243,7 +243,7 @@ class Turns:
         self._deps.guard.soon(self._report, turn, found, packed)
 
     def _report(self, turn: Turn | None, found: Recollection, packed: Packed) -> None:
-        """Report what was recalled to ledger and application; the LLM does not wait for it."""
+        """Write the ledger row and notify the application, after the frame was pushed."""
         if turn:
             self._deps.guard.run(self._deps.engine.note_recall, turn, found, packed)
         self._deps.guard.notify("on_memory_recalled", found, packed)

@@ -29,6 +29,9 @@ def test_engine_an_engine_that_nobody_shares_may_be_released_and_closed_twice(ho
     engine = home.open()
     engine.release()
     engine.close()
+    again = home.open()  # the store is free
+    assert again is not engine
+    again.close()
 
 
 def test_engine_a_failed_opening_is_not_shared(home: Home) -> None:

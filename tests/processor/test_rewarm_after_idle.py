@@ -75,6 +75,7 @@ def test_rewarm_after_idle_each_burst_is_followed_by_one_request_for_one_token(c
         for count in (1, 2):
             await bursts.burst()
             await voice.server.wait_until(lambda count=count: len(ahead(voice)) == count)
+        assert len(ahead(voice)) == 2
 
     talking(config, scenario)
 

@@ -53,7 +53,8 @@ def test_chunking_a_longer_piece_counts_more() -> None:
 
 @pytest.mark.parametrize("text", ["plain", "\ud800", "a\udc00b", "👩‍👧"])
 def test_sendable_can_always_be_encoded(text: str) -> None:
-    sendable(text).encode()
+    sent = sendable(text)
+    assert sent.encode().decode() == sent
 
 
 def test_chunking_a_very_long_document_is_cut() -> None:
