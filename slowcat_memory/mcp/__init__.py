@@ -1,0 +1,1 @@
+"""The memory as a Model Context Protocol server."""

@@ -1,0 +1,1 @@
+"""The page: a local web page that shows and changes one memory."""
