@@ -134,7 +134,6 @@ class MemoryEngine:
             wiring.indexer.take,
             gate=wiring.gate,
         )
-        self.idle.subscribe(lambda event: wiring.events.send((event,)))
         self.log = EventLog(wiring, self.idle.gate, self._on_session_end)
         self.turn_recall = TurnRecall(wiring)
         self._search = Search(wiring)
@@ -441,7 +440,7 @@ class MemoryEngine:
     ) -> Callable[[], None]:
         ends = [self.idle.subscribe(on_memory, on_pause)]
         if on_event is not None:
-            ends.append(self.wiring.events.listen(on_event))
+            ends += self.wiring.events.listen(on_event), self.idle.subscribe(on_event)
 
         def end() -> None:
             for one in ends:

@@ -1,6 +1,9 @@
 """Which events a batch makes, and how they reach listeners."""
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from msgspec.structs import replace
 
 from slowcat_memory.records import EventKind, Memory, MemoryEvent, WriteBatch
 from slowcat_memory.store import Snapshot
@@ -8,26 +11,28 @@ from slowcat_memory.store import Snapshot
 OnMemory = Callable[[MemoryEvent], None]
 
 
-def events_of(job: str, batch: WriteBatch, before: Snapshot) -> tuple[MemoryEvent, ...]:
+def events_of(
+    job: str, batch: WriteBatch, before: Snapshot, at: datetime
+) -> tuple[MemoryEvent, ...]:
     """Return an event for each memory that a batch, not yet applied, changes.
 
-    A memory that gets a context counts as updated.
+    A memory that gets a context counts as updated. ``at`` is when it is applied.
     """
     found = {
         (m.scope, m.id): _event(_change(m, before), job, m.scope, m.id, m.kind)
         for m in batch.memories
     }
     for context in batch.contexts:
-        at = (context.scope, context.memory)
-        if at not in found:
-            there = before.memory(*at)
+        place = (context.scope, context.memory)
+        if place not in found:
+            there = before.memory(*place)
             kind = there.kind if there else "chunk"
-            found[at] = _event("updated", job, *at, kind)
-    for at in batch.drop:
-        there = before.memory(*at)
+            found[place] = _event("updated", job, *place, kind)
+    for place in batch.drop:
+        there = before.memory(*place)
         kind = there.kind if there else ""
-        found[at] = _event("retired", job, *at, kind)
-    return tuple(found.values())
+        found[place] = _event("retired", job, *place, kind)
+    return tuple(replace(event, at=at) for event in found.values())
 
 
 def notify(listeners: Iterable[OnMemory], events: Iterable[MemoryEvent]) -> int:

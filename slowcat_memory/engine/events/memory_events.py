@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterable
 
-from msgspec.structs import replace
-
 from slowcat_memory.clock import Clock
 from slowcat_memory.core.memory import CHUNK, chunk_id
 from slowcat_memory.idle.events import OnMemory, events_of, notify
@@ -50,14 +48,14 @@ class MemoryEvents:
         events: tuple[MemoryEvent, ...] = ()
         if self._listeners:
             with self._store.snapshot() as before:
-                events = events_of(job, batch, before)
+                events = events_of(job, batch, before, self._clock())
         self._store.apply(job, batch).wait(None)
         self.send(events)
 
     def send(self, events: Iterable[MemoryEvent]) -> None:
         """Pass events on; a listener that fails is counted, and disturbs nobody."""
         listeners = self._listeners
-        if listeners and (failures := notify(listeners, map(self._dated, events))):
+        if listeners and (failures := notify(listeners, events)):
             self._metrics.count("listener_failures", failures)
 
     def stored(self, ack: Ack) -> None:
@@ -72,6 +70,7 @@ class MemoryEvents:
             kind=CHUNK,
             session=turn.session,
             turn=turn.id,
+            at=turn.at,
         )
 
         def on_done(future: object) -> None:
@@ -90,13 +89,19 @@ class MemoryEvents:
                 ids=ids,
                 session=entry.session,
                 turn=entry.turn,
+                at=entry.at,
             )
             self.send((event,))
 
     def changed(self, what: EventKind, memory: Memory, job: str = PERSON) -> None:
         """Pass on what happened to one memory."""
         event = MemoryEvent(
-            what=what, scope=memory.scope, ids=(memory.id,), kind=memory.kind, job=job
+            what=what,
+            scope=memory.scope,
+            ids=(memory.id,),
+            kind=memory.kind,
+            job=job,
+            at=self._clock(),
         )
         self.send((event,))
 
@@ -104,7 +109,4 @@ class MemoryEvents:
         """Pass on, for each namespace, what was deleted for good."""
         for scope in sorted({scope for scope, _ in gone.memories}):
             ids = tuple(id for where, id in gone.memories if where == scope)
-            self.send((MemoryEvent(what="forgotten", scope=scope, ids=ids),))
-
-    def _dated(self, event: MemoryEvent) -> MemoryEvent:
-        return event if event.at is not None else replace(event, at=self._clock())
+            self.send((MemoryEvent(what="forgotten", scope=scope, ids=ids, at=self._clock()),))
