@@ -50,10 +50,13 @@ class Seen:
         self._words = Tokenizer(memory.config.memory.language)
 
     def search(self, text: str, k: int, how: SearchArguments) -> list[Hit]:
-        found = self.memory.search(text, self.scope, k, **{**how, "local": self.local})
+        asked: SearchArguments = {**how, "local": self.local}
+        found = self.memory.search(text, self.scope, k, **asked)
         with self.memory.snapshot() as snapshot:
             reader = self._reader()
-            return [hit for hit in found.hits if _shown(hit.memory, reader, snapshot)]
+            return [
+                hit for hit in found.hits if disclose_found(hit.memory, reader, snapshot.memory)
+            ]
 
     def listed(self, now: datetime) -> Iterator[Disclosed]:
         """Yield the facts, notes and pinned memories that hold: pinned ones first, then latest."""
@@ -78,7 +81,7 @@ class Seen:
             every.sort(key=lambda one: (one.pinned, one.valid_from, one.id), reverse=True)
             reader = self._reader()
             for one in every:
-                if shown := _shown(one, reader, snapshot):
+                if shown := disclose_found(one, reader, snapshot.memory):
                     yield shown
 
     def about(self, memories: Iterable[Disclosed], text: str) -> list[Disclosed]:
@@ -97,7 +100,8 @@ class Seen:
             blocks = [
                 shown
                 for one in snapshot.memories(self.scope, f"{BLOCK}/")
-                if one.retired_at is None and (shown := _shown(one, reader, snapshot))
+                if one.retired_at is None
+                and (shown := disclose_found(one, reader, snapshot.memory))
             ]
         blocks.sort(key=lambda one: (one.recorded_at or one.valid_from, one.id))
         latest = {one.kind: one for one in blocks if one.text.strip()}
@@ -123,14 +127,14 @@ class Seen:
         began = turns[0].at
         summary = snapshot.memory(self.scope, f"{SESSION_SUMMARY}/{session}")
         if summary is not None and summary.retired_at is None:
-            if shown := _shown(summary, reader, snapshot):
+            if shown := disclose_found(summary, reader, snapshot.memory):
                 return Talk(began, (shown,))
         chunks = (
             snapshot.memory(self.scope, f"{CHUNK}/{turn.id}") or chunk(turn)
             for turn in turns
             if turn.role == "user" and not turn.aside
         )
-        said = [shown for one in chunks if (shown := _shown(one, reader, snapshot))]
+        said = [shown for one in chunks if (shown := disclose_found(one, reader, snapshot.memory))]
         longest = sorted(said, key=lambda one: -len(one.text))[:LEADS]
         return Talk(began, tuple(one for one in said if one in longest))
 
@@ -154,18 +158,17 @@ class Seen:
                 or snapshot.read(offer.scope or self.scope, offer.memory)
                 for offer in entry.offers
             )
-            return [shown for one in read if one and (shown := _shown(one, reader, snapshot))]
+            return [
+                shown
+                for one in read
+                if one and (shown := disclose_found(one, reader, snapshot.memory))
+            ]
 
     def one(self, memory_id: str) -> Disclosed | None:
         """Return a memory by its id; None if it may not be seen, or does not exist."""
         with self.memory.snapshot() as snapshot:
             found = snapshot.read(self.scope, memory_id)
-            return _shown(found, self._reader(), snapshot) if found else None
+            return disclose_found(found, self._reader(), snapshot.memory) if found else None
 
     def _reader(self) -> Reader:
         return self.memory.reader(self.scope, local=self.local)
-
-
-def _shown(memory: MemoryRecord, reader: Reader, snapshot: Snapshot) -> Disclosed | None:
-    """Return a memory for a reader; None if it is muted, or must not be shown to it."""
-    return None if memory.muted else disclose_found(memory, reader, snapshot.memory)

@@ -145,20 +145,30 @@ def http_app(server: "Server[Any]", port: int, token: str, *, public: bool = Fal
 
 
 class TokenCheck:
-    """Answers 401 to requests without the token."""
+    """Answers 401 to requests without the token.
+
+    It is the bearer token of a request or, for hosts that know nothing but a URL, the last part of
+    the path: ``/mcp/TOKEN``.
+    """
 
     def __init__(self, app: "ASGIApp", token: str) -> None:
-        self._app, self._wanted = app, f"Bearer {token}".encode()
+        self._app = app
+        self._bearer, self._path = f"Bearer {token}".encode(), f"{PATH}/{token}".encode()
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Pass a request on if it has the token; compares in constant time."""
         if scope["type"] == "http":
-            given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-            if not secrets.compare_digest(given, self._wanted):
+            given = next(
+                (value for name, value in scope["headers"] if name == b"authorization"), b""
+            )
+            in_path = secrets.compare_digest(scope["path"].encode(), self._path)
+            if not (in_path or secrets.compare_digest(given, self._bearer)):
                 headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
                 await send({"type": "http.response.start", "status": 401, "headers": headers})
                 await send({"type": "http.response.body", "body": b""})
                 return
+            if in_path:
+                scope = {**scope, "path": PATH, "raw_path": PATH.encode()}
         await self._app(scope, receive, send)
 
 

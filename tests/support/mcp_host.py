@@ -49,9 +49,7 @@ def asking(
     server = memory_server(MemoryTools(lambda: memory, scope, **how))
 
     async def run() -> Any:
-        client = Client(
-            server, client_info=named(name), mode=mode, read_timeout_seconds=PATIENCE_S
-        )
+        client = Client(server, client_info=named(name), mode=mode, read_timeout_seconds=PATIENCE_S)
         async with client:
             return await scenario(Host(client))
 

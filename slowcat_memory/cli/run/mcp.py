@@ -59,7 +59,8 @@ def mcp(
     local_llm: Annotated[
         bool,
         typer.Option(
-            "--local-llm", help="The host's LLM is on this machine: it may read local-only memories."
+            "--local-llm",
+            help="The host's LLM is on this machine: it may read local-only memories.",
         ),
     ] = False,
     tools: Annotated[Tools, typer.Option(help="Which tools to offer.")] = Tools.basic,
