@@ -121,7 +121,7 @@ def test_faults_processor_recall_that_is_late_gives_what_it_has(config):
         run_all = engine.wiring.retrieval._pipeline.run
 
         def late(*arguments, **more):
-            done.wait(5)
+            done.wait(30)
             return run_all(*arguments, **more)
 
         engine.wiring.retrieval._pipeline.run = late
