@@ -285,6 +285,7 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     # its turns are forgotten), nothing is written but ``run``
     done: str = ""
     run: Run | None = None  # for the run log; written in any case
+    call: "CallEntry | None" = None  # for the ledger of calls
 
 
 class Offer(Struct, frozen=True):
@@ -333,6 +334,19 @@ class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def memories(self) -> tuple[str, ...]:
         return tuple(one.memory for one in self.told) + self.visible
+
+
+class CallEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What another program asked of a memory, and which memories it was given: never a text."""
+
+    scope: str
+    client: str  # the name that the program gives itself
+    tool: str
+    at: datetime
+    ms: float = 0.0
+    memories: tuple[str, ...] = ()  # ids of what it was shown, or has changed
+    failed: bool = False
+    id: int = 0  # position among the calls, from 1; 0 until the store numbers it
 
 
 class IndexFile(Struct, frozen=True):

@@ -14,6 +14,7 @@ from slowcat_memory.core.memory import chunk, turn_of
 from slowcat_memory.core.retention.clock_doubt import ClockState
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import (
+    CallEntry,
     CommandEntry,
     Context,
     Cursor,
@@ -269,6 +270,11 @@ class Snapshot:
         """Return the latest ``n`` voice commands of a namespace, or of all, latest first."""
         entries = (self._decode(CommandEntry, "commands", *row) for row in self._latest("commands"))
         return list(islice((e for e in entries if e and scope in ("", e.scope)), n))
+
+    def calls(self, n: int | None = None) -> list[CallEntry]:
+        """Return the latest calls by other programs, the latest first; the oldest are deleted."""
+        entries = (self._decode(CallEntry, "calls", *row) for row in self._latest("calls"))
+        return list(islice((entry for entry in entries if entry is not None), n))
 
     # ------------------------------------------------------------------- tasks, runs, cursors
 

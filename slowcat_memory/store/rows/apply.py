@@ -77,6 +77,7 @@ def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
     """
     finished = bookkeeping.finish_task(batch, tx)
     bookkeeping.log_run(batch, finished, tx)
+    bookkeeping.log_call(batch, tx)
     if not finished:
         return
     for scope, memory in batch.drop:
