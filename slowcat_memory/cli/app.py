@@ -91,6 +91,7 @@ class Commands(TyperGroup):
         return late.listed(TRY) if late else super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        _set_up_log(bool(ctx.params.get("debug")))  # before a late import writes to it
         late = next((late for late in LATE if late.name == args[0]), None)
         return (late.name, late.command(), args[1:]) if late else super().resolve_command(ctx, args)
 
