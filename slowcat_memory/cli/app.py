@@ -15,6 +15,7 @@ from slowcat_memory import __version__
 from slowcat_memory.cli.change import blocks, forget, icebreaker, marks, remember, undo
 from slowcat_memory.cli.data import backup, export, import_, replay, tidy
 from slowcat_memory.cli.look import (
+    calls,
     facts,
     hotwords,
     people,
@@ -25,7 +26,7 @@ from slowcat_memory.cli.look import (
     timeline,
     why,
 )
-from slowcat_memory.cli.run import idle, jobs
+from slowcat_memory.cli.run import idle, jobs, mcp
 from slowcat_memory.cli.setup import config as config_commands
 from slowcat_memory.cli.setup import doctor, init
 from slowcat_memory.cli.shared.exits import (
@@ -195,6 +196,7 @@ app.command("timeline", rich_help_panel=LOOK)(timeline.timeline)
 app.command("as-of", rich_help_panel=LOOK)(timeline.as_of)
 app.command("blocks", rich_help_panel=LOOK)(blocks.blocks)
 app.command("why", rich_help_panel=LOOK)(why.why)
+app.command("calls", rich_help_panel=LOOK)(calls.calls)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)
 app.command("hotwords", rich_help_panel=LOOK)(hotwords.hotwords)
@@ -209,6 +211,7 @@ app.command("forget", rich_help_panel=CHANGE)(forget.forget)
 app.command("undo", rich_help_panel=CHANGE)(undo.undo)
 app.add_typer(icebreaker.app, name="icebreaker", rich_help_panel=CHANGE)
 app.command("init", rich_help_panel=CARE)(init.init)
+app.command("mcp", rich_help_panel=CARE)(mcp.mcp)
 app.command("idle", rich_help_panel=CARE)(idle.idle)
 app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
 app.command("backup", rich_help_panel=CARE)(backup.backup)
