@@ -10,7 +10,8 @@
 #   make nightly      the slow tests and every harness, about 8 hours; resumes; reports in scratch/nightly
 #   make test-audio   one spoken round trip, offline
 #   make wheels       a wheel for each platform, with the compiled kernels, in dist/
-#   make docs         what is generated: config.toml and the tables in docs/performance.md
+#   make docs         what is generated: config.toml, docs/command-line.md, tables of figures
+#   make docs-site    the documentation as a site, in build/site
 #   make clean        forget the environments
 
 PYTHON ?= python3
@@ -26,7 +27,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM := false
 export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models
 
-.PHONY: demo test test-oldest nightly test-audio lint bench written wheels docs clean
+.PHONY: demo test test-oldest nightly test-audio lint bench written wheels docs docs-site clean
 
 demo: $(VENV)/ready
 	$(VENV)/bin/slowcat-memory demo
@@ -64,7 +65,12 @@ wheels: $(VENV)/wheels
 
 docs: $(VENV)/ready
 	$(RUN) -m slowcat_memory.cli.setup.config_file > config.toml
+	$(RUN) -m docs_site.command_page > docs/command-line.md
 	$(RUN) -m benchmarks.run_all --render-only
+
+docs-site: $(VENV)/docs
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(RUN) -m mkdocs build
+	$(RUN) -m docs_site.check build/site
 
 clean:
 	rm -rf $(VENV) $(OLD)
@@ -89,6 +95,10 @@ $(VENV)/wheels: $(VENV)/ready
 
 $(VENV)/audio: $(VENV)/ready
 	$(RUN) $(PIP) --editable ".[dev,test-audio]"
+	@touch $@
+
+$(VENV)/docs: $(VENV)/ready
+	$(RUN) $(PIP) --editable ".[dev,docs]"
 	@touch $@
 
 $(OLD)/ready: pyproject.toml constraints.txt $(KERNELS)
