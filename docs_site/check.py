@@ -24,6 +24,7 @@ LOADED = {  # attributes whose target a browser fetches without being asked
 }
 FETCHING_RELS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "modulepreload"}
 IN_STYLE = re.compile(r"@import\s+[\"']([^\"']+)|url\(\s*[\"']?([^\"')]+)")
+IN_PICTURE = re.compile(r"<(?:image|use|script)\b[^>]*?\bhref=[\"']([^\"']+)")
 
 
 class _Page(HTMLParser):
@@ -73,8 +74,9 @@ def wrong(folder: Path) -> Iterator[str]:
         for link in page.links:
             if not _leads_somewhere(file, link, pages, folder):
                 yield f"{name}: {link} leads nowhere"
-    for file in sorted(folder.rglob("*.css")):
-        for target in in_style(file.read_text(encoding="utf-8")):
+    for file in sorted([*folder.rglob("*.css"), *folder.rglob("*.svg")]):
+        text = file.read_text(encoding="utf-8")
+        for target in [*in_style(text), *IN_PICTURE.findall(text)]:
             if is_foreign(target):
                 yield f"{file.relative_to(folder)}: loads {target}"
 

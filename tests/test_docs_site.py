@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from docs_site.check import wrong
+from docs_site.check import in_style, wrong
+from docs_site.demo_picture import SESSIONS, chosen, picture
 from docs_site.links import linked, outside_pages
 
 ROOT = Path(__file__).parent.parent
@@ -54,8 +55,17 @@ def test_site_what_a_page_loads_and_links_to_is_checked(
 ) -> None:
     (tmp_path / "index.html").write_text(page)
     (tmp_path / "other.html").write_text('<h2 id="part">z</h2>')
+    (tmp_path / "picture.svg").write_text('<svg><image href="https://cdn.example/c.png"/></svg>')
     (tmp_path / "style.css").write_text("@import url(https://cdn.example/b.css); p {color: red}")
     assert list(wrong(tmp_path)) == [
         *(f"index.html: {one}" for one in found),
+        "picture.svg: loads https://cdn.example/c.png",
         "style.css: loads https://cdn.example/b.css",
     ]
+
+
+def test_site_the_picture_of_the_demo_is_text_that_loads_nothing() -> None:
+    lines = "\n".join(f"Session {n}  \x1b[1mMax\x1b[0m & <{n}>" for n in range(1, 6))
+    drawn = picture(chosen(lines))
+    assert drawn.count("Session") == len(SESSIONS) and "&lt;3&gt;" in drawn
+    assert in_style(drawn) == [] and "http" not in drawn.replace("http://www.w3.org/2000/svg", "")
