@@ -10,7 +10,7 @@
 #   make nightly      the slow tests and every harness, about 8 hours; resumes; reports in scratch/nightly
 #   make test-audio   one spoken round trip, offline
 #   make wheels       a wheel for each platform, with the compiled kernels, in dist/
-#   make docs         what is generated: config.toml, docs/command-line.md, tables of figures
+#   make docs         what is generated: config.toml, docs/command-line.md, figures, output in README
 #   make docs-site    the documentation as a site, in build/site
 #   make clean        forget the environments
 
@@ -66,6 +66,7 @@ wheels: $(VENV)/wheels
 docs: $(VENV)/ready
 	$(RUN) -m slowcat_memory.cli.setup.config_file > config.toml
 	$(RUN) -m docs_site.command_page > docs/command-line.md
+	$(RUN) -m docs_site.outputs
 	$(RUN) -m benchmarks.run_all --render-only
 
 docs-site: $(VENV)/docs
