@@ -281,8 +281,8 @@ class SupervisedMemory:
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         return self._reading().snapshot()
 
-    def reader(self, *scopes: str, local: bool = False) -> Reader:
-        return self._reading().reader(*scopes, local=local)
+    def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
+        return self._reading().reader(*scopes, local=local, muted=muted)
 
     def search(
         self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]
@@ -326,11 +326,20 @@ class SupervisedMemory:
         *,
         pinned: bool | None = None,
         local_only: bool | None = None,
+        muted: bool | None = None,
         dropped: bool = False,
     ) -> Memory | None:
         return self._writing().mark(
-            scope, memory_id, pinned=pinned, local_only=local_only, dropped=dropped
+            scope,
+            memory_id,
+            pinned=pinned,
+            local_only=local_only,
+            muted=muted,
+            dropped=dropped,
         )
+
+    def correct(self, scope: str, memory_id: str, text: str) -> Memory | None:
+        return self._writing().correct(scope, memory_id, text)
 
     def push_icebreaker(
         self,
@@ -386,11 +395,12 @@ class SupervisedMemory:
         *,
         on_memory: OnMemory | None = None,
         on_pause: Callable[[], object] | None = None,
+        on_event: OnMemory | None = None,
     ) -> Callable[[], None]:
         key = object()
 
         def subscribe(engine: MemoryEngine) -> Callable[[], None]:
-            return engine.subscribe(on_memory=on_memory, on_pause=on_pause)
+            return engine.subscribe(on_memory=on_memory, on_pause=on_pause, on_event=on_event)
 
         with self._target_lock:
             self._subscribers[key] = subscribe

@@ -46,6 +46,7 @@ class EventLog:
         ack = self._wiring.store.append(event, quiet=True)
         judge.wrote(ack.id)
         self._wiring.indexer.add((ack,), draft=draft)
+        self._wiring.events.stored(ack)
         self._wake_soon()
         if isinstance(event, SessionEdge) and event.kind == "end":
             self._on_session_end()
@@ -59,6 +60,8 @@ class EventLog:
         self._close_gate()
         acks = self._wiring.store.append_all(events, cursor)
         self._wiring.indexer.add(acks, draft=draft)
+        for ack in acks:
+            self._wiring.events.stored(ack)
         self._wake_soon()
         return acks
 
@@ -158,4 +161,6 @@ class TurnRecall:
             loop.call_soon(self._wiring.indexer.soon, self._record, turn, found, packed)
 
     def _record(self, turn: Turn, found: Recollection, packed: Packed) -> None:
-        self._wiring.store.write_ledger(ledger_entry(turn, found, packed))
+        entry = ledger_entry(turn, found, packed)
+        self._wiring.store.write_ledger(entry)
+        self._wiring.events.recalled(entry)
