@@ -11,7 +11,8 @@
 #   make test-audio   one spoken round trip, offline
 #   make test-page    the page in a real browser: needs a Chromium and npm
 #   make wheels       a wheel for each platform, with the compiled kernels, in dist/
-#   make docs         what is generated: config.toml and the tables in docs/performance.md
+#   make docs         what is generated: config.toml, docs/command-line.md, figures, output in README
+#   make docs-site    the documentation as a site, in build/site
 #   make clean        forget the environments
 
 PYTHON ?= python3
@@ -28,7 +29,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM := false
 export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models
 
-.PHONY: demo test test-oldest nightly test-audio test-page lint bench written wheels docs clean
+.PHONY: demo test test-oldest nightly test-audio test-page lint bench written wheels docs docs-site clean
 
 demo: $(VENV)/demo
 	@$(VENV)/bin/slowcat-memory demo
@@ -69,7 +70,13 @@ wheels: $(VENV)/wheels
 
 docs: $(VENV)/ready
 	$(RUN) -m slowcat_memory.cli.setup.config_file > config.toml
+	$(RUN) -m docs_site.command_page > docs/command-line.md
+	$(RUN) -m docs_site.outputs
 	$(RUN) -m benchmarks.run_all --render-only
+
+docs-site: $(VENV)/docs
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(RUN) -m mkdocs build
+	$(RUN) -m docs_site.check build/site
 
 clean:
 	rm -rf $(VENV) $(OLD)
@@ -115,6 +122,10 @@ $(VENV)/axe.min.js: $(VENV)/ready
 	$(RUN) $(PIP) --editable ".[dev,test-page]"
 	cd $(VENV) && npm pack --silent axe-core@$(AXE) && tar -xzf axe-core-$(AXE).tgz package/axe.min.js
 	mv $(VENV)/package/axe.min.js $@
+
+$(VENV)/docs: $(VENV)/ready
+	$(RUN) $(PIP) --editable ".[dev,docs]"
+	@touch $@
 
 $(OLD)/ready: pyproject.toml constraints.txt $(KERNELS)
 	$(PYTHON) -m venv $(OLD)
