@@ -41,7 +41,7 @@ from slowcat_memory.processor.frames import USER_TURN, FrameDispatcher
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.locality import Locality, base_url, locate, same_server
 from slowcat_memory.processor.owned_messages import OwnedMessages
-from slowcat_memory.processor.pipeline.second import first_of_two
+from slowcat_memory.processor.pipeline.second import is_second
 from slowcat_memory.processor.reports.client_messages import Content
 from slowcat_memory.processor.reports.reports import Reports
 from slowcat_memory.processor.turn import TurnResult
@@ -305,11 +305,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if not self._config.memory.use_contextual:
             return
         pipeline = getattr(setup.pipeline_worker, "pipeline", None)
-        if first := first_of_two(self, pipeline):
-            logger.warning(
-                f"{self}: {first} in the same pipeline remembers for {self._scope!r} already, so "
-                "this one does nothing; remove one of them, or give it another user_id"
-            )
+        if is_second(self, pipeline):
             return
         self._neighbours = find_neighbours(self, self._aggregators, pipeline)
         self._dispatcher = FrameDispatcher(

@@ -13,6 +13,7 @@ from pipecat.services.llm_service import LLMService
 
 from slowcat_memory.processor.deps import find_neighbours
 from slowcat_memory.processor.pipeline.places import Places
+from slowcat_memory.processor.pipeline.second import is_second
 from tests.support.memories import said
 from tests.support.processors import aggregators, logged, memory
 from tests.support.voice_pipeline import VoicePipeline, run
@@ -93,6 +94,9 @@ def test_places_each_branch_works_with_its_own_aggregators(config) -> None:
     pipeline = Pipeline([ParallelPipeline(*branches)])
     assert find_neighbours(one, None, pipeline).user_aggregator is ours[0]
     assert find_neighbours(other, None, pipeline).user_aggregator is theirs[0]
+    with logged("WARNING") as lines:
+        assert not is_second(one, pipeline) and not is_second(other, pipeline)
+    assert len(lines) == 1 and "put one memory before the branches" in lines[0]
     places = Places(pipeline)
     assert places.precedes(one, other) is None and places.precedes(ours[0], one)
     assert (

@@ -2,6 +2,8 @@
 
 from typing import Any, Protocol
 
+from loguru import logger
+
 from slowcat_memory.processor.pipeline.places import Places
 
 
@@ -16,13 +18,27 @@ class Remembers(Protocol):
     def remembers(self) -> tuple[str, str]: ...
 
 
-def first_of_two(memory: Remembers, pipeline: Any) -> Remembers | None:
-    """Return the memory that comes before another one of the same user; None for none.
+def is_second(memory: Remembers, pipeline: Any) -> bool:
+    """Return whether a memory comes behind another one of the same user, and warn if it does.
 
-    Memories in different branches hear different conversations.
+    The second one is to do nothing. Memories in different branches of a parallel pipeline may hear
+    different conversations: both work, with a warning by the latter.
     """
     places = Places(pipeline)
     for other in places.of_kind(type(memory)):
-        if other.remembers == memory.remembers and places.precedes(other, memory):
-            return other
-    return None
+        if other is memory:
+            break
+        if other.remembers != memory.remembers:
+            continue
+        whose = f"{other} in the same pipeline remembers for {memory.remembers[1]!r} already"
+        if places.precedes(other, memory):
+            logger.warning(
+                f"{memory}: {whose}, so this one does nothing; remove one of them, or give it "
+                "another user_id"
+            )
+            return True
+        logger.warning(
+            f"{memory}: {whose}, in another branch: what both hear is stored twice; put one "
+            "memory before the branches, behind the user aggregator"
+        )
+    return False
