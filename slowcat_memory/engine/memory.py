@@ -265,7 +265,8 @@ class Memory(Protocol):
         do not overwrite.
 
         Returns:
-            What replaces it, durable; None if there is no such current memory.
+            What replaces it, durable; None if there is no such current memory, and for a turn: what
+            was said stays as it was said.
 
         Raises:
             ValueError: The text is empty, or too long for a block.
