@@ -98,6 +98,8 @@ class Memory(Struct, frozen=True, kw_only=True, tag="memory", omit_defaults=True
     role: Role = "user"  # the speaker's role, for chunks; "user" otherwise
     local_only: bool = False  # never sent to an LLM on another machine
     local_inherited: bool = False  # local-only because of its origins, not marked by a person
+    muted: bool = False  # kept and listed; never recalled, and in no prompt
+    muted_inherited: bool = False  # muted because of its origins, not marked by a person
     derived_from: tuple[tuple[str, str], ...] = ()  # (scope, id) of its origins besides its turns
     facets: dict[str, str] = {}  # by name: "quote", "confidence", …
     made: "Made | None" = None  # the job that made it; None for a user's words or notes
@@ -266,6 +268,8 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     drop: tuple[tuple[str, str], ...] = ()
     # (scope, id, local-only): a person's marks, which nothing else removes; derived ones follow
     marks: tuple[tuple[str, str, bool], ...] = ()
+    # (scope, id, muted): as ``marks``
+    mutes: tuple[tuple[str, str, bool], ...] = ()
     contexts: tuple[Context, ...] = ()  # to store; an empty text deletes it
     keys: tuple[Key, ...] = ()  # to store, by id
     drop_keys: tuple[tuple[str, str], ...] = ()  # (scope, id) of keys to delete, with their vectors
@@ -281,6 +285,7 @@ class WriteBatch(Struct, frozen=True, kw_only=True):
     # its turns are forgotten), nothing is written but ``run``
     done: str = ""
     run: Run | None = None  # for the run log; written in any case
+    call: "CallEntry | None" = None  # for the ledger of calls
 
 
 class Offer(Struct, frozen=True):
@@ -329,6 +334,19 @@ class LedgerEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def memories(self) -> tuple[str, ...]:
         return tuple(one.memory for one in self.told) + self.visible
+
+
+class CallEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What another program asked of a memory, and which memories it was given: never a text."""
+
+    scope: str
+    client: str  # the name that the program gives itself
+    tool: str
+    at: datetime
+    ms: float = 0.0
+    memories: tuple[str, ...] = ()  # ids of what it was shown, or has changed
+    failed: bool = False
+    id: int = 0  # position among the calls, from 1; 0 until the store numbers it
 
 
 class IndexFile(Struct, frozen=True):
@@ -405,6 +423,32 @@ class Held(Struct, frozen=True, kw_only=True):
     blocks: int = 0  # none in the hot tier
     raw_bytes: int = 0  # size of its events unpacked, each in a row of its own
     stored_bytes: int = 0  # size as stored, keys and pointers included
+
+
+# ------------------------------------------------------------------- events
+
+
+EventKind = Literal["stored", "recalled", "created", "updated", "retired", "marked", "forgotten"]
+
+
+class MemoryEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something happened to memories: ids and times, never a text."""
+
+    # "stored": a turn is on disk; "recalled": it was put before the LLM at a turn; "updated": its
+    # text or meaning changed; "retired": superseded or removed, and readable as history
+    what: EventKind
+    scope: str
+    ids: tuple[str, ...]  # of the memories, chunks included
+    kind: str = ""  # of the memories, e.g. "fact/preference"; "" if they differ or it is unknown
+    job: str = ""  # what did it: an idle job, "person", "command", ...; "" for a turn
+    session: str = ""  # for "stored" and "recalled"
+    turn: int = 0  # log id of the turn, for "stored" and "recalled"
+    at: datetime | None = None  # when it happened
+
+    @property
+    def memory(self) -> str:
+        """Return the id of the first memory, "" for none."""
+        return self.ids[0] if self.ids else ""
 
 
 # ------------------------------------------------------------------- recall

@@ -12,9 +12,10 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from slowcat_memory import __version__
-from slowcat_memory.cli.change import blocks, forget, icebreaker, remember
+from slowcat_memory.cli.change import blocks, forget, icebreaker, marks, remember, undo
 from slowcat_memory.cli.data import backup, export, import_, replay, tidy
 from slowcat_memory.cli.look import (
+    calls,
     facts,
     hotwords,
     people,
@@ -25,13 +26,23 @@ from slowcat_memory.cli.look import (
     timeline,
     why,
 )
-from slowcat_memory.cli.run import idle, jobs
+from slowcat_memory.cli.run import idle, jobs, mcp
 from slowcat_memory.cli.setup import config as config_commands
 from slowcat_memory.cli.setup import doctor, init
+from slowcat_memory.cli.shared.exits import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    USAGE,
+    codes_in_words,
+    print_error,
+    print_usage_error,
+)
 from slowcat_memory.cli.shared.settings import Settings
 from slowcat_memory.errors import SlowcatError
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+UsageError: Any = typer.BadParameter.__mro__[1]  # the parser's own, in whichever module it lies
+NO_ARGUMENTS = "NoArgsIsHelpError"  # a subclass of it, whose message is the help page
 TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Set up"
 
 
@@ -92,10 +103,27 @@ class Commands(TyperGroup):
             debug = isinstance(ctx.obj, Settings) and ctx.obj.debug
             if debug or isinstance(error, BrokenPipeError):
                 raise
-            _print_error(error)
-            raise typer.Exit(1) from error
+            print_error(error)
+            raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
+
+    def main(self, *args: Any, **how: Any) -> Any:
+        """Run a command line; wrong usage becomes one line on stderr and exit code 2."""
+        if not how.get("standalone_mode", True):
+            return super().main(*args, **how)
+        try:
+            code = super().main(*args, **{**how, "standalone_mode": False})
+        except typer.Abort:  # no to a question
+            print("Nothing was changed.", file=sys.stderr)
+            sys.exit(FAILED)
+        except UsageError as error:
+            if type(error).__name__ == NO_ARGUMENTS:
+                error.show()
+            else:
+                print_usage_error(error)
+            sys.exit(USAGE)
+        sys.exit(code if isinstance(code, int) else DONE)
 
 
 app = typer.Typer(
@@ -104,6 +132,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=codes_in_words(),
 )
 
 
@@ -126,6 +155,13 @@ def options(
         Path | None,
         typer.Option(help="The store's folder; overrides the configuration.", metavar="FOLDER"),
     ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            help="Whose memory; by default the configured user's, or that of the only person in it.",
+            metavar="NAME",
+        ),
+    ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug logs.")] = False,
     version: Annotated[
         bool,
@@ -135,10 +171,11 @@ def options(
     """Long-term memory for local voice agents. Nothing leaves this machine.
 
     Start with [bold]slowcat-memory demo[/], or [bold]slowcat-memory init[/] for a memory of your
-    own. Every command has help: [bold]slowcat-memory search --help[/].
+    own. Every command has help, and works while an agent is running:
+    [bold]slowcat-memory search --help[/].
     """
     _set_up_log(debug)
-    ctx.obj = Settings(config.expanduser() if config else None, path, debug)
+    ctx.obj = Settings(config.expanduser() if config else None, path, debug, user)
 
 
 def _set_up_log(debug: bool) -> None:
@@ -147,20 +184,6 @@ def _set_up_log(debug: bool) -> None:
     logger.remove()
     logger.add(sys.stderr, level="DEBUG" if debug else "WARNING", format="{message}")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-
-
-def _print_error(error: Exception) -> None:
-    from rich.text import Text
-
-    from slowcat_memory.cli.shared.output import err
-
-    line = Text("Error: ", style="bold red")
-    if isinstance(error, SlowcatError):
-        line.append(f"{error.message}.".replace("..", "."), style="default not bold")
-        line.append(f" {error.hint}" if error.hint else "", style="not bold yellow")
-    else:
-        line.append(str(error), style="default not bold")
-    err().print(line, soft_wrap=True)
 
 
 app.command("search", rich_help_panel=LOOK)(search.search)
@@ -172,18 +195,20 @@ app.command("timeline", rich_help_panel=LOOK)(timeline.timeline)
 app.command("as-of", rich_help_panel=LOOK)(timeline.as_of)
 app.command("blocks", rich_help_panel=LOOK)(blocks.blocks)
 app.command("why", rich_help_panel=LOOK)(why.why)
+app.command("calls", rich_help_panel=LOOK)(calls.calls)
 app.command("replay", rich_help_panel=LOOK)(replay.replay)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)
 app.command("hotwords", rich_help_panel=LOOK)(hotwords.hotwords)
 app.command("export", rich_help_panel=LOOK)(export.export)
 app.command("import", rich_help_panel=CHANGE)(import_.import_)
 app.command("remember", rich_help_panel=CHANGE)(remember.remember)
-app.command("pin", rich_help_panel=CHANGE)(remember.pin)
-app.command("local", rich_help_panel=CHANGE)(remember.local)
+app.command("pin", rich_help_panel=CHANGE)(marks.pin)
+app.command("local", rich_help_panel=CHANGE)(marks.local)
 app.command("forget", rich_help_panel=CHANGE)(forget.forget)
-app.command("undo", rich_help_panel=CHANGE)(forget.undo)
+app.command("undo", rich_help_panel=CHANGE)(undo.undo)
 app.add_typer(icebreaker.app, name="icebreaker", rich_help_panel=CHANGE)
 app.command("init", rich_help_panel=CARE)(init.init)
+app.command("mcp", rich_help_panel=CARE)(mcp.mcp)
 app.command("idle", rich_help_panel=CARE)(idle.idle)
 app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
 app.command("backup", rich_help_panel=CARE)(backup.backup)

@@ -5,7 +5,8 @@ of a ``Disclosed`` memory. Only this module makes them, so that a renderer canno
 that nobody checked.
 
 A memory is local-only if a person marked it, or if anything that it was made from is local-only:
-its turns (``sources``), and the memories in ``derived_from``.
+its turns (``sources``), and the memories in ``derived_from``. Whether it is muted follows in the
+same way: a muted memory is kept and listed, and reaches no LLM and no spoken answer.
 """
 
 import re
@@ -34,6 +35,23 @@ class Called(NamedTuple):
     now: str
 
 
+class Mark(NamedTuple):
+    """A mark that derived memories inherit, by its fields in ``Memory``."""
+
+    field: str
+    inherited: str
+
+    def on(self, memory: Memory) -> bool:
+        return bool(getattr(memory, self.field))
+
+    def by_person(self, memory: Memory) -> bool:
+        return self.on(memory) and not getattr(memory, self.inherited)
+
+
+LOCAL_ONLY = Mark("local_only", "local_inherited")
+MUTED = Mark("muted", "muted_inherited")
+
+
 class Reader(Struct, frozen=True):
     """Who receives texts, and where the texts go.
 
@@ -41,11 +59,13 @@ class Reader(Struct, frozen=True):
         scopes: Namespaces that they may read; none for guests.
         local: The texts stay on this machine: the LLM that reads them runs here.
         called: Names to replace in memories, see ``renamed``.
+        muted: Muted memories are included: a person reads a list of memories, and no LLM does.
     """
 
     scopes: frozenset[str] = frozenset()
     local: bool = False
     called: tuple[Called, ...] = ()
+    muted: bool = False
 
 
 def may_read(memory: Memory, reader: Reader) -> bool:
@@ -53,6 +73,7 @@ def may_read(memory: Memory, reader: Reader) -> bool:
     return (
         memory.scope in reader.scopes
         and (reader.local or not memory.local_only)
+        and (reader.muted or not memory.muted)
         and memory.kind != QUARANTINED
     )
 
@@ -108,6 +129,11 @@ def disclose_found(memory: Memory, reader: Reader, find: Find) -> Disclosed | No
     return disclose(memory, reader)
 
 
+def is_withheld(memory: Memory) -> bool:
+    """Return whether what any LLM may read must not be made from a memory."""
+    return memory.local_only or memory.muted
+
+
 def is_listed(memory: Memory) -> bool:
     """Return whether a memory counts when memories are listed: facts, notes, and pinned ones."""
     return memory.pinned or family(memory.kind) in _LISTED
@@ -134,13 +160,13 @@ def origins(memory: Memory) -> Iterator[Origin]:
         yield ("", id) if turn_of(id) else (scope, id)
 
 
-def has_local_origin(memory: Memory, find: Find) -> bool:
-    """Return whether a memory was made from a local-only one, by the marks of its origins.
+def has_marked_origin(memory: Memory, find: Find, mark: Mark = LOCAL_ONLY) -> bool:
+    """Return whether a memory was made from a marked one, by the marks of its origins.
 
     Enough where marks are inherited when rows are written; ``is_derived_local`` looks further.
     """
     found = (find(scope or memory.scope, id) for scope, id in origins(memory))
-    return any(one is not None and one.local_only for one in found)
+    return any(one is not None and mark.on(one) for one in found)
 
 
 def is_derived_local(memory: Memory, find: Find) -> bool:
@@ -172,43 +198,45 @@ def local_only_ids(memories: Sequence[Memory]) -> frozenset[str]:
 
 
 def corrected_marks(
-    memories: Iterable[Memory], elsewhere: Callable[[Origin], bool | None]
+    memories: Iterable[Memory],
+    elsewhere: Callable[[Origin], bool | None],
+    mark: Mark = LOCAL_ONLY,
 ) -> list[Memory]:
     """Return the memories whose mark differs from what follows from their origins, corrected.
 
-    A mark that a person set stays; an inherited one goes when no origin is local-only any more, and
+    A mark that a person set stays; an inherited one goes when no origin is marked any more, and
     stays when an origin was deleted, whose mark nobody can change. Takes time in proportion to the
     memories and their origins.
 
     Args:
-        elsewhere: Whether an origin that is not among the memories is local-only; None if it does
-            not exist.
+        elsewhere: Whether an origin that is not among the memories is marked; None if it does not
+            exist.
     """
     every = {_key(one): one for one in memories}
     made_from: defaultdict[Origin, list[Origin]] = defaultdict(list)
     for key, one in every.items():
         for origin in origins(one):
             made_from[origin].append(key)
-    own = {key for key, one in every.items() if one.local_only and not one.local_inherited}
+    own = {key for key, one in every.items() if mark.by_person(one)}
     others = {origin: elsewhere(origin) for origin in made_from if origin not in every}
-    deleted = (key for origin, mark in others.items() if mark is None for key in made_from[origin])
-    reached = own | {key for key in deleted if every[key].local_inherited}
-    reached |= {origin for origin, mark in others.items() if mark}
+    deleted = (key for origin, on in others.items() if on is None for key in made_from[origin])
+    reached = own | {key for key in deleted if getattr(every[key], mark.inherited)}
+    reached |= {origin for origin, on in others.items() if on}
     waiting = [*reached]
     while waiting:
         fresh = [key for key in made_from[waiting.pop()] if key not in reached]
         reached.update(fresh)
         waiting += fresh
-    marked = (with_mark(one, key in reached, key in own) for key, one in every.items())
+    marked = (with_mark(one, key in reached, key in own, mark) for key, one in every.items())
     return [new for new, old in zip(marked, every.values(), strict=True) if new != old]
 
 
-def with_mark(memory: Memory, local_only: bool, by_person: bool) -> Memory:
+def with_mark(memory: Memory, on: bool, by_person: bool, mark: Mark = LOCAL_ONLY) -> Memory:
     """Return a memory with another mark, itself if it has that mark already."""
-    inherited = local_only and not by_person
-    if (memory.local_only, memory.local_inherited) == (local_only, inherited):
+    inherited = on and not by_person
+    if (mark.on(memory), getattr(memory, mark.inherited)) == (on, inherited):
         return memory
-    return replace(memory, local_only=local_only, local_inherited=inherited)
+    return replace(memory, **{mark.field: on, mark.inherited: inherited})
 
 
 def _key(memory: Memory) -> Origin:

@@ -82,10 +82,10 @@ def findable(memory: Memory) -> bool:
     """Return whether recall and search may find a memory.
 
     Excluded: content of the session preamble; summaries, which only answer overview questions
-    (``core.query.overview``); quarantined memories; facts that only point to their turn or note;
+    (``core.query.overview``); muted and quarantined memories; facts that only point to their turn or note;
     memories that are looked up by name.
     """
-    if memory.kind == QUARANTINED:
+    if memory.kind == QUARANTINED or memory.muted:
         return False
     if memory.facets.get("recalled") == "no" and not _stands_alone(memory):
         return False
@@ -102,7 +102,8 @@ def _stands_alone(memory: Memory) -> bool:
 def searchable(memory: Memory) -> bool:
     """Return whether a search through retired memories may find a memory: facts are included."""
     if family(memory.kind) == FACT:
-        return memory.kind != QUARANTINED and memory.facets.get("why") != "same"
+        shown = memory.kind != QUARANTINED and not memory.muted
+        return shown and memory.facets.get("why") != "same"
     return findable(memory)
 
 

@@ -15,12 +15,13 @@ from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, check_ranges
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.disclosure import Reader
+from slowcat_memory.core.memory import BLOCK, family
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine.availability import Availability, OnTrouble
 from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.idle import IdleWork, job_parts
 from slowcat_memory.engine.memory import MaintenanceTask
-from slowcat_memory.engine.notes import NOTE_IMPORTANCE, CommandMemory, Notes
+from slowcat_memory.engine.notes import NOTE_IMPORTANCE, CommandMemory, Notes, edit_block
 from slowcat_memory.engine.search import (
     Graph,
     Search,
@@ -273,8 +274,8 @@ class MemoryEngine:
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         return self.store.snapshot()
 
-    def reader(self, *scopes: str, local: bool = False) -> Reader:
-        return self.wiring.reader(*scopes, local=local)
+    def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
+        return self.wiring.reader(*scopes, local=local, muted=muted)
 
     def search(
         self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]
@@ -358,6 +359,7 @@ class MemoryEngine:
         *,
         pinned: bool | None = None,
         local_only: bool | None = None,
+        muted: bool | None = None,
         dropped: bool = False,
     ) -> Memory | None:
         changed = None
@@ -365,9 +367,18 @@ class MemoryEngine:
             changed = self.notes.pin(scope, memory_id, pinned)
         if local_only is not None:
             changed = self.notes.keep_local(scope, memory_id, local_only)
+        if muted is not None:
+            changed = self.notes.mute(scope, memory_id, muted)
         if dropped:
             changed = next(iter(self.wiring.icebreakers.drop(scope, [memory_id])), None)
         return changed
+
+    def correct(self, scope: str, memory_id: str, text: str) -> Memory | None:
+        if family(memory_id) == BLOCK:
+            with self.snapshot() as snapshot:
+                there = snapshot.read(scope, memory_id)
+            return edit_block(self, scope, memory_id.split("/")[1], text) if there else None
+        return self.notes.correct(scope, memory_id, text)
 
     def push_icebreaker(
         self,
@@ -401,7 +412,7 @@ class MemoryEngine:
         return self.eraser.forget(*orders, keep_backups=keep_backups)
 
     def apply(self, job: str, batch: WriteBatch) -> None:
-        self.store.apply(job, batch).wait(None)
+        self.wiring.events.write(job, batch)
         self.wiring.indexer.take(batch)
 
     # ------------------------------------------------------------------- upkeep
@@ -425,8 +436,17 @@ class MemoryEngine:
         *,
         on_memory: OnMemory | None = None,
         on_pause: Callable[[], object] | None = None,
+        on_event: OnMemory | None = None,
     ) -> Callable[[], None]:
-        return self.idle.subscribe(on_memory, on_pause)
+        ends = [self.idle.subscribe(on_memory, on_pause)]
+        if on_event is not None:
+            ends += self.wiring.events.listen(on_event), self.idle.subscribe(on_event)
+
+        def end() -> None:
+            for one in ends:
+                one()
+
+        return end
 
     def drain(self) -> None:
         """Wait until everything appended is indexed and embedded, on disk or not."""

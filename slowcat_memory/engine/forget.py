@@ -60,6 +60,7 @@ class Eraser:
                 wiring.indexer.reload(scope)
             except StoreError as error:
                 logger.warning("an index has gaps until the next start: {}", error)
+        wiring.events.forgotten(gone)
         return gone
 
     def _unindex(self, gone: Forgotten) -> None:

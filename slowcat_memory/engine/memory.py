@@ -56,7 +56,7 @@ MaintenanceTask = Literal[
 
 
 class Memory(Protocol):
-    """Everything that a caller may do with a memory, in at most 26 methods.
+    """Everything that a caller may do with a memory, in at most 27 methods.
 
     Unless a method says otherwise it blocks, may be called from any thread but an event loop's, and
     raises ``StoreError`` when the store cannot be read or written, and ``ConfigError`` when a scope
@@ -172,10 +172,14 @@ class Memory(Protocol):
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Open a consistent view of the store; do not hold it across an ``await``."""
 
-    def reader(self, *scopes: str, local: bool = False) -> Reader:
+    def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
         """Return who reads some namespaces, for ``core.disclosure``; that of guests is left out.
 
         Memories disclosed to it carry the users' present names.
+
+        Args:
+            local: Whether the texts stay on this machine; otherwise local-only ones are left out.
+            muted: Whether a person reads them, and no LLM: muted memories are included.
         """
 
     def search(
@@ -236,6 +240,7 @@ class Memory(Protocol):
         *,
         pinned: bool | None = None,
         local_only: bool | None = None,
+        muted: bool | None = None,
         dropped: bool = False,
     ) -> MemoryRecord | None:
         """Change the marks of a memory; None leaves a mark as it is.
@@ -244,10 +249,27 @@ class Memory(Protocol):
             pinned: Whether it always counts.
             local_only: Whether it, and what was derived from it, never reaches an LLM on another
                 machine.
+            muted: Whether it, and what was derived from it, is never recalled nor put into any
+                prompt, block, head, icebreaker or spoken answer. Lists for a person have it.
             dropped: Remove an icebreaker from the queue.
 
         Returns:
             The changed memory; None if it does not exist, or is no queued icebreaker.
+        """
+
+    def correct(self, scope: str, memory_id: str, text: str) -> MemoryRecord | None:
+        """Replace a memory by the user's own wording, since when it was true.
+
+        The old one is superseded and stays readable as history; the new one, a note, has its
+        sources, pin and marks, and is taken back by ``undo``. A block gets a new version that jobs
+        do not overwrite.
+
+        Returns:
+            What replaces it, durable; None if there is no such current memory.
+
+        Raises:
+            ValueError: The text is empty, or too long for a block.
+            ConfigError: The scope is that of guests.
         """
 
     def push_icebreaker(
@@ -341,12 +363,15 @@ class Memory(Protocol):
         *,
         on_memory: OnMemory | None = None,
         on_pause: Callable[[], object] | None = None,
+        on_event: OnMemory | None = None,
     ) -> Callable[[], None]:
-        """Register callbacks of idle work. They run on its thread and must return at once.
+        """Register callbacks. They run on the thread of what happens and must return at once.
 
         Args:
             on_memory: Called with each memory that idle work creates, updates or retires.
             on_pause: Called when idle work pauses: nothing is due, or somebody speaks.
+            on_event: Called with everything that is stored, recalled, created, updated, retired,
+                marked or forgotten, by whomever; not with turns that wait for the store.
 
         Returns:
             Ends the subscription.

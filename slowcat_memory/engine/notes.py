@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.block import PROFILE, block, current, history, revised
-from slowcat_memory.core.memory import BLOCK
+from slowcat_memory.core.memory import BLOCK, chunk_id, turn_of
 from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.engine.events.memory_events import PERSON
 from slowcat_memory.engine.search import why
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import ConfigError
@@ -65,6 +66,7 @@ class Notes:
             sources=sources,
             importance=NOTE_IMPORTANCE,
             local_only=bool(before and before.local_only),
+            muted=bool(before and before.muted),
         )
 
     def remember(
@@ -89,7 +91,7 @@ class Notes:
             ConfigError: Its scope is that of guests.
         """
         self._check_known(memory.scope)
-        self._wiring.store.apply("person", WriteBatch(memories=(memory,))).wait(None)
+        self._wiring.events.write(PERSON, WriteBatch(memories=(memory,)))
         self._wiring.indexer.put(memory)
         return memory
 
@@ -104,7 +106,13 @@ class Notes:
         """Pin or unpin a memory; None when there is no such memory."""
         with self._wiring.store.snapshot() as snapshot:
             memory = snapshot.read(scope, memory_id)
-        return self.put(replace(memory, pinned=pinned)) if memory else None
+        if memory is None:
+            return None
+        self._check_known(scope)
+        memory = replace(memory, pinned=pinned)
+        self._wiring.store.apply(PERSON, WriteBatch(memories=(memory,))).wait(None)
+        self._wiring.indexer.put(memory)
+        return self._marked(memory)
 
     def keep_local(self, scope: str, memory_id: str, on: bool) -> Memory | None:
         """Set whether a memory, and with it what was made from it, is local-only.
@@ -112,10 +120,66 @@ class Notes:
         A memory stays local-only while anything that it was made from is.
         """
         self._check_known(scope)
-        self._wiring.store.apply("person", WriteBatch(marks=((scope, memory_id, on),))).wait(None)
+        self._wiring.store.apply(PERSON, WriteBatch(marks=((scope, memory_id, on),))).wait(None)
         self._wiring.indexer.refresh_local_only()
         with self._wiring.store.snapshot() as snapshot:
-            return snapshot.read(scope, memory_id)
+            return self._marked(snapshot.read(scope, memory_id))
+
+    def mute(self, scope: str, memory_id: str, on: bool) -> Memory | None:
+        """Set whether a memory, and with it what was made from it, is muted.
+
+        A memory stays muted while anything that it was made from is. What jobs wrote about other
+        turns with a muted one in view, contexts and keys, is deleted.
+        """
+        self._check_known(scope)
+        batch = WriteBatch(mutes=((scope, memory_id, on),))
+        if on and (turn := turn_of(memory_id)):
+            batch = self._without_texts_about(scope, turn, batch)
+        self._wiring.store.apply(PERSON, batch).wait(None)
+        self._wiring.indexer.take(batch)
+        self._wiring.indexer.refresh_muted()
+        with self._wiring.store.snapshot() as snapshot:
+            return self._marked(snapshot.read(scope, memory_id))
+
+    def _without_texts_about(self, scope: str, turn: int, batch: WriteBatch) -> WriteBatch:
+        """Return a batch that also deletes the contexts and keys of others made from a turn."""
+        own = chunk_id(turn)
+        with self._wiring.store.snapshot() as snapshot:
+            contexts = tuple(
+                replace(one, text="")
+                for one in snapshot.contexts(scope)
+                if turn in one.sources and one.memory != own
+            )
+            drop_keys = tuple(
+                (scope, one.id)
+                for one in snapshot.keys(scope)
+                if turn in one.sources and one.memory != own
+            )
+        return replace(batch, contexts=contexts, drop_keys=drop_keys)
+
+    def _marked(self, memory: Memory | None) -> Memory | None:
+        if memory is not None:
+            self._wiring.events.changed("marked", memory)
+        return memory
+
+    def correct(self, scope: str, memory_id: str, text: str) -> Memory | None:
+        """Replace a memory by the user's own wording; see ``Memory.correct``."""
+        with self._wiring.store.snapshot() as snapshot:
+            old = snapshot.read(scope, memory_id)
+        if old is None or old.retired_at is not None:
+            return None
+        note = self.note(text, scope, speaker=old.speaker, sources=old.sources, at=old.valid_from)
+        if note.id == old.id:
+            return old
+        note = replace(
+            note,
+            pinned=old.pinned,
+            importance=max(old.importance, note.importance),
+            derived_from=(*note.derived_from, (old.scope, old.id)),
+        )
+        self._wiring.undo_log.add_memory("correct", note, turn=0, instead=(old.id,))
+        with self._wiring.store.snapshot() as snapshot:
+            return snapshot.read(scope, note.id)
 
 
 class CommandMemory:

@@ -46,6 +46,7 @@ class EventLog:
         ack = self._wiring.store.append(event, quiet=True, receipt=receipt)
         judge.wrote(ack.id)
         self._wiring.indexer.add((ack,), draft=draft)
+        self._wiring.events.stored(ack)
         self._wake_soon()
         if isinstance(event, SessionEdge) and event.kind == "end":
             self._on_session_end()
@@ -64,6 +65,8 @@ class EventLog:
         self._close_gate()
         acks = self._wiring.store.append_all(events, cursor, receipt)
         self._wiring.indexer.add(acks, draft=draft)
+        for ack in acks:
+            self._wiring.events.stored(ack)
         self._wake_soon()
         return acks
 
@@ -163,4 +166,6 @@ class TurnRecall:
             loop.call_soon(self._wiring.indexer.soon, self._record, turn, found, packed)
 
     def _record(self, turn: Turn, found: Recollection, packed: Packed) -> None:
-        self._wiring.store.write_ledger(ledger_entry(turn, found, packed))
+        entry = ledger_entry(turn, found, packed)
+        self._wiring.store.write_ledger(entry)
+        self._wiring.events.recalled(entry)

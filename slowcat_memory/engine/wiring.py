@@ -11,6 +11,7 @@ from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.clock_judge import ClockJudge
 from slowcat_memory.engine.derived_search import DerivedSearch
+from slowcat_memory.engine.events.memory_events import MemoryEvents
 from slowcat_memory.engine.recall_options import retrieval_options
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.index.files.arrays import release_pages
@@ -98,11 +99,13 @@ class EngineWiring:
             self.users,
             config.memory.language,
         )
-        self.undo_log = UndoLog(self.store, self.indexer.put, clock, self.clock_judge.look)
+        self.events = MemoryEvents(self.store, clock, self.metrics)
+        write = partial(self.events.write, "command")
+        self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_judge.look)
 
-    def reader(self, *scopes: str, local: bool = False) -> Reader:
+    def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
         """Return who reads some namespaces, and under which names; see ``audience.reader_of``."""
-        reader = reader_of(self.config.people, *scopes, local=local)
+        reader = reader_of(self.config.people, *scopes, local=local, muted=muted)
         return structs.replace(reader, called=self.users.loaded(*reader.scopes))
 
     def namespaces_of(self, store: Store) -> Namespaces:

@@ -1,4 +1,4 @@
-"""The gate between a job and the LLM: what must stay here is not sent to another machine."""
+"""The gate between a job and the LLM: nothing muted, and nothing local-only to another machine."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -15,7 +15,7 @@ T = TypeVar("T", bound=Struct)
 
 
 class PromptGate:
-    """An LLM that refuses prompts with local-only memories if it runs on another machine.
+    """An LLM that refuses prompts with muted memories, and, elsewhere, with local-only ones.
 
     The memories are looked up when a prompt is sent: one may have been marked since it was written.
     """
@@ -35,21 +35,25 @@ class PromptGate:
         """See ``LLM.complete``.
 
         Raises:
-            PromptRefusedError: It holds a local-only memory, or does not name its memories.
+            PromptRefusedError: It holds such a memory, or an LLM on another machine is not given
+                the names of its memories.
         """
-        if self.remote:
-            self._check(prompt)
+        self._check(prompt)
         return await self._llm.complete(prompt, into)
 
     def _check(self, prompt: Prompt) -> None:
-        if prompt.made_from is None:
+        remote = self.remote
+        if prompt.made_from is None and remote:
             raise PromptRefusedError(
                 f"a prompt of {prompt.job} does not name the memories in it, and the LLM is remote",
                 hint="Set made_from",
             )
         with self._store.snapshot() as snapshot:
-            for scope, id in prompt.made_from:
-                memory = snapshot.read(scope, id)
+            for scope, id in prompt.made_from or ():
+                memory = snapshot.memory(scope, id)
+                if memory and memory.muted:
+                    raise PromptRefusedError(f"a prompt of {prompt.job} holds a muted memory")
+                memory = snapshot.read(scope, id) if remote else None
                 if memory and (memory.local_only or is_derived_local(memory, snapshot.memory)):
                     raise PromptRefusedError(f"a prompt of {prompt.job} holds a local-only memory")
 

@@ -1,1 +1,1 @@
-"""The memory as a Model Context Protocol server."""
+"""The memory as a Model Context Protocol server, for hosts such as desktop chat applications."""

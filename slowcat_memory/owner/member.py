@@ -219,8 +219,12 @@ class Member:
     # ------------------------------------------------------------------- turns
 
     def append(self, event: Event, *, draft: bool = True) -> Ack:
+        life = self._life
+        if (engine := life.engine) is not None and not life.backlog:
+            with suppress(StoreClosedError):  # it was given up just now, or closed
+                return engine.log.append(event, draft=draft)  # what a turn waits for
         check_scope(event.scope)
-        ack = self._life.append(event, draft=draft)
+        ack = life.append(event, draft=draft)
         if self._life.reader is not None:
             _soon(self._index_waiting)
         return ack
@@ -352,6 +356,7 @@ class Member:
         return found | {"unsaved": found["unsaved"] + len(self._life.backlog)}
 
     def carry_out(self, command: Command, context: CommandContext) -> Outcome:
+        self._wait_for_target("carry_out")
         turn = self._life.backlog.wait_for(context.turn, NUMBERED_S)
         return cast(Outcome, self._do("carry_out", command, replace(context, turn=turn)))
 

@@ -15,8 +15,8 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import Memory, MemoryEngine
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.errors import ConfigError, SlowcatError
-from slowcat_memory.idle.events import MemoryEvent
 from slowcat_memory.owner.member import Member
+from slowcat_memory.records import MemoryEvent
 
 MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
 AVAILABILITY_EVENTS = ("on_memory_trouble", "on_memory_back")

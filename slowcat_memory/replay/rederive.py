@@ -22,7 +22,7 @@ from slowcat_memory.core.proactive.policy import USED, outcome_of
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.engine.idle import idle_work_over
 from slowcat_memory.errors import StoreError
-from slowcat_memory.idle.scheduler.results import mark_local_only
+from slowcat_memory.idle.scheduler.results import mark_inherited
 from slowcat_memory.records import (
     Context,
     Cursor,
@@ -150,7 +150,7 @@ def _by(record: Memory | Context | Key, jobs: Sequence[str] | None) -> bool:
 
 def _touched(memory: Memory, snapshot: Snapshot) -> bool:
     used = family(memory.kind) == ICEBREAKER and outcome_of(memory) == USED
-    [of_turns] = mark_local_only((replace(memory, local_only=False),), snapshot)
+    [of_turns] = mark_inherited((replace(memory, local_only=False),), snapshot)
     return memory.pinned or used or (memory.local_only and not of_turns.local_only)
 
 

@@ -1,8 +1,9 @@
 """One consistent read-only view of every table, with methods grouped by table."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
@@ -13,6 +14,7 @@ from slowcat_memory.core.memory import chunk, turn_of
 from slowcat_memory.core.retention.clock_doubt import ClockState
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import (
+    CallEntry,
     CommandEntry,
     Context,
     Cursor,
@@ -89,11 +91,11 @@ class Snapshot:
         """Yield the turns in log order; arguments as for ``events``."""
         return (event for event in self.events(scope, after, upto) if isinstance(event, Turn))
 
-    def latest_turns(self, scope: str) -> Iterator[Turn]:
-        """Yield a scope's turns, the latest first."""
+    def latest_turns(self, scope: str, before: int = 0) -> Iterator[Turn]:
+        """Yield a scope's turns, the latest first; with ``before``, those of smaller log ids."""
         prefix = keys.scope_prefix(scope)
         cursor = self._txn.cursor(self._handles["log_by_scope"])
-        found = cursor.set_range(prefix + b"\xff" * 9)
+        found = cursor.set_range(prefix + (keys.id_key(before) if before else b"\xff" * 9))
         while cursor.prev() if found else cursor.last():
             found, key = True, cursor.key()
             if not key.startswith(prefix):
@@ -120,6 +122,11 @@ class Snapshot:
             if turn is not None and turn.session == session:
                 return turn.id
         return 0
+
+    def logged_between(self, scope: str, first: int, last: int) -> int:
+        """Return how many events a scope has from one log id to another; reads no event."""
+        found = self._ids(scope, first - 1)
+        return sum(1 for _ in takewhile(lambda key: keys.id_of(key) <= last, found))
 
     def last_id(self) -> int:
         return reader.last_id(self._cursor_of)
@@ -253,8 +260,9 @@ class Snapshot:
         """Return the ledger entry of a user's turn; the oldest rows are deleted."""
         return self._get(LedgerEntry, "ledger", keys.id_key(turn))
 
-    def ledger_tail(self, n: int) -> list[LedgerEntry]:
-        rows = islice(self._latest("ledger"), n)
+    def ledger_tail(self, n: int, before: int = 0) -> list[LedgerEntry]:
+        """Return the latest ``n`` entries, latest first; with ``before``, those of earlier turns."""
+        rows = islice(self._latest("ledger", before), n)
         entries = (self._decode(LedgerEntry, "ledger", *row) for row in rows)
         return [entry for entry in entries if entry is not None]
 
@@ -262,6 +270,11 @@ class Snapshot:
         """Return the latest ``n`` voice commands of a namespace, or of all, latest first."""
         entries = (self._decode(CommandEntry, "commands", *row) for row in self._latest("commands"))
         return list(islice((e for e in entries if e and scope in ("", e.scope)), n))
+
+    def calls(self, n: int | None = None) -> list[CallEntry]:
+        """Return the latest calls by other programs, the latest first; the oldest are deleted."""
+        entries = (self._decode(CallEntry, "calls", *row) for row in self._latest("calls"))
+        return list(islice((entry for entry in entries if entry is not None), n))
 
     # ------------------------------------------------------------------- tasks, runs, cursors
 
@@ -276,9 +289,17 @@ class Snapshot:
         found = [task for task in every if job in ("", task.job) and state in ("", task.state)]
         return sorted(found, key=lambda task: (task.rank, task.created, task.id))
 
-    def runs(self, n: int | None = None) -> list[Run]:
-        """Return the latest ``n`` steps of idle jobs, latest first; None for all kept."""
-        entries = (self._decode(Run, "runs", *row) for row in self._latest("runs"))
+    def tasks_by_job(self) -> dict[str, int]:
+        """Return how many idle tasks each job has, dead ones included; reads no task."""
+        ids = self._keys("tasks", b"", b"")
+        return dict(Counter(key.partition(b"/")[0].decode() for key in ids))
+
+    def runs(self, n: int | None = None, before: int = 0) -> list[Run]:
+        """Return the latest ``n`` steps of idle jobs, latest first; None for all kept.
+
+        With ``before``, those of smaller ids.
+        """
+        entries = (self._decode(Run, "runs", *row) for row in self._latest("runs", before))
         return list(islice((entry for entry in entries if entry), n))
 
     def cursor(self, name: str) -> Cursor | None:
@@ -382,9 +403,13 @@ class Snapshot:
             self._on_damaged(table, key)
             return None
 
-    def _latest(self, table: str) -> Iterator[tuple[bytes, bytes]]:
+    def _latest(self, table: str, before: int = 0) -> Iterator[tuple[bytes, bytes]]:
         cursor = self._cursor_of(table)
-        return iter(()) if cursor is None else cursor.iterprev()
+        if cursor is None:
+            return iter(())
+        if before and cursor.set_range(keys.id_key(before)) and not cursor.prev():
+            return iter(())
+        return cursor.iterprev()
 
     def _rows(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         cursor = self._cursor_of(table)

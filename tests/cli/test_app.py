@@ -65,7 +65,7 @@ def test_app_debug_shows_where_an_error_comes_from(sm) -> None:
 
 def test_app_a_held_store_is_read_but_not_written(filled) -> None:
     with filled.held() as pid:
-        for command in (("search", "dog"), ("show",), ("export",), ("why",)):
+        for command in (("search", "dog"), ("show",), ("export",), ("stats",)):
             filled.ok(*command)
         assert filled.json("stats")["writer"]["pid"] == pid
         for command in (("remember", "x"), ("forget", "--all", "-y"), ("import", "chat.txt")):
@@ -78,7 +78,7 @@ def test_app_what_cannot_be_a_folder_or_a_scope_is_refused(sm) -> None:
     sm.store = sm.config / "below-a-file"
     assert "cannot make" in sm.fails("remember", "x")
     sm.store = sm.folder / "memory"
-    assert "--scope 'No Good' cannot name a memory" in sm.fails(
+    assert "--user 'No Good' cannot name a memory" in sm.fails(
         "remember", "x", "--scope", "No Good"
     )
 

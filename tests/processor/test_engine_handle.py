@@ -9,12 +9,12 @@ from pipecat.tests.utils import run_test
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.idle.events import MemoryEvent
 from slowcat_memory.processor.engine_handle import MEMORY_EVENTS, forward_memory_events
+from slowcat_memory.records import MemoryEvent
 
 
 def event(what, scope="anna") -> MemoryEvent:
-    return MemoryEvent(what=what, scope=scope, memory="fact/1", kind="fact", job="test")
+    return MemoryEvent(what=what, scope=scope, ids=("fact/1",), kind="fact", job="test")
 
 
 class Told:

@@ -79,6 +79,7 @@ def ask(engine: MemoryEngine, text: str, exclude: frozenset[str] = frozenset()) 
         found = await engine.recall(
             text, "anna", now=asked.at, exclude=exclude | {chunk_id(asked.id)}
         )
+        assert found.stage == "full", "a recall by words alone is compared with one by vectors"
         engine.note_recall(asked, found, engine.pack(found, asked.at))
         await asyncio.sleep(0)
         return asked
@@ -96,11 +97,13 @@ def told(row: LedgerEntry | None) -> dict[str, tuple]:
     return {one.memory: (one.score, one.probability) for one in row.told}
 
 
-def same(replayed: Replayed) -> bool:
+def is_as_then(replayed: Replayed) -> bool:
+    assert replayed.then and replayed.then.stage == replayed.now.stage
     then, now = told(replayed.then), told(replayed.now)
-    return then.keys() == now.keys() and all(
-        pair == pytest.approx(now[memory], abs=2e-3) for memory, pair in then.items()
-    )
+    assert then.keys() == now.keys(), replayed.turn.text
+    for memory, pair in then.items():
+        assert pair == pytest.approx(now[memory], abs=2e-3), f"{memory}: {replayed.turn.text}"
+    return True
 
 
 def test_replay_turn_a_turn_is_what_it_was_whatever_was_said_since(engine: MemoryEngine) -> None:
@@ -111,7 +114,7 @@ def test_replay_turn_a_turn_is_what_it_was_whatever_was_said_since(engine: Memor
         say(engine, text, session="later")
     engine.drain()
     replayed = replay_turn(engine, asked.id)
-    assert replayed.turn == asked and replayed.asked == QUESTION and same(replayed)
+    assert replayed.turn == asked and replayed.asked == QUESTION and is_as_then(replayed)
     assert [o.memory for o in replayed.now.offers] == [o.memory for o in replayed.then.offers]  # type: ignore[union-attr]
     assert replayed.now.at == asked.at and replayed.now.candidates == len(EARLIER)
     today = engine.search(QUESTION, "anna", 3, now=asked.at)  # the control: today's index differs
@@ -146,7 +149,7 @@ def test_replay_turn_after_a_restart_and_with_a_sealed_index(
     engine.upkeep.tidy("anna")
     engine.close()
     reader = opened(tmp_path)
-    assert same(replay_turn(reader, asked.id))
+    assert is_as_then(replay_turn(reader, asked.id))
     reader.close()
 
 
@@ -173,7 +176,9 @@ def test_replay_turn_what_stood_in_the_context_then_is_left_out_now(engine: Memo
     engine.drain()
     asked = ask(engine, QUESTION, exclude=frozenset({ids[1]}))
     replayed = replay_turn(engine, asked.id)
-    assert ids[1] in replayed.now.visible and ids[1] not in told(replayed.now) and same(replayed)
+    assert (
+        ids[1] in replayed.now.visible and ids[1] not in told(replayed.now) and is_as_then(replayed)
+    )
 
 
 def test_replay_turn_a_follow_up_leans_on_what_it_leant_on(engine: MemoryEngine) -> None:
@@ -253,7 +258,7 @@ def test_replay_turn_a_whole_conversation_is_replayed_turn_by_turn(config) -> No
         assert len(rows) == len(ASKED) and any(row.visible for row in rows)
         for row in rows:
             replayed = replay_turn(engine, row.turn)
-            assert same(replayed), replayed.turn.text
+            assert is_as_then(replayed)
             assert [o.memory for o in row.offers] == [o.memory for o in replayed.now.offers]
             reasons = [[one.reason for one in r.left_out] for r in (row, replayed.now)]
             assert reasons[0] == reasons[1] and set(row.visible) == set(replayed.now.visible)

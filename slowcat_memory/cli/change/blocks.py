@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.shared.output import listed, out, print_json, row, short, table, warn, when
+from slowcat_memory.cli.shared.exits import NotFound, usage
+from slowcat_memory.cli.shared.output import listed, out, print_json, row, short, table, when
 from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
 
 if TYPE_CHECKING:
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine.memory import Memory as MemoryVerbs
     from slowcat_memory.records import Memory
 
 
@@ -40,13 +41,12 @@ def blocks(
     """Show what the agent always has in its context: about you, itself, both, and the last days.
 
     [bold]session_context()[/] puts it into every session; it changes only between sessions.
-    Works while an agent is running, except with --edit and --release.
 
     Examples: [bold]slowcat-memory blocks[/], [bold]slowcat-memory blocks human --history[/],
     [bold]slowcat-memory blocks persona --edit "You are Mo, calm and brief."[/]
     """
     if label is None and (edit is not None or release):
-        raise typer.BadParameter("name the block", param_hint="LABEL")
+        raise usage("name the block", "LABEL")
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=edit is None and not release, words_only=True) as engine:
@@ -55,13 +55,15 @@ def blocks(
         found = _found(engine, where, label or "", every=history)
         if as_json:
             return print_json(found)
+        if not found and edit == "":
+            return out().print("[green]✓[/] Deleted.")
         if not found:
-            return warn(_explain_empty(engine, where, label))
+            raise NotFound(_explain_empty(engine, where, label))
         out().print(_table(engine, found, whole=label is not None))
     return None
 
 
-def _found(engine: "MemoryEngine", scope: str, label: str, *, every: bool) -> "list[Memory]":
+def _found(engine: "MemoryVerbs", scope: str, label: str, *, every: bool) -> "list[Memory]":
     from slowcat_memory.core.blocks.block import history
     from slowcat_memory.core.disclosure import renamed
 
@@ -71,7 +73,7 @@ def _found(engine: "MemoryEngine", scope: str, label: str, *, every: bool) -> "l
     return found if every else [memory for memory in found if not memory.retired_at]
 
 
-def _explain_empty(engine: "MemoryEngine", scope: str, label: str | None) -> str:
+def _explain_empty(engine: "MemoryVerbs", scope: str, label: str | None) -> str:
     from slowcat_memory.core.blocks.block import label_of
 
     with engine.snapshot() as snapshot:
@@ -84,7 +86,7 @@ def _explain_empty(engine: "MemoryEngine", scope: str, label: str | None) -> str
     return f"There {f'is no block {label}' if label else 'are no blocks'} yet: {how}."
 
 
-def _change(engine: "MemoryEngine", scope: str, label: str, text: str | None) -> None:
+def _change(engine: "MemoryVerbs", scope: str, label: str, text: str | None) -> None:
     from slowcat_memory.engine.notes import edit_block, release_block
 
     try:
@@ -93,10 +95,10 @@ def _change(engine: "MemoryEngine", scope: str, label: str, text: str | None) ->
         else:
             edit_block(engine, scope, label, text)
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise usage(str(error)) from None
 
 
-def _table(engine: "MemoryEngine", found: "list[Memory]", *, whole: bool) -> Any:
+def _table(engine: "MemoryVerbs", found: "list[Memory]", *, whole: bool) -> Any:
     from slowcat_memory.core.blocks.block import label_of, owner_of
 
     made = table("block", ">version", "owner", "since", "text*")

@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slowcat_memory.cli.shared.dates import parse_time
+from slowcat_memory.cli.shared.exits import NotFound, usage
 from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
-from slowcat_memory.cli.shared.settings import AsJson, Scope, parse_time, settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, settings
 
 if TYPE_CHECKING:
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine.memory import Memory as MemoryVerbs
     from slowcat_memory.records import Memory
 
 app = typer.Typer(
@@ -44,14 +46,15 @@ def add(
     Example: [bold]slowcat-memory icebreaker add "Ask about the garden." --expires 2026-06-01[/]
     """
     known = settings(ctx)
+    where = known.scope(scope)
     with known.engine(words_only=True) as engine:
         until = parse_time(expires, engine.zone, "--expires")
         try:
             memory = engine.push_icebreaker(
-                known.scope(scope), text, priority=priority, expires=until, quiet=not any_hour
+                where, text, priority=priority, expires=until, quiet=not any_hour
             )
         except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
+            raise usage(str(error)) from None
         if as_json:
             return print_json(memory)
         if memory is None:
@@ -67,17 +70,16 @@ def add(
 def list_(ctx: typer.Context, scope: Scope = None, as_json: AsJson = False) -> None:
     """Show the queue, next one first, and from when and until when each may be used.
 
-    Works while an agent is running.
-
     Example: [bold]slowcat-memory icebreaker list[/]
     """
-    known = settings(ctx)
+    known = settings(ctx).existing()
+    where = known.scope(scope)
     with known.engine(readonly=True, words_only=True) as engine:
-        waiting = _queued(engine, known.scope(scope))
+        waiting = _queued(engine, where)
         if as_json:
             return print_json(waiting)
         if not waiting:
-            return warn("No icebreaker is queued.")
+            raise NotFound("no icebreaker is queued")
         made = table(">priority", "from", "until", "text*", "id")
         for memory in waiting:
             begin = when(memory.valid_from, engine.zone)
@@ -102,8 +104,8 @@ def drop(
     Example: [bold]slowcat-memory icebreaker drop --all[/]
     """
     if bool(ids) == every:
-        raise typer.BadParameter("give the ids of icebreakers, or --all")
-    known = settings(ctx)
+        raise usage("give the ids of icebreakers, or --all")
+    known = settings(ctx).existing()
     where = known.scope(scope)
     with known.engine(words_only=True) as engine:
         chosen = [memory.id for memory in _queued(engine, where)] if every else ids or []
@@ -111,14 +113,16 @@ def drop(
         dropped = [memory for memory in changed if memory]
     missing = set(chosen) - {memory.id for memory in dropped}
     if missing:
-        raise typer.BadParameter(f"no queued icebreaker has the id {', '.join(sorted(missing))}")
+        names = ", ".join(sorted(missing))
+        hint = "`slowcat-memory icebreaker list` shows the ids"
+        raise NotFound(f"no queued icebreaker has the id {names}", hint=hint)
     if as_json:
         return print_json(dropped)
     out().print(f"[green]✓[/] {count(len(dropped), 'icebreaker')} dropped.")
     return None
 
 
-def _queued(engine: "MemoryEngine", scope: str) -> "list[Memory]":
+def _queued(engine: "MemoryVerbs", scope: str) -> "list[Memory]":
     from slowcat_memory.core.memory import ICEBREAKER
     from slowcat_memory.core.proactive.policy import waiting
 

@@ -13,6 +13,7 @@ from slowcat_memory.cli.look.why import (
     line,
     verdicts,
 )
+from slowcat_memory.cli.shared.exits import usage
 from slowcat_memory.cli.shared.output import (
     count,
     err,
@@ -26,6 +27,7 @@ from slowcat_memory.cli.shared.output import (
     when,
 )
 from slowcat_memory.cli.shared.settings import AsJson, settings
+from slowcat_memory.errors import ProviderError
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine
@@ -92,18 +94,18 @@ def _rederive(
     from slowcat_memory.replay.rederive import REPLAY, rederive
 
     llm = ReplayingLLM(answers) if answers else None
-    with settings(ctx).existing().engine(llm=llm) as engine:
+    with settings(ctx).existing().alone(llm) as engine:
         try:
             with waiting("replaying") as status:
                 made = rederive(
                     engine, jobs, lambda n: status(f"{count(n, 'session')} done"), dry_run=dry_run
                 )
         except KeyError as error:
-            raise typer.BadParameter(str(error.args[0]), param_hint="--job") from None
+            raise usage(str(error.args[0]), "--job") from None
         if llm is not None and llm.missing:
-            raise typer.BadParameter(
+            raise ProviderError(
                 f"{llm.missing} of {llm.asked} prompts were not recorded; nothing was changed",
-                param_hint="--answers",
+                hint=f"Record the answers again, or leave out --answers {answers}",
             )
         if as_json:
             print_json({"new": made.new, "gone": made.gone, "same": made.same})

@@ -5,16 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slowcat_memory.cli.shared.exits import NotFound
 from slowcat_memory.cli.shared.output import bars, count, out, waiting, warn
 from slowcat_memory.cli.shared.settings import nothing_in, settings
 
 if TYPE_CHECKING:
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine.memory import Memory
 
 
 def tidy(
     ctx: typer.Context,
-    scope: Annotated[str | None, typer.Option(help="Only this scope; by default all.")] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="Only this person's memory.", metavar="NAME")
+    ] = None,
 ) -> None:
     """Compute missing vectors, rebuild the index, and compress old texts.
 
@@ -23,10 +26,11 @@ def tidy(
 
     Example: [bold]slowcat-memory tidy --scope anna[/]
     """
-    known = settings(ctx)
+    known = settings(ctx).existing()
+    named = known.scope(scope) if scope or known.user else ""
     with known.engine() as engine:
         with engine.snapshot() as snapshot:
-            scopes = [known.scope(scope)] if scope else snapshot.scopes()
+            scopes = [named] if named else snapshot.scopes()
         tidy_scopes(engine, scopes)
         report = engine.embedding
     if report.state in ("missing", "none"):
@@ -34,7 +38,7 @@ def tidy(
     out().print(f"[green]✓[/] Vectors and index are up to date ({count(len(scopes), 'scope')}).")
 
 
-def tidy_scopes(engine: "MemoryEngine", scopes: Sequence[str], quiet: bool = False) -> None:
+def tidy_scopes(engine: "Memory", scopes: Sequence[str], quiet: bool = False) -> None:
     """Tidy scopes one by one, with a progress bar for each step.
 
     Raises:
@@ -52,7 +56,9 @@ def tidy_scopes(engine: "MemoryEngine", scopes: Sequence[str], quiet: bool = Fal
 
 def reindex(
     ctx: typer.Context,
-    scope: Annotated[str | None, typer.Option(help="Only this scope; by default all.")] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="Only this person's memory.", metavar="NAME")
+    ] = None,
     embed: Annotated[
         bool,
         typer.Option("--embed", help="First compute missing vectors of the current model."),
@@ -66,12 +72,13 @@ def reindex(
     Example: [bold]slowcat-memory reindex --embed --scope anna[/]
     """
     known = settings(ctx).existing()
+    named = known.scope(scope) if scope or known.user else ""
     with known.engine() as engine:
         with engine.snapshot() as snapshot:
             there = snapshot.scopes()
-        scopes = [known.scope(scope)] if scope else there
-        if scope and scope not in there:
-            raise typer.BadParameter(nothing_in(engine, scope), param_hint="--scope")
+        scopes = [named] if named else there
+        if named and named not in there:
+            raise NotFound(nothing_in(engine, named))
         for name in scopes:
             of = f" of {name}" if len(scopes) > 1 else ""
             labels = {"embed": f"vectors{of}"} if embed else {}

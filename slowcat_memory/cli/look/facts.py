@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slowcat_memory.cli.shared.exits import NotFound
 from slowcat_memory.cli.shared.output import (
     count,
     listed,
@@ -12,7 +13,6 @@ from slowcat_memory.cli.shared.output import (
     row,
     short,
     table,
-    warn,
     when,
 )
 from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
@@ -60,7 +60,7 @@ def facts(
         if as_json:
             return print_json(found)
         if not found:
-            return warn(_why_none(engine, where, type_, about))
+            raise NotFound(_why_none(engine, where, type_, about))
         _print(found, engine.zone, past=history or audit, audit=audit)
     return None
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowcat_memory.cli.shared.output import print_json, printable, warn
+from slowcat_memory.cli.shared.exits import NotFound
+from slowcat_memory.cli.shared.output import print_json, printable
 from slowcat_memory.cli.shared.settings import Scope, nothing_in, settings
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def hotwords(
     with known.engine(readonly=True, words_only=True) as engine:
         found = engine.hotwords(where, n, local=local)
         if not found and format is not Format.json:
-            return warn(_why_none(engine, where))
+            raise NotFound(_why_none(engine, where))
     if format is Format.json:
         return print_json(found)
     words = _prompt(found) if format is Format.whisper else "\n".join(one.word for one in found)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slowcat_memory.cli.shared.exits import NotFound
 from slowcat_memory.cli.shared.output import (
     count,
     listed,
@@ -13,7 +14,6 @@ from slowcat_memory.cli.shared.output import (
     say,
     short,
     table,
-    warn,
     when,
 )
 from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
@@ -52,7 +52,7 @@ def people(
         if as_json:
             return print_json(found)
         if not found:
-            return warn(no_person(engine, where, name))
+            raise NotFound(no_person(engine, where, name))
         if not name:
             out().print(_everyone(found))
             return say(f"[dim]{count(len(found), 'name')} known[/]")

@@ -1,11 +1,13 @@
 """``slowcat-memory timeline`` and ``as-of``: facts by the time at which they were true."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from slowcat_memory.cli.look.people import day, no_person
+from slowcat_memory.cli.shared.dates import last_moment
+from slowcat_memory.cli.shared.exits import NotFound
 from slowcat_memory.cli.shared.output import (
     count,
     out,
@@ -14,10 +16,9 @@ from slowcat_memory.cli.shared.output import (
     say,
     short,
     table,
-    warn,
     when,
 )
-from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, parse_time, settings
+from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.relations import Relation
@@ -44,7 +45,7 @@ def timeline(
         if as_json:
             return print_json(found)
         if not found:
-            return warn(no_person(engine, where, about))
+            raise NotFound(no_person(engine, where, about))
         out().print(_timeline(engine, where, found))
         say(f"[dim]{count(len(found), 'fact')}[/]")
 
@@ -90,7 +91,10 @@ def _timeline(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> An
 
 def as_of(
     ctx: typer.Context,
-    date: Annotated[str, typer.Argument(help="A day, or a minute: 2025-11-15.")],
+    date: Annotated[
+        str,
+        typer.Argument(help="A day or a minute, such as 2025-11-15; or words, such as yesterday."),
+    ],
     text: Annotated[
         str | None, typer.Argument(help="Only facts about this; all by default.")
     ] = None,
@@ -112,17 +116,14 @@ def as_of(
     given = settings(ctx)
     where = given.scope(scope)
     with given.engine(readonly=True) as engine:
-        at = parse_time(date, engine.zone, "DATE")
-        assert at is not None
-        if len(date.strip()) <= len("2025-11-15"):  # all of that day
-            at += timedelta(days=1, microseconds=-1)
+        at = last_moment(date, engine.clock(), engine.zone, "DATE")
         true_then = read_graph(engine, where, true=at, known=at if known else None).relations
         true_then = _about(true_then, text) if text else true_then
         hits = engine.search(text, where, k, at=at, local=True).hits if text else []
         if as_json:
             return print_json({"held": true_then, "said": [hit.memory for hit in hits]})
         if not true_then and not hits:
-            return warn(_nothing(engine, where))
+            raise NotFound(_nothing(engine, where))
         if true_then:
             out().print(_facts_table(engine, where, true_then, at, known))
         if hits:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec import Struct
 
+from slowcat_memory.cli.shared.exits import NotFound
 from slowcat_memory.cli.shared.output import out, print_json, row, short, table, warn, when
-from slowcat_memory.cli.shared.settings import AsJson, settings
+from slowcat_memory.cli.shared.settings import NEXT_STEP, AsJson, settings
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -36,14 +37,16 @@ def why(
     with settings(ctx).engine(readonly=True, words_only=True) as engine:
         latest = turn or _latest(engine)
         if not latest:
-            return print_json(None) if as_json else warn("No recall has been recorded yet.")
+            if as_json:
+                return print_json(None)
+            raise NotFound("no recall has been recorded yet", hint=NEXT_STEP)
         with engine.snapshot() as snapshot:
             found = ledger_of(snapshot, latest)
         if found is None:
             reason = (
                 f"no recall was recorded for turn {latest}: only turns said to an agent have one"
             )
-            raise typer.BadParameter(reason, param_hint="TURN")
+            raise NotFound(reason, hint="`slowcat-memory show --last 20` shows the turns")
         entry, memories = found
         asked = _asked(engine, entry)
         if as_json:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from slowcat_memory.cli.shared.exits import FAILED, INTERRUPTED, usage
 from slowcat_memory.cli.shared.output import count, err, out, waiting, warn, when
 from slowcat_memory.cli.shared.settings import settings
 
@@ -13,13 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import tzinfo
 
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine.memory import Memory
     from slowcat_memory.idle.forecast import Forecast
     from slowcat_memory.idle.scheduler.waits import Wait
 
 POLL_S = 0.5  # between two progress updates
 LINE_S = 10.0  # between two lines where stderr is no terminal
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 def idle(
@@ -51,14 +51,14 @@ def idle(
             _run_forever(engine)
 
 
-def _until_done(engine: "MemoryEngine", jobs: "Sequence[str] | None") -> None:
+def _until_done(engine: "Memory", jobs: "Sequence[str] | None") -> None:
     from slowcat_memory.idle.forecast import forecast
 
     try:
         with waiting("thinking") as status:
             left = engine.think(jobs, _progress_printer(status, engine))
     except KeyError as error:
-        raise typer.BadParameter(str(error.args[0]), param_hint="--job") from None
+        raise usage(str(error.args[0]), "--job") from None
     except KeyboardInterrupt:
         warn("Stopped. Unfinished tasks are done next time.")
         raise typer.Exit(INTERRUPTED) from None
@@ -72,16 +72,16 @@ def _until_done(engine: "MemoryEngine", jobs: "Sequence[str] | None") -> None:
     if left:
         warn(f"{count(left, 'task')} left: `slowcat-memory jobs` shows which.")
     if left or dead:
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)
     out().print("[green]✓[/] Nothing is left to do.")
     if not jobs:
         shown = "[dim]slowcat-memory facts, people, summaries and blocks show the results.[/]"
         err().print(shown, soft_wrap=True)
 
 
-def _run_forever(engine: "MemoryEngine") -> None:
+def _run_forever(engine: "Memory") -> None:
     if not engine.config.idle.enabled:
-        raise typer.BadParameter("[idle] enabled is off; use --until-done")
+        raise usage("[idle] enabled is off; use --until-done")
     from slowcat_memory.idle.forecast import forecast
 
     try:
@@ -97,7 +97,7 @@ def _run_forever(engine: "MemoryEngine") -> None:
 
 
 def _progress_printer(
-    status: "Callable[[str], None]", engine: "MemoryEngine"
+    status: "Callable[[str], None]", engine: "Memory"
 ) -> "Callable[[Forecast], None]":
     """Return a function that prints progress: in place on a terminal, else a line at intervals.
 

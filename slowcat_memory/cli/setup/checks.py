@@ -17,13 +17,13 @@ from slowcat_memory.errors import SlowcatError
 
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
-    from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.engine.forget import Overdue
+    from slowcat_memory.engine.memory import Memory
     from slowcat_memory.records import Task
     from slowcat_memory.store.care.health import Health
 
 State = Literal["fine", "note", "wrong"]
-Repair = Callable[["MemoryEngine"], object]
+Repair = Callable[["Memory"], object]
 LONG = timedelta(days=2)  # a task that waits longer is stuck
 
 
@@ -122,7 +122,7 @@ def indexes(health: "Health") -> Iterator[Finding]:
         yield Finding(what="index", state="fine", found="all indexes are intact")
 
 
-def model(engine: "MemoryEngine") -> Finding:
+def model(engine: "Memory") -> Finding:
     from slowcat_memory.providers import export_model
     from slowcat_memory.providers.embedding.model_files import how_to_get, is_on_this_machine
 
@@ -155,7 +155,7 @@ def kernels() -> Finding:
     )
 
 
-def vectors(engine: "MemoryEngine", scopes: list[str]) -> Finding:
+def vectors(engine: "Memory", scopes: list[str]) -> Finding:
     key = engine.embedding.key
     if not key:
         return Finding(what="vectors", state="note", found="not used; recall is by words")
@@ -203,7 +203,7 @@ def endpoint(config: "Config") -> Finding:
     return Finding(what="LLM", state="fine", found=f"{thinking.url} answers")
 
 
-def queue(engine: "MemoryEngine", now: datetime) -> Iterator[Finding]:
+def queue(engine: "Memory", now: datetime) -> Iterator[Finding]:
     with engine.snapshot() as snapshot:
         tasks = snapshot.tasks()
     dead = [task for task in tasks if task.state == "dead"]
@@ -279,7 +279,7 @@ def _tables(rows: dict[str, int]) -> str:
     return listed([f"{n:,} in {table}" for table, n in rows.items()])
 
 
-def _embed(engine: "MemoryEngine") -> None:
+def _embed(engine: "Memory") -> None:
     with engine.snapshot() as snapshot:
         scopes = snapshot.scopes()
     for scope in scopes:

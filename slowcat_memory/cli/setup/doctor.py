@@ -26,7 +26,7 @@ from slowcat_memory.cli.shared.settings import AsJson, Settings, settings
 from slowcat_memory.errors import SlowcatError, StoreDamagedError, StoreError
 
 if TYPE_CHECKING:
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine.memory import Memory
 
 SIGNS = {"fine": Text("✓", "green"), "note": Text("·", "yellow"), "wrong": Text("✗", "bold red")}
 
@@ -97,7 +97,7 @@ def examine(known: Settings) -> list[Finding]:
     return [*findings, endpoint(config)]
 
 
-def _inside(engine: "MemoryEngine") -> list[Finding]:
+def _inside(engine: "Memory") -> list[Finding]:
     with engine.snapshot() as snapshot:
         scopes = snapshot.scopes()
     health, overdue = engine.maintain("check"), engine.maintain("overdue")

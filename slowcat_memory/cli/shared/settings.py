@@ -1,19 +1,20 @@
 """Global options, arguments that several commands share, and opening the store."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import datetime, tzinfo
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 import typer
 
+from slowcat_memory.cli.shared.dates import parse_time as parse_time
 from slowcat_memory.cli.shared.output import warn
 
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine.memory import Memory
     from slowcat_memory.providers import LLM
     from slowcat_memory.records import Session
     from slowcat_memory.store import Snapshot
@@ -25,13 +26,18 @@ class Settings:
     Attributes:
         file: The configuration file named by ``--config`` or SLOWCAT_CONFIG.
         store: The folder named by ``--path``.
+        user: The name given by ``--user``.
     """
 
     def __init__(
-        self, file: Path | None = None, store: Path | None = None, debug: bool = False
+        self,
+        file: Path | None = None,
+        store: Path | None = None,
+        debug: bool = False,
+        user: str | None = None,
     ) -> None:
         """Store the options; the configuration is read on first use."""
-        self.file, self.store, self.debug = file, store, debug
+        self.file, self.store, self.debug, self.user = file, store, debug, user
 
     @cached_property
     def config(self) -> "Config":
@@ -67,48 +73,123 @@ class Settings:
             raise StoreError(f"no memory at {self.config.folder} yet", hint=hint)
         return self
 
-    def scope(self, given: str | None) -> str:
+    def scope(self, given: str | None = None) -> str:
+        """Return whose memory a command is about; opens the store for a moment, read-only.
+
+        That is ``given``, else ``--user``, else the configured user when the configuration names
+        one or the store holds nobody else, else the only person in the store.
+
+        Raises:
+            ConfigError: The name cannot name a memory.
+            NotFound: The store holds several people, and neither option nor configuration names one.
+        """
+        from slowcat_memory.cli.shared.exits import NotFound
+        from slowcat_memory.cli.shared.output import listed
         from slowcat_memory.runtime.namespaces.registry import scope_of_user
 
-        if given:
-            return scope_of_user(given, "--scope")
-        return scope_of_user(self.config.memory.user_id)
+        named = given or self.user
+        if named:
+            return scope_of_user(named, "--user")
+        configured = scope_of_user(self.config.memory.user_id)
+        people = self.people
+        if configured in people or not people or self._names_user():
+            return configured
+        if len(people) == 1:
+            return people[0]
+        raise NotFound(
+            f"this memory has {len(people)} people: {listed(people, 8)}",
+            hint=f"Say whose: `slowcat-memory --user {people[0]} …`",
+        )
+
+    @cached_property
+    def people(self) -> list[str]:
+        """The scopes in the store but that of guests; [] where there is no store yet."""
+        from slowcat_memory.errors import StoreError
+        from slowcat_memory.runtime.conversation.audience import guest_scope
+        from slowcat_memory.store import Store
+
+        if not (self.config.folder / "data.mdb").exists():
+            return []
+        guests = guest_scope(self.config.people)
+        try:
+            with (
+                Store.open(self.config.folder, readonly=True, options=self.config.store) as store,
+                store.snapshot() as snapshot,
+            ):
+                return [name for name in snapshot.scopes() if name != guests]
+        except StoreError:  # the command itself meets it, and says what is wrong
+            return []
+
+    def _names_user(self) -> bool:
+        from slowcat_memory.config import Config
+
+        return self.config.memory.user_id != Config().memory.user_id
+
+    @overload
+    def engine(
+        self, *, readonly: Literal[True], words_only: bool = False
+    ) -> "AbstractContextManager[MemoryEngine]": ...
+
+    @overload
+    def engine(
+        self, *, readonly: bool = False, words_only: bool = False, thinking: bool = False
+    ) -> AbstractContextManager[Any]: ...
 
     @contextmanager
     def engine(
-        self,
-        *,
-        readonly: bool = False,
-        words_only: bool = False,
-        thinking: bool = False,
-        llm: "LLM | None" = None,
-    ) -> "Iterator[MemoryEngine]":
-        """Open the store for the duration of a command.
+        self, *, readonly: bool = False, words_only: bool = False, thinking: bool = False
+    ) -> "Iterator[Any]":
+        """Open the store for the duration of a command; works beside the process that owns it.
 
         Args:
-            readonly: Open for reading only; works while an agent is running.
+            readonly: Open for reading only; else the process becomes the owner, or its client.
             words_only: Do not load the embedding model.
             thinking: Run idle work, when the configuration enables it.
+        """
+        config = self._quiet(words_only, thinking)
+        if readonly:
+            from slowcat_memory.engine import MemoryEngine
+
+            memory: Memory = MemoryEngine(config, readonly=True)
+        else:
+            from slowcat_memory.owner import open_memory
+
+            memory = open_memory(config, client="command")
+        try:
+            _warn_of_recovery(memory)
+            yield memory
+        finally:
+            memory.release()
+
+    @contextmanager
+    def alone(self, llm: "LLM | None" = None) -> "Iterator[MemoryEngine]":
+        """Open the store for writing in this process, for work that needs an LLM of its own.
+
+        Args:
             llm: Used for idle work instead of the configured LLM.
         """
-        from msgspec.structs import replace
-
         from slowcat_memory.engine import MemoryEngine
 
-        config = self.config
-        if not thinking:
-            config = replace(config, idle=replace(config.idle, enabled=False))
-        if words_only:
-            config = replace(config, embedding=replace(config.embedding, kind="none"))
-        engine = MemoryEngine(config, readonly=readonly, llm=llm)
+        engine = MemoryEngine(self._quiet(), llm=llm)
         try:
             _warn_of_recovery(engine)
             yield engine
         finally:
             engine.release()
 
+    def _quiet(self, words_only: bool = False, thinking: bool = False) -> "Config":
+        """Return the configuration for a command: without what it does not need."""
+        from msgspec.structs import replace
 
-def _warn_of_recovery(engine: "MemoryEngine") -> None:
+        config = self.config
+        if not thinking:
+            config = replace(config, idle=replace(config.idle, enabled=False))
+        if words_only:
+            config = replace(config, embedding=replace(config.embedding, kind="none"))
+        return config
+
+
+def _warn_of_recovery(engine: "Memory") -> None:
     found = engine.opened
     if found.moved_aside:
         rescued = (
@@ -125,25 +206,16 @@ def settings(ctx: typer.Context) -> Settings:
 
 Scope = Annotated[
     str | None,
-    typer.Option(help="Whose memory; by default the configured user's."),
+    typer.Option(
+        "--user",
+        "--scope",
+        help="Whose memory; the same as --user before the command.",
+        metavar="NAME",
+        show_default=False,
+    ),
 ]
+NEXT_STEP = "Talk to it with `slowcat-memory chat`, start your bot, or `slowcat-memory import`."
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for scripts.")]
-
-
-def parse_time(text: str | None, zone: tzinfo, option: str) -> datetime | None:
-    """Parse a date or time such as "2024-05-12" or "2024-05-12 18:30", in UTC; None for None.
-
-    Raises:
-        typer.BadParameter: It is neither.
-    """
-    from slowcat_memory.transfer.ingest import utc
-    from slowcat_memory.transfer.transcript import time_of
-
-    try:
-        at = time_of(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from None
-    return utc(at, zone) if at else None
 
 
 def memory_id(text: str) -> str:
@@ -169,7 +241,7 @@ def find_session(snapshot: "Snapshot", name: str, scope: str = "") -> "Session |
     return None
 
 
-def nothing_in(engine: "MemoryEngine", scope: str) -> str:
+def nothing_in(engine: "Memory", scope: str) -> str:
     """Return the message for a scope without turns: what else it holds, or the other scopes."""
     from slowcat_memory.cli.shared.output import count, listed
     from slowcat_memory.core.memory import FACT, NOTE
@@ -184,5 +256,5 @@ def nothing_in(engine: "MemoryEngine", scope: str) -> str:
         commands = "`slowcat-memory facts` and `slowcat-memory show --notes` show what is there"
         return f"No conversations in the scope {scope} yet, but {found}: {commands}."
     if not others:
-        return "Nothing is remembered yet: start your bot, or run `slowcat-memory import`."
-    return f"Nothing is remembered in the scope {scope}; --scope takes {listed(others, 8)}."
+        return f"Nothing is remembered yet. {NEXT_STEP}"
+    return f"Nothing is remembered of {scope}; --user takes {listed(others, 8)}."

@@ -131,7 +131,8 @@ def revised(
         return old
     # A person's mark is one of the block, not of a version. An inherited one comes with its origins.
     kept_here = any(m.local_only and not m.local_inherited for m in valid)
-    new = replace(new, local_only=new.local_only or kept_here)
+    muted = any(m.muted and not m.muted_inherited for m in valid)
+    new = replace(new, local_only=new.local_only or kept_here, muted=new.muted or muted)
     version = max(map(version_of, known), default=0) + 1
     parts = "\0".join((new.scope, new.kind, str(version), text))
     digest = hashlib.blake2b(parts.encode(), digest_size=6).hexdigest()

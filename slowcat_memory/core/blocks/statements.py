@@ -6,6 +6,7 @@ from datetime import UTC, datetime, tzinfo
 
 from msgspec import Struct
 
+from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.extraction.grounding import Ground, ground
 from slowcat_memory.core.memory import family
 from slowcat_memory.core.render.speech import full_date
@@ -41,7 +42,7 @@ def valid_of_kind(
 ) -> list[Memory]:
     """Return the valid memories of a kind that any LLM may see, oldest first.
 
-    Quarantined, superseded, ended, local-only and uncertain ones are omitted.
+    Quarantined, superseded, ended, local-only, muted and uncertain ones are omitted.
 
     Args:
         kind: A family ("fact"), or a whole kind ("fact/event").
@@ -51,7 +52,7 @@ def valid_of_kind(
         m
         for m in memories
         if (m.kind == kind or m.kind.startswith(f"{kind}/"))
-        and not (m.retired_at or m.local_only or _is_outside(m, now))
+        and not (m.retired_at or is_withheld(m) or _is_outside(m, now))
         and m.kind != "fact/quarantined"
         and m.facets.get("confidence") != "low"
     ]

@@ -57,6 +57,7 @@ def join(
         importance=max(older.importance, newer.importance),
         pinned=older.pinned or newer.pinned,
         local_only=older.local_only or newer.local_only,
+        muted=older.muted or newer.muted,
         facets=facets,
         made=made,
         derived_from=tuple((one.scope, one.id) for one in (newer, older)),

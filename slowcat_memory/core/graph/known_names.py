@@ -16,6 +16,7 @@ from math import log2
 
 from msgspec import Struct
 
+from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.grounding import sentences
@@ -63,9 +64,9 @@ class KnownIndex:
         self._summaries: dict[str, Memory] = {}
 
     def put(self, memory: Memory) -> None:
-        """Add or replace a memory; local-only, retired and uncertain ones are left out."""
+        """Add or replace a memory; local-only, muted, retired and uncertain ones are left out."""
         self.drop(memory.id)
-        if memory.local_only or memory.facets.get("confidence") == "low":
+        if is_withheld(memory) or memory.facets.get("confidence") == "low":
             return
         if memory.id.startswith(f"{FACT}/"):
             if is_fact(memory) and memory.sources:

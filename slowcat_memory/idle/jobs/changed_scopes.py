@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from slowcat_memory.core.blocks.rules import SUMMARY, SessionView
+from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.records import Cursor, Memory, Session, Turn
 from slowcat_memory.store import Snapshot
@@ -32,7 +33,7 @@ def recent_sessions(
 
 
 def summary_of(session: Session, summaries: Iterable[Memory]) -> Memory | None:
-    found = [m for m in summaries if not m.local_only and _is_of(m, session)]
+    found = [m for m in summaries if not is_withheld(m) and _is_of(m, session)]
     return max(found, key=lambda m: (m.recorded_at or m.valid_from, m.id), default=None)
 
 
@@ -64,7 +65,7 @@ def _readable(snapshot: Snapshot, session: Session, turn: Turn) -> bool:
     if turn.session != session.id or turn.aside:
         return False
     memory = snapshot.memory(turn.scope, chunk_id(turn.id))
-    return memory is None or not (memory.retired_at or memory.local_only)
+    return memory is None or not (memory.retired_at or is_withheld(memory))
 
 
 FAR = 5_000  # events; with more, checking every namespace is cheaper than reading them

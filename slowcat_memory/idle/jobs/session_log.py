@@ -35,7 +35,7 @@ def visible_turns(
 ) -> list[Turn]:
     """Return the turns of a session that the LLM may see, in order.
 
-    Excluded are voice commands, retired turns, and local-only turns when the LLM runs on another
+    Excluded are voice commands, retired and muted turns, and local-only turns when the LLM runs on another
     machine. A step passes ``first`` and ``last``, log ids: reading all of a long session in each
     of its steps would take the square of its length.
     """
@@ -73,12 +73,13 @@ def _withheld(snapshot: Snapshot, turn: Turn, remote: bool) -> bool:
     memory = snapshot.memory(turn.scope, chunk_id(turn.id))
     if memory is None:
         return False
-    return memory.retired_at is not None or (remote and memory.local_only)
+    return memory.retired_at is not None or memory.muted or (remote and memory.local_only)
 
 
 def may_see(memories: Sequence[Memory], context: JobContext) -> list[Memory]:
-    """Return the memories that the LLM may see: no local-only ones on another machine."""
-    return [memory for memory in memories if not (is_remote(context) and memory.local_only)]
+    """Return the memories that the LLM may see: no muted ones, nor local-only ones elsewhere."""
+    remote = is_remote(context)
+    return [m for m in memories if not (m.muted or (remote and m.local_only))]
 
 
 def is_remote(context: JobContext) -> bool:

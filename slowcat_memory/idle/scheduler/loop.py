@@ -375,7 +375,7 @@ class IdleLoop:
         events: Sequence = ()
         if batch.done and self._listeners:
             with self._store.snapshot() as before:
-                events = events_of(job, batch, before)
+                events = events_of(job, batch, before, self._clock())
         ack = self._store.apply(job, batch)
         await asyncio.wrap_future(ack.future)
         if not batch.done:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import has_local_origin, with_mark
+from slowcat_memory.core.disclosure import LOCAL_ONLY, MUTED, has_marked_origin, with_mark
 from slowcat_memory.core.extraction.checks.derived_text import keepable_batch
 from slowcat_memory.errors import BadAnswerError, PromptTooLongError, SlowcatError
 from slowcat_memory.idle.context import CountingLLM
@@ -58,7 +58,7 @@ def batch_of(
 
 def _done(batch: WriteBatch, task: Task, snapshot: Snapshot) -> WriteBatch:
     kept = keepable_batch(batch)
-    memories = mark_local_only(kept.memories, snapshot)
+    memories = mark_inherited(kept.memories, snapshot)
     return replace(kept, memories=memories, done=task.id)
 
 
@@ -111,15 +111,17 @@ def describe_error(error: BaseException) -> str:
     return name
 
 
-def mark_local_only(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Memory, ...]:
-    """Mark memories that were made from a local-only one, for whatever indexes this batch.
+def mark_inherited(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Memory, ...]:
+    """Mark memories as what they were made from is marked, for whatever indexes this batch.
 
     The store marks them as well, and last, when it writes them.
     """
 
     def marked(one: Memory) -> Memory:
-        derived = not one.local_only and has_local_origin(one, snapshot.memory)
-        return with_mark(one, True, False) if derived else one
+        for mark in (LOCAL_ONLY, MUTED):
+            if not mark.on(one) and has_marked_origin(one, snapshot.memory, mark):
+                one = with_mark(one, True, False, mark)
+        return one
 
     return tuple(map(marked, memories))
 

@@ -19,6 +19,7 @@ from slowcat_memory.owner.protocol import messages
 from slowcat_memory.owner.serving.ahead import ClientRecalls
 from slowcat_memory.owner.serving.client_session import ClientSession
 from slowcat_memory.owner.serving.intake import Intake
+from slowcat_memory.records import MemoryEvent
 
 GRACE_S = 2.0  # how long a lost client's activities count: it may be back
 THREADS = 16  # for calls that block
@@ -68,7 +69,6 @@ class OwnerServer:
 
     def start(self) -> None:
         """Serve, on a thread of its own."""
-        self._unsubscribe = self.engine.subscribe(on_memory=self._changed)
         self._thread.start()
 
     def stop(self, to: str = "") -> None:
@@ -77,7 +77,6 @@ class OwnerServer:
         Args:
             to: As in ``Goodbye``.
         """
-        self._unsubscribe()
         if self._thread.is_alive():
             self.soon(self._end, to)
             self._thread.join(STOP_S)
@@ -107,13 +106,18 @@ class OwnerServer:
         return ClientRecalls(self.engine, intake.numbers)
 
     def came(self, session: ClientSession, *, serves: bool) -> None:
+        if not self._sessions:  # events cost something
+            self._unsubscribe = self.engine.subscribe(on_event=self._changed)
         self._sessions.add(session)
         self.engine.metrics.count("clients_came")
         if serves:
             self._on_server()
 
     def left(self, session: ClientSession) -> None:
-        self._sessions.discard(session)
+        if session in self._sessions:
+            self._sessions.remove(session)
+            if not self._sessions:
+                self._unsubscribe()
         if session.client:
             self._loop.call_later(GRACE_S, self._free, session)
 
@@ -159,9 +163,10 @@ class OwnerServer:
             session.finish(messages.Goodbye(to))
         self._loop.call_soon(self._loop.call_later, 0.05, self._loop.stop)
 
-    def _changed(self, event: Any) -> None:
-        """Called on a thread of the engine."""
-        self.soon(self._mark_stale, event.scope)
+    def _changed(self, event: MemoryEvent) -> None:
+        """Called on the thread on which it happened."""
+        if event.what != "recalled":
+            self.soon(self._mark_stale, event.scope)
 
     def _mark_stale(self, scope: str) -> None:
         for session in tuple(self._sessions):

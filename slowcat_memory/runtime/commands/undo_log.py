@@ -28,6 +28,7 @@ class UndoLog:
     def __init__(
         self,
         store: Store,
+        write: Callable[[WriteBatch], None],
         index: Callable[[Memory], None],
         clock: Callable[[], datetime],
         clock_state: Callable[[], ClockState],
@@ -35,11 +36,12 @@ class UndoLog:
         """Store the arguments.
 
         Args:
+            write: Writes a batch; returns once it is durable.
             index: Updates a stored memory in its index.
             clock: Returns the current time, timezone-aware.
             clock_state: Looks at the clocks: the time to undo is not measured by ``clock``.
         """
-        self._store, self._index, self._clock = store, index, clock
+        self._store, self._write, self._index, self._clock = store, write, index, clock
         self._clock_state = clock_state
         self._lock = threading.RLock()
         self._last_id: int | None = None
@@ -187,7 +189,7 @@ class UndoLog:
         if entry.due is not None and entry.due_s is None:
             left_s = (entry.due - self._clock()).total_seconds()
             entry = replace(entry, due_s=self._clock_state().seen.lived_s + left_s)
-        self._store.apply("command", WriteBatch(memories=tuple(memories), command=entry)).wait(None)
+        self._write(WriteBatch(memories=tuple(memories), command=entry))
         for memory in memories:
             self._index(memory)
         return entry

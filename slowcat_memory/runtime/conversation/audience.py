@@ -44,13 +44,16 @@ def guest_scope(options: PeopleOptions) -> str:
     return options.guest if options.scopes == "each" else ""
 
 
-def reader_of(options: PeopleOptions, *scopes: str, local: bool = False) -> Reader:
+def reader_of(
+    options: PeopleOptions, *scopes: str, local: bool = False, muted: bool = False
+) -> Reader:
     """Return who reads some namespaces, for ``core.disclosure``; that of guests is left out.
 
     Args:
         local: Whether the texts stay on this machine: the LLM that reads them runs here.
+        muted: Whether a person reads them, and no LLM: muted memories are included.
     """
-    return Reader(frozenset(scopes) - {guest_scope(options)}, local)
+    return Reader(frozenset(scopes) - {guest_scope(options)}, local, muted=muted)
 
 
 def expired(options: PeopleOptions, now: datetime) -> Forget:

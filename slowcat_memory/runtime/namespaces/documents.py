@@ -166,7 +166,7 @@ def all_documents(snapshot: Snapshot, scope: str, reading: Reading) -> Iterator[
         if turn.aside:
             continue
         memory = snapshot.memory(scope, chunk_id(turn.id)) or chunk(turn)
-        if not memory.retired_at:
+        if indexable(memory):
             before = latest.get(turn.session, "")
             yield stored_document(snapshot, memory, reading, before, keys=keys)
             latest[turn.session] = memory.id

@@ -5,6 +5,7 @@ available there are no vectors, and recall is by words.
 """
 
 import functools
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -42,28 +43,37 @@ class GuardedEmbed:
     answer is None at once. Then the next query is tried again.
     """
 
-    def __init__(self, embed: Embed, clock: Clock, on_failure: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        embed: Embed,
+        clock: Clock,
+        on_failure: Callable[[str], None],
+        watch: Callable[[], float] = time.perf_counter,
+    ) -> None:
         """Start with a closed breaker; ``embed`` may raise.
 
-        ``on_failure`` is called with one word for the cause, each time.
+        Args:
+            clock: Of how long the breaker stays open.
+            on_failure: Called with one word for the cause, each time.
+            watch: Seconds, of how long an answer takes. Not ``clock``: a clock that is set, or a
+                machine that was suspended meanwhile, does not make an answer late.
         """
-        self._embed, self._on_failure = embed, on_failure
-        self._seconds = seconds_of(clock)
+        self._embed, self._on_failure, self._watch = embed, on_failure, watch
         self._breaker = CircuitBreaker(
-            failures=FAILURES, first_wait_s=OPEN_S, growth=1.0, clock=self._seconds
+            failures=FAILURES, first_wait_s=OPEN_S, growth=1.0, clock=seconds_of(clock)
         )
 
     def __call__(self, text: str) -> Encoded | None:
         if not self._breaker.allows():
             return None
-        began = self._seconds()
+        began = self._watch()
         try:
             value = self._embed(text)
             encoded = None if value is None else Encoded.of(value)
         except Exception as error:  # any error of a model or an endpoint
             self._fail(type(error).__name__)
             return None
-        if self._seconds() - began < LATE_S:
+        if self._watch() - began < LATE_S:
             self._breaker.succeeded()
         else:
             self._fail("late")

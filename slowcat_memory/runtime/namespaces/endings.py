@@ -10,6 +10,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.extraction.predicates import Ending as Ended
 from slowcat_memory.core.extraction.predicates import Triple, canonical
 from slowcat_memory.core.extraction.slots import Slot, ending_of, ends, exclude, slot_of
@@ -177,7 +178,7 @@ class Endings:
 
 def _is_written(fact: Memory) -> bool:
     sure = fact.facets.get("confidence") != "low"
-    return sure and not fact.local_only and fact.made is not None and bool(fact.made.model)
+    return sure and not is_withheld(fact) and fact.made is not None and bool(fact.made.model)
 
 
 def _remove(by_chunk: dict[str, tuple[str, ...]], chunk: str, fact: str) -> None:

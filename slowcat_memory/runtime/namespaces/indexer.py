@@ -135,6 +135,15 @@ class Indexer:
         for namespace in self._namespaces:
             namespace.refresh_local_only()
 
+    def refresh_muted(self) -> None:
+        """Read again which memories are muted, in the namespaces that are loaded. Blocks."""
+        self.release()
+        self.talk.submit(self._refresh_muted).result()
+
+    def _refresh_muted(self) -> None:
+        for namespace in self._namespaces:
+            namespace.refresh_muted()
+
     def reload(self, scope: str) -> None:
         """Load a namespace again from the store, after all turns queued before. Blocks.
 

@@ -172,6 +172,16 @@ class Namespace:
                     self._hot.update(memory)
             self.version += 1
 
+    def refresh_muted(self) -> None:
+        """Read every memory's mark again, after a person muted some: these are in no index."""
+        with self._lock, self._store.snapshot() as snapshot:
+            for memory in snapshot.memories(self.scope):
+                if memory.muted or (indexable(memory) and memory.id not in self.searcher):
+                    self._index_stored(snapshot.in_context(memory), snapshot)
+                else:
+                    self._holds.put(memory)
+            self.version += 1
+
     def refresh(self, memory_ids: Sequence[str]) -> None:
         """Read memories from the store again, with contexts, keys, and the vectors of both.
 
@@ -198,20 +208,23 @@ class Namespace:
             unread = [memory_id for memory_id in batch.drops if turn_of(memory_id)]
             unread += [id_ for id_ in batch.changed if not self._apply_one(id_, batch)]
             self.refresh(list(dict.fromkeys(unread)))
-            self._refresh_marks(batch.memories)
+            self._refresh_marks(batch.memories.values())
             if batch.embedder == self.space.key:
                 for vector in batch.vectors:
                     if not (vector.draft and self.searcher.has_vector(vector.memory)):
                         self.put_vector(vector.memory, vector.values, vector.of)
 
-    def _refresh_marks(self, memory_ids: Iterable[str]) -> None:
+    def _refresh_marks(self, memories: Iterable[Memory]) -> None:
         """Read the marks that memories got when they were written; the caller holds the lock."""
-        if not self._local_only:
+        derived = [one for one in memories if self._local_only or one.sources or one.derived_from]
+        if not derived:
             return
         with self._store.snapshot() as snapshot:
-            for memory_id in memory_ids:
-                if stored := snapshot.memory(self.scope, memory_id):
-                    self._local_only.mark(memory_id, local=stored.local_only)
+            for one in derived:
+                if stored := snapshot.memory(self.scope, one.id):
+                    self._local_only.mark(one.id, local=stored.local_only)
+                    if stored.muted and not one.muted:
+                        self._index_stored(snapshot.in_context(stored), snapshot)
 
     def _apply_one(self, memory_id: str, batch: ScopeBatch) -> bool:
         """Index a batch's data about a memory; return False where the store must be read."""
@@ -277,7 +290,7 @@ class Namespace:
         place = place_of(memory.id, snapshot, self.searcher)
         keys = list(snapshot.keys(self.scope, memory.id))
         self._index.change(lambda s: index_memory(s, memory, keys, self._reading, place))
-        if not memory.retired_at:
+        if indexable(memory):
             for id_, of, values in stored_vectors(snapshot, self.space, memory, keys):
                 if not self.searcher.has_vector(id_):
                     self.put_vector(id_, values, of)

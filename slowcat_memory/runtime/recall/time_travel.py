@@ -79,8 +79,8 @@ class SnapshotThen:
     def turns(self, scope: str = "", after: int = 0, upto: int | None = None) -> Iterator[Turn]:
         return (event for event in self.events(scope, after, upto) if isinstance(event, Turn))
 
-    def latest_turns(self, scope: str) -> Iterator[Turn]:
-        found = self._snapshot.latest_turns(scope)
+    def latest_turns(self, scope: str, before: int = 0) -> Iterator[Turn]:
+        found = self._snapshot.latest_turns(scope, before)
         return (turn for turn in found if turn.id <= self._then.upto)
 
     def last_id(self) -> int:
@@ -111,8 +111,9 @@ class SnapshotThen:
     def ledger(self, turn: int) -> LedgerEntry | None:
         return self._snapshot.ledger(turn) if turn <= self._then.upto else None
 
-    def ledger_tail(self, n: int) -> list[LedgerEntry]:
-        return [row for row in self._snapshot.ledger_tail(n) if row.turn <= self._then.upto]
+    def ledger_tail(self, n: int, before: int = 0) -> list[LedgerEntry]:
+        found = self._snapshot.ledger_tail(n, before)
+        return [row for row in found if row.turn <= self._then.upto]
 
     def _as_was(self, memory: Memory) -> Memory | None:
         # A used icebreaker stays used at any time: replaying the log must not queue it again.

@@ -21,6 +21,7 @@ from slowcat_memory.store.disk.tables import (
     CREATED,
     EMBEDDERS,
     EPOCH,
+    LAST_CALL,
     LAST_CHANGE,
     LAST_RUN,
     NEXT_ID,
@@ -35,7 +36,7 @@ MOST_ID = 2**52  # leaves as many again: JSON readers keep integers up to 2**53 
 
 _META: dict[str, type] = {
     SCHEMA: int, CREATED: str, NEXT_ID: int, EPOCH: int, UNENDED: list, LAST_CHANGE: int,
-    LAST_RUN: int, COUNTS: dict, EMBEDDERS: dict,
+    LAST_RUN: int, LAST_CALL: int, COUNTS: dict, EMBEDDERS: dict,
 }  # fmt: skip
 
 

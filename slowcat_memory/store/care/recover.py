@@ -58,6 +58,7 @@ from slowcat_memory.store.disk.locks import is_as_closed
 from slowcat_memory.store.disk.tables import (
     CREATED,
     EMBEDDERS,
+    LAST_CALL,
     LAST_RUN,
     NEXT_ID,
     SCHEMA,
@@ -272,7 +273,8 @@ def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
     tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), last + 1))
     tx.set_meta(SCHEMA, tx.meta(SCHEMA, SCHEMA_VERSION))
     tx.set_meta(CREATED, tx.meta(CREATED, now.isoformat()))
-    tx.set_meta(LAST_RUN, max([tx.meta(LAST_RUN, 0), *map(keys.id_of, tx.keys("runs"))]))
+    for name, table in ((LAST_RUN, "runs"), (LAST_CALL, "calls")):
+        tx.set_meta(name, max([tx.meta(name, 0), *map(keys.id_of, tx.keys(table))]))
     known = {bytes.fromhex(digest) for digest in tx.meta(EMBEDDERS, {})}
     for key in tx.keys("vectors"):
         if key[: keys.HASH] not in known:  # a forget would not find it

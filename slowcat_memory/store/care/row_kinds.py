@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
+    CallEntry,
     CommandEntry,
     Context,
     Cursor,
@@ -107,6 +108,7 @@ _NUMBERED: tuple[Test, ...] = (
     _record("log", Event, lambda event: keys.id_key(event.id)),
     _place,
     _record("ledger", LedgerEntry, lambda entry: keys.id_key(entry.turn)),
+    _record("calls", CallEntry, lambda call: keys.id_key(call.id)),
     _record("runs", Run, lambda run: keys.id_key(run.id)),
     _record("commands", CommandEntry, lambda command: keys.id_key(command.id)),
     _block,

@@ -41,18 +41,25 @@ from slowcat_memory.store.disk.page_reader import (
     Tree,
     tables,
 )
-from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, LAST_CHANGE, LAST_RUN, NEXT_ID
+from slowcat_memory.store.disk.tables import (
+    EPOCH,
+    ERASE_DUE,
+    LAST_CALL,
+    LAST_CHANGE,
+    LAST_RUN,
+    NEXT_ID,
+)
 
 # Rows of the other tables are made again from these.
 SALVAGED = (
     *("log", "places", "warm", "cold", "dictionaries"),
     *("memories", "meta", "tombstones", "cursors", "ledger", "vectors", "commands"),
-    *("contexts", "keys", "tasks", "runs"),
+    *("contexts", "keys", "tasks", "runs", "calls"),
 )
 # Taken from pages of which it is not known whether they are free.
 WITHOUT_PROOF = ("log", "warm", "cold", "dictionaries", "memories", "cursors", "commands")
-NUMBERED = ("log", "places", "warm", "cold", "dictionaries", "ledger", "commands", "runs")
-COUNTERS = (EPOCH, NEXT_ID, LAST_CHANGE, LAST_RUN)
+NUMBERED = ("log", "places", "warm", "cold", "dictionaries", "ledger", "commands", "runs", "calls")
+COUNTERS = (EPOCH, NEXT_ID, LAST_CHANGE, LAST_RUN, LAST_CALL)
 MOST_TRIES = 20_000  # of a key for a large value without one; about half a millisecond each
 BATCH = 2000  # rows in one transaction
 DONE, FULL, REFUSED = 0, 3, 4  # exit codes; 1 is Python's own

@@ -79,6 +79,7 @@ TABLES = (
         (_SUBJECT,),
     ),
     Table("ledger", "u64 id of the user's turn", "LedgerEntry", "bookkeeping", (_IDS,)),
+    Table("calls", "u64 id", "CallEntry", "bookkeeping", (_IDS,)),
     Table("commands", "u64 id", "CommandEntry", "bookkeeping", (_IDS,)),
     Table("tasks", "task id", "Task", "bookkeeping", (_TURNS, _WORK)),
     Table("runs", "u64 id", "Run", "bookkeeping", (_WORK,)),
@@ -120,6 +121,7 @@ NEXT_ID = "next_id"  # int: smaller ids are never used again, not even those of 
 EPOCH = "forget_epoch"  # int: number of deletions so far
 UNENDED = "unended"  # [str]: sessions that have not ended; missing in older stores
 LAST_CHANGE = "last_change"  # int: number of the last row of ``changes``
+LAST_CALL = "last_call"  # int: number of the last row of ``calls``
 LAST_RUN = "last_run"  # int: number of the last row of ``runs``
 ERASE_DUE = "erase_due"  # bool: deleted text may still be in free pages, or in copies
 PENDING = "erasure"  # rows.pending.Pending: what is to be erased; missing when nothing is

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.memory import turn_of
+from slowcat_memory.core.disclosure import LOCAL_ONLY, MUTED, Mark
+from slowcat_memory.core.memory import chunk_id, turn_of
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.text.normalize import digest
 from slowcat_memory.records import (
@@ -77,6 +78,7 @@ def apply_batch(batch: WriteBatch, tx: Transaction) -> None:
     """
     finished = bookkeeping.finish_task(batch, tx)
     bookkeeping.log_run(batch, finished, tx)
+    bookkeeping.log_call(batch, tx)
     if not finished:
         return
     for scope, memory in batch.drop:
@@ -119,17 +121,22 @@ def _coded(tokens: TokenVectors | TokenCodes) -> TokenCodes:
 
 def _put_memories(batch: WriteBatch, tx: Transaction) -> list[Memory]:
     """Write the memories with the marks that they inherit; return those that change with them."""
-    remarked = set[str]()
+    remarked = set[tuple[Mark, str]]()
     for record in batch.memories:
         if _is_forgotten(record, tx):
             continue
         row = keys.scoped_key(record.scope, record.id)
         before, kept = tx.read(Memory, "memories", row), inherit(record, tx)
         _put_memory(kept, tx)
-        if before is not None and before.local_only != kept.local_only:
-            remarked.add(record.scope)
-    changed = change_marks(batch.marks, tx) if batch.marks else []
-    return [*changed, *spread(remarked, tx)] if remarked else changed
+        for mark in (LOCAL_ONLY, MUTED):
+            if before is not None and mark.on(before) != mark.on(kept):
+                remarked.add((mark, record.scope))
+    changed = list[Memory]()
+    for mark, marks in ((LOCAL_ONLY, batch.marks), (MUTED, batch.mutes)):
+        changed += change_marks(marks, tx, mark) if marks else []
+        if scopes := {scope for other, scope in remarked if other == mark}:
+            changed += spread(scopes, tx, mark)
+    return changed
 
 
 def _put_memory(memory: Memory, tx: Transaction) -> None:
@@ -157,7 +164,7 @@ def _is_forgotten(memory: Memory, tx: Transaction) -> bool:
 
 
 def _put_context(context: Context, tx: Transaction) -> None:
-    if not _has_owner(context, tx):
+    if not _has_owner(context, tx) or _has_muted_source(context, tx):
         return
     key = keys.scoped_key(context.scope, context.memory)
     before = tx.read(Context, "contexts", key)
@@ -172,7 +179,7 @@ def _put_context(context: Context, tx: Transaction) -> None:
 def _put_key(key: Key, tx: Transaction) -> None:
     if keys.owner_of(key.id) != key.memory or key.id.endswith("?"):
         raise ValueError("a key's id is its memory's, a question mark, and a name without one")
-    if not _has_owner(key, tx):
+    if not _has_owner(key, tx) or _has_muted_source(key, tx):
         return
     row = keys.scoped_key(key.scope, key.id)
     before = tx.read(Key, "keys", row)
@@ -193,6 +200,15 @@ def _has_owner(record: Context | Key, tx: Transaction) -> bool:
         and not names_forgotten(record.scope, record.memory, tx)
         and not any_forgotten(record.sources, tx)
     )
+
+
+def _has_muted_source(record: Context | Key, tx: Transaction) -> bool:
+    """Return whether a text was made from a muted turn, other than its own chunk's."""
+    if not record.text:
+        return False
+    others = (chunk_id(turn) for turn in record.sources if turn != turn_of(record.memory))
+    rows = (tx.read(Memory, "memories", keys.scoped_key(record.scope, id)) for id in others)
+    return any(row is not None and row.muted for row in rows)
 
 
 def _put_vectors(

@@ -22,7 +22,15 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.tables import CLOCK, EPOCH, LAST_CHANGE, LAST_RUN, NEXT_ID, UNENDED
+from slowcat_memory.store.disk.tables import (
+    CLOCK,
+    EPOCH,
+    LAST_CALL,
+    LAST_CHANGE,
+    LAST_RUN,
+    NEXT_ID,
+    UNENDED,
+)
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.subjects import any_forgotten, names_forgotten
 
@@ -128,6 +136,17 @@ def log_run(batch: WriteBatch, finished: bool, tx: Transaction) -> None:
     keep_name = finished and not any(_is_lost(task, batch.run, tx) for task in batch.tasks)
     run = replace(batch.run, id=number, task=batch.run.task if keep_name else "")
     tx.write_record("runs", keys.id_key(number), run)
+
+
+def log_call(batch: WriteBatch, tx: Transaction) -> None:
+    """Number a call by another program and write it, without ids of forgotten memories."""
+    if batch.call is None:
+        return
+    call = batch.call
+    number = tx.meta(LAST_CALL, 0) + 1
+    tx.set_meta(LAST_CALL, number)
+    kept = tuple(one for one in call.memories if not names_forgotten(call.scope, one, tx))
+    tx.write_record("calls", keys.id_key(number), replace(call, id=number, memories=kept))
 
 
 def _is_lost(task: Task, run: Run, tx: Transaction) -> bool:

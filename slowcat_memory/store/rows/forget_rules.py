@@ -8,7 +8,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id, turn_of
-from slowcat_memory.records import CommandEntry, Context, Key, LedgerEntry, Run, Session, Task
+from slowcat_memory.records import (
+    CallEntry,
+    CommandEntry,
+    Context,
+    Key,
+    LedgerEntry,
+    Run,
+    Session,
+    Task,
+)
 from slowcat_memory.store.blocks import removal
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow, event_keys
 from slowcat_memory.store.disk import keys
@@ -197,7 +206,7 @@ IsAway = Callable[[str, str], bool]
 def _clean_ids(table: Table, part: Slice, tx: Transaction) -> None:
     if not part.last:
         return
-    clean = _cleaned_ledger if table.name == "ledger" else _cleaned_command
+    clean = CLEANED[table.name]
     is_away = partial(_is_away, part.gone, tx)
     for key, entry in part.gone.read_records(tx, table.name):
         cleaned = clean(entry, is_away, part.gone)
@@ -218,6 +227,13 @@ def _cleaned_ledger(entry: LedgerEntry, is_away: IsAway, gone: Deletion) -> Ledg
     if entry.turn in gone.ids:
         return None
     return bookkeeping.without(entry, partial(is_away, entry.scope))
+
+
+def _cleaned_call(entry: CallEntry, is_away: IsAway, gone: Deletion) -> CallEntry | None:
+    if gone.is_whole(entry.scope):
+        return None
+    kept = tuple(id for id in entry.memories if not is_away(entry.scope, id))
+    return replace(entry, memories=kept)
 
 
 def _cleaned_command(entry: CommandEntry, is_away: IsAway, gone: Deletion) -> CommandEntry | None:
@@ -241,6 +257,12 @@ def _cleaned_command(entry: CommandEntry, is_away: IsAway, gone: Deletion) -> Co
         state="erased" if lost and not (made or hidden or others or turns) else entry.state,
     )
 
+
+CLEANED: dict[str, Callable[[Any, IsAway, Deletion], Any]] = {
+    "ledger": _cleaned_ledger,
+    "calls": _cleaned_call,
+    "commands": _cleaned_command,
+}
 
 RULES: dict[NamedBy, Callable[[Table, Slice, Transaction], None]] = {
     NamedBy.EVENT: _drop_events,

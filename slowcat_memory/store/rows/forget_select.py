@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.memory import chunk_id, session_in, turn_of
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import (
+    CallEntry,
     CommandEntry,
     Context,
     Event,
@@ -48,6 +49,7 @@ RECORDS: dict[str, Any] = {
     "contexts": Context,
     "keys": Key,
     "ledger": LedgerEntry,
+    "calls": CallEntry,
     "commands": CommandEntry,
     "tasks": Task,
     "runs": Run,

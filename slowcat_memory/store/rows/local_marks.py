@@ -1,6 +1,6 @@
-"""Local-only marks, as rows are written: a derived memory gets the strictest mark of its origins.
+"""Marks (local-only, muted), as rows are written: a derived memory gets the strictest mark of its origins.
 
-A person's mark is changed by ``WriteBatch.marks`` alone. When a mark changes, everything that was
+A person's mark is changed by ``WriteBatch.marks`` and ``mutes`` alone. When a mark changes, everything that was
 made from it follows in the same transaction, however indirectly; what is made later inherits it
 when it is written. ``core.disclosure`` has the rule.
 """
@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.disclosure import corrected_marks, has_local_origin, with_mark
+from slowcat_memory.core.disclosure import (
+    LOCAL_ONLY,
+    MUTED,
+    Mark,
+    corrected_marks,
+    has_marked_origin,
+    with_mark,
+)
 from slowcat_memory.core.memory import CHUNK, NOTE, chunk, chunk_id, turn_of
 from slowcat_memory.records import Memory, Turn
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, DamagedRow
@@ -21,18 +28,26 @@ _CROSSING = (CHUNK, NOTE)  # kinds that may be made from a memory of another nam
 
 
 def inherit(memory: Memory, tx: Transaction) -> Memory:
-    """Return a memory that is to be written with its mark: a person's, or that of its origins."""
+    """Return a memory that is to be written with its marks: a person's, or those of its origins."""
     before = tx.read(Memory, "memories", keys.scoped_key(memory.scope, memory.id))
-    derived = has_local_origin(memory, lambda scope, id: _find(memory, scope, id, tx))
-    own = memory.local_only and not memory.local_inherited
-    own = own and not (derived and memory.made)  # a job marks what it knows to be derived
-    if before is not None:
-        own = own or (before.local_only and not before.local_inherited)
-    return with_mark(memory, own or derived, own)
+    found = dict[tuple[str, str], Memory | None]()
+
+    def find(scope: str, id: str) -> Memory | None:
+        if (scope, id) not in found:
+            found[scope, id] = _find(memory, scope, id, tx)
+        return found[scope, id]
+
+    for mark in (LOCAL_ONLY, MUTED):
+        derived = has_marked_origin(memory, find, mark)
+        own = mark.by_person(memory)
+        own = own and not (derived and memory.made)  # a job marks what it knows to be derived
+        own = own or (before is not None and mark.by_person(before))
+        memory = with_mark(memory, own or derived, own, mark)
+    return memory
 
 
 def log_marked(turn: Turn, tx: Transaction) -> None:
-    """Mark the chunk of a turn that is logged as local-only, or that replies to such a turn.
+    """Mark the chunk of a turn that is logged as local-only, or that replies to a marked turn.
 
     A voice command and its answer have none: they are never recalled.
     """
@@ -40,30 +55,33 @@ def log_marked(turn: Turn, tx: Transaction) -> None:
         return
     asked = (turn.scope, chunk_id(turn.reply_to))
     row = tx.read(Memory, "memories", keys.scoped_key(*asked)) if turn.reply_to else None
-    replies = row is not None and row.local_only
-    if turn.local_only or replies:
+    local, muted = (row is not None and mark.on(row) for mark in (LOCAL_ONLY, MUTED))
+    if turn.local_only or local or muted:
         memory = chunk(turn)
-        origins = (*memory.derived_from, asked) if replies else memory.derived_from
-        own = memory.local_only and not memory.local_inherited
-        _put(with_mark(replace(memory, derived_from=origins), True, own), tx)
+        origins = (*memory.derived_from, asked) if local or muted else memory.derived_from
+        own = LOCAL_ONLY.by_person(memory)
+        marked = with_mark(replace(memory, derived_from=origins), turn.local_only or local, own)
+        _put(with_mark(marked, muted, False, MUTED), tx)
 
 
-def change_marks(marks: Iterable[tuple[str, str, bool]], tx: Transaction) -> list[Memory]:
+def change_marks(
+    marks: Iterable[tuple[str, str, bool]], tx: Transaction, mark: Mark = LOCAL_ONLY
+) -> list[Memory]:
     """Apply a person's marks; return every memory that changes with them."""
     changed = dict[tuple[str, str], Memory]()
     for scope, id, on in marks:
         memory = _stored(scope, id, tx)
         if memory is None:
             continue
-        for one in (with_mark(memory, on, on), *_replies(memory, tx)):
+        for one in (with_mark(memory, on, on, mark), *_replies(memory, tx)):
             _put(one, tx)
             changed[one.scope, one.id] = one
-    for one in spread({scope for scope, _ in changed}, tx):
+    for one in spread({scope for scope, _ in changed}, tx, mark):
         changed[one.scope, one.id] = one
     return list(changed.values())
 
 
-def spread(scopes: Iterable[str], tx: Transaction) -> list[Memory]:
+def spread(scopes: Iterable[str], tx: Transaction, mark: Mark = LOCAL_ONLY) -> list[Memory]:
     """Correct the marks of all that was made from some namespaces' memories; return the changed.
 
     Reads every memory of these namespaces, and the notes and marked turns of the others.
@@ -72,7 +90,7 @@ def spread(scopes: Iterable[str], tx: Transaction) -> list[Memory]:
     every = [one for scope in wanted for one in _memories(scope, "", tx)]
     others = set(_scopes(tx)) - wanted if wanted else set()
     every += [one for scope in others for kind in _CROSSING for one in _memories(scope, kind, tx)]
-    changed = corrected_marks(every, lambda origin: _is_local(*origin, tx))
+    changed = corrected_marks(every, lambda origin: _is_marked(*origin, tx, mark), mark)
     for one in changed:
         _put(one, tx)
     return changed
@@ -87,15 +105,15 @@ def _find(memory: Memory, scope: str, id: str, tx: Transaction) -> Memory | None
     return found
 
 
-def _is_local(scope: str, id: str, tx: Transaction) -> bool | None:
-    """Return whether a memory that ``spread`` did not read is local-only, None if there is none.
+def _is_marked(scope: str, id: str, tx: Transaction, mark: Mark) -> bool | None:
+    """Return whether a memory that ``spread`` did not read is marked, None if there is none.
 
     It reads every chunk that has a row: a chunk without one (``scope`` is "") has no mark.
     """
     if not scope:
         return False
     found = tx.read(Memory, "memories", keys.scoped_key(scope, id))
-    return None if found is None else found.local_only
+    return None if found is None else mark.on(found)
 
 
 def _stored(scope: str, id: str, tx: Transaction) -> Memory | None:

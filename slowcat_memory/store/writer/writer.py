@@ -138,6 +138,7 @@ class Writer:
                 tx.merge(nested)
         trim("ledger", self._options.ledger_keep, tx)
         trim("runs", self._options.runs_keep, tx)
+        trim("calls", self._options.ledger_keep, tx)
         return failed
 
     def _settle(self, batch: list[Write], failed: dict[int, Exception]) -> None:

@@ -56,4 +56,4 @@ def test_forget_about_a_name_lists_what_would_go_and_asks(filled) -> None:
 
 def test_forget_about_stands_alone(filled) -> None:
     result = filled("forget", "--about", "Lisa", "--all")
-    assert result.exit_code != 0 and "--scope" in result.stderr
+    assert result.exit_code == 2 and "--user" in result.stderr

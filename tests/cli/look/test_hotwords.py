@@ -31,6 +31,6 @@ def test_hotwords_as_a_prompt_for_whisper(told) -> None:
 
 def test_hotwords_an_empty_scope_says_so(filled) -> None:
     result = filled("hotwords", "--scope", "nobody")
-    assert result.exit_code == 0 and result.stdout == ""
-    assert "Nothing is remembered in the scope nobody" in result.stderr
+    assert result.exit_code == 1 and result.stdout == ""
+    assert "Nothing is remembered of nobody" in result.stderr
     assert json.loads(filled.ok("hotwords", "--scope", "nobody", "--format", "json")) == []

@@ -52,7 +52,7 @@ def test_people_one_person_with_what_held_before(register) -> None:
 
 def test_people_nobody_of_that_name(register) -> None:
     result = register("people", "Zoe")
-    assert result.exit_code == 0 and "No Zoe is known; known are Anna" in result.stderr
+    assert result.exit_code == 1 and "No Zoe is known; known are Anna" in result.stderr
 
 
 def test_people_a_timeline_of_a_person_and_of_a_topic(register) -> None:

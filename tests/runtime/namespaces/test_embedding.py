@@ -89,10 +89,20 @@ def test_guarded_embed_a_late_vector_is_taken_but_counts_as_a_failure(
     moody: Moody, clock: FixedClock
 ) -> None:
     problems: list[str] = []
-    breaker = GuardedEmbed(moody, clock, problems.append)
+    breaker = GuardedEmbed(moody, clock, problems.append, clock.boot_s)
     moody.takes = 1.0
     assert [breaker("x") is not None for _ in range(4)] == [True, True, True, False]
     assert moody.asked == 3 and problems == ["late"] * 3
+
+
+def test_guarded_embed_a_clock_that_is_set_meanwhile_makes_no_vector_late(
+    moody: Moody, clock: FixedClock
+) -> None:
+    """A test, or a suspended machine, may move the clock while another thread embeds."""
+    problems: list[str] = []
+    breaker = GuardedEmbed(moody, clock, problems.append)
+    moody.takes = 10.0
+    assert all(breaker("x") is not None for _ in range(9)) and problems == []
 
 
 def test_guarded_embed_a_vector_and_what_is_embedded_already_come_out_alike(

@@ -10,6 +10,7 @@ from msgspec import Struct
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.records import (
+    CallEntry,
     CommandEntry,
     Context,
     Cursor,
@@ -123,6 +124,9 @@ def _derive(store: Store, id: int, word: str) -> None:
         ),
     )  # fmt: skip
     store.apply("job", batch)
+    shown = (own.id, about["memory"])
+    call = CallEntry(scope="anna", client="a host", tool="search", at=at(), memories=shown)
+    store.apply("job", WriteBatch(call=call))
     last = BASE + TURNS + 2
     for at_turn in (id, last) if id else (last - 1,):
         offers = (Offer(own.id, 1.0), Offer(about["memory"], 0.5))

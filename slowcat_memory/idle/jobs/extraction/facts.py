@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.extraction.evidence import words_of
 from slowcat_memory.core.extraction.known import KnownLine
 from slowcat_memory.core.facts import prompt as fact_prompts
@@ -195,11 +196,11 @@ def _memories(found: Iterable[ExtractedFact], made: Made, context: JobContext) -
 
 
 def _standing_in(new: Sequence[Memory], ruled: Sequence[Memory]) -> list[Memory]:
-    """Return an LLM's facts as made from those of the rules that a person marked local-only."""
-    kept_here = [one for one in ruled if one.local_only]
+    """Return an LLM's facts as made from those of the rules that a person marked."""
+    marked = [one for one in ruled if is_withheld(one)]
     return [
         replace(one, derived_from=(*one.derived_from, *origins))
-        if (origins := [(m.scope, m.id) for m in kept_here if m.sources[0] in one.sources])
+        if (origins := [(m.scope, m.id) for m in marked if m.sources[0] in one.sources])
         else one
         for one in new
     ]

@@ -6,6 +6,7 @@ from itertools import islice
 import numpy as np
 
 from slowcat_memory.core.commands.reaction import reaction
+from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.memory import chunk_id, findable, turn_of
 from slowcat_memory.core.query.speakers import without_names
 from slowcat_memory.core.ranking.priors import surplus
@@ -38,7 +39,7 @@ def judgeable(snapshot: Snapshot, scope: str, id_: str) -> Memory | None:
     where the LLM runs.
     """
     memory = snapshot.read(scope, id_)
-    if memory is None or memory.retired_at or memory.local_only or not findable(memory):
+    if memory is None or memory.retired_at or is_withheld(memory) or not findable(memory):
         return None
     turn = snapshot.turn(turn_of(id_))
     return None if turn is not None and turn.aside else memory

@@ -43,6 +43,7 @@ from slowcat_memory.core.blocks.statements import (
     valid_of_kind,
 )
 from slowcat_memory.core.blocks.support import Support
+from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.repeats import Told
@@ -288,7 +289,7 @@ async def _asked(
     assert context.llm is not None
     chars, user = context.options.chars_of(label), seen.user
     before = current(seen.memories, label)
-    there = "\n".join(draft.written) if before is not None and not before.local_only else ""
+    there = "\n".join(draft.written) if before is not None and not is_withheld(before) else ""
     shown = found.shown
     while True:
         prompt = Prompt(

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.disclosure import is_withheld
 from slowcat_memory.core.extraction.known import (
     KNOWN_TOKENS,
     NOTHING_KNOWN,
@@ -254,7 +255,7 @@ def _only_part(found: SummaryInput | None, snapshot: Snapshot) -> SummaryText | 
 def _persona(snapshot: Snapshot, scope: str) -> Memory | None:
     """Return the latest persona of the agent that is not local-only."""
     every = snapshot.memories(scope, PERSONA)
-    found = [m for m in every if m.retired_at is None and not m.local_only]
+    found = [m for m in every if m.retired_at is None and not is_withheld(m)]
     return max(found, key=lambda m: m.recorded_at or m.valid_from, default=None)
 
 

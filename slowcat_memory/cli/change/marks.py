@@ -1,0 +1,61 @@
+"""``slowcat-memory pin``, ``local``, ``mute`` and ``unmute``: change the marks of a memory."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slowcat_memory.cli.look.show import find_memory
+from slowcat_memory.cli.shared.exits import NotFound
+from slowcat_memory.cli.shared.output import out, print_json, short
+from slowcat_memory.cli.shared.settings import AsJson, Scope, memory_id, settings
+
+if TYPE_CHECKING:
+    from slowcat_memory.records import Memory
+
+What = Annotated[str, typer.Argument(metavar="ID", help="A turn's number or a memory's id.")]
+Off = Annotated[bool, typer.Option("--off", help="Undo it.")]
+
+
+def pin(
+    ctx: typer.Context, what: What, off: Off = False, scope: Scope = None, as_json: AsJson = False
+) -> None:
+    """Always include this memory; --off undoes it.
+
+    Examples: [bold]slowcat-memory pin 17[/], [bold]slowcat-memory pin note/0a1b2c --off[/]
+    """
+    memory = _mark(ctx, what, scope, pinned=not off)
+    _print(memory, "No longer pinned" if off else "Pinned", as_json)
+
+
+def local(
+    ctx: typer.Context, what: What, off: Off = False, scope: Scope = None, as_json: AsJson = False
+) -> None:
+    """Never send a memory to an LLM on another machine; --off allows it again.
+
+    Recall is unchanged while the conversation's LLM is on this machine.
+
+    Examples: [bold]slowcat-memory local 17[/], [bold]slowcat-memory local note/0a1b2c --off[/]
+    """
+    memory = _mark(ctx, what, scope, local_only=not off)
+    _print(memory, "May leave this machine" if off else "Stays on this machine", as_json)
+
+
+def _mark(ctx: typer.Context, what: str, scope: str | None, **marks: bool) -> "Memory":
+    known = settings(ctx).existing()
+    where = known.scope(scope)
+    with known.engine(words_only=True) as memory:
+        with memory.snapshot() as snapshot:
+            found = find_memory(snapshot, where, memory_id(what))
+        changed = memory.mark(found.scope, found.id, **marks) if found else None
+    if changed is None:
+        hint = "`slowcat-memory show --last 20` and `search` show the numbers and ids"
+        raise NotFound(f"there is no memory {what!r} of {where}", hint=hint)
+    return changed
+
+
+def _print(memory: "Memory", done: str, as_json: bool) -> Any:
+    if as_json:
+        return print_json(memory)
+    out().print(f"[green]✓[/] {done}:", end=" ")
+    out().print(short(memory.text), markup=False)
+    return None

@@ -1,0 +1,1 @@
+"""What happens to memories, for whoever listens."""

@@ -1,0 +1,84 @@
+"""What the page's handlers work with: the memory, whose it may show, and threads to read in."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from slowcat_memory.engine.memory import Memory
+from slowcat_memory.runtime.conversation.audience import guest_scope
+from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.store import Snapshot
+from slowcat_memory.web.catalogue import Catalogue
+from slowcat_memory.web.replies import Refusal
+from slowcat_memory.web.undo import Undo
+
+T = TypeVar("T")
+THREADS = 4  # requests that are answered at once: a browser sends six
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """The result of one check: "fine", "note" or "wrong", and what can be done."""
+
+    what: str
+    state: str
+    found: str
+    hint: str = ""
+
+
+Doctor = Callable[[Memory], Sequence[Finding]]
+
+
+class PageContext:
+    """One page's memory.
+
+    Attributes:
+        person: The scope that the page opens with.
+        everyone: Whether it may show every person's memory.
+        undo: What can be undone, and what is about to be forgotten.
+        doctor: Runs the checks of `slowcat-memory doctor`; None when the page has none.
+    """
+
+    def __init__(
+        self, memory: Memory, *, person: str, everyone: bool = False, doctor: Doctor | None = None
+    ) -> None:
+        self.memory, self.person, self.doctor = memory, check_scope(person), doctor
+        self.everyone = everyone or memory.config.people.scopes == "one"
+        self.undo = Undo()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="page")
+        self._catalogues: dict[str, Catalogue] = {}
+
+    async def run(self, work: Callable[..., T], *args: Any) -> T:
+        """Do blocking work on a thread of the page's own."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *args)
+
+    def close(self) -> None:
+        """Carry out what was to be forgotten, and end the threads. Blocks."""
+        self.undo.settle()
+        self._threads.shutdown(cancel_futures=True)
+
+    def scopes(self, snapshot: Snapshot) -> list[str]:
+        """Return whose memories the page may show; guests' only with ``everyone``."""
+        if not self.everyone:
+            return [self.person]
+        return sorted({self.person, *snapshot.scopes()})
+
+    def scope(self, given: Mapping[str, Any]) -> str:
+        """Return the scope that a request names, by default the page's person.
+
+        Raises:
+            Refusal: The page may not show it.
+        """
+        wanted = given.get("scope") or self.person
+        if wanted != self.person and not self.everyone:
+            raise Refusal(403, "This page shows one person's memory.")
+        return check_scope(str(wanted))
+
+    def is_guests(self, scope: str) -> bool:
+        return scope == guest_scope(self.memory.config.people)
+
+    def catalogue(self, scope: str, snapshot: Snapshot) -> Catalogue:
+        """Return a scope's catalogue, as new as a snapshot."""
+        return self._catalogues.setdefault(scope, Catalogue(scope)).refresh(snapshot)

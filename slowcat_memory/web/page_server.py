@@ -1,0 +1,72 @@
+"""The page's server: aiohttp on 127.0.0.1, in a thread of the command that opened it."""
+
+from aiohttp import web
+
+from slowcat_memory.web.context import PageContext
+from slowcat_memory.web.replies import Refusal
+from slowcat_memory.web.routes import add_routes, index
+from slowcat_memory.web.safety import MOST_BYTES, Guard, add_headers
+from slowcat_memory.web.stream import Stream
+
+ADDRESS = "127.0.0.1"
+
+
+class PageServer:
+    """One page of one memory. Belongs to the event loop that starts it.
+
+    Attributes:
+        app: The aiohttp application, for tests.
+        guard: Who may talk to it.
+    """
+
+    def __init__(self, page: PageContext) -> None:
+        self._page, self.guard, self._stream = page, Guard(), Stream(page)
+        self._index = index()
+        self._runner: web.AppRunner | None = None
+        self.app = web.Application(
+            middlewares=[self.guard.middleware], client_max_size=MOST_BYTES + 1
+        )
+        self.app.on_response_prepare.append(add_headers)
+        self.app.router.add_get("/", self._open)
+        self.app.router.add_get("/api/events", self._stream.answer)
+        add_routes(self.app, page)
+
+    async def start(self, port: int = 0) -> int:
+        """Listen on a port of 127.0.0.1, 0 for a free one; return it.
+
+        Raises:
+            OSError: The port is taken.
+        """
+        self._stream.start()
+        self._runner = web.AppRunner(self.app, access_log=None, shutdown_timeout=2.0)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, ADDRESS, port)
+        await site.start()
+        self.guard.port = self._runner.addresses[0][1]
+        return self.guard.port
+
+    async def stop(self) -> None:
+        """Stop listening, carry out what was to be forgotten, and end the threads."""
+        self._stream.stop()
+        if self._runner is not None:
+            await self._runner.cleanup()
+        await self._page.run(self._page.undo.settle)
+        self._page.close()
+
+    def url(self) -> str:
+        """Return an address that opens the page once."""
+        return f"http://{ADDRESS}:{self.guard.port}/?token={self.guard.keys.token()}"
+
+    async def _open(self, request: web.Request) -> web.StreamResponse:
+        """Answer with the page, and for a token with the cookie too.
+
+        There is no redirect to hide the token: a browser that was led here by a file would not send
+        a SameSite=Strict cookie along with it. The page takes the token out of its address itself.
+        """
+        cookie = self.guard.keys.redeem(request.query.get("token", ""))
+        if cookie is None and not self.guard.admits(request):
+            raise Refusal(401, "Open the address that `slowcat-memory ui` prints; it works once.")
+        response = web.Response(body=self._index, content_type="text/html", charset="utf-8")
+        if cookie is not None:
+            self.guard.admit(response, cookie)
+        return response

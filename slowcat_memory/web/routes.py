@@ -1,0 +1,128 @@
+"""Which address is answered by what: the files of the page, its reads and its changes."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from aiohttp import web
+
+from slowcat_memory.web import changes
+from slowcat_memory.web.context import PageContext
+from slowcat_memory.web.replies import body, reply
+from slowcat_memory.web.safety import MOST_BYTES
+from slowcat_memory.web.views import health, know, said, thinking, when, why
+
+Read = Callable[[PageContext, Mapping[str, str]], dict[str, Any]]
+Change = Callable[[PageContext, Mapping[str, Any]], dict[str, Any]]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css"}
+
+
+def start(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return what every view needs: whose memories there are, and the user's time zone."""
+    with page.memory.snapshot() as snapshot:
+        scopes = page.scopes(snapshot)
+    config = page.memory.config
+    return {
+        "scopes": scopes,
+        "scope": page.person,
+        "everyone": page.everyone,
+        "zone": config.memory.time_zone,
+        "agent": config.memory.agent_name,
+        "local": "Everything is shown here, local-only memories too: this page is on this machine.",
+    }
+
+
+READS: dict[str, Read] = {
+    "start": start,
+    "know/facts": know.facts,
+    "know/blocks": know.blocks,
+    "know/people": know.people,
+    "know/person": know.person,
+    "know/memory": know.memory,
+    "said/conversations": said.conversations,
+    "said/turns": said.turns,
+    "said/search": said.search,
+    "why/recalls": why.recalls,
+    "why/turn": why.one,
+    "when": when.as_of,
+    "thinking/work": thinking.work,
+    "thinking/rejected": thinking.rejected,
+    "health": health.overview,
+    "health/speed": health.speed,
+    "health/doctor": health.doctor,
+}
+CHANGES: dict[str, Change] = {
+    "mark": changes.mark,
+    "correct": changes.correct,
+    "forget/preview": changes.preview,
+    "forget": changes.forget,
+    "undo": changes.undo,
+    "wrong": changes.wrong,
+    "think": changes.think,
+    "pause": changes.pause,
+    "retry": changes.retry,
+    "backup": changes.back_up,
+    "verify": changes.verify,
+}
+
+
+def add_routes(app: web.Application, page: PageContext) -> None:
+    """Add every address but the page itself and its events."""
+    for name, read in READS.items():
+        app.router.add_get(f"/api/{name}", _reading(page, read))
+    for name, change in CHANGES.items():
+        app.router.add_post(f"/api/{name}", _changing(page, change))
+    for path, content in static_files().items():
+        app.router.add_get(f"/static/{path}", _file(path, content))
+
+
+def _reading(page: PageContext, read: Read) -> Handler:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        return reply(await page.run(read, page, request.query))
+
+    return handler
+
+
+def _changing(page: PageContext, change: Change) -> Handler:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        given = await body(request, MOST_BYTES)
+        return reply(await page.run(change, page, given))
+
+    return handler
+
+
+def _file(path: str, content: bytes) -> Handler:
+    kind = TYPES[path[path.rindex(".") :]]
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        return web.Response(body=content, content_type=kind, charset="utf-8")
+
+    return handler
+
+
+def static_files() -> dict[str, bytes]:
+    """Return the page's files by their path; they are read once, and no other file is served."""
+    found: dict[str, bytes] = {}
+
+    def read(folder: Traversable, path: str) -> None:
+        for one in folder.iterdir():
+            name = f"{path}{one.name}"
+            if one.is_dir():
+                read(one, f"{name}/")
+            elif "." in one.name and one.name[one.name.rindex(".") :] in TYPES:
+                found[name] = one.read_bytes()
+
+    read(_static(), "")
+    return found
+
+
+def index() -> bytes:
+    """Return the page itself."""
+    return (_static() / "index.html").read_bytes()
+
+
+def _static() -> Traversable:
+    return files("slowcat_memory.web") / "static"

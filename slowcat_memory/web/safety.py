@@ -1,0 +1,171 @@
+"""Who may talk to the page: one browser on this machine, and nothing that it was lured into.
+
+A page on the loopback interface is reachable by every program and every web site that the machine's
+user visits. Each rule here answers one attack, and ``tests/web/test_safety.py`` makes each attack:
+
+- a web site whose name is made to resolve to 127.0.0.1 (DNS rebinding): the Host must be ours;
+- another local user, or a program that scans ports: a cookie, got only for a one-use token;
+- a form or script of a web site: SameSite=Strict, the Origin must be ours, writes need a header
+  that no form can send, and no answer allows another origin;
+- memory text that is markup: the policy runs no script but the files of this package.
+"""
+
+import hmac
+import secrets
+import threading
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+from loguru import logger
+
+from slowcat_memory.errors import ConfigError, SlowcatError, StoreError
+from slowcat_memory.web.replies import Refusal, reply
+
+WRITE_HEADER, WRITE_VALUE = "X-Slowcat", "page"
+MOST_BYTES = 64 * 1024  # of a request's body
+READS = frozenset(("GET", "HEAD"))
+
+POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "object-src 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+    "Server": "slowcat-memory",
+}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Keys:
+    """One-use tokens, and the cookies given for them. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tokens: list[str] = []
+        self._cookies: list[str] = []
+
+    def token(self) -> str:
+        """Return a new token: it opens the page once."""
+        made = secrets.token_urlsafe(32)
+        with self._lock:
+            self._tokens.append(made)
+        return made
+
+    def redeem(self, token: str) -> str | None:
+        """Return a new cookie for a token, which is then used; None for any other."""
+        with self._lock:
+            if not _among(token, self._tokens):
+                return None
+            self._tokens = [one for one in self._tokens if not _same(one, token)]
+            self._cookies.append(cookie := secrets.token_urlsafe(32))
+            return cookie
+
+    def knows(self, cookie: str) -> bool:
+        with self._lock:
+            return _among(cookie, self._cookies)
+
+
+def _among(given: str, known: list[str]) -> bool:
+    """Compare with every known value, in a time that says nothing about any of them."""
+    return any([_same(given, one) for one in known])
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+class Guard:
+    """Checks each request before a handler sees it, and each answer before it leaves.
+
+    Attributes:
+        keys: Tokens and cookies.
+        port: The port that the page listens on; 0 until it does, and nothing is answered then.
+    """
+
+    def __init__(self) -> None:
+        self.keys, self.port = Keys(), 0
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name. Browsers keep one set of cookies for all ports of a host."""
+        return f"slowcat-{self.port}"
+
+    def check(self, request: web.Request) -> None:
+        """Let a request pass.
+
+        Raises:
+            Refusal: It is not this page's, or not of this browser.
+        """
+        hosts = self._hosts()
+        if request.headers.getall("Host", []) not in ([host] for host in hosts):
+            raise Refusal(421, "This page answers under its own address only.")
+        if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+            if request.path != "/":  # a link, or the file that opens the page, may lead to it
+                raise Refusal(403, "This request comes from another page.")
+        origin = request.headers.get("Origin")
+        if origin is not None and origin not in {f"http://{host}" for host in hosts}:
+            raise Refusal(403, "This request comes from another page.")
+        if request.method not in READS and request.headers.get(WRITE_HEADER) != WRITE_VALUE:
+            raise Refusal(403, "This request does not come from the page.")
+        if request.path != "/" and not self.admits(request):
+            raise Refusal(401, "Open the address that `slowcat-memory ui` prints.")
+
+    def admits(self, request: web.Request) -> bool:
+        """Return whether a request has the cookie."""
+        return self.keys.knows(request.cookies.get(self.cookie, ""))
+
+    def admit(self, response: web.StreamResponse, cookie: str) -> None:
+        """Give a browser the cookie; it lasts until the browser, or the page's command, ends."""
+        response.set_cookie(self.cookie, cookie, httponly=True, samesite="Strict", path="/")
+
+    def _hosts(self) -> tuple[str, ...]:
+        port = self.port
+        return (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}") if port else ()
+
+    @property
+    def middleware(self) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
+        """What runs around every handler."""
+
+        @web.middleware
+        async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+            try:
+                self.check(request)
+                return await handler(request)
+            except Exception as error:
+                return refused(error)
+
+        return guarded
+
+
+async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """Add the headers to an answer, whoever made it: a signal of the application."""
+    for name, value in HEADERS.items():
+        response.headers[name] = value
+
+
+def refused(error: Exception) -> web.Response:
+    """Return the answer to an error: what it means for the person; details go to the log alone."""
+    if isinstance(error, Refusal):
+        return reply({"error": error.words}, error.status)
+    if isinstance(error, web.HTTPException):
+        return reply({"error": error.reason}, error.status)
+    if isinstance(error, (ConfigError, ValueError, KeyError)):
+        logger.opt(exception=error).debug("the page: a request that cannot be answered")
+        return reply({"error": "The memory cannot do that."}, 400)
+    level = "WARNING" if isinstance(error, SlowcatError) else "ERROR"
+    logger.opt(exception=error).log(level, "the page: a request failed")
+    if isinstance(error, StoreError):
+        return reply({"error": "The memory cannot be read or changed now. Try again."}, 503)
+    return reply({"error": "Something went wrong; the terminal says what."}, 500)

@@ -1,0 +1,108 @@
+"""Records as the page shows them: plain values, times in ISO 8601, texts as they are.
+
+The page is on this machine, so local-only texts are shown; whether one is local-only is shown too.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from slowcat_memory.core.disclosure import Called, renamed
+from slowcat_memory.core.memory import BLOCK, NOTE, chunk_id, family
+from slowcat_memory.records import Memory, Session, Turn
+
+JOBS = {  # what a job does, in words for "by which rule or model"
+    "facts": "facts from what was said",
+    "entities": "people and things from what was said",
+    "summaries": "summaries",
+    "merge": "facts compared",
+    "note_facts": "facts from notes",
+    "blocks": "what the agent keeps in mind",
+}
+
+
+def is_muted(memory: Memory) -> bool:
+    return bool(getattr(memory, "muted", False))
+
+
+def time_of(at: datetime | None) -> str | None:
+    return None if at is None or at.year < 2 else at.isoformat()
+
+
+def memory_row(memory: Memory, called: Iterable[Called] = ()) -> dict[str, Any]:
+    """Return a memory with all that is shown of it beside its words: see ``proof`` for these."""
+    memory = renamed(memory, called)
+    facets, made = memory.facets, memory.made
+    return {
+        "id": memory.id,
+        "scope": memory.scope,
+        "family": family(memory.kind),
+        "type": memory.kind.partition("/")[2].replace("_", " "),
+        "text": memory.text,
+        "about": facets.get("subject", "") if family(memory.kind) == "fact" else "",
+        "speaker": memory.speaker,
+        "since": time_of(memory.valid_from),
+        "until": time_of(memory.valid_to),
+        "known": time_of(memory.recorded_at),
+        "retired": time_of(memory.retired_at),
+        "replaced_by": facets.get("superseded_by", ""),
+        "why": facets.get("why", ""),
+        "sure": facets.get("confidence", "high"),
+        "quote": facets.get("quote", ""),
+        "how": how_known(memory),
+        "by": {
+            "job": JOBS.get(made.job, made.job.replace("_", " ")) if made else "",
+            "version": made.version if made else 0,
+            "model": made.model if made else "",
+        },
+        "owner": facets.get("owner", ""),
+        "turns": list(memory.sources[:8]),
+        "pinned": memory.pinned,
+        "muted": is_muted(memory),
+        "local_only": memory.local_only,
+        "local_inherited": memory.local_inherited,
+    }
+
+
+def how_known(memory: Memory) -> str:
+    """Return "said" (its words are there), "inferred" (from several), or "yours" (written by hand)."""
+    if memory.made is None:
+        own = family(memory.kind) in (NOTE, BLOCK) or not memory.sources
+        return "yours" if own else "said"
+    return "said" if memory.facets.get("quote") else "inferred"
+
+
+def turn_row(turn: Turn, chunk: Memory | None = None) -> dict[str, Any]:
+    """Return a turn, with the marks of its memory if it has any."""
+    return {
+        "id": chunk_id(turn.id),
+        "turn": turn.id,
+        "scope": turn.scope,
+        "session": turn.session,
+        "speaker": turn.speaker,
+        "role": turn.role,
+        "text": turn.text,
+        "at": time_of(turn.at),
+        "interrupted": turn.interrupted,
+        "aside": turn.aside,
+        "tools": list(turn.tools),
+        "pinned": bool(chunk and chunk.pinned),
+        "muted": bool(chunk and is_muted(chunk)),
+        "retired": time_of(chunk.retired_at) if chunk else None,
+        "local_only": chunk.local_only if chunk else turn.local_only,
+    }
+
+
+def session_row(session: Session, first: Turn | None) -> dict[str, Any]:
+    """Return a conversation, with the words that it begins with."""
+    return {
+        "id": session.id,
+        "scope": session.scope,
+        "started": time_of(session.started),
+        "last": time_of(session.last),
+        "open": session.ended is None,
+        "turns": session.turns,
+        "first_turn": session.first_turn,
+        "speaker": first.speaker if first else "",
+        "words": first.text[:160] if first else "",
+    }

@@ -1,0 +1,100 @@
+"""What a person did on the page and can take back, and what is forgotten when they do not.
+
+Forgetting is deferred for a few seconds: until then nothing is deleted, and undoing only drops the
+order. Everything else is done at once, and undoing it does the opposite.
+"""
+
+import threading
+from collections.abc import Callable
+from itertools import count
+
+from loguru import logger
+from msgspec import Struct
+
+from slowcat_memory.web.replies import Refusal
+
+WINDOW_S = 10.0  # for which an order to forget waits
+KEPT = 50  # changes that can be taken back
+
+
+class Undone(Struct, frozen=True):
+    """A change: how it is called, what takes it back, and whether it has yet to happen."""
+
+    words: str
+    back: Callable[[], object]
+    waits: bool = False
+
+
+class Undo:
+    """The changes of one page. Safe to use from any thread.
+
+    Args:
+        timer: Calls a function after some seconds, and returns what cancels that.
+    """
+
+    def __init__(
+        self, timer: Callable[[float, Callable[[], None]], Callable[[], None]] | None = None
+    ) -> None:
+        self._timer, self._lock = timer or _timer, threading.Lock()
+        self._numbers = count(1)
+        self._done: dict[int, Undone] = {}
+        self._waiting: dict[int, tuple[Callable[[], object], Callable[[], None]]] = {}
+
+    def add(self, words: str, back: Callable[[], object]) -> int:
+        """Keep what takes a change back; return its number."""
+        with self._lock:
+            number = next(self._numbers)
+            self._done[number] = Undone(words, back)
+            for old in [n for n, one in self._done.items() if not one.waits][:-KEPT]:
+                del self._done[old]
+        return number
+
+    def defer(self, words: str, work: Callable[[], object]) -> int:
+        """Do something after ``WINDOW_S``, unless it is taken back; return its number."""
+        with self._lock:
+            number = next(self._numbers)
+            self._done[number] = Undone(words, lambda: None, waits=True)
+            self._waiting[number] = work, self._timer(WINDOW_S, lambda: self._carry_out(number))
+        return number
+
+    def back(self, number: int) -> str:
+        """Take a change back; return its words.
+
+        Raises:
+            Refusal: It is done for good, was taken back before, or never was.
+        """
+        with self._lock:
+            one = self._done.pop(number, None)
+            _, cancel = self._waiting.pop(number, (None, None))
+        if one is None:
+            raise Refusal(410, "That cannot be undone any more.")
+        if cancel is not None:
+            cancel()
+        one.back()
+        return one.words
+
+    def settle(self) -> None:
+        """Do at once what waits: the page ends. Blocks."""
+        with self._lock:
+            numbers = list(self._waiting)
+        for number in numbers:
+            self._carry_out(number)
+
+    def _carry_out(self, number: int) -> None:
+        with self._lock:
+            self._done.pop(number, None)
+            work, cancel = self._waiting.pop(number, (None, None))
+        if work is None or cancel is None:
+            return
+        cancel()
+        try:
+            work()
+        except Exception:
+            logger.exception("the page: something could not be forgotten; try again")
+
+
+def _timer(seconds: float, work: Callable[[], None]) -> Callable[[], None]:
+    timer = threading.Timer(seconds, work)
+    timer.daemon = True
+    timer.start()
+    return timer.cancel

@@ -1,0 +1,179 @@
+"""What do you know about me? Blocks, facts, notes and people, each with the words that say it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from slowcat_memory.core.blocks.block import history, label_of, owner_of
+from slowcat_memory.core.graph.build import attributes_of, names_of
+from slowcat_memory.core.graph.portrait import predicate_in_words
+from slowcat_memory.core.memory import BLOCK, FACT, NOTE, SUMMARY, chunk_id, family
+from slowcat_memory.records import Memory
+from slowcat_memory.store import Snapshot
+from slowcat_memory.web.catalogue import Catalogue, Listed, is_current, is_fact
+from slowcat_memory.web.context import PageContext
+from slowcat_memory.web.replies import PAGE, Refusal
+from slowcat_memory.web.shapes import memory_row, time_of, turn_row
+
+FACTS_OF_PERSON = 20
+_MARKS: dict[str, Callable[[Listed], bool]] = {
+    "pinned": lambda one: one.pinned,
+    "muted": lambda one: one.muted,
+    "local": lambda one: one.local_only,
+}
+
+
+def facts(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return a page of facts or notes, or of what has a mark, the newest first.
+
+    Parameters: ``kind`` (fact, note, summary, or fact/preference, …), ``mark`` (pinned, muted,
+    local), ``past`` (1: also what no longer holds), ``after`` (a cursor).
+    """
+    scope = page.scope(given)
+    with page.memory.snapshot() as snapshot:
+        catalogue = page.catalogue(scope, snapshot)
+        wanted = _wanted(given.get("kind", FACT), given.get("mark", ""), bool(given.get("past")))
+        found, after = catalogue.page(wanted, PAGE, given.get("after", ""))
+        called = page.memory.reader(scope, local=True).called
+        read = (snapshot.read(scope, one.id) for one in found)
+        rows = [memory_row(one, called) for one in read if one is not None]
+        counts = catalogue.counts()
+    return {"rows": rows, "after": after, "counts": _by_kind(counts)}
+
+
+def _wanted(kind: str, mark: str, past: bool) -> Callable[[Listed], bool]:
+    if mark and mark not in _MARKS:
+        raise Refusal(400, "There is no such mark.")
+    if mark:
+        return _MARKS[mark]
+    if family(kind) not in (FACT, NOTE, SUMMARY):
+        raise Refusal(400, "There is no such kind.")
+
+    def wanted(one: Listed) -> bool:
+        named = one.kind == kind or one.family == kind
+        shown = is_fact(one) if one.family == FACT else True
+        return named and shown and (past or is_current(one))
+
+    return wanted
+
+
+def _by_kind(counts: Mapping[str, int]) -> dict[str, int]:
+    shown = (FACT, NOTE, SUMMARY)
+    return {kind: n for kind, n in sorted(counts.items()) if family(kind) in shown}
+
+
+def blocks(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the agent always keeps in mind."""
+    scope = page.scope(given)
+    called = page.memory.reader(scope, local=True).called
+    with page.memory.snapshot() as snapshot:
+        current = [one for one in history(snapshot.memories(scope, f"{BLOCK}/")) if _stands(one)]
+    rows = [
+        {**memory_row(one, called), "label": label_of(one), "owner": owner_of(one)}
+        for one in current
+    ]
+    return {"rows": rows}
+
+
+def _stands(memory: Memory) -> bool:
+    return memory.retired_at is None
+
+
+def people(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return a page of people, those with most known about them first.
+
+    Parameters: ``every`` (1: also places, things and topics), ``after`` (an id).
+    """
+    scope = page.scope(given)
+    with page.memory.snapshot() as snapshot:
+        catalogue = page.catalogue(scope, snapshot)
+        found, after = catalogue.people(bool(given.get("every")), PAGE, given.get("after", ""))
+    rows = [
+        {"id": one.id, "name": one.name, "type": one.kind.partition("/")[2], "relations": n}
+        for one, n in found
+    ]
+    return {"rows": rows, "after": after}
+
+
+def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return one person: names, what holds and what held, and facts about them.
+
+    Parameters: ``id`` (an entity's).
+    """
+    scope = page.scope(given)
+    called = page.memory.reader(scope, local=True).called
+    with page.memory.snapshot() as snapshot:
+        entity = snapshot.memory(scope, given.get("id", ""))
+        if entity is None or entity.retired_at is not None:
+            raise Refusal(404, "Nobody of this name is known any more.")
+        catalogue = page.catalogue(scope, snapshot)
+        names = names_of(entity)
+        every = catalogue.relations(entity.id)
+        relations = _read(snapshot, scope, every[:PAGE])
+        stated = catalogue.facts_about(names, FACTS_OF_PERSON)
+        rows = [memory_row(one, called) for one in _read(snapshot, scope, stated)]
+    return {
+        "id": entity.id,
+        "name": names[0],
+        "also": list(names[1:]),
+        "type": entity.facets.get("type", ""),
+        "attributes": attributes_of(entity),
+        "relations": [_relation(one, entity.id, catalogue) for one in relations],
+        "more": max(0, len(every) - PAGE),
+        "facts": rows,
+    }
+
+
+def _read(snapshot: Snapshot, scope: str, wanted: list[Listed]) -> list[Memory]:
+    read = (snapshot.memory(scope, one.id) for one in wanted)
+    return [one for one in read if one is not None]
+
+
+def _relation(memory: Memory, entity: str, catalogue: Catalogue) -> dict[str, Any]:
+    facets = memory.facets
+    return {
+        "id": memory.id,
+        "own": facets["subject"] == entity,
+        "subject": _named(catalogue, facets["subject"]),
+        "what": predicate_in_words(facets["predicate"]),
+        "object": _named(catalogue, facets["object"]),
+        "object_id": facets["object"] if catalogue.get(facets["object"]) else "",
+        "since": time_of(memory.valid_from),
+        "until": time_of(memory.valid_to),
+        "quote": facets.get("quote", ""),
+        "speaker": memory.speaker,
+        "turn": memory.sources[0] if memory.sources else 0,
+    }
+
+
+def _named(catalogue: Catalogue, id_: str) -> str:
+    one = catalogue.get(id_)
+    return one.name if one and one.name else id_
+
+
+def memory(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return one memory with its proof: the turns it was made from, and what took its place.
+
+    Parameters: ``id``.
+    """
+    scope, id_ = page.scope(given), given.get("id", "")
+    called = page.memory.reader(scope, local=True).called
+    with page.memory.snapshot() as snapshot:
+        found = snapshot.read(scope, id_) if id_ else None
+        if found is None:
+            raise Refusal(404, "That is not remembered any more.")
+        turns = [turn for n in found.sources[:8] if (turn := snapshot.turn(n)) is not None]
+        said = [turn_row(turn, snapshot.memory(turn.scope, chunk_id(turn.id))) for turn in turns]
+        later = snapshot.memory(scope, found.facets.get("superseded_by", "") or "-")
+        origins = [snapshot.read(where or scope, one) for where, one in found.derived_from[:8]]
+        readable = [one for one in origins if one is not None and _shown(page, one)]
+    return {
+        **memory_row(found, called),
+        "context": found.context,
+        "said": [one for one in said if one["scope"] == scope or page.everyone],
+        "replaced": memory_row(later, called) if later else None,
+        "origins": [memory_row(one, called) for one in readable],
+    }
+
+
+def _shown(page: PageContext, memory: Memory) -> bool:
+    return page.everyone or memory.scope == page.person

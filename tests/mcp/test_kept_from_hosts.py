@@ -1,0 +1,101 @@
+"""What a host's LLM on another machine must never be told: attacks by every tool."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.mcp.arguments import TOOLS
+from slowcat_memory.records import Forget
+from slowcat_memory.testing import ScriptedLLM
+from tests.support.layers import ELSE, SECRET, TOLD
+from tests.support.mcp_host import Host, asking
+from tests.support.parroting_llm import Mind, parrot
+
+ASK = (SECRET, f"What about {SECRET}?", "my sister in Porto", "the dentist appointment in May",
+       "call about the contract", "Max and the beach in Lisbon")  # fmt: skip
+MARKS = {"local": {"local_only": True}, "muted": {"muted": True}}
+
+
+@pytest.fixture(scope="module")
+def minds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Mind]]:
+    """The same talk and all that idle work makes of it; the secret's turns local-only, or muted."""
+    made = {}
+    for state, mark in MARKS.items():
+        mind = made[state] = Mind(tmp_path_factory.mktemp(state) / "store")
+        mind.talk("before", ELSE[:2])
+        turns = [turn for turn in mind.talk("secret", TOLD) if SECRET in turn.text]
+        for turn in turns:
+            assert mind.engine.mark("anna", chunk_id(turn.id), **mark)
+        mind.talk("after", ELSE[2:])
+        assert mind.think(ScriptedLLM(parrot)) == 0
+    yield made
+    for mind in made.values():
+        mind.close()
+
+
+async def attack(host: Host) -> str:
+    """Call every tool in every way, wrongly too; return all that was answered."""
+    today = "2026-05-20"
+    calls: list[tuple[str, dict]] = [("facts_list", {}), ("about_me", {}), ("why", {})]
+    calls += [("recent", {"days": 3650, "limit": 20})]
+    calls += [
+        ("facts_read", {"name": name}) for name in ("person", "event", "preference", "pinned")
+    ]
+    calls += [("facts_read", {"name": "open_thread"}), ("recent", {"days": "all"})]
+    for text in ASK:
+        calls += [("search_memory", {"query": text, "limit": 20}), ("about_me", {"topic": text})]
+        calls += [("search_memory", {"query": text, "when": "2026-05-11", "who": "Anna"})]
+        calls += [("memory_as_of", {"date": today, "query": text}), ("timeline", {"about": text})]
+        calls += [("forget", {"what": text}), ("search_memory", {"query": text, "limit": 99})]
+    calls += [("why", {"turn": n}) for n in range(1, 12)]
+    answers = [await host.ask(tool, **arguments) for tool, arguments in calls]
+    seen = {tool for tool, _ in calls} | {"remember", "pin", "mute", "undo"}
+    assert seen == {tool.name for tool in TOOLS}
+    return "\n".join(text for _, text in answers)
+
+
+async def change(host: Host) -> str:
+    """Mark what cannot be seen, and keep the like of it."""
+    answers = [await host.ask(tool, what=text) for tool in ("pin", "mute") for text in ASK]
+    answers += [await host.ask("undo") for _ in answers]
+    answers += [await host.ask("remember", text="My sister lives in Porto.")]
+    return "\n".join(text for _, text in answers)
+
+
+def told(mind: Mind, *, local: bool = False) -> str:
+    return "\n".join(
+        asking(mind.engine, scenario, "anna", local=local, every=True)
+        for scenario in (attack, change)
+    )
+
+
+@pytest.mark.parametrize("state", ["local", "muted"])
+def test_hosts_no_tool_tells_what_is_kept_from_them(minds, state: str) -> None:
+    answers = told(minds[state])
+    assert SECRET.casefold() not in answers.casefold()
+    assert "Siemens" in answers, "the rest is told"
+
+
+def test_hosts_an_llm_on_this_machine_is_told_what_is_local_only_but_not_what_is_muted(
+    minds,
+) -> None:
+    assert SECRET in told(minds["local"], local=True), "control: these attacks find it"
+    assert SECRET not in told(minds["muted"], local=True)
+
+
+def test_hosts_counts_are_as_if_it_had_never_been_said(minds) -> None:
+    async def count(host: Host) -> str:
+        return await host("facts_list") + await host("recent", days=3650)
+
+    engine = minds["local"].engine
+    before = asking(engine, count, "anna", every=True)
+    with engine.snapshot() as snapshot:
+        kept = tuple(turn.id for turn in snapshot.turns("anna") if SECRET in turn.text)
+    engine.forget(Forget(scope="anna", turns=kept))
+    assert asking(engine, count, "anna", every=True) == before
+
+
+def test_hosts_nobody_reads_another_scope(minds) -> None:
+    answers = asking(minds["local"].engine, attack, "ben", local=True, every=True)
+    assert SECRET not in answers and "Siemens" not in answers

@@ -1,0 +1,245 @@
+"""The MCP tools, called by the SDK's own client in this process."""
+
+import contextlib
+import json
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory import MemoryEngine
+from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.errors import StoreBusyError
+from slowcat_memory.mcp.answers import NOTES, NOTHING
+from slowcat_memory.mcp.arguments import TOOLS
+from slowcat_memory.mcp.memory_server import MemoryTools
+from slowcat_memory.records import Memory, WriteBatch
+from tests.support.mcp_host import Host, asking
+from tests.support.memories import remember
+from tests.support.processors import PETS
+
+BASIC = ["search_memory", "about_me", "recent", "memory_as_of", "remember", "forget"]
+MOST_TOKENS = 1500
+
+
+@pytest.fixture
+def engine(config):
+    remember(config, *PETS, days=40)
+    remember(config, "Anna: My dog has a red collar.", days=3)
+    remember(config, "Ben: The lighthouse keeper wears green boots.", days=2, scope="ben")
+    engine = MemoryEngine(config)
+    with contextlib.closing(engine):
+        yield engine
+
+
+def one(engine, tool: str, **arguments) -> str:
+    return asking(engine, lambda host: host(tool, **arguments), every=True)
+
+
+def refused(engine, tool: str, **arguments) -> str:
+    failed, text = asking(engine, lambda host: host.ask(tool, **arguments), every=True)
+    assert failed
+    return text
+
+
+def fact(engine, id: str, text: str, days: float, **more) -> Memory:
+    at = engine.clock() - timedelta(days=days)
+    made = Memory(
+        id=f"fact/{id}", kind="fact/person", scope="user", speaker="Anna", text=text,
+        valid_from=at, recorded_at=at, **more,
+    )  # fmt: skip
+    engine.apply("job", WriteBatch(memories=(made,)))
+    return made
+
+
+# ------------------------------------------------------------------- what is listed
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_server_lists_six_flat_tools_that_cost_little(engine, mode: str) -> None:
+    listed = asking(engine, lambda host: host.client.list_tools(), mode=mode)
+    assert [tool.name for tool in listed.tools] == BASIC
+    plain = [tool.model_dump(by_alias=True, exclude_none=True) for tool in listed.tools]
+    assert estimate_tokens(json.dumps(plain)) <= MOST_TOKENS
+    for tool in plain:
+        for value in tool["inputSchema"]["properties"].values():
+            assert value["type"] in ("string", "integer", "boolean"), tool
+        assert not {"anyOf", "oneOf", "$ref", "$defs"} & set(json.dumps(tool).split('"')), tool
+        assert "scope" not in tool["inputSchema"]["properties"]
+
+
+def test_server_says_which_tools_read_and_which_may_delete(engine) -> None:
+    listed = asking(engine, lambda host: host.client.list_tools(), every=True).tools
+    assert [tool.name for tool in listed] == [tool.name for tool in TOOLS] and len(listed) == 13
+    reads = {tool.name for tool in listed if tool.annotations.read_only_hint}
+    assert reads == {*BASIC[:4], "facts_list", "facts_read", "timeline", "why"}
+    assert [t.name for t in listed if t.annotations.destructive_hint] == ["forget"]
+    assert not any(tool.annotations.open_world_hint for tool in listed)
+
+
+# ------------------------------------------------------------------- reading
+
+
+def test_search_memory_tells_who_and_when_and_that_these_are_notes(engine) -> None:
+    found = one(engine, "search_memory", query="what is the dog called")
+    assert found.startswith(NOTES) and "Anna: My dog is called Max." in found
+    assert "green boots" not in one(engine, "search_memory", query="lighthouse keeper boots")
+
+
+def test_search_memory_takes_a_time_in_words_a_range_and_a_speaker(engine) -> None:
+    query = "dog rabbit carrots collar"
+    week = one(engine, "search_memory", query=query, when="last 7 days")
+    assert "red collar" in week and "Max" not in week
+    days = [(engine.clock() - timedelta(days=n)).date().isoformat() for n in (41, 39)]
+    ranged = one(engine, "search_memory", query=query, when="/".join(days))
+    assert "Max" in ranged and "red collar" not in ranged
+    bens = one(engine, "search_memory", query=query, who="Ben")
+    assert "carrots" in bens and "Anna" not in bens
+    assert "not clear" in refused(engine, "search_memory", query=query, when="whenever")
+
+
+def test_search_memory_keeps_to_the_limit(engine) -> None:
+    found = one(engine, "search_memory", query="dog rabbit boat collar", limit=1)
+    assert len([line for line in found.splitlines() if line.startswith("- ")]) == 1
+
+
+def test_about_me_has_what_is_pinned_first_and_facts_about_a_topic(engine) -> None:
+    fact(engine, "1", "Anna works as a nurse.", 5)
+    fact(engine, "2", "Anna plays the cello.", 9)
+    fact(engine, "3", "Anna owns a yacht.", 1, facets={"confidence": "low"})
+    engine.mark("user", "fact/2", pinned=True)
+    overview = one(engine, "about_me")
+    assert overview.index("cello") < overview.index("nurse") and "yacht" not in overview
+    assert "nurse" not in one(engine, "about_me", topic="music and the cello")
+    assert "Max" in one(engine, "about_me", topic="dog")
+
+
+def test_recent_has_the_conversations_latest_first(engine) -> None:
+    month = one(engine, "recent", days=60)
+    assert month.index("red collar") < month.index("called Max")
+    assert "called Max" not in one(engine, "recent", days=7)
+    assert one(engine, "recent", days=1) == NOTHING
+
+
+def test_memory_as_of_knows_what_held_then(engine) -> None:
+    old = fact(engine, "old", "Anna lives in Leeds.", 300)
+    now = engine.clock()
+    ended = replace(old, valid_to=now - timedelta(days=50), retired_at=now - timedelta(days=50))
+    engine.apply("job", WriteBatch(memories=(ended,)))
+    fact(engine, "new", "Anna lives in Bath.", 50)
+    then = (now - timedelta(days=100)).date().isoformat()
+    before = one(engine, "memory_as_of", date=then, query="where does Anna live")
+    assert "Leeds" in before and "Bath" not in before
+    after = one(engine, "memory_as_of", date="yesterday", query="where does Anna live")
+    assert "Bath" in after and "Leeds" not in after
+    assert "not clear" in refused(engine, "memory_as_of", date="soonish", query="Anna")
+
+
+def test_facts_timeline_and_why_read_the_rest(engine) -> None:
+    fact(engine, "1", "Anna works as a nurse.", 5)
+    assert "person: 1" in one(engine, "facts_list")
+    assert "nurse" in one(engine, "facts_read", name="person")
+    assert "nurse" in one(engine, "timeline", about="nurse")
+    assert "No recall" in one(engine, "why", turn=1)
+
+
+# ------------------------------------------------------------------- changing
+
+
+def test_remember_keeps_once_and_can_be_taken_back(engine) -> None:
+    async def scenario(host: Host) -> list[str]:
+        text = "The spare key is under the blue pot."
+        return [
+            await host("remember", text=text),
+            await host("remember", text=text),
+            await host("search_memory", query="spare key"),
+            await host("undo"),
+            await host("search_memory", query="spare key blue pot"),
+            await host("undo"),
+        ]
+
+    kept, again, found, undone, gone, nothing = asking(engine, scenario, every=True)
+    assert kept.startswith("Kept:") and again.startswith("Kept already:")
+    assert "blue pot" in found and "Taken back" in undone
+    assert "blue pot" not in gone and "nothing to take back" in nothing
+
+
+def test_forget_deletes_only_with_the_code_of_its_preview_and_only_once(engine) -> None:
+    async def scenario(host: Host) -> None:
+        preview = await host("forget", what="the red collar of the dog")
+        assert "red collar" in preview and "Nothing is deleted yet" in preview
+        for wrong in ("yes", "true", "0" * 8):
+            failed, text = await host.ask("forget", confirm=wrong)
+            assert failed and "Nothing was deleted" in text
+        assert "red collar" in await host("search_memory", query="red collar")
+        code = preview.rsplit(" ", 1)[1]
+        assert "red collar" in await host("forget", confirm=code)
+        assert "red collar" not in await host("search_memory", query="red collar")
+        assert (await host.ask("forget", confirm=code))[0], "a code works once"
+
+    asking(engine, scenario)
+
+
+def test_pin_and_mute_change_what_is_used(engine) -> None:
+    async def scenario(host: Host) -> None:
+        assert "sailed to Corsica" in await host("pin", what="sailed to Corsica")
+        assert "sailed to Corsica" in await host("about_me")
+        assert "sailed to Corsica" in await host("mute", what="sailed to Corsica")
+        assert "Corsica" not in await host("search_memory", query="sailed to Corsica")
+        assert "Corsica" not in await host("about_me")
+        await host("undo")
+        assert "Corsica" in await host("search_memory", query="sailed to Corsica")
+
+    asking(engine, scenario, every=True)
+
+
+# ------------------------------------------------------------------- what goes wrong
+
+
+def test_wrong_arguments_are_explained_and_change_nothing(engine) -> None:
+    assert "Wrong arguments" in refused(engine, "search_memory")
+    assert "Wrong arguments" in refused(engine, "search_memory", query="dog", limit=1000)
+    assert "empty" in refused(engine, "remember", text="  ")
+    assert "no such tool" in refused(engine, "delete_everything")
+    failed, text = asking(engine, lambda host: host.ask("undo"))
+    assert failed and "no such tool" in text, "it is not among the basic ones"
+
+
+def test_a_memory_that_cannot_be_opened_is_explained_and_tried_again(engine) -> None:
+    tries = []
+
+    def open_memory():
+        tries.append(1)
+        if len(tries) == 1:
+            raise StoreBusyError("the memory is in use", hint="Stop the other program.")
+        return engine
+
+    tools = MemoryTools(open_memory, "user")
+
+    async def scenario() -> list:
+        return [await tools.call("search_memory", {"query": "dog"}, "x") for _ in range(2)]
+
+    import anyio
+
+    first, second = anyio.run(scenario)
+    assert first.failed and first.text == "the memory is in use. Stop the other program."
+    assert not second.failed and "Max" in second.text
+
+
+def test_every_call_is_in_the_ledger_with_the_name_of_its_program(engine) -> None:
+    async def scenario(host: Host) -> None:
+        await host("search_memory", query="dog called")
+        await host.ask("remember", text="")
+
+    for mode in ("auto", "legacy"):
+        asking(engine, scenario, name=f"Desk\x1b[2J {mode}", mode=mode)
+    engine.flush()
+    with engine.snapshot() as snapshot:
+        calls = snapshot.calls()
+    assert [(call.client, call.tool, call.failed) for call in calls[::-1]] == [
+        (f"Desk[2J {mode}", tool, tool == "remember")
+        for mode in ("auto", "legacy")
+        for tool in ("search_memory", "remember")
+    ]
+    assert all(call.scope == "user" for call in calls)
+    assert calls[-1].memories and calls[-1].memories[0].startswith("chunk/")

@@ -1,0 +1,215 @@
+"""Standard input and output, and streamable HTTP: who is answered, and by what."""
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from slowcat_memory import MemoryEngine
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.mcp import local_peers
+from slowcat_memory.mcp.memory_server import MemoryTools
+from slowcat_memory.mcp.transports import listen, serve_http
+from tests.support.mcp_host import PATIENCE_S, Host, named
+from tests.support.memories import remember
+from tests.support.processors import PETS
+
+TOKEN = "a-token-that-is-long-enough"
+ROOT = Path(__file__).parents[2]
+SETTINGS = '[memory]\ntime_zone = "UTC"\n[embedding]\nkind = "none"\n'
+
+
+@pytest.fixture
+def engine(config) -> Iterator[MemoryEngine]:
+    remember(config, *PETS)
+    with closing(MemoryEngine(config)) as engine:
+        yield engine
+
+
+# ------------------------------------------------------------------- standard input and output
+
+
+@pytest.fixture
+def command(config, tmp_path: Path) -> list[str]:
+    """The command line that a host starts, on a store of the test's own."""
+    remember(config, *PETS)
+    file = tmp_path / "config.toml"
+    file.write_text(SETTINGS)
+    store = str(config.folder)
+    return ["-m", "slowcat_memory", "--config", str(file), "--path", store, "--debug", "mcp"]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def test_stdio_a_host_starts_the_command_and_calls_tools(command, config, tmp_path: Path) -> None:
+    server = StdioServerParameters(
+        command=sys.executable, args=command, env=environment(), cwd=tmp_path
+    )
+
+    async def scenario() -> str:
+        client = Client(server, client_info=named("a desktop"), read_timeout_seconds=2 * PATIENCE_S)
+        async with client:
+            return await Host(client)("search_memory", query="what is the dog called")
+
+    assert "Max" in asyncio.run(scenario())
+    with closing(MemoryEngine(config, readonly=True)) as reader, reader.snapshot() as snapshot:
+        assert [call.client for call in snapshot.calls()] == ["a desktop"]
+
+
+def test_stdio_the_output_has_nothing_but_messages_of_the_protocol(command, tmp_path: Path) -> None:
+    hello = {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"},
+    }  # fmt: skip
+    call = {"name": "search_memory", "arguments": {"query": "dog"}}
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+    ]
+    process = subprocess.Popen(
+        [sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, env=environment(), cwd=tmp_path, text=True,
+    )  # fmt: skip
+    assert process.stdin and process.stdout and process.stderr
+    process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
+    process.stdin.flush()
+    lines = [process.stdout.readline() for _ in range(2)]
+    rest, logs = process.communicate(timeout=4 * PATIENCE_S)  # closes its input
+    answers = [json.loads(line) for line in (*lines, *rest.splitlines())]
+    assert [answer["id"] for answer in answers] == [1, 2]
+    assert "Max" in answers[1]["result"]["content"][0]["text"]
+    assert logs, "logs are on standard error"
+    assert process.returncode == 0
+
+
+# ------------------------------------------------------------------- HTTP
+
+
+def served(engine: MemoryEngine, scenario: Callable[[str], Awaitable[Any]], **how: Any) -> Any:
+    """Run a scenario with the URL of a server on a free port."""
+
+    async def run() -> Any:
+        ready = asyncio.get_running_loop().create_future()
+        tools = MemoryTools(lambda: engine, "user")
+        listening = listen(token=how.get("token", ""))
+        server = asyncio.create_task(serve_http(tools, listening, ready=ready.set_result, **how))
+        try:
+            return await asyncio.wait_for(scenario(await ready), 2 * PATIENCE_S)
+        finally:
+            server.cancel()
+            await asyncio.wait([server])
+
+    return asyncio.run(run())
+
+
+async def search(url: str, mode: str = "auto", **headers: str) -> str:
+    async with http_client(headers) as http:
+        client = Client(
+            streamable_http_client(url, http_client=http), client_info=named("over HTTP"), mode=mode
+        )
+        async with client:
+            return await Host(client)("search_memory", query="what is the dog called")
+
+
+def http_client(headers: dict[str, str]) -> Any:
+    import httpx2
+
+    return httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S)
+
+
+async def status(url: str, **headers: str) -> int:
+    """Return the status of a bare request; 0 if the connection was closed on it."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    sent = {"Accept": "application/json, text/event-stream", **headers}
+    async with aiohttp.ClientSession() as session:
+        try:
+            async with session.post(url, json=message, headers=sent) as response:
+                text = await response.text()
+                assert "Max" not in text
+                return response.status
+        except aiohttp.ClientError:
+            return 0
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_http_a_program_of_the_same_user_is_answered(engine, mode: str) -> None:
+    assert "Max" in served(engine, lambda url: search(url, mode))
+    with engine.snapshot() as snapshot:
+        assert [call.client for call in snapshot.calls()] == ["over HTTP"]
+
+
+def test_http_a_program_of_another_user_is_refused(engine) -> None:
+    refuse = {"is_answered": lambda *ends: False}
+    assert served(engine, status, **refuse) == 403
+    with engine.snapshot() as snapshot:
+        assert not snapshot.calls()
+
+
+def test_http_a_token_is_needed_where_there_is_one(engine) -> None:
+    async def scenario(url: str) -> tuple:
+        wrong = ("", "Bearer", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", TOKEN, "Bearer \xe9")
+        refused = [await status(url, Authorization=one) for one in wrong]
+        refused += [await status(f"{url}/{one}") for one in ("x", TOKEN[:-1], f"{TOKEN}/x")]
+        answers = [await search(url, Authorization=f"Bearer {TOKEN}")]
+        return refused, [*answers, await search(f"{url}/{TOKEN}")]
+
+    refused, answers = served(engine, scenario, token=TOKEN, is_answered=lambda *ends: False)
+    assert set(refused) == {401} and all("Max" in answer for answer in answers)
+
+
+def test_http_no_web_page_reaches_the_memory(engine) -> None:
+    async def scenario(url: str) -> list[int]:
+        return [
+            await status(url, Host="evil.example"),
+            await status(url, Host="evil.example:80"),
+            await status(url, Origin="http://evil.example"),
+            await status(url, Origin="http://localhost:3000"),
+            await status(url, Origin="null"),
+        ]
+
+    assert served(engine, scenario) == [421, 421, 403, 403, 403]
+
+
+def test_http_is_not_open_to_others_without_a_token(monkeypatch) -> None:
+    with pytest.raises(ConfigError, match="token"):
+        listen(host="0.0.0.0")
+    monkeypatch.setattr(local_peers, "can_tell", lambda: False)
+    with pytest.raises(ConfigError, match="whose a connection is"):
+        listen()
+    listen(token=TOKEN).close()
+
+
+# ------------------------------------------------------------------- whose a connection is
+
+
+def test_peers_the_user_of_a_connection_is_found_and_nobody_elses(tmp_path: Path) -> None:
+    with listen() as listening, socket.create_connection(listening.getsockname()) as client:
+        ends = client.getsockname(), client.getpeername()
+        assert local_peers.user_of(*ends) == os.getuid() and local_peers.is_own_user(*ends)
+        assert local_peers.user_of((ends[0][0], 1), ends[1]) is None
+        table = tmp_path / "tcp"
+        own = local_peers.TABLE.read_text().splitlines()
+        peer = local_peers._in_table(*ends[0])
+        rows = [line.split() for line in own if f" {peer} " in line]
+        of_other = [[*row[:7], "4242", *row[8:]] for row in rows if row[1] == peer]
+        table.write_text("\n".join(["heading", *map(" ".join, of_other)]))
+        assert local_peers.user_of(*ends, table=table) == 4242
+        gone = [[*row[:3], "06", *row[4:]] for row in of_other]  # TIME_WAIT, which has user 0
+        table.write_text("\n".join(["heading", *map(" ".join, gone)]))
+        assert local_peers.user_of(*ends, table=table) is None
+        assert local_peers.user_of(*ends, table=tmp_path / "none") is None
