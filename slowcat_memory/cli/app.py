@@ -26,7 +26,7 @@ from slowcat_memory.cli.look import (
     timeline,
     why,
 )
-from slowcat_memory.cli.run import idle, jobs, mcp, ui
+from slowcat_memory.cli.run import idle, jobs, mcp, serve, ui
 from slowcat_memory.cli.setup import config as config_commands
 from slowcat_memory.cli.setup import doctor, init
 from slowcat_memory.cli.shared.exits import (
@@ -213,6 +213,7 @@ app.command("undo", rich_help_panel=CHANGE)(undo.undo)
 app.add_typer(icebreaker.app, name="icebreaker", rich_help_panel=CHANGE)
 app.command("init", rich_help_panel=CARE)(init.init)
 app.command("mcp", rich_help_panel=CARE)(mcp.mcp)
+app.command("serve", rich_help_panel=CARE)(serve.serve)
 app.command("idle", rich_help_panel=CARE)(idle.idle)
 app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
 app.command("backup", rich_help_panel=CARE)(backup.backup)
