@@ -1,15 +1,16 @@
 // Is it well?
 
-import { Component, Empty, bytes, html, many, when } from "./parts.js";
+import { Component, Empty, View, bytes, html, many, when } from "./parts.js";
 import { change, read } from "./api.js";
 
 const SIGNS = { fine: "✓", note: "·", wrong: "✗" };
 const SPOKEN = { fine: "fine", note: "note", wrong: "wrong" };
 
-export default class Health extends Component {
+export default class Health extends View {
   state = { found: null, speed: null, checks: null, doing: "", error: "" };
 
   componentDidMount() {
+    super.componentDidMount();
     this.load();
   }
 
