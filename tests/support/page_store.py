@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from slowcat_memory.config import Config
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.index.build.generation import Build
 from slowcat_memory.records import LedgerEntry, Memory, Offer, Run, SessionEdge, Turn, WriteBatch
+from slowcat_memory.runtime.namespaces import sealing
+from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.store import Store
 from slowcat_memory.store.disk.tables import SCHEMA_VERSION
 from tests.support.page_memory import ANNA, MONDAY, RULE
@@ -54,12 +56,8 @@ def _make(kept: Path, size: int) -> None:
                 store.append_all(list(events))[-1].wait(None)
             for memories in _batched(_memories(derived), TOGETHER):
                 store.apply("facts", WriteBatch(memories=memories)).wait(None)
-        engine = MemoryEngine(config)
-        try:
-            _record(engine, min(RECORDED, size))
-            engine.maintain("seal", ANNA)
-        finally:
-            engine.close()
+            _record(store, min(RECORDED, size))
+            _seal(store, config)
         if not kept.is_dir():  # another process was faster
             (Path(folder) / "memory").rename(kept)
 
@@ -115,22 +113,37 @@ def _memories(count: int) -> Iterator[Memory]:
             )  # fmt: skip
 
 
-def _record(engine: MemoryEngine, count: int) -> None:
+def _record(store: Store, count: int) -> None:
     """Write recalls and steps of idle work as a bot's memory has them."""
-    with engine.snapshot() as snapshot:
+    with store.snapshot() as snapshot:
         turns = [turn for turn in snapshot.turns(ANNA, upto=count * 3) if turn.role == "user"]
     for n, turn in enumerate(turns[:count]):
         timings = {"parse": 0.2, "lexical": 0.5 + n % 7 / 10, "embed": 1.2, "wait": 2.0 + n % 5}
-        offers = (Offer(f"chunk/{max(1, turn.id - 2)}", 0.6, {"turn": 0.8}, 0.7),)
         entry = LedgerEntry(
-            turn=turn.id, scope=ANNA, session=turn.session, at=turn.at, stage="full",
-            offers=offers, tokens=40, timings=timings, candidates=50,
+            turn=turn.id, scope=ANNA, session=turn.session, at=turn.at, stage="full", tokens=40,
+            offers=(Offer(f"chunk/{max(2, turn.id - 2)}", 0.6, {"turn": 0.8}, 0.7),),
+            timings=timings, candidates=50,
         )  # fmt: skip
-        engine.store.write_ledger(entry)
+        store.write_ledger(entry)
     for n in range(count):
         run = Run(
             task=f"facts/{ANNA}/{n}", job="facts", at=MONDAY + timedelta(hours=n), ms=100.0 + n,
             outcome="dead" if n % 9 == 0 else "done", tokens_in=500, tokens_out=60, made=n % 3,
         )  # fmt: skip
-        engine.apply("facts", WriteBatch(run=run))
-    engine.flush(120)
+        store.apply("facts", WriteBatch(run=run))
+    store.flush(None)
+
+
+def _seal(store: Store, config: Config) -> None:
+    """Build the index of words, so that a memory of any size opens at once."""
+    order = sealing.Order(
+        store=str(store.path),
+        scope=ANNA,
+        embedder="",
+        dim=0,
+        zone=config.memory.time_zone,
+        language=config.memory.language,
+        options=config.index,
+    )
+    root = index_root(store.path, ANNA)
+    store.publish(sealing.seal(Build(), root, order)).wait(None)

@@ -14,8 +14,14 @@ export default class Health extends View {
     this.load();
   }
 
-  hear(event) {
-    if (!event || event.what === "recalled") this.load();
+  // The counts cost the memory's process some work: they are read when the view is opened.
+  async hear(event) {
+    if (event && event.what !== "recalled") return;
+    try {
+      this.setState({ speed: await read("health/speed") });
+    } catch (error) {
+      this.setState({ error: error.message });
+    }
   }
 
   reload() {
