@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 from msgspec import Struct
@@ -113,7 +113,7 @@ def date_of_undated(
         unknown = min(file.reading.source.changed, now - UNDATED_AGE)
         if given or accepted:
             dates[file.name] = given or unknown
-        elif sys.stdin.isatty():
+        elif stdin().isatty():
             dates[file.name] = _asked(file, ask, file.reading) or unknown
         else:
             raise TranscriptError(
@@ -134,6 +134,10 @@ def _asked(file: File, ask: Callable[[str], str], reading: Reading) -> datetime 
             warn(f"{error}.")
         else:
             return reading.utc(at) if at else None
+
+
+def stdin() -> TextIO:
+    return sys.stdin
 
 
 def ask(question: str) -> str:
