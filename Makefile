@@ -1,6 +1,6 @@
 # Each target sets up what it needs: Python 3.11+ and make are enough.
 #
-#   make demo         hear it remember: a scripted conversation over several weeks
+#   make demo         see it remember: a scripted conversation over several weeks
 #   make test         the test suite, on the newest Pipecat
 #   make lint         style, types, layers
 #   make written      what the memory makes of what a model writes: three models, every diary
@@ -28,8 +28,8 @@ export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models
 
 .PHONY: demo test test-oldest nightly test-audio lint bench written wheels docs clean
 
-demo: $(VENV)/ready
-	$(VENV)/bin/slowcat-memory demo
+demo: $(VENV)/demo
+	@$(VENV)/bin/slowcat-memory demo
 
 test: $(VENV)/ready $(VENV)/models
 	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow"
@@ -71,11 +71,21 @@ clean:
 
 KERNELS := hatch_build.py slowcat_memory/kernels/compiler.py $(wildcard slowcat_memory/kernels/*.[ch])
 
+NEWER := import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)
+
 $(VENV)/ready: pyproject.toml constraints.txt $(KERNELS)
-	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -c '$(NEWER)'
 	@echo "Setting up $(VENV): a minute or two, once."
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) $(PIP) --editable ".[dev]"
+	@touch $@ $(VENV)/demo
+
+# What the demo and a first conversation need; pip shows what it downloads.
+$(VENV)/demo: pyproject.toml constraints.txt $(KERNELS)
+	@$(PYTHON) -c '$(NEWER)'
+	@echo "Setting up $(VENV), once: some minutes, and about 1 GB on disk."
+	@$(PYTHON) -m venv $(VENV)
+	@$(RUN) $(filter-out --quiet,$(PIP)) --editable ".[offline]"
 	@touch $@
 
 # The model's export, once for all tests: they would otherwise make one each.
