@@ -161,9 +161,7 @@ def _only_shown(plan: "Plan", zone: tzinfo, dry_run: bool, as_json: bool) -> Non
     else:
         import_plan.show(plan, zone)
     if plan.empty:
-        raise TranscriptError(
-            "No turn could be read", hint="`slowcat-memory import --help` shows how."
-        )
+        raise plan.reason()
     import_plan.hint_of_names(plan)
     if any(file.unreadable for file in plan.files):
         raise typer.Exit(1)
