@@ -18,6 +18,7 @@ from slowcat_memory.cli.look import (
     calls,
     facts,
     hotwords,
+    notes,
     people,
     search,
     show,
@@ -190,6 +191,7 @@ def _set_up_log(debug: bool) -> None:
 app.command("search", rich_help_panel=LOOK)(search.search)
 app.command("ui", rich_help_panel=LOOK)(ui.ui)
 app.command("show", rich_help_panel=LOOK)(show.show)
+app.command("notes", rich_help_panel=LOOK)(notes.notes)
 app.command("summaries", rich_help_panel=LOOK)(summaries.summaries)
 app.command("facts", rich_help_panel=LOOK)(facts.facts)
 app.command("people", rich_help_panel=LOOK)(people.people)
