@@ -400,7 +400,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         await self._guard.join(_LAST_EVENTS_S)
 
     def _on_record_changed(self, off: bool) -> None:
-        engine = self._engine_handle.engine
+        engine = self._engine_handle.memory
         if engine and not off:
             self._guard.run(engine.maintain, "drop queries")
         if self._live:
