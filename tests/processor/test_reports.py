@@ -32,8 +32,8 @@ def test_reports_one_line_says_what_the_memory_is(config) -> None:
                 await voice.exchange(QUESTION)
         return lines
 
-    [line] = [line for line in run(scenario()) if "memories: " in line]
-    for part in ("'anna'", str(config.folder), "memories: 1", "embedding: ", "owner of the store"):
+    [line] = [line for line in run(scenario()) if "turns: " in line]
+    for part in ("'anna'", str(config.folder), "turns: 1", "embedding: ", "owner of the store"):
         assert part in line, line
     assert "configuration: given in code" in line
 
