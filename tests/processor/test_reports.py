@@ -177,6 +177,5 @@ def test_reports_nothing_is_imported_or_sent_where_nothing_is_wanted(config) -> 
         async with VoicePipeline(memory=one) as voice:
             await voice.exchange(QUESTION)
             assert one._reports._messages is None and one._reports._spans is None
-            assert one.engine is not None and not one.engine.wiring.events._listeners
 
     run(scenario())
