@@ -26,7 +26,7 @@ from slowcat_memory.cli.look import (
     timeline,
     why,
 )
-from slowcat_memory.cli.run import idle, jobs, mcp, serve
+from slowcat_memory.cli.run import idle, jobs, mcp, serve, ui
 from slowcat_memory.cli.setup import config as config_commands
 from slowcat_memory.cli.setup import doctor, init
 from slowcat_memory.cli.shared.exits import (
@@ -92,6 +92,7 @@ class Commands(TyperGroup):
         return late.listed(TRY) if late else super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        _set_up_log(bool(ctx.params.get("debug")))  # before a late import writes to it
         late = next((late for late in LATE if late.name == args[0]), None)
         return (late.name, late.command(), args[1:]) if late else super().resolve_command(ctx, args)
 
@@ -187,6 +188,7 @@ def _set_up_log(debug: bool) -> None:
 
 
 app.command("search", rich_help_panel=LOOK)(search.search)
+app.command("ui", rich_help_panel=LOOK)(ui.ui)
 app.command("show", rich_help_panel=LOOK)(show.show)
 app.command("summaries", rich_help_panel=LOOK)(summaries.summaries)
 app.command("facts", rich_help_panel=LOOK)(facts.facts)
@@ -204,6 +206,8 @@ app.command("import", rich_help_panel=CHANGE)(import_.import_)
 app.command("remember", rich_help_panel=CHANGE)(remember.remember)
 app.command("pin", rich_help_panel=CHANGE)(marks.pin)
 app.command("local", rich_help_panel=CHANGE)(marks.local)
+app.command("mute", rich_help_panel=CHANGE)(marks.mute)
+app.command("unmute", rich_help_panel=CHANGE)(marks.unmute)
 app.command("forget", rich_help_panel=CHANGE)(forget.forget)
 app.command("undo", rich_help_panel=CHANGE)(undo.undo)
 app.add_typer(icebreaker.app, name="icebreaker", rich_help_panel=CHANGE)

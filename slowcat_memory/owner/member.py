@@ -31,6 +31,7 @@ from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.address import Owner
 from slowcat_memory.owner.client import RemoteMemory
+from slowcat_memory.owner.heir import Heir
 from slowcat_memory.owner.lifecycle import Lifecycle, unavailable
 from slowcat_memory.owner.read_only import ReadOnlyStore
 from slowcat_memory.owner.remote_recall import RemoteAttempt
@@ -82,6 +83,7 @@ class Member:
         self._unsubscribe: dict[object, Callable[[], None]] = {}
         self._target: Target | None = None  # what subscriptions and activities are passed to
         self._target_lock = threading.Lock()
+        self._heir = Heir(config, lambda: self._life.remote is not None)
         self._life = Lifecycle(
             config,
             self.availability,
@@ -113,7 +115,11 @@ class Member:
 
         Saves what waits if that can be done now; else one line says how much is lost.
         """
-        _shared.release(self.config.folder, self, self._life.close)
+        _shared.release(self.config.folder, self, self._close)
+
+    def _close(self) -> None:
+        self._heir.stop()
+        self._life.close()
 
     def start(self, wait_s: float) -> None:
         """Begin to own or to connect, and wait for the first try, ``wait_s`` seconds at most."""
@@ -169,6 +175,8 @@ class Member:
                 self._unsubscribe[key] = target.subscribe(**callbacks)
         for scope in tuple(self._scopes):
             self._prepare_scope(target, scope)
+        if self._scopes and isinstance(target, RemoteMemory):  # a conversation
+            self._heir.prepare_soon()
 
     def _prepare_scope(self, target: Target, scope: str) -> None:
         """Load a scope; what cannot be loaded costs recall, not the memory."""
@@ -327,6 +335,8 @@ class Member:
 
     def prepare(self, scope: str) -> None:
         self._scopes[scope] = None
+        if self._life.remote is not None:
+            self._heir.prepare_soon()
         if target := self._life.engine or self._life.remote or self._life.reader:
             self._prepare_scope(target, scope)
 

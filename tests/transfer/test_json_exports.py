@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from slowcat_memory.errors import TranscriptError
 from slowcat_memory.transfer import files
 
 DOG, GOOD = "My dog is called Max.", "What a good name!"
@@ -78,8 +79,8 @@ def test_json_exports_what_mem0_returns_becomes_notes(tmp_path, wrapped):
 
 
 def test_json_exports_an_unknown_document_is_named(tmp_path):
-    found, faults = read(tmp_path, {"nested": {"a": 1}, "b": [1]}, indent=2)
-    assert not found and len(faults) == 1 and "no known chat export" in str(faults[0])
+    with pytest.raises(TranscriptError, match="export.json is JSON of no known kind"):
+        read(tmp_path, {"nested": {"a": 1}, "b": [1]}, indent=2)
 
 
 def test_json_exports_lines_with_a_damaged_first_one_are_still_lines(tmp_path):

@@ -26,7 +26,7 @@ def backup(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a backup. Works while an agent is running.
+    """Make a backup.
 
     Every record of the copy is read once to check it. The store's folder keeps the newest
     [bold]store.backups_keep[/] backups and deletes them when something is forgotten, because they
@@ -37,7 +37,7 @@ def backup(
     """
     from slowcat_memory.store import Store
 
-    config = settings(ctx).config
+    config = settings(ctx).existing().config
     with waiting("copying and checking the copy"):
         with Store.open(config.folder, readonly=True, options=config.store) as store:
             made = store.backup(file.expanduser().absolute() if file else None)

@@ -1,4 +1,4 @@
-"""JSON lines: each is a turn, a note, or a whole conversation.
+"""Our own JSON lines: each is a turn, a note, or a whole conversation.
 
 A turn, as ``export`` writes it; only "text" is required::
 
@@ -18,21 +18,17 @@ A conversation, as in evaluation sets: ``{"conversation_id", "sessions": [{"sess
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import Role
-from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.transfer.formats.format import Break, Format, Piece, Placed, Sample, Text
 from slowcat_memory.transfer.transcript import (
     AGENTS,
     Line,
     Note,
     Report,
-    SessionGrouper,
-    Transcript,
-    TranscriptSession,
     Utterance,
     fault,
     label_of,
@@ -45,49 +41,41 @@ MOST_TOOLS = 100
 MOST_CUT = 2**53  # the largest integer that every JSON reader keeps
 PEOPLE = frozenset({"user", "human"})
 Row = dict[str, Any]
+_KEYS = (".text", ".note", ".content", ".sessions")
+_NAMES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")
 
 
-def transcripts(
-    lines: Iterable[Line], name: str, report: Report, *, scoped: bool = True
-) -> Iterator[Transcript]:
-    """Read JSON lines: yield whole conversations in order, then single turns by exporting scope.
-
-    Args:
-        name: The conversation's name for single turns.
-        report: Called with an error for each unreadable line.
-        scoped: Whether a line's "scope" must be a valid name.
-    """
-    return from_rows(_rows(lines, report), name, report, scoped=scoped)
+def _knows(sample: Sample) -> bool:
+    """Return whether the lines are rows; of a damaged first line the others, or the name, decide."""
+    if sample.is_json and any(sample.has(key) for key in _KEYS):
+        return True
+    return sample.name.endswith(_NAMES) or any(map(_is_row, sample.lines[:50]))
 
 
-def _rows(lines: Iterable[Line], report: Report) -> Iterator[tuple[int, Row]]:
-    for number, text in lines:
-        if text.strip():
-            try:
-                yield number, _object(text)
-            except (ValueError, RecursionError) as error:
-                report(fault(number, error))
+def _is_row(line: str) -> bool:
+    try:
+        row = _object(line) if line.startswith("{") else {}
+    except (ValueError, RecursionError):
+        return False
+    return any(key[1:] in row for key in _KEYS)
 
 
-def from_rows(
-    rows: Iterable[tuple[int, Row]], name: str, report: Report, *, scoped: bool = True
-) -> Iterator[Transcript]:
-    """Read numbered objects as ``transcripts`` reads lines."""
-    loose: dict[str, tuple[SessionGrouper, list[Note]]] = {}
-    for number, row in rows:
-        try:
-            if "sessions" in row:
-                yield _conversation(row, number, report)
-            else:
-                scope = label_of(row.get("scope"))
-                if scoped and scope:
-                    check_scope(scope)
-                _add_row(row, number, *loose.setdefault(scope, (SessionGrouper(scope), [])))
-        except (ValueError, RecursionError, ConfigError) as error:
-            report(fault(number, error))
-    for scope, (gathering, notes) in loose.items():
-        if (sessions := gathering.sessions()) or notes:
-            yield Transcript(conversation=name, sessions=sessions, notes=tuple(notes), scope=scope)
+def _read(text: Text, report: Report) -> Iterator[Piece]:
+    for number, line in text.lines(report):
+        if line.strip():
+            yield from _pieces((number, line), report)
+
+
+def _pieces(line: Line, report: Report) -> Iterator[Piece]:
+    number, text = line
+    try:
+        row = _object(text)
+        if "sessions" in row:
+            yield from _conversation(row, number, report)
+        else:
+            yield placed(row, number)
+    except (ValueError, RecursionError) as error:
+        report(fault(number, error))
 
 
 def _object(text: str) -> Row:
@@ -100,12 +88,15 @@ def _object(text: str) -> Row:
     return row
 
 
-def _add_row(row: Row, number: int, gathering: SessionGrouper, notes: list[Note]) -> None:
-    if "note" in row:
-        notes.append(_note(row))
-    else:
-        utterance = _utterance(row, _role(row), str(number))
-        gathering.add(utterance, label_of(row.get("session")))
+def placed(row: Row, number: int) -> Placed:
+    """Return the turn or note of a row.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    said = _note(row) if "note" in row else _utterance(row, _role(row), str(number))
+    session = "" if "note" in row else label_of(row.get("session"))
+    return Placed(said=said, line=number, session=session, scope=label_of(row.get("scope")))
 
 
 def _note(row: Row) -> Note:
@@ -172,33 +163,33 @@ def _role(row: Row) -> Role:
     raise ValueError(f'role {str(role)[:40]!r} is neither "user" nor "assistant"')
 
 
-def _conversation(row: Row, number: int, report: Report) -> Transcript:
+def _conversation(row: Row, number: int, report: Report) -> Iterator[Piece]:
     name = label_of(row.get("conversation_id")) or f"line {number}"
-    sessions = []
     for place, session in enumerate(_list(row, "sessions"), start=1):
         try:
-            sessions.append(_session(session, f"{name}/{place}", number, report))
+            yield from _session(session, name, place, number, report)
         except ValueError as error:
             report(fault(number, f"session {place}: {error}"))
-    return Transcript(conversation=name, sessions=tuple(s for s in sessions if s.utterances))
 
 
-def _session(row: Any, default_id: str, number: int, report: Report) -> TranscriptSession:
+def _session(row: Any, name: str, place: int, number: int, report: Report) -> Iterator[Piece]:
     if not isinstance(row, dict):
         raise ValueError("not a JSON object")
-    name = label_of(row.get("session_id")) or default_id
-    utterances = []
-    for place, turn in enumerate(_list(row, "turns"), start=1):
-        try:
-            utterances.append(_turn(turn, f"{name}:{place}"))
-        except ValueError as error:
-            report(fault(number, f"session {name}, turn {place}: {error}"))
+    turns = _list(row, "turns")
+    label = label_of(row.get("session_id")) or f"{name}/{place}"
     started = None
     try:
         started = time_of(row.get("started_at"))
     except ValueError as error:
-        report(fault(number, f"session {name}: {error}"))
-    return TranscriptSession(id=name, started=started, utterances=tuple(utterances))
+        report(fault(number, f"session {label}: {error}"))
+    yield Break(line=number, label=label, started=started, conversation=name)
+    for at, turn in enumerate(turns, start=1):
+        try:
+            said = _turn(turn, f"{label}:{at}")
+        except ValueError as error:
+            report(fault(number, f"session {label}, turn {at}: {error}"))
+        else:
+            yield Placed(said=said, line=number, session=label, conversation=name)
 
 
 def _turn(row: Any, origin: str) -> Utterance:
@@ -214,3 +205,6 @@ def _list(row: Row, key: str) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(f'"{key}" is not a list')
     return value
+
+
+FORMAT = Format(name="JSON lines", knows=_knows, read=_read)
