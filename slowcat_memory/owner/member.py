@@ -61,12 +61,20 @@ class Member:
         availability: Reports that the store cannot be used, and that it can be again.
     """
 
-    def __init__(self, config: Config, *, name: str = "agent", serves: bool = False) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        name: str = "agent",
+        serves: bool = False,
+        reads_meanwhile: bool = True,
+    ) -> None:
         """Set the configuration; nothing is opened before ``start``.
 
         Args:
             name: What this process is, for lists of clients.
             serves: Whether it is a server, to which others may give the store up.
+            reads_meanwhile: Whether to recall from a store that cannot be opened for writing.
 
         Raises:
             ConfigError: The time zone does not exist.
@@ -94,19 +102,22 @@ class Member:
             on_ready=self._use,
             before_owning=self._reading.close,
             serves=serves,
+            reads_meanwhile=reads_meanwhile,
         )
 
     # ------------------------------------------------------------------- life
 
     @classmethod
-    def acquire(cls, config: Config, name: str = "agent") -> "Member":
+    def acquire(
+        cls, config: Config, name: str = "agent", *, reads_meanwhile: bool = True
+    ) -> "Member":
         """Return the memory of a store, shared by the processors of this process.
 
         Of several callers the configuration of the first counts. Call ``release`` when done.
         """
         return _shared.acquire(
             config.folder,
-            lambda: cls(config, name=name),
+            lambda: cls(config, name=name, reads_meanwhile=reads_meanwhile),
             lambda memory: memory.engine is not None and memory.engine.closed,
         )
 
@@ -143,6 +154,11 @@ class Member:
     @property
     def is_ready(self) -> bool:
         return self._life.is_ready
+
+    @property
+    def last_error(self) -> Exception | None:
+        """Why the memory could not be used, as it was raised; None if it always could."""
+        return self._life.last_error
 
     def _open_engine(self) -> MemoryEngine:
         return MemoryEngine.acquire(self.config, metrics=self.metrics)
@@ -433,12 +449,12 @@ def open_member(config: Config, *, name: str, wait_s: float) -> Member:
     Raises:
         StoreError: Neither can be had within ``wait_s`` seconds.
     """
-    member = Member.acquire(config, name)
+    member = Member.acquire(config, name, reads_meanwhile=False)
     member.start(wait_s)
     if not member.is_ready:
-        trouble = member.availability.trouble
+        error = member.last_error
         member.release()
-        raise trouble or unavailable(None)
+        raise error or unavailable(None)
     return member
 
 
