@@ -270,7 +270,9 @@ def _config(folder: Path) -> Any:
     from slowcat_memory.testing import memory_config
 
     kind = "local" if os.environ.get(VECTORS) else "none"
-    return memory_config(folder, recall={"deadline_ms": 50.0, "settle_ms": 5.0}, embedding={"kind": kind})
+    return memory_config(
+        folder, recall={"deadline_ms": 50.0, "settle_ms": 5.0}, embedding={"kind": kind}
+    )
 
 
 def _first(

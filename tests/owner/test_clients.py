@@ -272,7 +272,9 @@ def test_clients_a_stopped_owner_costs_a_turn_its_deadline_and_nothing_else(
     folder = tmp_path / "memory"
     with OwnerProcess(folder) as other:
         other.call("say", "the violin is in the attic")
-        client = Member(memory_config(folder, recall={"deadline_ms": 30.0, "settle_ms": 5.0}), name="client")
+        client = Member(
+            memory_config(folder, recall={"deadline_ms": 30.0, "settle_ms": 5.0}), name="client"
+        )
         client.prepare("anna")
         client.start(WAIT_S)
         try:
