@@ -202,4 +202,3 @@ def verify(page: PageContext, given: Given) -> dict[str, Any]:
 
 def _damage(health: Any) -> Sequence[str]:
     return [str(one) for one in health.damaged]
-

@@ -34,7 +34,9 @@ def overview(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         "embedding": stats["embedding"],
         "unsaved": stats["unsaved"],
         "latency_ms": stats["latency_ms"],
-        "backups": [{"at": time_of(one.at), "bytes": one.file.stat().st_size} for one in backups_of(folder)],
+        "backups": [
+            {"at": time_of(one.at), "bytes": one.file.stat().st_size} for one in backups_of(folder)
+        ],
         "owner": {"program": owner.program, "since": owner.since} if owner else None,
         "clients": stats.get("clients", []),
     }

@@ -112,4 +112,3 @@ def _block(page: PageContext, entry: LedgerEntry, memories: Mapping[str, Memory]
         if shown is not None:
             hits.append(Hit(memory=shown, score=offer.score, probability=offer.probability))
     return page.memory.pack(Recollection(hits=hits, stage="full"), entry.at).text if hits else ""
-
