@@ -155,9 +155,12 @@ def test_replay_a_bad_line_is_named_and_the_rest_is_read(
 
 def test_replay_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     path = tmp_path / "latin.txt"
-    path.write_bytes("Anna: café\nAnna: tea\n".encode("latin-1"))
+    path.write_bytes("Anna: café\n".encode("latin-1") + "Anna: thé\n".encode())
     [transcript], faults = read(path)
-    assert (said(transcript), faults) == ([["tea"]], ["line 1: not UTF-8"])
+    assert (said(transcript), faults) == ([["thé"]], ["line 1: not UTF-8"])
+    path.write_bytes("Anna: café\nAnna: tea\n".encode("latin-1"))
+    with pytest.raises(TranscriptError, match="by line 1 it is Latin-1"):
+        read(path)
 
 
 def test_replay_a_whole_conversation_a_line(tmp_path: Path) -> None:
@@ -222,7 +225,7 @@ def test_replay_what_can_be_read_of_a_broken_archive_is_read(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [(b"", "is empty"), (b" \n\n", "is empty"), (bytes(range(256)) * 9, "is not a text file")]
-    + [("hi".encode("utf-16"), "is UTF-16"), (b"\x1f\x8bnonsense", "is damaged")],
+    + [(b"\x1f\x8bnonsense", "is damaged")],
 )
 def test_replay_a_file_without_text_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     path = tmp_path / "chat.txt"
@@ -231,10 +234,9 @@ def test_replay_a_file_without_text_is_refused(tmp_path: Path, content: bytes, r
         read(path)
 
 
-def test_replay_a_folder_and_no_file_are_refused(tmp_path: Path) -> None:
-    for path, reason in ((tmp_path, "Is a directory"), (tmp_path / "no", "No such file")):
-        with pytest.raises(TranscriptError, match=reason):
-            read(path)
+def test_replay_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TranscriptError, match="No such file"):
+        read(tmp_path / "no")
 
 
 # ------------------------------------------------------------------- into the log

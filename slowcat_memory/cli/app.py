@@ -18,6 +18,7 @@ from slowcat_memory.cli.look import (
     calls,
     facts,
     hotwords,
+    notes,
     people,
     search,
     show,
@@ -26,9 +27,9 @@ from slowcat_memory.cli.look import (
     timeline,
     why,
 )
-from slowcat_memory.cli.run import idle, jobs, mcp
+from slowcat_memory.cli.run import idle, jobs, mcp, serve, ui
+from slowcat_memory.cli.setup import check_llm, doctor, init
 from slowcat_memory.cli.setup import config as config_commands
-from slowcat_memory.cli.setup import doctor, init
 from slowcat_memory.cli.shared.exits import (
     DONE,
     FAILED,
@@ -92,6 +93,7 @@ class Commands(TyperGroup):
         return late.listed(TRY) if late else super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        _set_up_log(bool(ctx.params.get("debug")))  # before a late import writes to it
         late = next((late for late in LATE if late.name == args[0]), None)
         return (late.name, late.command(), args[1:]) if late else super().resolve_command(ctx, args)
 
@@ -187,7 +189,9 @@ def _set_up_log(debug: bool) -> None:
 
 
 app.command("search", rich_help_panel=LOOK)(search.search)
+app.command("ui", rich_help_panel=LOOK)(ui.ui)
 app.command("show", rich_help_panel=LOOK)(show.show)
+app.command("notes", rich_help_panel=LOOK)(notes.notes)
 app.command("summaries", rich_help_panel=LOOK)(summaries.summaries)
 app.command("facts", rich_help_panel=LOOK)(facts.facts)
 app.command("people", rich_help_panel=LOOK)(people.people)
@@ -204,13 +208,17 @@ app.command("import", rich_help_panel=CHANGE)(import_.import_)
 app.command("remember", rich_help_panel=CHANGE)(remember.remember)
 app.command("pin", rich_help_panel=CHANGE)(marks.pin)
 app.command("local", rich_help_panel=CHANGE)(marks.local)
+app.command("mute", rich_help_panel=CHANGE)(marks.mute)
+app.command("unmute", rich_help_panel=CHANGE)(marks.unmute)
 app.command("forget", rich_help_panel=CHANGE)(forget.forget)
 app.command("undo", rich_help_panel=CHANGE)(undo.undo)
 app.add_typer(icebreaker.app, name="icebreaker", rich_help_panel=CHANGE)
 app.command("init", rich_help_panel=CARE)(init.init)
 app.command("mcp", rich_help_panel=CARE)(mcp.mcp)
+app.command("serve", rich_help_panel=CARE)(serve.serve)
 app.command("idle", rich_help_panel=CARE)(idle.idle)
 app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
+app.command("check-llm", rich_help_panel=CARE)(check_llm.check_llm)
 app.command("backup", rich_help_panel=CARE)(backup.backup)
 app.command("restore", rich_help_panel=CARE)(backup.restore)
 app.command("reindex", rich_help_panel=CARE)(tidy.reindex)

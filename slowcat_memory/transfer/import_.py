@@ -1,22 +1,29 @@
-"""Imports a whole file in steps that can be interrupted: one transaction per session.
+"""Imports files in steps that can be interrupted: at most ``ingest.BATCH`` turns a transaction.
 
-A session that cannot be stored is reported, and the others are imported.
+A session that cannot be stored is reported, and the others are imported. No file is held in
+memory: it is surveyed first (``transfer.survey``), and then its sessions come one by one.
 """
 
 import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.memory import Memory
 from slowcat_memory.errors import TranscriptError
+from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
-from slowcat_memory.transfer import files, ingest
-from slowcat_memory.transfer.transcript import Note, Report, Transcript, TranscriptSession
+from slowcat_memory.transfer import ingest
+from slowcat_memory.transfer.files import readings
+from slowcat_memory.transfer.grouping import Grouped
+from slowcat_memory.transfer.reading import Options, Reading
+from slowcat_memory.transfer.session_match import Overlaps
+from slowcat_memory.transfer.survey import Survey, dated, survey
+from slowcat_memory.transfer.transcript import Note, Report, TranscriptSession
 
 BY_CONVERSATION = "{conversation}"
 SCOPE_CHARS, DIGEST_CHARS = 64, 8
@@ -44,12 +51,29 @@ class Imported(Struct):
     conversations: int = 0
 
 
+class Where(Struct, frozen=True, kw_only=True):
+    """Where an import goes, and what of a file it takes.
+
+    Attributes:
+        scope: The namespace; "{conversation}" in it is replaced by each conversation's name. ""
+            means the scope a line was exported from, else the configured one.
+        conversations: The only ones to take; none for all.
+        again: Also import what was imported before and forgotten since.
+        undated: When a conversation without any date began; None for when the file was changed.
+    """
+
+    scope: str = ""
+    conversations: Sequence[str] = ()
+    again: bool = False
+    undated: datetime | None = None
+
+
 def _ignore(step: Step) -> None:
     pass
 
 
 def import_file(
-    engine: MemoryEngine,
+    memory: Memory,
     path: Path,
     *,
     scope: str = "",
@@ -58,12 +82,12 @@ def import_file(
     on_error: Report,
     progress: Callable[[Step], None] = _ignore,
 ) -> Imported:
-    """Import every session of a file that is not in the log yet. Blocks.
+    """Import every session of a file, folder or archive that is not in the log yet. Blocks.
 
     Args:
-        scope: The namespace; "{conversation}" in it is replaced by each conversation's name. ""
-            means the scope a line was exported from, else the configured one.
-        again: Also import what was imported before and forgotten since.
+        memory: Where to.
+        path: A file, a folder or a zip archive.
+        scope: As in ``Where``, like ``conversations`` and ``again``.
         on_error: Called with an error for each unreadable line, and each session that cannot be
             stored.
         progress: Called after each session. If it raises, the sessions done are kept.
@@ -72,37 +96,84 @@ def import_file(
         TranscriptError: The file cannot be read, or has no such conversation.
         StoreError: The store cannot be written.
     """
-    found = list(files.read(path, on_error, scoped=not scope))
-    chosen = [one for one in found if _is_chosen(one, conversations)]
-    if conversations and not chosen:
-        raise TranscriptError(f"{path} has no such conversation", hint=f"It has: {_names(found)}.")
-    done = Imported(conversations=len(chosen))
-    total, walked = sum(one.turns for one in chosen), Step(0, 0, 0)
-    for transcript in chosen:
-        target = check_scope(
-            target_scope(scope, transcript, scope_of_user(engine.config.memory.user_id))
-        )
-        done.scopes.add(target)
-        if BY_CONVERSATION in scope:
-            done.names[transcript.conversation] = target
-        for session in transcript.sessions:
-            try:
-                _log(engine, target, session, again, done)
-            except ValueError as error:
-                on_error(TranscriptError(f"session {session.id}: {error}"))
-            turns = walked.turns + len(session.utterances)
-            walked = Step(walked.sessions + 1, turns, total)
-            progress(walked)
-        done.notes += _keep_notes(engine, target, transcript.notes)
+    where = Where(scope=scope, conversations=conversations, again=again)
+    options = Options(scoped=not scope, zone=memory.zone)
+    done, known = Imported(), set[str]()
+    for reading in readings(path, options, on_error, lambda error: None):
+        found = survey(reading)
+        for error in found.faults:
+            on_error(error)
+        known |= set(names(reading, found))
+        import_reading(memory, reading, found, where, done, on_error=on_error, progress=progress)
+    if conversations and not done.conversations:
+        raise TranscriptError(f"{path} has no such conversation", hint=f"It has: {_listed(known)}.")
     return done
 
 
-def target_scope(scope: str, transcript: Transcript, default: str) -> str:
-    """Return the scope of a conversation; ``scope`` as in ``import_file``."""
+def import_reading(
+    memory: Memory,
+    reading: Reading,
+    found: Survey,
+    where: Where,
+    done: Imported,
+    *,
+    on_error: Report,
+    progress: Callable[[Step], None] = _ignore,
+) -> None:
+    """Import a surveyed file, and add to what is ``done``. Blocks.
+
+    Raises:
+        StoreError: The store cannot be written.
+    """
+    total, walked = found.turns, Step(0, 0, 0)
+    done.conversations += sum(name in where.conversations or not where.conversations
+                              for name in names(reading, found))  # fmt: skip
+    overlaps = Overlaps()
+    for one in dated(reading, found, where.undated):
+        if not _is_chosen(one, reading, where):
+            continue
+        target = check_scope(_target(memory, one, reading, where, done))
+        done.scopes.add(target)
+        if isinstance(one.what, Note):
+            done.notes += _keep_note(memory, target, one.what)
+            continue
+        try:
+            _log(memory, target, one.what, where.again, overlaps, done)
+        except ValueError as error:
+            on_error(TranscriptError(f"session {one.what.id}: {error}"))
+        turns = walked.turns + len(one.what.utterances)
+        walked = Step(walked.sessions + 1, turns, total)
+        progress(walked)
+
+
+def names(reading: Reading, found: Survey) -> list[str]:
+    """Return the names of a file's conversations, one for each scope that it was exported from."""
+    return [conversation or reading.name for conversation, _ in found.chats]
+
+
+def _listed(known: set[str]) -> str:
+    names = sorted(known)
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
+
+def _is_chosen(one: Grouped, reading: Reading, where: Where) -> bool:
+    return not where.conversations or (one.conversation or reading.name) in where.conversations
+
+
+def _target(memory: Memory, one: Grouped, reading: Reading, where: Where, done: Imported) -> str:
+    name = one.conversation or reading.name
+    target = target_scope(where.scope, name, one.scope, scope_of_user(memory.config.memory.user_id))
+    if BY_CONVERSATION in where.scope:
+        done.names[name] = target
+    return target
+
+
+def target_scope(scope: str, conversation: str, exported: str, default: str) -> str:
+    """Return the scope of a conversation; ``scope`` as in ``Where``."""
     if BY_CONVERSATION not in scope:
-        return scope or transcript.scope or default
+        return scope or exported or default
     room = SCOPE_CHARS - len(scope.replace(BY_CONVERSATION, ""))
-    return scope.replace(BY_CONVERSATION, scope_name(transcript.conversation, max(room, 1)))
+    return scope.replace(BY_CONVERSATION, scope_name(conversation, max(room, 1)))
 
 
 def scope_name(name: str, limit: int = SCOPE_CHARS) -> str:
@@ -119,37 +190,34 @@ def scope_name(name: str, limit: int = SCOPE_CHARS) -> str:
     return f"{slug or 'u'}-{digest}"
 
 
-def _is_chosen(transcript: Transcript, conversations: Sequence[str]) -> bool:
-    return not conversations or transcript.conversation in conversations
-
-
-def _names(transcripts: Sequence[Transcript]) -> str:
-    names = [transcript.conversation for transcript in transcripts]
-    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-
-
 def _log(
-    engine: MemoryEngine, scope: str, session: TranscriptSession, again: bool, done: Imported
+    memory: Memory,
+    scope: str,
+    session: TranscriptSession,
+    again: bool,
+    overlaps: Overlaps,
+    done: Imported,
 ) -> None:
     """Log one session and wait for the disk, so that at most one is pending."""
-    acks = ingest.ingest(engine, scope, session, again=again)
-    done.sessions += bool(acks)
-    turns = max(0, len(acks) - 2)  # without the session's start and end
+    acks = ingest.ingest(memory, scope, session, again=again, overlaps=overlaps)
+    turns = sum(isinstance(ack.event, Turn) for ack in acks)
+    done.sessions += bool(turns)
     done.turns += turns
     done.known_turns += len(session.utterances) - turns
-    tomorrow = engine.clock() + timedelta(days=1)
-    done.future_turns += sum(at > tomorrow for at in ingest.moments(session, engine.zone))
+    tomorrow = memory.clock() + timedelta(days=1)
+    done.future_turns += sum(at > tomorrow for at in ingest.moments(session, memory.zone))
 
 
-def _keep_notes(engine: MemoryEngine, scope: str, notes: Sequence[Note]) -> int:
-    for note in notes:
-        engine.remember(
-            note.text,
-            scope,
-            speaker=note.speaker,
-            pinned=note.pinned,
-            importance=note.importance,
-            at=ingest.utc(note.at, engine.zone) if note.at else None,
-            local_only=note.local_only,
-        )
-    return len(notes)
+def _keep_note(memory: Memory, scope: str, note: Note) -> int:
+    kept = memory.remember(
+        note.text,
+        scope,
+        speaker=note.speaker,
+        pinned=note.pinned,
+        importance=note.importance,
+        at=ingest.utc(note.at, memory.zone) if note.at else None,
+        local_only=note.local_only,
+    )
+    if note.muted:
+        memory.mark(scope, kept.id, muted=True)
+    return 1

@@ -9,9 +9,10 @@ file was edited, is compared with the log itself.
 
 import hashlib
 import json
-from bisect import bisect_left
-from collections import defaultdict
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from itertools import count
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ from slowcat_memory.store import Snapshot
 from slowcat_memory.transfer.transcript import TranscriptSession, Utterance
 
 ID_BYTES = 200  # longest id that is taken over from a file; table keys hold at most 511
+NO_TIME = timedelta()
 _UNMARKED = "unmarked "  # begins a cursor's note until pins are written
 
 
@@ -68,6 +70,67 @@ def find(
     return free
 
 
+class Overlaps:
+    """What the log held before a file is imported, to find turns of an overlapping export in it.
+
+    An app that exports the latest messages begins each export elsewhere, in the middle of a session.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing yet: a scope's sessions are read when they are needed first."""
+        self._sessions: dict[str, list[Session]] = {}
+        self._longest: dict[str, timedelta] = {}
+
+    def without(
+        self,
+        snapshot: Snapshot,
+        scope: str,
+        session: TranscriptSession,
+        times: Sequence[datetime],
+        free: Match,
+    ) -> Match:
+        """Return the match without utterances that are in the log at the same time.
+
+        Args:
+            times: Of the session's utterances, in UTC.
+            free: The match of a session that is not in the log by its name.
+        """
+        if any(said.at is None for said in session.utterances):
+            return free
+        logged, found = Counter[tuple[datetime, str, str]](), None
+        gaps = list[Session]()
+        for row in self._during(snapshot, scope, min(times), max(times)):
+            turns = _logged(snapshot, row)
+            logged.update((turn.at, turn.role, turn.text) for turn in turns)
+            said = {(at, s.role, s.text) for at, s in zip(times, session.utterances, strict=True)}
+            if any((turn.at, turn.role, turn.text) in said for turn in turns):
+                found = found or row
+                gaps += [row] if _forgotten(row, turns, None) else []
+        if found is None:
+            return free
+        new = list[int]()
+        for place, said_ in enumerate(session.utterances):
+            one = (times[place], said_.role, said_.text)
+            if logged[one]:
+                logged[one] -= 1
+            elif not any(row.started <= times[place] <= row.last for row in gaps):
+                new.append(place)
+        return replace(free, id=found.id, row=found, new=new)
+
+    def _during(
+        self, snapshot: Snapshot, scope: str, first: datetime, last: datetime
+    ) -> Iterator[Session]:
+        """Yield the sessions of a scope that were open in a time."""
+        if scope not in self._sessions:
+            rows = [row for row in snapshot.sessions(scope) if row.turns]
+            self._sessions[scope] = sorted(rows, key=lambda row: row.started)
+            self._longest[scope] = max((row.last - row.started for row in rows), default=NO_TIME)
+        every = self._sessions[scope]
+        begin = bisect_left(every, first - self._longest[scope], key=lambda row: row.started)
+        end = bisect_right(every, last, key=lambda row: row.started)
+        return (row for row in every[begin:end] if row.last >= first)
+
+
 def _in_scope(snapshot: Snapshot, scope: str, name: str) -> tuple[str, Session | None]:
     """Return the id and the row of a scope's session: its name, or one beside another scope's."""
     first = snapshot.session(name)
@@ -107,7 +170,7 @@ def _candidates(scope: str, session: TranscriptSession) -> Iterator[tuple[str, b
     if session.scope == scope and len(session.id.encode()) <= ID_BYTES:
         yield session.id, True, False
     first = session.utterances[0] if session.utterances else None
-    begin = first and [first.speaker, first.text, str(first.at)]
+    begin = first and [first.who()[1], first.text, str(first.at)]
     name = session.id
     if session.numbered and first is not None and first.at is not None:
         yield f"import-{_hash([scope, name, begin], 6)}", False, False  # of earlier versions
@@ -175,7 +238,7 @@ def _cursor_name(scope: str, id: str) -> str:
 
 
 def _digest(said: Sequence[Utterance]) -> str:
-    return _hash([[one.role, one.speaker, one.text, str(one.at)] for one in said], 16)
+    return _hash([[*one.who(), one.text, str(one.at)] for one in said], 16)
 
 
 def _hash(value: object, size: int) -> str:

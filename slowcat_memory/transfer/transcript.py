@@ -1,23 +1,16 @@
-"""The content of a transcript, and how its utterances are grouped into sessions.
-
-Turns with the same label form one session, wherever they stand. Without labels, a session ends
-where the file says so, or after an hour without a turn.
-"""
+"""The content of a transcript: utterances in sessions, and notes."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from itertools import count
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from slowcat_memory.core.text.normalize import KEEP_CHARS, clean
+from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.records import Channel, Role
 
 Line = tuple[int, str]  # number from 1, text without its end
 PACE = timedelta(seconds=10)  # between turns when a transcript gives no times
-GAP = timedelta(hours=1)  # longest pause within an unlabelled session
 
 Report = Callable[[TranscriptError], None]
 """Called with an error for each unreadable part of a transcript; the rest is read."""
@@ -43,6 +36,13 @@ class Utterance(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     pinned: bool = False  # the user asked to always include it
     local_only: bool = False  # never send it to an LLM on another machine
+    muted: bool = False  # keep it, and put it before no LLM
+    # role and speaker as the file has them, where the user said who is who; None otherwise
+    written: tuple[str, str] | None = None
+
+    def who(self) -> tuple[str, str]:
+        """Return role and speaker as the file has them: they stay the same in every import."""
+        return self.written or (self.role, self.speaker)
 
 
 class TranscriptSession(Struct, frozen=True, kw_only=True):
@@ -64,6 +64,7 @@ class Note(Struct, frozen=True, kw_only=True):
     pinned: bool = False
     importance: float = 0.8  # 0 to 1
     local_only: bool = False  # never send it to an LLM on another machine
+    muted: bool = False  # keep it, and put it before no LLM
 
 
 class Transcript(Struct, frozen=True, kw_only=True):
@@ -111,69 +112,3 @@ def time_of(raw: object) -> datetime | None:
 def fault(line: int, reason: object) -> TranscriptError:
     """Return the error for an unreadable line; lines count from 1."""
     return TranscriptError(f"line {line}: {reason}")
-
-
-class SessionGrouper:
-    """Groups utterances into sessions, in the order they come."""
-
-    def __init__(self, scope: str = "") -> None:
-        self._scope = scope
-        self._turns: dict[str, list[Utterance]] = {}
-        self._started: dict[str, datetime | None] = {}
-        self._numbered = set[str]()
-        self._open = ""
-        self._last: datetime | None = None
-
-    def begin(self, label: str = "", started: datetime | None = None) -> None:
-        """Begin a session; without a ``label`` it is numbered."""
-        numbers = count(len(self._turns) + 1)
-        if not label or label in self._turns:  # two sessions under one heading
-            names = (f"{label} ({number})" if label else str(number) for number in numbers)
-            self._open = next(name for name in names if name not in self._turns)
-            self._numbered |= set() if label else {self._open}
-        else:
-            self._open = label
-        self._turns[self._open], self._started[self._open] = [], started
-        self._last = started
-
-    def add(self, utterance: Utterance, label: str = "") -> None:
-        """Add an utterance to the session ``label``, or to the open one."""
-        if label:
-            self._turns.setdefault(label, []).append(utterance)
-            return
-        if not self._open or self._after_gap(utterance):
-            self.begin()
-        self._last = utterance.at or self._last
-        self._turns[self._open].append(utterance)
-
-    def _after_gap(self, utterance: Utterance) -> bool:
-        if utterance.at is None or self._last is None or not self._turns[self._open]:
-            return False
-        if (utterance.at.tzinfo is None) != (self._last.tzinfo is None):
-            return False
-        return utterance.at - self._last > GAP
-
-    def append_line(self, more: str) -> bool:
-        """Append to the latest utterance; return False when there is none."""
-        turns = self._turns.get(self._open)
-        if not turns:
-            return False
-        last = turns[-1]
-        text = f"{last.text}\n{more}".strip()
-        cut = last.cut + max(0, len(text) - KEEP_CHARS)
-        turns[-1] = replace(last, text=text[:KEEP_CHARS], cut=cut)
-        return True
-
-    def sessions(self) -> tuple[TranscriptSession, ...]:
-        """Return the sessions that have turns, in the order in which they began."""
-        return tuple(
-            TranscriptSession(
-                id=label,
-                started=self._started.get(label),
-                utterances=tuple(turns),
-                scope=self._scope,
-                numbered=label in self._numbered,
-            )
-            for label, turns in self._turns.items()
-            if turns
-        )

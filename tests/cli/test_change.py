@@ -19,10 +19,12 @@ LOCOMO = Path(__file__).parents[3] / "shared/data/LoCoMo/conversations.jsonl.gz"
 
 def test_change_import_says_what_came_in_and_twice_is_once(sm) -> None:
     (sm.folder / "chat.txt").write_text("Anna: hello\nAssistant: hi\n")
-    result = sm("import", "chat.txt")
+    result = sm("import", "chat.txt", "--undated")
     assert "2 turns in 1 session, scope user" in result.stdout
     assert "Search is by words only: no embedding model is configured" in result.stderr
-    assert "Nothing new: all 2 turns are already in scope user." in sm.ok("import", "chat.txt")
+    assert "Nothing new: all 2 turns are already in scope user." in sm.ok(
+        "import", "chat.txt", "--undated"
+    )
 
 
 def test_change_import_of_notes_alone_says_so(sm) -> None:
@@ -37,7 +39,7 @@ def test_change_import_of_notes_alone_says_so(sm) -> None:
 def test_change_import_names_unreadable_lines_and_takes_the_rest(sm) -> None:
     rows = ['{"text": "fine"}', "nonsense", '{"text": ""}', '{"text": "fine too"}']
     (sm.folder / "chat.jsonl").write_text("\n".join(rows))
-    result = sm("import", "chat.jsonl")
+    result = sm("import", "chat.jsonl", "--undated")
     assert result.exit_code == 1 and "2 turns" in result.stdout
     assert "chat.jsonl: 2 parts could not be read:" in result.stderr
     assert "line 2: not JSON" in result.stderr and "line 3: the text is empty" in result.stderr
@@ -45,7 +47,7 @@ def test_change_import_names_unreadable_lines_and_takes_the_rest(sm) -> None:
 
 def test_change_import_lists_only_the_first_unreadable_lines(sm) -> None:
     (sm.folder / "chat.jsonl").write_text("x\n" * 50 + '{"text": "fine"}\n')
-    said = sm("import", "chat.jsonl").stderr
+    said = sm("import", "chat.jsonl", "--undated").stderr
     assert "line 10:" in said and "line 11:" not in said and "and 40 more" in said
 
 
@@ -57,21 +59,21 @@ def test_change_import_of_nothing_readable_fails(sm) -> None:
 
 def test_change_import_of_what_is_no_transcript_makes_no_store(sm) -> None:
     (sm.folder / "empty.txt").write_text("")
-    said = sm.fails("import", "empty.txt", "nowhere.txt", str(sm.folder))
-    assert "empty.txt is empty" in said and "No such file" in said and "Is a directory" in said
+    said = sm.fails("import", "empty.txt", "nowhere.txt")
+    assert "empty.txt is empty" in said and "No such file" in said
     assert not sm.store.exists()
 
 
 def test_change_one_bad_file_does_not_stop_the_others(sm) -> None:
     (sm.folder / "chat.txt").write_text("Anna: hello\n")
-    result = sm("import", "nowhere.txt", "chat.txt")
+    result = sm("import", "nowhere.txt", "chat.txt", "--undated")
     assert result.exit_code == 1
     assert "1 turn in 1 session" in result.stdout and "No such file" in result.stderr
 
 
 def test_change_import_for_a_script(sm) -> None:
     (sm.folder / "chat.txt").write_text("noname\nAnna: hello\n")
-    result = sm("import", "chat.txt", "--scope", "anna", "--json")
+    result = sm("import", "chat.txt", "--undated", "--scope", "anna", "--json")
     told = json.loads(result.stdout)
     assert result.exit_code == 1
     assert told["scopes"] == ["anna"] and told["vectors"] is False
@@ -90,10 +92,10 @@ def test_change_an_interrupted_import_goes_on(sm, monkeypatch: pytest.MonkeyPatc
 
     with monkeypatch.context() as patch:
         patch.setattr(import_, "_show_step", stop)
-        result = sm("import", "chat.txt")
+        result = sm("import", "chat.txt", "--undated")
     assert (result.exit_code, result.output) == (130, "")
     assert len(sm.json("show")) == 4
-    assert "2 turns in 2 sessions, scope user" in sm.ok("import", "chat.txt")
+    assert "2 turns in 2 sessions, scope user" in sm.ok("import", "chat.txt", "--undated")
     assert [t["text"] for t in sm.json("show", "--last", "99")] == [f"number {i}" for i in range(6)]
 
 
@@ -111,7 +113,7 @@ def test_change_import_makes_vectors_with_the_real_model(sm, model_cache: Path) 
         pytest.skip("no embedding model here")
     sm.config.write_text('[memory]\ntime_zone = "UTC"\n')
     (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAnna: I like tea.\n")
-    assert sm.json("import", "chat.txt")["vectors"] is True
+    assert sm.json("import", "chat.txt", "--undated")["vectors"] is True
     assert sm.json("stats")["scopes"]["user"]["vectors"] == 2
     best = sm.json("search", "what is my pet's name")
     assert best["stage"] == "full" and best["hits"][0]["memory"]["speaker"] == "Anna"
@@ -125,7 +127,7 @@ def test_change_import_keeps_the_turns_when_embedding_fails(
 
     monkeypatch.setattr(MemoryEngine, "maintain", fail)
     (sm.folder / "chat.txt").write_text("Anna: hello\n")
-    result = sm("import", "chat.txt")
+    result = sm("import", "chat.txt", "--undated")
     assert result.exit_code == 0 and "1 turn in 1 session" in result.stdout
     assert "No vectors for now; search is by words: the model is ill. Wait." in result.stderr
 
@@ -136,7 +138,10 @@ def test_change_a_wrong_model_name_means_search_by_words(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     sm.config.write_text('[embedding]\nmodel = "nobody/no-such-model"\n')
     (sm.folder / "chat.txt").write_text("Anna: hello world\n")
-    assert "'nobody/no-such-model' is not on this machine" in sm("import", "chat.txt").stderr
+    assert (
+        "'nobody/no-such-model' is not on this machine"
+        in sm("import", "chat.txt", "--undated").stderr
+    )
     result = sm("search", "hello")
     assert "hello world" in result.stdout and "No vectors: " in result.stderr
 
@@ -154,7 +159,7 @@ def test_change_export_to_stdout_and_one_scope(filled) -> None:
     assert [row.get("scope") for row in every] == ["ben", *["user"] * 5]
     assert every[1]["text"] == "My dog is called Max."
     assert rows(filled.ok("export", "--scope", "ben")) == every[:1]
-    assert "cannot name a scope" in filled.fails("export", "--scope", "No Good")
+    assert "cannot name a memory" in filled.fails("export", "--scope", "No Good")
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst"])
@@ -172,6 +177,17 @@ def test_change_export_and_import_round_trip(filled, name: str) -> None:
     assert after == before
 
 
+def test_change_export_asks_before_it_overwrites(filled) -> None:
+    filled.ok("export", "-o", "out.jsonl")
+    (filled.folder / "out.jsonl").write_text("mine")
+    assert "out.jsonl exists. Overwrite it?" in filled.fails(
+        "export", "-o", "out.jsonl", stdin="n\n"
+    )
+    assert (filled.folder / "out.jsonl").read_text() == "mine"
+    filled.ok("export", "-o", "out.jsonl", stdin="y\n")
+    assert (filled.folder / "out.jsonl").read_text() != "mine"
+
+
 def test_change_a_failed_export_leaves_the_old_file(
     filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,7 +201,7 @@ def test_change_a_failed_export_leaves_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(transfer, "export", broken)
-    assert "No space left" in filled.fails("export", "-o", str(out))
+    assert "No space left" in filled.fails("export", "-o", str(out), "--yes")
     assert gzip.decompress(out.read_bytes()) == b"old"
     assert [p.name for p in filled.folder.glob("*out*")] == ["out.jsonl.gz"]
 
@@ -214,6 +230,13 @@ def test_change_pin_and_unpin_a_turn(filled) -> None:
     assert "There is no memory '99'" in filled.fails("pin", "99")
 
 
+def test_change_mute_and_unmute_a_turn(filled) -> None:
+    assert "Muted: My dog is called Max." in filled.ok("mute", "2")
+    assert filled.json("mute", "2")["muted"] is True
+    assert not filled.json("unmute", "2").get("muted")
+    assert "There is no memory '99'" in filled.fails("mute", "99")
+
+
 def test_change_local_only_is_set_shown_and_carried_along(filled) -> None:
     assert filled.json("local", "7")["local_only"] is True
     note = filled.json("remember", "The alarm code is 4711.")["id"]
@@ -238,7 +261,7 @@ def test_change_guests_are_told_apart_and_stay_out_of_exports(filled, monkeypatc
     row = {"text": "I am a visitor.", "scope": "guest", "speaker": "Eve", "session": "v"}
     (filled.folder / "visit.jsonl").write_text(json.dumps(row))
     monkeypatch.setenv("SLOWCAT_PEOPLE__SCOPES", "each")
-    filled.ok("import", "visit.jsonl", "--no-embed")
+    filled.ok("import", "visit.jsonl", "--undated", "--no-embed")
     assert "guest (guests)" in filled.ok("stats") and filled.json("stats")["guest"] == "guest"
     assert "visitor" not in filled.ok("export")
     assert "visitor" in filled.ok("export", "--scope", "guest")
@@ -334,8 +357,9 @@ def test_change_tidy_seals_every_scope(filled) -> None:
     assert [scope["sealed"] for scope in filled.json("stats")["scopes"].values()] == [5, 5]
 
 
-def test_change_import_warns_of_turns_dated_in_the_future(sm, tmp_path: Path) -> None:
+def test_change_import_takes_turns_of_the_future_only_when_asked_to(sm, tmp_path: Path) -> None:
     chat = tmp_path / "chat.txt"
     chat.write_text("# 2924-05-12 18:30\nAnna: My dog is called Max.\n")
-    result = sm("import", str(chat), "--no-embed")
-    assert "1 turn dated in the future" in result.stderr and "1 turn in 1 session" in result.stdout
+    said = sm.fails("import", str(chat), "--no-embed")
+    assert "line 1: dated in the future: 2924-05-12 18:30" in said and not sm.store.exists()
+    assert "1 turn in 1 session" in sm.ok("import", str(chat), "--no-embed", "--allow-future")

@@ -40,6 +40,24 @@ def local(
     _print(memory, "May leave this machine" if off else "Stays on this machine", as_json)
 
 
+def mute(ctx: typer.Context, what: What, scope: Scope = None, as_json: AsJson = False) -> None:
+    """Keep a memory, but never recall it or put it into a prompt; unmute undoes it.
+
+    It stays in lists and in search, and [bold]slowcat-memory notes --muted[/] shows it.
+
+    Examples: [bold]slowcat-memory mute 17[/], [bold]slowcat-memory unmute 17[/]
+    """
+    _print(_mark(ctx, what, scope, muted=True), "Muted", as_json)
+
+
+def unmute(ctx: typer.Context, what: What, scope: Scope = None, as_json: AsJson = False) -> None:
+    """Let a muted memory be recalled again.
+
+    Example: [bold]slowcat-memory unmute 17[/]
+    """
+    _print(_mark(ctx, what, scope, muted=False), "No longer muted", as_json)
+
+
 def _mark(ctx: typer.Context, what: str, scope: str | None, **marks: bool) -> "Memory":
     known = settings(ctx).existing()
     where = known.scope(scope)

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from slowcat_memory.cli.shared.exits import usage
 from slowcat_memory.cli.shared.output import count, err, printable
 from slowcat_memory.cli.shared.settings import Scope, settings
 
@@ -44,12 +45,15 @@ def export(
         bool, typer.Option("--summaries", help="Write the summaries as text instead.")
     ] = False,
     scope: Scope = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Overwrite the file without asking.")
+    ] = False,
 ) -> None:
     """Write turns and notes as JSON lines that [bold]import[/] reads back.
 
-    Works while an agent is running. Exports every scope except the guests'; --scope exports one.
-    Derived data is left out, because it is computed again after an import. Only you can read the
-    file.
+    Exports everybody but guests; --user exports one person. Derived data is left out, because it is
+    computed again after an import. Only you can read the file; an existing one is overwritten only
+    after a question.
 
     Examples: [bold]slowcat-memory export -o memory.jsonl.zst[/],
     [bold]slowcat-memory export --scope anna | jq -r .text[/],
@@ -57,16 +61,18 @@ def export(
     """
     from slowcat_memory import transfer
     from slowcat_memory.runtime.conversation.audience import guest_scope
-    from slowcat_memory.runtime.namespaces.registry import check_scope
 
     if facts and to:
-        raise typer.BadParameter("give --out or --facts")
-    only = check_scope(scope) if scope else ""
+        raise usage("give --out or --facts")
+    known = settings(ctx).existing()
+    only = known.scope(scope) if scope or known.user else ""
     if facts:
         return _facts(ctx, facts, only)
+    if to and to.exists() and not yes:
+        typer.confirm(f"{to} exists. Overwrite it?", abort=True, err=True)
     lines = 0
     with (
-        settings(ctx).engine(readonly=True, words_only=True) as engine,
+        known.engine(readonly=True, words_only=True) as engine,
         _sink(to, engine) as sink,
     ):
         guest = guest_scope(engine.config.people)

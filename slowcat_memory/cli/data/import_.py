@@ -1,44 +1,49 @@
 """``slowcat-memory import``: read transcripts or facts into a memory."""
 
 import time
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 from rich.text import Text
 
-from slowcat_memory.cli.data.tidy import tidy_scopes
+from slowcat_memory.cli.data.import_facts import import_folder, tidy_new
 from slowcat_memory.cli.shared.output import (
     ShowProgress,
     bars,
     count,
-    err,
     listed,
     out,
     print_json,
     warn,
 )
-from slowcat_memory.cli.shared.settings import AsJson, settings
-from slowcat_memory.errors import ProviderError, TranscriptError
+from slowcat_memory.cli.shared.settings import AsJson, Settings, parse_time, settings
+from slowcat_memory.clock import SystemClock
+from slowcat_memory.errors import TranscriptError
 
 if TYPE_CHECKING:
+    from slowcat_memory.cli.data.import_plan import File, Plan
     from slowcat_memory.engine import MemoryEngine
-    from slowcat_memory.transfer import Imported, Step
-    from slowcat_memory.transfer.fact_files import Imported as ImportedFacts
+    from slowcat_memory.transfer.import_ import Imported, Step, Where
 
-HINT = "`slowcat-memory import --help` shows how."
-SHOWN = 10  # unreadable lines that are listed for each file
+SHOWN = 10  # renamed conversations that are listed
 
 
 def import_(
     ctx: typer.Context,
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE", help="Transcripts.", show_default=False),
+        typer.Argument(
+            metavar="FILE", help="Transcripts, folders or zip archives.", show_default=False
+        ),
     ] = None,
     scope: Annotated[
         str,
         typer.Option(
+            "--user",
+            "--scope",
             help="Whose memory; {conversation} stands for each conversation's name. By default the"
             " scope named in the file, else the configured user.",
             show_default=False,
@@ -53,6 +58,34 @@ def import_(
     embed: Annotated[
         bool, typer.Option("--embed/--no-embed", help="Compute vectors and the index now.")
     ] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what the files contain, and import nothing.")
+    ] = False,
+    me: Annotated[
+        str, typer.Option(metavar="NAME", help="Your name in the files.", show_default=False)
+    ] = "",
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An agent's name in the files; may be repeated."),
+    ] = None,
+    date: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="When chats without dates were: 2024-05-01."),
+    ] = None,
+    undated: Annotated[
+        bool,
+        typer.Option(
+            "--undated",
+            help="Take chats without dates: from when the file was changed, or a month ago.",
+        ),
+    ] = False,
+    allow_future: Annotated[
+        bool, typer.Option("--allow-future", help="Take turns that are dated in the future.")
+    ] = False,
+    encoding: Annotated[
+        str,
+        typer.Option(help="Of the files, if not UTF-8 or UTF-16: cp1252.", show_default=False),
+    ] = "",
     facts: Annotated[
         Path | None,
         typer.Option(
@@ -64,201 +97,179 @@ def import_(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    r"""Import transcripts: JSON lines or plain text, also .gz and .zst.
+    r"""Import chats: files, folders and zip archives, also .gz and .zst.
 
-    JSON lines, one turn each; only "text" is required:
-    [dim]{"speaker": "Anna", "text": "My dog is called Max.", "at": "2024-05-12T18:30",
-    "role": "user", "session": "a", "id": "1"}[/]
+    Recognised by content: exports of WhatsApp, Telegram, ChatGPT, Claude and Mem0, lists of messages
+    with roles, Markdown, CSV, WebVTT and SubRip, files written by [bold]export[/], JSON lines:
+    [dim]{"speaker": "Anna", "text": "My dog is called Max.", "at": "2024-05-12T18:30"}[/]
 
-    Plain text, one turn a line; "# 2024-05-12 18:30" or two blank lines begin a session:
+    And plain text, one turn a line; a date on its own line dates what follows:
     [dim]Anna: My dog is called Max.[/]
 
-    Also: files written by [bold]export[/], evaluation sets (conversations.jsonl.gz), exports of
-    ChatGPT, Claude, WhatsApp and Telegram, Mem0's get_all, Markdown, WebVTT and CSV.
-    Unreadable lines are named and left out, and the exit status is then 1. Nothing is imported twice:
-    import a file again when it has grown, or after an interruption.
+    What cannot be read is named and left out, and the exit status is then 1. Nothing is imported
+    twice: import a file again when it has grown, after an interruption, or beside another export
+    of the same chat. Works while an agent is running.
 
-    Example: [bold]slowcat-memory import chats.jsonl --scope anna[/]
+    Examples: [bold]slowcat-memory import chats.zip --dry-run[/],
+    [bold]slowcat-memory import "WhatsApp Chat with Ben.txt" --me Anna[/]
     """
     if bool(paths) == bool(facts):
         raise typer.BadParameter("give transcript files, or --facts")
-    if facts:
-        return _facts(ctx, facts, scope, embed=embed, as_json=as_json)
-    paths = paths or []
-    begun = time.monotonic()
     chosen = settings(ctx)
-    _refuse_all_unreadable(paths, whole=not (chosen.config.folder / "data.mdb").exists())
+    if facts:
+        return import_folder(chosen, facts, scope, embed=embed, as_json=as_json)
+    from slowcat_memory.cli.data import import_plan
+    from slowcat_memory.runtime.namespaces.registry import scope_of_user
+    from slowcat_memory.transfer.import_ import Where
+
+    scope = scope or (scope_of_user(chosen.user, "--user") if chosen.user else "")
+    now = SystemClock()()
+    options = import_plan.options_for(chosen.config, me, agent or [], _checked(encoding))
+    options = replace(
+        options,
+        scoped=not scope,
+        latest=None if allow_future else now + timedelta(days=1),
+    )
+    begin = parse_time(date, options.zone, "--date")
+    plan = import_plan.surveyed(paths or [], options)
+    if not as_json:
+        import_plan.show_faults(plan)
+    if dry_run or plan.empty:
+        return _only_shown(plan, options.zone, dry_run, as_json)
+    dates = import_plan.date_of_undated(plan, begin, undated, now, import_plan.ask)
+    where = Where(scope=scope, conversations=conversation or [], again=again)
+    _run(chosen, plan, where, dates, embed=embed, as_json=as_json)
+
+
+def _checked(encoding: str) -> str:
+    import codecs
+
+    try:
+        return codecs.lookup(encoding).name if encoding else ""
+    except LookupError:
+        raise typer.BadParameter(
+            f"there is no encoding {encoding!r}", param_hint="--encoding"
+        ) from None
+
+
+def _only_shown(plan: "Plan", zone: tzinfo, dry_run: bool, as_json: bool) -> None:
+    """Show what the files contain; fail when that is nothing, or not all can be read."""
+    from slowcat_memory.cli.data import import_plan
+
+    if as_json:
+        print_json({"files": [import_plan.plain(file) for file in plan.files], "scopes": []})
+    else:
+        import_plan.show(plan, zone)
+    if plan.empty:
+        raise plan.reason()
+    import_plan.hint_of_names(plan)
+    if any(file.unreadable for file in plan.files):
+        raise typer.Exit(1)
+
+
+def _run(
+    chosen: Settings,
+    plan: "Plan",
+    where: "Where",
+    dates: dict[str, datetime],
+    *,
+    embed: bool,
+    as_json: bool,
+) -> None:
+    """Import what was surveyed, and say what came in."""
+    from slowcat_memory.cli.data import import_plan
+
+    begun = time.monotonic()
     with chosen.engine() as engine:
-        told = [_one(engine, path, scope, conversation or [], again, as_json) for path in paths]
-        scopes = sorted(set().union(*(entry["scopes"] for entry in told)))
-        trouble = _tidy(engine, scopes, as_json) if embed else ""
+        done = [_one(engine, file, where, dates, as_json) for file in plan.files]
+        scopes = sorted(set().union(*(entry["scopes"] for entry in done)))
+        trouble = tidy_new(engine, scopes, as_json) if embed else ""
         searchable = engine.embedding.state in ("ready", "endpoint") and not trouble
     if as_json:
-        print_json({"files": told, "scopes": scopes, "vectors": searchable and embed})
+        print_json({"files": done, "scopes": scopes, "vectors": searchable and embed})
     else:
-        keys = ("turns", "sessions", "known_turns", "notes", "future_turns")
-        total = {key: sum(entry[key] for entry in told) for key in keys}
-        _print_renamed(told)
-        _summary(total, scopes, time.monotonic() - begun)
-    if any(entry["unreadable"] for entry in told):
-        raise typer.Exit(1)
-
-
-def _print_renamed(told: list[dict[str, Any]]) -> None:
-    """Show the scopes of conversations whose names could not name one."""
-    renamed = {name: scope for entry in told for name, scope in entry["renamed"].items()}
-    for name, scope in list(renamed.items())[:SHOWN]:
-        out().print(Text(f"{name} → scope {scope}"))
-    if len(renamed) > SHOWN:
-        out().print(f"and {len(renamed) - SHOWN} more conversations")
-
-
-def _facts(ctx: typer.Context, folder: Path, scope: str, *, embed: bool, as_json: bool) -> None:
-    from slowcat_memory.transfer.fact_files import import_facts
-
-    with settings(ctx).engine(words_only=not embed) as engine:
-        done = import_facts(engine, folder, scope)
-        if embed and done.scopes:
-            _tidy(engine, list(done.scopes), as_json)
-    if as_json:
-        print_json(done)
-    else:
-        _print_facts(done)
-    if done.faults:
-        raise typer.Exit(1)
-
-
-def _print_facts(done: "ImportedFacts") -> None:
-    known = f", {done.known:,} already known" if done.known else ""
-    out().print(f"[green]✓[/] {count(done.facts, 'fact')}{known}")
-    if done.unproven:
-        warn(
-            f"{count(done.unproven, 'fact')} without a source turn in this log: "
-            "they are recalled in their own words."
+        _print_renamed(done)
+        _summary(done, scopes, time.monotonic() - begun)
+        import_plan.hint_of_names(plan)
+    if where.conversations and not any(entry["conversations"] for entry in done):
+        raise TranscriptError(
+            "there is no such conversation", hint="`--dry-run` lists what there is."
         )
-    if done.refused:
-        warn(
-            f"{count(done.refused, 'fact')} left out: they read like instructions or contain links."
-        )
-    for fault in done.faults[:SHOWN]:
-        warn(fault)
-    if len(done.faults) > SHOWN:
-        warn(f"and {len(done.faults) - SHOWN} more")
-
-
-def _refuse_all_unreadable(paths: list[Path], *, whole: bool) -> None:
-    """Raise when none of the files can be read, before a store is created.
-
-    ``whole`` reads them until the first turn or note; else they are only opened.
-    """
-    from slowcat_memory.transfer import files
-
-    unreadable: list[TranscriptError] = []
-    for path in paths:
-        faults: list[TranscriptError] = []
-        try:
-            with files.opened(path):
-                pass
-            if not whole or next(files.read(path, faults.append), None) is not None:
-                return
-            unreadable.append(TranscriptError("No turn could be read.", hint=HINT))
-        except TranscriptError as error:
-            unreadable.append(error)
-        _print_faults(path, faults)
-    for other in unreadable[:-1]:
-        warn(str(other))
-    raise unreadable[-1]
+    if any(entry["unreadable"] for entry in done):
+        raise typer.Exit(1)
 
 
 def _one(
     engine: "MemoryEngine",
-    path: Path,
-    scope: str,
-    conversations: list[str],
-    again: bool,
+    file: "File",
+    where: "Where",
+    dates: dict[str, datetime],
     quiet: bool,
 ) -> dict[str, Any]:
-    from slowcat_memory import transfer
+    """Import one file, and return what came in."""
+    from slowcat_memory.transfer.import_ import Imported, import_reading
 
-    faults: list[TranscriptError] = []
-    done = transfer.Imported()
-    try:
-        with bars({"read": path.name}, quiet) as show:
-            done = transfer.import_file(
+    done, faults = Imported(), list[TranscriptError]()
+    if file.reading is not None and file.found is not None:
+        with bars({"read": Path(file.name).name}, quiet) as show:
+            import_reading(
                 engine,
-                path,
-                scope=scope,
-                conversations=conversations,
-                again=again,
+                file.reading,
+                file.found,
+                replace(where, undated=dates.get(file.name)),
+                done,
                 on_error=faults.append,
                 progress=lambda step: _show_step(show, step),
             )
-    except TranscriptError as error:  # the other files can still be read
-        faults.append(error)
-    if not quiet:
-        _print_faults(path, faults)
-    return _plain(path, done, faults)
+    for fault in faults:
+        warn(f"{file.name}: {fault}")
+    return _plain(file, done, faults)
 
 
 def _show_step(show: ShowProgress, step: "Step") -> None:
     show("read", step.turns, step.of_turns)
 
 
-def _plain(path: Path, done: "Imported", faults: list[TranscriptError]) -> dict[str, Any]:
-    return {
-        "file": str(path),
+def _plain(file: "File", done: "Imported", faults: list[TranscriptError]) -> dict[str, Any]:
+    from slowcat_memory.cli.data import import_plan
+
+    found = import_plan.plain(file)
+    return found | {
         "turns": done.turns,
         "sessions": done.sessions,
         "notes": done.notes,
         "known_turns": done.known_turns,
         "conversations": done.conversations,
-        "future_turns": done.future_turns,
         "read": done.turns + done.known_turns + done.notes,
         "scopes": sorted(done.scopes),
         "renamed": {
             name: scope for name, scope in done.names.items() if not scope.endswith(name.lower())
         },
-        "unreadable": [fault.message for fault in faults],
+        "unreadable": found["unreadable"] + [fault.message for fault in faults],
     }
 
 
-def _print_faults(path: Path, faults: list[TranscriptError]) -> None:
-    if not faults:
-        return
-    warn(f"{path.name}: {count(len(faults), 'part')} could not be read:")
-    for fault in faults[:SHOWN]:
-        warn(f"  {fault}")
-    if len(faults) > SHOWN:
-        warn(f"  and {len(faults) - SHOWN} more")
+def _print_renamed(done: list[dict[str, Any]]) -> None:
+    """Show the scopes of conversations whose names could not name one."""
+    renamed = {name: scope for entry in done for name, scope in entry["renamed"].items()}
+    for name, scope in list(renamed.items())[:SHOWN]:
+        out().print(Text(f"{name} → scope {scope}"))
+    if len(renamed) > SHOWN:
+        out().print(f"and {len(renamed) - SHOWN} more conversations")
 
 
-def _tidy(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> str:
-    """Embed and index the new turns; after a failure they are kept, and found by words only."""
-    try:
-        tidy_scopes(engine, scopes, quiet)
-    except ProviderError as error:
-        warn(f"No vectors for now; search is by words: {error}")
-        return str(error)
-    report = engine.embedding
-    if report.state in ("missing", "none") and not quiet:
-        warn(f"Search is by words only: {report.source}. {report.hint}".strip())
-    return ""
-
-
-def _summary(total: dict[str, int], scopes: list[str], seconds: float) -> None:
-    new, known, notes = total["turns"], total["known_turns"], total["notes"]
-    if future := total["future_turns"]:
-        warn(f"{count(future, 'turn')} dated in the future: check the dates in the file.")
+def _summary(done: list[dict[str, Any]], scopes: list[str], seconds: float) -> None:
+    keys = ("turns", "sessions", "known_turns", "notes")
+    new, sessions, known, notes = (sum(entry[key] for entry in done) for key in keys)
     where = f"scope {scopes[0]}" if len(scopes) == 1 else f"scopes {listed(scopes)}"
+    formats = listed(sorted({entry["format"] for entry in done if entry["read"]}))
     if notes:
         out().print(f"[green]✓[/] {count(notes, 'note')}, {where}")
     if not new and known:
         out().print(f"Nothing new: all {count(known, 'turn')} are already in {where}.")
-    elif not new and not notes:
-        err().print(f"[red]No turn could be read.[/] {HINT}")
     elif new:
         before = f"; {known:,} were already there" if known else ""
         out().print(
-            f"[green]✓[/] {count(new, 'turn')} in {count(total['sessions'], 'session')}, "
-            f"{where}, {seconds:.1f} s{before}"
+            f"[green]✓[/] {count(new, 'turn')} in {count(sessions, 'session')}, "
+            f"{where}, {seconds:.1f} s{before}; read as {formats}"
         )

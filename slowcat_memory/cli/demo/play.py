@@ -16,9 +16,11 @@ from msgspec import Struct
 
 from slowcat_memory.cli.demo.script import USER, Evening, Line
 from slowcat_memory.config import Config
-from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.graph.relations import ALWAYS
+from slowcat_memory.core.memory import NOTE, chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.search import read_graph
 from slowcat_memory.errors import EndpointError, StoreError
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Turn
@@ -31,6 +33,9 @@ from slowcat_memory.testing.parrot import message_text, parrot
 SCOPE = USER.casefold()
 LIMIT_MS = 10.0  # the deadline of a recall in a real agent
 _TURN_S = 25.0  # how long a turn lasts by the story's clock
+_NIGHT_S = 6 * 3600.0  # from the end of an evening to its idle work
+NIGHT_JOBS = ("facts", "entities", "merge", "session_summary", "profile")
+NO_RECALL, NO_BLOCK = Recollection(stage="skipped"), Packed("", (), 0)  # of a voice command
 _ANSWER_S = 300.0  # the user's own model may have to be loaded first
 _STORED_S = 10.0  # a disk slower than this has failed
 
@@ -42,6 +47,7 @@ class Recalled(Struct, frozen=True, kw_only=True):
     speaker: str
     text: str
     score: float
+    likely: float  # the probability that it belongs to the turn, 0 to 1
     expected: bool
 
 
@@ -55,6 +61,28 @@ class Session(Struct, frozen=True, kw_only=True):
     open_ms: float
 
 
+class Fact(Struct, frozen=True, kw_only=True):
+    """A fact, and the days between which it is true; None for still."""
+
+    text: str
+    since: datetime
+    until: datetime | None
+
+
+class Night(Struct, frozen=True, kw_only=True):
+    """What idle work has drawn from the conversations by the end of a night."""
+
+    facts: list[Fact]
+
+
+class Then(Struct, frozen=True, kw_only=True):
+    """What was true of the user's work at a moment, in a sentence; ``first`` of several moments."""
+
+    at: datetime
+    facts: str
+    first: bool
+
+
 class Exchange(Struct, frozen=True, kw_only=True):
     """One exchange, and the recall for it."""
 
@@ -62,7 +90,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
     reply: str
     user_turn: int
     assistant_turn: int
-    ms: float  # time the turn waited for its memories
+    ms: float  # time the turn waited for its memories; 0 for a voice command
     stage: str  # the recall stage reached: "full", "lexical", …
     block: str  # the memory block, "" when nothing was recalled
     tokens: int  # estimated tokens of the block
@@ -83,17 +111,23 @@ def scripted_reply(story: Sequence[Evening]) -> Callable[[dict[str, Any]], str]:
     return reply
 
 
+Item = Session | Exchange | Night | Then
+"""What a demo consists of, in the order in which it happens."""
+
+
 class Player:
     """Plays a story; ``stored`` is the number of turns after the last session."""
 
     def __init__(
-        self, config: Config, llm_url: str, llm_model: str, show: Callable[[Any], None]
+        self, config: Config, llm_url: str, llm_model: str, show: Callable[[Item], None]
     ) -> None:
-        """Set the store, the LLM, and ``show``, called with each ``Session`` and ``Exchange``."""
+        """Set the store, the LLM, and ``show``, called with each ``Item``."""
         self._config, self._url, self._model, self._show = config, llm_url, llm_model, show
         self._chunks: dict[tuple[str, str], str] = {}  # by line key and half
         self.sessions: list[Session] = []
         self.exchanges: list[Exchange] = []
+        self.night: Night | None = None
+        self.then: list[Then] = []
         self.stored = 0
 
     async def play(self, story: Sequence[Evening]) -> None:
@@ -110,6 +144,10 @@ class Player:
                 self._begin(evening, engine, start)
                 await self._converse(evening, engine, clock)
                 self.stored = _stored_turns(engine)
+                if evening.night:
+                    await asyncio.to_thread(self._think, engine, clock)
+                if evening is story[-1]:
+                    self._look_back(engine, (evening.at, *(one.at for one in story[1:2])))
             finally:
                 await asyncio.to_thread(engine.release)  # embeds and saves what is pending
 
@@ -124,6 +162,19 @@ class Player:
         )
         self.sessions.append(session)
         self._show(session)
+
+    def _think(self, engine: MemoryEngine, clock: FixedClock) -> None:
+        clock.advance(_NIGHT_S)
+        engine.think(NIGHT_JOBS)
+        self.night = Night(facts=_facts(engine))
+        self._show(self.night)
+
+    def _look_back(self, engine: MemoryEngine, moments: Sequence[datetime]) -> None:
+        for at in sorted(moments):
+            true = read_graph(engine, SCOPE, true=at).relations
+            work = " ".join(one.text for one in true if one.predicate == "works_as")
+            self.then.append(Then(at=at, facts=work, first=not self.then))
+            self._show(self.then[-1])
 
     async def _converse(self, evening: Evening, engine: MemoryEngine, clock: FixedClock) -> None:
         memory = HybridContextualMemoryProcessor(engine=engine, user_id=SCOPE)
@@ -148,12 +199,14 @@ class Player:
                     raise EndpointError("the LLM answered with no words")
                 try:
                     async with asyncio.timeout(_STORED_S):
-                        found, packed = await recalled.get()
+                        found, packed = (
+                            (NO_RECALL, NO_BLOCK) if line.command else await recalled.get()
+                        )
                         turns = await stored.get()
                 except TimeoutError:
                     hint = conversation.errors[-1] if conversation.errors else ""
                     raise StoreError(f"no turn stored within {_STORED_S:g} s", hint=hint) from None
-                exchange = self._judge(line, reply.text, found, packed, turns, injected)
+                exchange = self._judge(engine, line, reply.text, found, packed, turns, injected)
                 self.exchanges.append(exchange)
                 self._show(exchange)
                 clock.advance(_TURN_S)
@@ -162,6 +215,7 @@ class Player:
 
     def _judge(
         self,
+        engine: MemoryEngine,
         line: Line,
         reply: str,
         found: Recollection,
@@ -170,7 +224,9 @@ class Player:
         injected: set[str],
     ) -> Exchange:
         user, assistant = turns
-        if line.key:
+        if line.key and line.command:
+            self._chunks[line.key, "note"] = _note_of(engine, user)
+        elif line.key:
             self._chunks[line.key, "user"] = chunk_id(user.id)
             self._chunks[line.key, "assistant"] = chunk_id(assistant.id)
         wanted = self._chunks[line.expects, line.half] if line.expects else ""
@@ -180,7 +236,7 @@ class Player:
             reply=reply,
             user_turn=user.id,
             assistant_turn=assistant.id,
-            ms=found.timings["wait"],
+            ms=found.timings.get("wait", 0.0),
             stage=found.stage,
             block=packed.text,
             tokens=packed.tokens,
@@ -190,6 +246,7 @@ class Player:
                     speaker=hit.memory.speaker,
                     text=hit.memory.text,
                     score=hit.score,
+                    likely=hit.probability or 0.0,
                     expected=hit.memory.id == wanted,
                 )
                 for hit in packed.hits
@@ -217,7 +274,7 @@ class Player:
         paraphrased = [one for one in asked if one.line.needs == "vectors"]
         must = [one for one in asked if essential(one)]
         unknown = [one for one in self.exchanges if one.line.unknown]
-        times = [one.ms for one in self.exchanges]
+        times = [one.ms for one in self.exchanges if not one.line.command]
         blocks = [one.tokens for one in self.exchanges if one.block]
         percentiles = np.percentile(times, [50, 95, 100]).round(2).tolist()
         return {
@@ -226,6 +283,7 @@ class Player:
             "days": sum(session.days for session in self.sessions),
             "turns_stored": self.stored,
             "recalls": len(times),
+            "facts": len(self.night.facts) if self.night else 0,
             "recall_ms": dict(zip(("p50", "p95", "max"), percentiles, strict=True)),
             "slow": sum(ms > LIMIT_MS for ms in times),
             "questions": len(asked),
@@ -241,6 +299,20 @@ class Player:
             "block_tokens": round(sum(blocks) / max(1, len(blocks)), 1),
             "vectors": vectors,
         }
+
+
+def _note_of(engine: MemoryEngine, turn: Turn) -> str:
+    """Return the id of the note that a voice command made."""
+    with engine.snapshot() as snapshot:
+        notes = snapshot.memories(SCOPE, f"{NOTE}/")
+        return next((note.id for note in notes if turn.id in note.sources), "")
+
+
+def _facts(engine: MemoryEngine) -> list[Fact]:
+    """Return what is known after a night: the relations, newest first, ended ones last."""
+    found = [one for one in read_graph(engine, SCOPE).relations if one.valid_from != ALWAYS]
+    facts = [Fact(text=one.text, since=one.valid_from, until=one.valid_to) for one in found]
+    return sorted(facts, key=lambda one: (one.until is not None, -one.since.timestamp()))
 
 
 def _stored_turns(engine: MemoryEngine) -> int:

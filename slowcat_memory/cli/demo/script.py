@@ -1,4 +1,4 @@
-"""The demo's story: one user, five evenings over nine weeks.
+"""The demo's story: one user, five sessions over nine weeks, and a night of idle work.
 
 The user's lines and the replies to statements are fixed. Replies to questions come from the LLM, or
 from the parrot that replaces it. A question names the line whose turn must be recalled; the check
@@ -20,19 +20,25 @@ class Line(Struct, frozen=True):
     reply: str = ""  # "" to leave it to the LLM or the parrot
     key: str = ""  # a name by which other lines refer to this one
     expects: str = ""  # the key of the line that must be recalled, "" for none
-    half: Literal["user", "assistant"] = "user"  # which half of ``expects``
+    half: Literal["user", "assistant", "note"] = "user"  # which half of ``expects``, or its note
     essential: bool = True  # whether the demo fails when it is not recalled
     # "words" when the question shares words with its answer; "vectors" when it shares only the
     # meaning, so that lexical search alone cannot find it
     needs: Literal["words", "vectors"] = "words"
-    unknown: bool = False  # the answer was never said
+    unknown: bool = False  # the answer was never said, or is forgotten
+    command: bool = False  # a voice command: the memory answers it itself
 
 
 class Evening(Struct, frozen=True):
-    """One session."""
+    """One session.
+
+    Attributes:
+        night: Whether the idle work of the night after it is played.
+    """
 
     at: datetime
     lines: tuple[Line, ...]
+    night: bool = False
 
 
 def _at(month: int, day: int, hour: int, minute: int) -> datetime:
@@ -49,7 +55,7 @@ STORY = (
                 key="puppy",
             ),
             Line(
-                "I teach chemistry at the school by the harbour, so he waits until four.",
+                "I work as a chemistry teacher at the school by the harbour, so he waits until four.",
                 "A walk at lunch time would make the wait shorter for him.",
                 key="school",
             ),
@@ -70,8 +76,8 @@ STORY = (
                 key="joys",
             ),
             Line(
-                "In May my sister Clara and I take the night train to Vienna.",
-                "Vienna by night train, what a lovely way to arrive.",
+                "My sister Clara lives in Vienna, so I take the night train to see her soon.",
+                "By night train, what a lovely way to arrive.",
                 key="trip",
             ),
             Line(
@@ -91,25 +97,32 @@ STORY = (
                 key="soup",
             ),
             Line(
-                "Big news: I quit teaching, I got a new job as a guide at the science museum.",
+                "Big news: I quit my job at the school. I work as a guide at the science museum now.",
                 "Congratulations! The visitors will be in good hands.",
                 key="museum",
             ),
         ),
+        night=True,
     ),
     Evening(
         _at(4, 11, 21, 30),
         (
-            Line("What is my profession now?", expects="museum", needs="vectors"),
+            Line("What is my profession these days?", expects="museum", needs="vectors"),
             Line("Which nuts make me ill?", expects="allergy", needs="vectors"),
             Line("What blood group do I have?", unknown=True),
+            Line(
+                "Remember that the spare key hangs behind the kitchen clock.",
+                key="spare",
+                command=True,
+            ),
         ),
     ),
     Evening(
         _at(5, 6, 20, 20),
         (
+            Line("Where did I put the spare key?", expects="spare", half="note"),
             Line(
-                "Where am I travelling with my sibling?",
+                "Which city is my sibling in?",
                 expects="trip",
                 needs="vectors",
                 essential=False,
@@ -121,6 +134,10 @@ STORY = (
             ),
             Line("What goes into grandma's lentil soup?", expects="soup"),
             Line("What is my landlord called?", unknown=True),
+            Line("Forget what I said about the lentil soup.", command=True),
+            Line("Yes.", command=True),
+            Line("What goes into grandma's lentil soup?", unknown=True),
+            Line("Undo that.", command=True),
             Line("Thank you, good night!", "Good night, Nora."),
         ),
     ),

@@ -7,12 +7,12 @@ import typer
 from slowcat_memory.cli.shared.exits import NotFound
 from slowcat_memory.cli.shared.output import (
     count,
+    entries,
+    entry,
     listed,
     out,
     print_json,
-    row,
     short,
-    table,
     when,
 )
 from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import Memory
-
-MARKS = {"high": "●●●", "medium": "●●○", "low": "●○○"}
 
 
 def facts(
@@ -46,7 +44,7 @@ def facts(
 ) -> None:
     """Show the facts people stated about themselves and others, newest first.
 
-    Works while an agent is running. "turn" is the turn that says it:
+    "turn" is the turn that says it:
     [bold]slowcat-memory show 17[/]. Facts marked "rule" were extracted without an LLM.
 
     Examples: [bold]slowcat-memory facts --about Max --history[/],
@@ -110,21 +108,22 @@ def _why_none(engine: "MemoryEngine", scope: str, type_: str | None, about: str 
 
 
 def _print(found: "list[Memory]", zone: "tzinfo", *, past: bool, audit: bool) -> None:
-    extra = (["until"] if past else []) + (["note"] if audit else [])
-    made = table("type", "fact*", "since", *extra, "sure", ">turn", "by")
+    made = entries()
     for one in found:
         over = one.retired_at is not None
-        until = when(one.valid_to, zone)[:10] if one.valid_to else ""
-        cells = ([until] if past else []) + ([_note(one)] if audit else [])
-        row(
-            made,
+        until = f", until {when(one.valid_to, zone)[:10]}" if past and one.valid_to else ""
+        about = [
             one.kind.partition("/")[2].replace("_", " "),
-            short(one.text),
+            f"{one.facets.get('confidence', 'high')} confidence",
+            "by you" if one.made is None else "by an LLM" if one.made.model else "by rule",
+            f"turn {one.sources[0]}" if one.sources else "",
+            _note(one) if audit else "",
+        ]
+        entry(
+            made,
             when(one.valid_from, zone)[:10],
-            *cells,
-            MARKS.get(one.facets.get("confidence", "high"), ""),
-            one.sources[0] if one.sources else "",
-            "you" if one.made is None else "LLM" if one.made.model else "rule",
+            f"{short(one.text)}{until}",
+            " · ".join(filter(None, about)),
             style="dim" if over else "",
         )
     out().print(made)

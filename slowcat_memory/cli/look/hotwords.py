@@ -39,7 +39,7 @@ def hotwords(
 ) -> None:
     """List the names in a memory, and the rare words it uses often.
 
-    Works while an agent is running. They help speech recognition spell names: pass the prompt to
+    They help speech recognition spell names: pass the prompt to
     Whisper as its initial prompt, or the words to an STT service that takes a word list.
 
     Example: [bold]slowcat-memory hotwords --n 50 --format whisper[/]

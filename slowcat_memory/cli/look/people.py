@@ -3,17 +3,18 @@
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from slowcat_memory.cli.shared.exits import NotFound
 from slowcat_memory.cli.shared.output import (
     count,
+    entries,
+    entry,
     listed,
     out,
     print_json,
-    row,
     say,
     short,
-    table,
     when,
 )
 from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime, tzinfo
 
-    from slowcat_memory.core.graph.portrait import Line, Portrait
+    from slowcat_memory.core.graph.portrait import Portrait
     from slowcat_memory.engine import MemoryEngine
 
 SHOWN = 6  # facts of a person in the list
@@ -57,6 +58,7 @@ def people(
             out().print(_everyone(found))
             return say(f"[dim]{count(len(found), 'name')} known[/]")
         for one in found:
+            out().print(_heading(one))
             out().print(_one(one, engine.zone))
 
 
@@ -73,38 +75,42 @@ def no_person(engine: "MemoryEngine", scope: str, name: str | None) -> str:
 
 
 def _everyone(found: "Sequence[Portrait]") -> Any:
-    made = table("who", "what", "known*")
+    made = entries(width=min(16, max(len(one.name) for one in found)))
     for one in found:
-        told = [f"{line.what} {line.value}" for line in one.holds]
-        told += [f"{key} {value}" for key, value in one.attributes.items()]
-        told += [f"{line.value}: {line.what} {one.name}" for line in one.others]
-        row(
-            made,
-            one.name,
-            one.type,
-            short("; ".join(told[:SHOWN]))
-            + (f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""),
-        )
+        known = [f"{line.what} {line.value}" for line in one.holds]
+        known += [f"{key} {value}" for key, value in one.attributes.items()]
+        known += [f"{line.value}: {line.what} {one.name}" for line in one.others]
+        more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+        entry(made, one.name, short("; ".join(known[:SHOWN])) + more, f"({one.type})")
     return made
 
 
 def _one(one: "Portrait", zone: "tzinfo") -> Any:
-    also = f", also {listed(one.also)}" if one.also else ""
-    made = table("what", "value*", "since", "until", "in these words*", ">turn")
+    made = entries()
     for key, value in one.attributes.items():
-        row(made, key, value, "", "", "", "")
+        entry(made, "", f"{key} {value}")
     for line in (*one.holds, *one.before):
-        told = (line.what, line.value, day(line.since, zone), day(line.until, zone))
-        row(made, *told, _said(line), line.turn, style="dim" if line in one.before else "")
+        over = f", until {day(line.until, zone)}" if line.until else ""
+        text = f"{line.what} {line.value}{over}"
+        style = "dim" if line in one.before else ""
+        entry(made, day(line.since, zone), text, said(line.quote, line.turn), style=style)
     for line in one.others:
-        told = (f"{line.value} {line.what}", one.name, day(line.since, zone), "")
-        row(made, *told, _said(line), line.turn)
-    made.title = f"{one.name} ({one.type}{also})".replace("[", "\\[")
+        text = f"{line.value} {line.what} {one.name}"
+        entry(made, day(line.since, zone), text, said(line.quote, line.turn))
     return made
 
 
-def _said(line: "Line") -> str:
-    return f"“{short(line.quote, 120)}”" if line.quote else ""
+def _heading(one: "Portrait") -> Text:
+    also = f", also {listed(one.also)}" if one.also else ""
+    return Text.assemble((one.name, "bold"), f" ({one.type}{also})")
+
+
+def said(quote: str, turn: object, speaker: str = "") -> str:
+    """Return the words that say a fact, and where they were said."""
+    words = f"“{short(quote, 160)}”" if quote else ""
+    where = f"turn {turn}" if turn else ""
+    source = ", ".join(filter(None, (speaker, where)))
+    return f"{words} ({source})".strip() if source else words
 
 
 def day(at: "datetime | None", zone: "tzinfo") -> str:

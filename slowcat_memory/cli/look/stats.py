@@ -2,42 +2,98 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from slowcat_memory.cli.shared.output import listed, out, print_json, row, size, table, when
-from slowcat_memory.cli.shared.settings import AsJson, settings
+from slowcat_memory.cli.shared.dates import ago, day_in_words
+from slowcat_memory.cli.shared.output import (
+    count,
+    listed,
+    out,
+    print_json,
+    row,
+    size,
+    table,
+    when,
+)
+from slowcat_memory.cli.shared.settings import NEXT_STEP, AsJson, settings
 from slowcat_memory.core.retention.tiering import TIERS
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from rich.table import Table
 
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.store import Snapshot
 
+MADE = {"facts": "fact", "stated": "note", "summaries": "summary"}  # of a scope, and the noun
 HOW = {"hot": "single rows", "warm": "LZ4", "cold": "zstd"}
 
 
-def stats(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """Count turns, sessions, memories, vectors and bytes, scope by scope.
+def stats(
+    ctx: typer.Context,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also vectors, storage tiers, models and idle work.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say how much is remembered: of whom, since when, how many facts, how large.
 
-    Works while an agent is running. Every memory can be found by its words; those with vectors also
-    by meaning, and [bold]slowcat-memory tidy[/] makes "drafts" exact. The second table shows the
-    storage tiers: older text is compressed; search speed is unaffected. "idle work" is what is left
-    to do, "judged" how many judgements of queries are kept.
+    With --all, every memory can be found by its words; those with vectors also by meaning, and
+    [bold]slowcat-memory tidy[/] makes "drafts" exact. The second table shows the storage tiers:
+    older text is compressed; search speed is unaffected. "idle work" is what is left to do,
+    "judged" how many judgements of queries are kept.
 
     Example: [bold]slowcat-memory stats --json | jq .scopes[/]
     """
-    with settings(ctx).engine(readonly=True) as engine:
+    with settings(ctx).existing().engine(readonly=True) as engine:
         found = collect(engine)
         if as_json:
             return print_json(found)
-        _print(found, engine.zone)
+        for line in in_words(found, engine.zone, engine.clock()):
+            out().print(line, markup=False)
+        if len(found["scopes"]) > 1 or everything:
+            out().print(_people(found, engine.zone))
+        if everything:
+            _print_all(found, engine.zone)
+        else:
+            out().print("[dim]--all shows vectors, tiers, models and idle work.[/]")
     return None
+
+
+def in_words(found: dict[str, Any], zone: "tzinfo", now: "datetime") -> Iterator[str]:
+    """Return what is remembered in sentences, for example "317 things said in 41 conversations"."""
+    scopes = found["scopes"].values()
+    total = {name: sum(one[name] for one in scopes) for name in ("turns", "sessions", *MADE)}
+    if not any(total.values()):
+        yield f"Nothing is remembered yet. {NEXT_STEP}"
+        return
+    first = min((one["first"] for one in scopes if one["first"]), default=None)
+    since = f" since {day_in_words(first, zone)}" if first else ""
+    people = f" with {len(scopes)} people" if len(scopes) > 1 else ""
+    said = count(total["turns"], "thing") + " said"
+    yield f"{said} in {count(total['sessions'], 'conversation')}{people}{since}."
+    made = [count(total[name], noun) for name, noun in MADE.items() if total[name]]
+    yield f"{', '.join([*made, size(found['disk_bytes'])])} on disk."
+    last = max((one["last"] for one in scopes if one["last"]), default=None)
+    times = {"Last conversation": last, "last thought": found["last_thought"]}
+    known = [f"{what} {ago(at, now, zone)}" for what, at in times.items() if at]
+    if known:
+        yield f"{'; '.join(known)}.".replace("last", "Last", not last)
+    if writer := found["writer"]:
+        yield f"In use by process {writer['pid']} ({writer['program']})."
+
+
+def _people(found: dict[str, Any], zone: "tzinfo") -> "Table":
+    made = table("whose*", ">said", ">conversations", ">facts", "last")
+    for name, one in found["scopes"].items():
+        whose = f"{name} (guests)" if name == found["guest"] else name
+        last = when(one["last"], zone)[:10] if one["last"] else ""
+        row(made, whose, f"{one['turns']:,}", f"{one['sessions']:,}", f"{one['facts']:,}", last)
+    return made
 
 
 def collect(engine: "MemoryEngine") -> dict[str, Any]:
@@ -49,6 +105,7 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
     found = engine.stats()
     with engine.snapshot() as snapshot:
         found["idle"] = to_builtins(forecast(snapshot))
+        found["last_thought"] = max((run.at for run in snapshot.runs(1)), default=None)
         key = engine.embedding.key
         found["scopes"] = {name: _scope(snapshot, name, key) for name in snapshot.scopes()}
     report = engine.embedding
@@ -62,11 +119,12 @@ def collect(engine: "MemoryEngine") -> dict[str, Any]:
 
 def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
 
-    from slowcat_memory.core.memory import findable
+    from slowcat_memory.core.memory import FACT, NOTE, QUARANTINED, SUMMARY, family, findable
 
     sessions = snapshot.sessions(scope)
-    derived = (m for m in snapshot.memories(scope) if findable(m))
-    notes = [m for m in derived if not m.id.startswith("chunk/")]
+    stored = [m for m in snapshot.memories(scope) if not m.id.startswith("chunk/")]
+    notes = [m for m in stored if findable(m)]
+    held = Counter(family(m.kind) for m in stored if not m.retired_at and m.kind != QUARANTINED)
     made = snapshot.vectors(embedder, scope) if embedder else ()
     vectors = [v.draft for v in made if "?" not in v.memory]  # not those of keys
     manifest = snapshot.manifest(scope)
@@ -75,6 +133,9 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
         "sessions": len(sessions),
         "open_sessions": sum(session.ended is None for session in sessions),
         "notes": len(notes),
+        "facts": held[FACT],
+        "stated": held[NOTE],
+        "summaries": held[SUMMARY],
         "first": min((session.started for session in sessions), default=None),
         "last": max((session.last for session in sessions), default=None),
         "vectors": len(vectors),
@@ -94,14 +155,16 @@ def _writer(engine: "MemoryEngine") -> dict[str, Any] | None:
     return {"pid": pid, "program": program}
 
 
-def _print(found: dict[str, Any], zone: "tzinfo") -> None:
-    made = table("scope", ">turns", ">sessions", ">notes", ">vectors", ">drafts", ">sealed", "last")
+def _print_all(found: dict[str, Any], zone: "tzinfo") -> None:
+    made = table("whose*", ">derived", ">vectors", ">drafts", ">sealed")
     for name, scope in found["scopes"].items():
-        numbers = (scope[column] for column in ("turns", "sessions", "notes", "vectors", "drafts"))
-        last = when(scope["last"], zone)[:10] if scope["last"] else ""
-        name += " (guests)" if name == found["guest"] else ""
-        row(made, name, *(f"{n:,}" for n in numbers), f"{scope['sealed']:,}", last)
-    out().print(made if found["scopes"] else "Nothing is remembered yet.")
+        row(
+            made,
+            name,
+            *(f"{scope[column]:,}" for column in ("notes", "vectors", "drafts", "sealed")),
+        )
+    if found["scopes"]:
+        out().print(made)
     if found["scopes"]:
         out().print(_tiers(found))
     facts = table("", "*")
@@ -112,7 +175,7 @@ def _print(found: dict[str, Any], zone: "tzinfo") -> None:
 
 
 def _tiers(found: dict[str, Any]) -> "Table":
-    made = table("tier", ">memories", ">blocks", ">bytes each", ">unpacked", ">on disk", ">saved")
+    made = table("tier", ">memories", ">unpacked", ">on disk", ">saved")
     total: Counter[str] = Counter()
     for tier in TIERS:
         held = found["tiers"][tier.name]
@@ -124,10 +187,8 @@ def _tiers(found: dict[str, Any]) -> "Table":
 
 
 def _tier(held: Mapping[str, int]) -> Iterator[str]:
-    raw, stored, memories = held["raw_bytes"], held["stored_bytes"], held["memories"]
-    yield f"{memories:,}"
-    yield f"{held['blocks']:,}" if held["blocks"] else ""
-    yield f"{stored / memories:,.0f}" if memories else ""
+    raw, stored = held["raw_bytes"], held["stored_bytes"]
+    yield f"{held['memories']:,}"
     yield size(raw)
     yield size(stored)
     yield f"{1 - stored / raw:.0%}" if raw > stored else ""

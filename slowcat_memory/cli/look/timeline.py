@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowcat_memory.cli.look.people import day, no_person
+from slowcat_memory.cli.look.people import day, no_person, said
 from slowcat_memory.cli.shared.dates import last_moment
 from slowcat_memory.cli.shared.exits import NotFound
 from slowcat_memory.cli.shared.output import (
     count,
+    entries,
+    entry,
     out,
     print_json,
-    row,
     say,
     short,
-    table,
     when,
 )
 from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
@@ -73,17 +73,16 @@ def _timeline(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> An
     from slowcat_memory.engine.search import read_graph
 
     names = read_graph(engine, scope).names
-    made = table("since", "until", "what*", "who said it", "in these words*", ">turn")
+    made = entries()
     for one in found:
-        told = f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}"
-        row(
+        fact = f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}"
+        over = f", until {day(one.valid_to, engine.zone)}" if one.valid_to else ""
+        turn = one.sources[0] if one.sources else ""
+        entry(
             made,
             day(one.valid_from, engine.zone),
-            day(one.valid_to, engine.zone),
-            told,
-            one.speaker,
-            f"“{short(one.quote, 160)}”",
-            one.sources[0] if one.sources else "",
+            f"{fact}{over}",
+            said(one.quote, turn, one.speaker),
             style="dim" if one.valid_to else "",
         )
     return made
@@ -151,24 +150,21 @@ def _facts_table(
 
     names = read_graph(engine, scope).names
     on = day(at, engine.zone)
-    title = f"Believed on {on}" if known else f"True on {on}"
-    made = table("who", "fact", "value*", "since", "until", "in these words*", title=title)
+    say(f"[bold]{'Believed' if known else 'True'} on {on}[/]")
+    made = entries()
     for one in true_then:
-        row(
-            made,
-            names[one.subject],
-            predicate_in_words(one.predicate),
-            names[one.object],
-            day(one.valid_from, engine.zone),
-            day(one.valid_to, engine.zone),
-            f"“{short(one.quote, 120)}”",
-        )
+        fact = f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}"
+        over = f", until {day(one.valid_to, engine.zone)}" if one.valid_to else ""
+        turn = one.sources[0] if one.sources else ""
+        entry(made, day(one.valid_from, engine.zone), f"{fact}{over}", said(one.quote, turn))
     return made
 
 
 def _said(engine: "MemoryEngine", hits: "list[Hit]") -> Any:
-    made = table("when", "who", "text*", title="Said until then")
+    say("\n[bold]Said until then[/]")
+    made = entries()
     for hit in hits:
         memory = hit.memory
-        row(made, when(memory.valid_from, engine.zone), memory.speaker, short(memory.text))
+        at = when(memory.valid_from, engine.zone)[:10]
+        entry(made, at, f"{memory.speaker}: {short(memory.text)}")
     return made

@@ -1,13 +1,14 @@
 """``slowcat-memory why``: the recalled and rejected memories of a turn, with the reasons."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec import Struct
 
 from slowcat_memory.cli.shared.exits import NotFound
-from slowcat_memory.cli.shared.output import out, print_json, row, short, table, warn, when
+from slowcat_memory.cli.shared.output import entries, out, print_json, short, warn, when
+from slowcat_memory.cli.shared.output import entry as add
 from slowcat_memory.cli.shared.settings import NEXT_STEP, AsJson, settings
 
 if TYPE_CHECKING:
@@ -23,11 +24,14 @@ def why(
         int | None,
         typer.Argument(help="A turn's number; by default the latest turn.", show_default=False),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every memory that was weighed.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what was recalled for a turn: what the LLM saw, what was left out, and why.
 
-    Works while an agent is running. The configuration says how many turns are kept (ledger_keep).
+    The configuration says how many turns are kept (ledger_keep).
     [bold]slowcat-memory show --last 20[/] shows the numbers of turns.
 
     Examples: [bold]slowcat-memory why[/], [bold]slowcat-memory why 17[/]
@@ -50,9 +54,9 @@ def why(
         entry, memories = found
         asked = _asked(engine, entry)
         if as_json:
-            told = {"recall": entry, "asked": asked, "weighed": verdicts(entry)}
-            return print_json({**told, "memories": memories})
-        _print(engine, entry, asked, memories)
+            recalled = {"recall": entry, "asked": asked, "weighed": verdicts(entry)}
+            return print_json({**recalled, "memories": memories})
+        _print(engine, entry, asked, memories, everything=everything)
     return None
 
 
@@ -77,7 +81,12 @@ def _asked(engine: "MemoryEngine", entry: "LedgerEntry") -> str:
 
 
 def _print(
-    engine: "MemoryEngine", entry: "LedgerEntry", asked: str, memories: "dict[str, Memory]"
+    engine: "MemoryEngine",
+    entry: "LedgerEntry",
+    asked: str,
+    memories: "dict[str, Memory]",
+    *,
+    everything: bool,
 ) -> None:
     with engine.snapshot() as snapshot:
         turn = snapshot.turn(entry.turn)
@@ -90,27 +99,32 @@ def _print(
     if not entry.offers:
         warn("The LLM got no memories for this turn.")
     if entry.offers or entry.left_out or entry.visible:
-        console.print(_table(engine, entry, memories))
+        weighed = sorted(verdicts(entry), key=lambda one: one.verdict != OFFERED)
+        shown = weighed if everything else weighed[: len(entry.offers) + NEXT_BEST]
+        console.print(_listed(engine, shown, memories))
+        if more := len(weighed) - len(shown):
+            console.print(f"[dim]and {more:,} more: --all shows them[/]")
     console.print(f"[dim]{how_found(entry)}[/]")
 
 
-def _table(engine: "MemoryEngine", entry: "LedgerEntry", memories: "dict[str, Memory]") -> Any:
-    made = table(">score", ">likely", "verdict", "memory*")
-    made.columns[2].max_width = WIDTH
-    for one in verdicts(entry):
-        told = line(memories.get(one.memory), engine.zone)
-        by = f"{one.memory} · {views(one.views)}" if one.views else one.memory
-        row(
-            made,
-            "" if one.score is None else f"{one.score:.2f}",
-            f"{one.probability:.0%}" if one.probability else "",
+def _listed(
+    engine: "MemoryEngine", weighed: "Sequence[Verdict]", memories: "dict[str, Memory]"
+) -> Any:
+    made = entries(width=4)
+    for one in weighed:
+        likely = f"{one.probability:.0%}" if one.probability else ""
+        found = line(memories.get(one.memory), engine.zone)
+        why = [
             one.words,
-            f"{told}\n{by}",
-            style="" if one.verdict == OFFERED else "dim",
-        )
+            f"score {one.score:.2f}" if one.score is not None else "",
+            views(one.views),
+        ]
+        beneath = " · ".join(filter(None, [*why, one.memory]))
+        add(made, likely, found, beneath, style="" if one.verdict == OFFERED else "dim")
     return made
 
 
+NEXT_BEST = 5  # memories shown beside the offered ones
 OFFERED = "offered"
 VISIBLE = "visible"
 WORDS = {

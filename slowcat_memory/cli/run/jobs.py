@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slowcat_memory.cli.shared.exits import NotFound, usage
 from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
 from slowcat_memory.cli.shared.settings import AsJson, settings
 
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from slowcat_memory.records import Run, Task
-    from slowcat_memory.store import Store
+    from slowcat_memory.store import Snapshot, Store
 
+_LIST = "`slowcat-memory jobs --json` lists them all"
 SHOWN = 10  # runs, and tasks of each sort
 STYLES = {"done": "", "retry": "yellow", "dead": "red", "interrupted": "dim", "away": "yellow"}
 
@@ -23,8 +25,7 @@ app = typer.Typer(
     invoke_without_command=True,
     help=(
         "Show idle work: waiting tasks, failed tasks and why, and the last runs.\n\n"
-        "Works while an agent is running, except [bold]retry[/] and [bold]drop[/]. Shows no memory "
-        "texts: tasks name memories by id.\n\n"
+        "Shows no memory texts: tasks name memories by id.\n\n"
         "Example: [bold]slowcat-memory jobs retry --all-dead[/]"
     ),
 )
@@ -62,7 +63,7 @@ def show(
         task = snapshot.task(id_)
         runs = [run for run in snapshot.runs() if run.task == id_][:SHOWN]
     if task is None and not runs:
-        raise typer.BadParameter(f"there is no task {id_}, and no run of one")
+        raise NotFound(f"there is no task {id_}, and no run of one", hint=_LIST)
     if as_json:
         return print_json({"task": task, "runs": runs})
     zone = _zone(ctx)
@@ -88,11 +89,12 @@ def retry(
     from slowcat_memory.records import WriteBatch
 
     if (id_ is None) != all_dead:
-        raise typer.BadParameter("name a task, or give --all-dead")
-    with _store(ctx, readonly=False) as store:
-        for task in (found := _chosen(store, id_)):
-            batch = WriteBatch(done=task.id, tasks=(revived(task),), retask=True)
-            store.apply("cli", batch).wait()
+        raise usage("name a task, or give --all-dead")
+    with settings(ctx).existing().engine(words_only=True) as memory:
+        with memory.snapshot() as snapshot:
+            found = _chosen(snapshot, id_)
+        for task in found:
+            memory.apply("cli", WriteBatch(done=task.id, tasks=(revived(task),), retask=True))
     if not found:
         warn("No failed tasks.")
         return
@@ -109,19 +111,20 @@ def drop(
     """
     from slowcat_memory.records import WriteBatch
 
-    with _store(ctx, readonly=False) as store:
-        (task,) = _chosen(store, id_)
-        store.apply("cli", WriteBatch(done=task.id)).wait()
+    with settings(ctx).existing().engine(words_only=True) as memory:
+        with memory.snapshot() as snapshot:
+            (task,) = _chosen(snapshot, id_)
+        memory.apply("cli", WriteBatch(done=task.id))
     out().print("[green]✓[/] Dropped.")
 
 
 @contextmanager
-def _store(ctx: typer.Context, readonly: bool = True) -> "Iterator[Store]":
+def _store(ctx: typer.Context) -> "Iterator[Store]":
     """Open only the store: no index, no model, no idle work."""
     from slowcat_memory.store import Store
 
-    config = settings(ctx).config
-    store = Store.open(config.folder, readonly=readonly, options=config.store)
+    config = settings(ctx).existing().config
+    store = Store.open(config.folder, readonly=True, options=config.store)
     try:
         yield store
     finally:
@@ -134,13 +137,12 @@ def _zone(ctx: typer.Context) -> "tzinfo":
     return time_zone(settings(ctx).config)
 
 
-def _chosen(store: "Store", id_: str | None) -> "list[Task]":
-    with store.snapshot() as snapshot:
-        if id_ is None:
-            return snapshot.tasks(state="dead")
-        task = snapshot.task(id_)
+def _chosen(snapshot: "Snapshot", id_: str | None) -> "list[Task]":
+    if id_ is None:
+        return snapshot.tasks(state="dead")
+    task = snapshot.task(id_)
     if task is None:
-        raise typer.BadParameter(f"there is no task {id_}")
+        raise NotFound(f"there is no task {id_}", hint=_LIST)
     return [task]
 
 

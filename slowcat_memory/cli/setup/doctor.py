@@ -48,7 +48,7 @@ def doctor(
 ) -> None:
     """Check the store, its indexes, the models, the LLM server, idle work, disk and permissions.
 
-    Works while an agent is running; stop it before --repair. The exit code is 1 when something is
+    The exit code is 1 when something is
     wrong. A repair rebuilds derived data and narrows permissions. Only an unreadable store is
     replaced, by what can be recovered from it; its files are moved aside, and only
     --delete-damaged deletes them.

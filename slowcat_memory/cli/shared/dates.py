@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from msgspec import Struct
 
 from slowcat_memory.cli.shared.exits import usage
+from slowcat_memory.core.time.calendar import in_zone
 
 _PREPOSITION = re.compile("^(?:in|on|at|im|am) ")
 EXAMPLES = '"2024-05-12", "2024-05-12 18:30", "yesterday", "last week"'
@@ -58,6 +59,20 @@ def last_moment(text: str, now: datetime, zone: tzinfo, option: str) -> datetime
     found = period_of(text, now, zone, option)
     last = max(found.start, found.end - timedelta(microseconds=1))
     return min(last, now.astimezone(UTC)) if found.start <= now else last
+
+
+def day_in_words(at: datetime, zone: tzinfo) -> str:
+    """Return a day, for example "2 March 2026"."""
+    local = in_zone(at, zone)
+    return f"{local.day} {local:%B %Y}"
+
+
+def ago(at: datetime, now: datetime, zone: tzinfo) -> str:
+    """Return a moment as people say it: "today 10:40", "yesterday 18:20", "2 March 2026"."""
+    local = in_zone(at, zone)
+    days = (in_zone(now, zone).date() - local.date()).days
+    names = {0: "today", 1: "yesterday"}
+    return f"{names[days]} {local:%H:%M}" if days in names else day_in_words(at, zone)
 
 
 def _written(text: str, zone: tzinfo, option: str) -> Period | None:

@@ -111,6 +111,21 @@ def row(made: Table, *cells: Any, style: str = "") -> None:
     made.add_row(*(c if isinstance(c, Text) else Text(str(c)) for c in cells), style=style or None)
 
 
+def entries(width: int = 10) -> Table:
+    """Return an empty list of entries: ``width`` columns for a date, the rest for text."""
+    made = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    made.add_column(width=width, no_wrap=True)
+    made.add_column(ratio=1, overflow="fold")
+    return made
+
+
+def entry(made: Table, left: str, text: str | Text, *beneath: str, style: str = "") -> None:
+    """Add an entry: a text, and under it what explains it, dim."""
+    made.add_row(Text(left), text if isinstance(text, Text) else Text(text), style=style or None)
+    for line in filter(None, beneath):
+        made.add_row(Text(), Text(line), style="dim")
+
+
 def when(at: datetime, zone: tzinfo) -> str:
     """Return a time to the minute, for example "2024-05-12 18:30"."""
     from slowcat_memory.core.time.calendar import in_zone

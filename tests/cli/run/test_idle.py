@@ -72,7 +72,7 @@ def test_idle_jobs_shows_one_task(filled) -> None:
     said = filled.ok("jobs", "show", "notes/anna/1")
     assert "failed" in said and "BadAnswerError: no 1" in said and "Last runs" in said
     assert "Not waiting; last run: done." in filled.ok("jobs", "show", "notes/anna/9")
-    assert filled("jobs", "show", "no/such/task").exit_code == 2
+    assert filled("jobs", "show", "no/such/task").exit_code == 1
 
 
 def test_idle_retry_makes_a_task_as_good_as_new(filled) -> None:
@@ -82,13 +82,13 @@ def test_idle_retry_makes_a_task_as_good_as_new(filled) -> None:
     assert "1 task will be tried again" in filled.ok("jobs", "retry", "--all-dead")
     assert "No failed tasks." in filled("jobs", "retry", "--all-dead").stderr
     assert filled("jobs", "retry").exit_code == 2
-    assert filled("jobs", "retry", "no/such/task").exit_code == 2
+    assert filled("jobs", "retry", "no/such/task").exit_code == 1
 
 
 def test_idle_drop_takes_a_task_away(filled) -> None:
     assert "Dropped" in filled.ok("jobs", "drop", "other/anna/4")
     assert filled.json("jobs")["forecast"]["left"] == {"notes": 1}
-    assert filled("jobs", "drop", "other/anna/4").exit_code == 2
+    assert filled("jobs", "drop", "other/anna/4").exit_code == 1
 
 
 def test_idle_an_agent_at_work_lets_jobs_be_listed_not_changed(filled) -> None:
@@ -103,7 +103,7 @@ def test_idle_an_agent_at_work_lets_jobs_be_listed_not_changed(filled) -> None:
 def test_idle_until_done_does_what_is_due_and_ends(sm, monkeypatch) -> None:
     monkeypatch.setenv("SLOWCAT_IDLE__GRACE_S", "0")
     (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAssistant: What a name!\n")
-    sm.ok("import", "chat.txt")
+    sm.ok("import", "chat.txt", "--undated")
     result = sm("idle", "--until-done")
     assert result.exit_code == 0 and "Nothing is left to do." in result.stdout
     assert "No LLM is configured" in result.stderr
@@ -179,7 +179,7 @@ def test_idle_says_that_the_llms_server_does_not_answer(sm, monkeypatch) -> None
     monkeypatch.setenv("SLOWCAT_IDLE_LLM__URL", f"http://127.0.0.1:{port}/v1")
     monkeypatch.setattr("slowcat_memory.idle.scheduler.loop.SERVER_PATIENCE_S", 0.2)
     (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAssistant: What a name!\n")
-    sm.ok("import", "chat.txt")
+    sm.ok("import", "chat.txt", "--undated")
     result = sm("idle", "--until-done")
     said = " ".join(result.stderr.split())
     assert result.exit_code == 1 and "✓" not in result.stdout

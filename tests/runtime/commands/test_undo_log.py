@@ -12,8 +12,8 @@ import pytest
 from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.runtime.commands.undo_log import last_exchange
 from slowcat_memory.testing import HashEmbedder
+from slowcat_memory.transfer import read
 from slowcat_memory.transfer.export import export
-from slowcat_memory.transfer.jsonl import transcripts
 from tests.support.engine_talks import NOW, UNDO_S, WORD, commands, found, hide, residue, talk
 
 
@@ -167,7 +167,9 @@ def test_undo_log_last_exchange(open_engine):
         assert last_exchange(snapshot, "ben", "other", order[0]) == []
 
 
-def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apart(open_engine):
+def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apart(
+    open_engine, tmp_path
+):
     engine = open_engine()
     first, reply, *_ = talk(engine, f"a {WORD} lives here", "nice", "and a cat", "oh")
     hide(engine, first, reply)
@@ -179,6 +181,7 @@ def test_undo_log_export_leaves_out_what_is_to_be_forgotten_and_keeps_asides_apa
     with engine.store.snapshot() as snapshot:
         rows = [(row["text"], row.get("aside", False)) for row in export(snapshot)]
     assert rows == [("and a cat", False), ("oh", False), ("forget that", True)]
-    lines = [(1, json.dumps({"text": "forget that", "aside": True}))]
-    ((said,),) = [s.utterances for t in transcripts(lines, "x", print) for s in t.sessions]
+    path = tmp_path / "export.jsonl"
+    path.write_text(json.dumps({"text": "forget that", "aside": True}))
+    ((said,),) = [s.utterances for t in read(path) for s in t.sessions]
     assert said.aside

@@ -1,0 +1,61 @@
+"""The formats of transcripts: one file each, recognised by content.
+
+``recognise`` says which one a file has, or refuses it by name.
+"""
+
+from slowcat_memory.errors import TranscriptError
+from slowcat_memory.transfer.formats import (
+    captions,
+    chatgpt,
+    claude,
+    delimited,
+    markdown,
+    mem0,
+    messages,
+    plain_text,
+    refused,
+    rows,
+    telegram,
+    whatsapp,
+)
+from slowcat_memory.transfer.formats.format import Format, Sample
+
+HINT = 'A turn is a line such as "Anna: Hello."; docs/importing.md lists the formats.'
+_JSON = (chatgpt, claude, telegram, mem0, messages)
+_LINES = (captions, whatsapp, delimited, markdown, plain_text)
+FORMATS: tuple[Format, ...] = tuple(module.FORMAT for module in (rows, *_JSON, *_LINES))
+
+
+class NotATranscriptError(TranscriptError):
+    """The file is known, and is no transcript: something that lies beside one in an export."""
+
+
+def recognise(sample: Sample) -> Format:
+    """Return the format of a file that begins so.
+
+    Raises:
+        TranscriptError: The file is of a kind that is not read, or of none that is known.
+    """
+    if kind := refused.by_text(sample, chat=True):
+        raise refuse(sample.name, kind)
+    for module in _JSON if sample.is_json else ():
+        if module.FORMAT.knows(sample):
+            return module.FORMAT
+    if kind := refused.by_text(sample, chat=False):
+        raise refuse(sample.name, kind)
+    if rows.FORMAT.knows(sample):
+        return rows.FORMAT
+    for module in () if sample.is_json else _LINES:
+        if module.FORMAT.knows(sample):
+            return module.FORMAT
+    what = "JSON of no known kind" if sample.is_json else "text without names of speakers"
+    raise TranscriptError(f"{sample.name} is {what}", hint=HINT)
+
+
+def refuse(name: str, kind: refused.Refused) -> TranscriptError:
+    """Return the error for a kind of files that is not read."""
+    made = TranscriptError if kind.chat else NotATranscriptError
+    return made(f"{name} looks like {kind.name}, which is not read", hint=kind.hint)
+
+
+__all__ = ["FORMATS", "Format", "NotATranscriptError", "Sample", "recognise", "refuse"]

@@ -1,0 +1,207 @@
+"""What a person may change on the page. Every change can be taken back; see ``undo``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from slowcat_memory.core.memory import BLOCK, family, turn_of
+from slowcat_memory.engine.notes import edit_block
+from slowcat_memory.idle.jobs.feedback.shared import JUDGED_QUERY, judgeable
+from slowcat_memory.idle.scheduler.results import revived
+from slowcat_memory.records import Forget, Key, Made, Memory, WriteBatch
+from slowcat_memory.web.context import PageContext
+from slowcat_memory.web.replies import Refusal, moment, text
+from slowcat_memory.web.shapes import memory_row, turn_row
+from slowcat_memory.web.undo import WINDOW_S
+
+JOB = "person"  # who made a change, in its row
+MARKS = ("pinned", "local_only", "muted")
+PREVIEWED = 8  # rows of a preview
+WRONG = -1.0  # weight of a memory that does not answer a question
+PAUSE = "page/paused"  # the activity that holds idle work back
+
+Given = Mapping[str, Any]
+
+
+def mark(page: PageContext, given: Given) -> dict[str, Any]:
+    """Set or clear a mark. Fields: ``id``, and ``pinned``, ``local_only`` or ``muted``."""
+    scope, id_ = page.scope(given), text(given, "id")
+    marks = {name: given[name] for name in MARKS if isinstance(given.get(name), bool)}
+    if len(marks) != 1:
+        raise Refusal(400, "Name one mark.")
+    changed = page.memory.mark(scope, id_, **marks)
+    if changed is None:
+        raise Refusal(404, "That is not remembered any more.")
+    ((name, on),) = marks.items()
+    back = {name: not on}
+    undo = page.undo.add(_words(name, on), lambda: page.memory.mark(scope, id_, **back))
+    return {"memory": memory_row(changed), "undo": undo, "words": _words(name, on)}
+
+
+def _words(name: str, on: bool) -> str:
+    words = {
+        "pinned": ("Pinned", "Unpinned"),
+        "local_only": ("Kept on this machine", "May leave this machine"),
+        "muted": ("Muted", "Unmuted"),
+    }
+    return words[name][0 if on else 1]
+
+
+def correct(page: PageContext, given: Given) -> dict[str, Any]:
+    """Put the person's own words in a memory's place. Fields: ``id``, ``text``."""
+    scope, id_, words = page.scope(given), text(given, "id"), text(given, "text")
+    with page.memory.snapshot() as snapshot:
+        before = snapshot.memory(scope, id_)
+    if before is None or before.retired_at is not None:
+        raise Refusal(404, "That is not remembered any more.")
+    if family(before.kind) == BLOCK:
+        return _edit_block(page, before, words)
+    made = page.memory.correct(scope, id_, words)
+    if made is None:
+        raise Refusal(409, "What was said stays as it was said: mute or forget it instead.")
+    undo = page.undo.add("Corrected", lambda: _restore(page, before, made))
+    return {"memory": memory_row(made), "undo": undo, "words": "Corrected"}
+
+
+def _restore(page: PageContext, before: Memory, made: Memory) -> None:
+    drop = ((made.scope, made.id),) if made.id != before.id else ()
+    page.memory.apply(JOB, WriteBatch(memories=(before,), drop=drop))
+
+
+def _edit_block(page: PageContext, before: Memory, words: str) -> dict[str, Any]:
+    label = before.kind.partition("/")[2]
+    made = edit_block(page.memory, before.scope, label, words)
+    if made is None:
+        raise Refusal(409, "The block was not changed.")
+    undo = page.undo.add("Rewritten", lambda: _restore(page, before, made))
+    return {"memory": memory_row(made), "undo": undo, "words": "Rewritten"}
+
+
+# ------------------------------------------------------------------- forgetting
+
+
+def preview(page: PageContext, given: Given) -> dict[str, Any]:
+    """Return what an order to forget would delete. Fields: see ``_order``."""
+    order = _order(page, given)
+    gone = page.memory.forget(order, dry_run=True)
+    derived = [key for key in gone.memories if not turn_of(key[1])]
+    with page.memory.snapshot() as snapshot:
+        turns = [turn for id_ in gone.turns[:PREVIEWED] if (turn := snapshot.turn(id_))]
+        made = [one for key in derived[:PREVIEWED] if (one := snapshot.memory(*key))]
+    return {
+        "turns": len(gone.turns),
+        "memories": len(derived),
+        "rows": [turn_row(one) for one in turns],
+        "made": [memory_row(one) for one in made],
+        "seconds": WINDOW_S,
+    }
+
+
+def forget(page: PageContext, given: Given) -> dict[str, Any]:
+    """Forget for good, once the time to undo is over. Fields: see ``_order``."""
+    order = _order(page, given)
+    undo = page.undo.defer("Kept", lambda: page.memory.forget(order))
+    return {"undo": undo, "words": "Forgetting", "seconds": WINDOW_S}
+
+
+def _order(page: PageContext, given: Given) -> Forget:
+    """Return the order that a request names; always of one scope.
+
+    Fields: ``id`` (a memory's or a turn's), or ``session``, or ``since`` and ``until`` (times).
+    """
+    scope = page.scope(given)
+    if given.get("id"):
+        return Forget(scope=scope, memories=(text(given, "id"),))
+    if given.get("session"):
+        return Forget(scope=scope, session=text(given, "session"))
+    times = {name: str(given[name]) for name in ("since", "until") if given.get(name)}
+    since, until = moment(times, "since"), moment(times, "until")
+    if since is None or until is None:
+        raise Refusal(400, "Say what to forget.")
+    if since >= until:
+        raise Refusal(400, "The first time must be before the last.")
+    return Forget(scope=scope, since=since, until=until)
+
+
+# ------------------------------------------------------------------- judgements, work, care
+
+
+def wrong(page: PageContext, given: Given) -> dict[str, Any]:
+    """Note that a memory did not answer a turn; later recalls rank it lower for such questions.
+
+    Fields: ``turn``, ``id``.
+    """
+    scope, id_ = page.scope(given), text(given, "id")
+    number = given.get("turn")
+    with page.memory.snapshot() as snapshot:
+        turn = snapshot.turn(number) if isinstance(number, int) else None
+        memory = judgeable(snapshot, scope, id_)
+    if turn is None or turn.scope != scope or memory is None:
+        raise Refusal(409, "This cannot be judged: it is local-only, or not searched for.")
+    key = Key(
+        scope=scope,
+        memory=id_,
+        id=f"{id_}?a{turn.id}",
+        kind=JUDGED_QUERY,
+        text=turn.text,
+        weight=WRONG,
+        sources=(turn.id,),
+        made=Made(job=JOB),
+    )
+    page.memory.apply(JOB, WriteBatch(keys=(key,)))
+    back = WriteBatch(drop_keys=((scope, key.id),))
+    undo = page.undo.add("Noted as wrong", lambda: page.memory.apply(JOB, back))
+    return {"undo": undo, "words": "Noted as wrong"}
+
+
+def undo(page: PageContext, given: Given) -> dict[str, Any]:
+    """Take a change back. Fields: ``undo`` (its number)."""
+    number = given.get("undo")
+    if not isinstance(number, int):
+        raise Refusal(400, "undo is not a number.")
+    return {"words": page.undo.back(number)}
+
+
+def think(page: PageContext, given: Given) -> dict[str, Any]:
+    """Do the idle work that is due; returns when it is done."""
+    page.memory.set_activity(PAUSE, False)
+    return {"left": page.memory.think()}
+
+
+def pause(page: PageContext, given: Given) -> dict[str, Any]:
+    """Hold idle work back, as while somebody speaks, or let it go on. Fields: ``on``."""
+    on = bool(given.get("on"))
+    page.memory.set_activity(PAUSE, on)
+    return {"paused": on}
+
+
+def retry(page: PageContext, given: Given) -> dict[str, Any]:
+    """Try tasks again that were given up. Fields: ``task``, or none for all."""
+    with page.memory.snapshot() as snapshot:
+        if given.get("task"):
+            one = snapshot.task(text(given, "task"))
+            tasks = [one] if one is not None and one.state == "dead" else []
+        else:
+            tasks = snapshot.tasks(state="dead")
+    for task in tasks:
+        again = WriteBatch(done=task.id, tasks=(revived(task),), retask=True)
+        page.memory.apply(JOB, again)
+    return {"tasks": len(tasks)}
+
+
+def back_up(page: PageContext, given: Given) -> dict[str, Any]:
+    """Copy the store's file, and check the copy."""
+    made = page.memory.maintain("backup")
+    return {"bytes": made.stat().st_size}
+
+
+def verify(page: PageContext, given: Given) -> dict[str, Any]:
+    """Read and verify everything; takes seconds."""
+    health = page.memory.maintain("check")
+    damaged = [f"{n} rows of {table}" for table, n in health.damaged.items() if n]
+    damaged += [f"the index of {one.scope}" for one in health.indexes]
+    return {"wrong": damaged, "rows": _rows(page)}
+
+
+def _rows(page: PageContext) -> int:
+    with page.memory.snapshot() as snapshot:
+        return sum(snapshot.counts().values())

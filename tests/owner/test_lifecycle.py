@@ -1,0 +1,314 @@
+"""A store that cannot be opened costs no word: what is said waits, in order, and is saved once."""
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.config import Config
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreFullError
+from slowcat_memory.owner import lifecycle
+from slowcat_memory.owner.member import Member
+from slowcat_memory.records import Forget, Turn
+from slowcat_memory.store.writer import write_queue
+from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.held_store import held, logged_texts, refusing
+from tests.support.processors import logged
+
+CLOCK = FixedClock()
+
+
+def turn(text: str, role: str = "user", reply_to: int = 0, scope: str = "anna") -> Turn:
+    CLOCK.advance(1)
+    return Turn(session="s", scope=scope, speaker=role, role=role, text=text, at=CLOCK(),
+                reply_to=reply_to)  # type: ignore[arg-type]  # fmt: skip
+
+
+class Heard:
+    """What an application hears of a memory, in order."""
+
+    def __init__(self, memory: Member) -> None:
+        self.events: list[object] = []
+        memory.availability.subscribe(self.events.append, lambda: self.events.append("back"))
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return memory_config(tmp_path / "memory")
+
+
+@pytest.fixture
+def opened(config: Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Member]]:
+    """Opens memories that try to open their store only when a test says so."""
+    made: list[Member] = []
+    monkeypatch.setattr(lifecycle, "FIRST_PAUSE_S", 3600.0)
+    monkeypatch.setattr(lifecycle, "SETTLE_S", 0.0)
+
+    def open_() -> Member:
+        memory = Member.acquire(config)
+        memory.prepare("anna")
+        memory.start(30)
+        made.append(memory)
+        return memory
+
+    yield open_
+    for memory in made:
+        memory.release()
+
+
+def talk(memory: Member, *said: str) -> None:
+    """Log exchanges; the agent repeats what was said."""
+    for text in said:
+        asked = memory.append(turn(text))
+        memory.append(turn(f"you said {text}", "assistant", asked.id))
+
+
+def remember(config: Config, *said: str) -> None:
+    engine = MemoryEngine(config)
+    for text in said:
+        engine.append(turn(text))
+    engine.close()
+
+
+def answered(*said: str) -> list[tuple[str, str, str]]:
+    return [
+        row
+        for text in said
+        for row in (("user", text, ""), ("assistant", f"you said {text}", text))
+    ]
+
+
+def found(memory: Member, text: str) -> list[str]:
+    return [hit.memory.text for hit in memory.search(text, "anna").hits]
+
+
+# ------------------------------------------------------------------- waiting
+
+
+@pytest.mark.parametrize(
+    "error", [errno.ENOSPC, errno.EROFS, errno.EIO, errno.EACCES, errno.ENOLCK]
+)
+@pytest.mark.parametrize("new", [False, True])
+def test_lifecycle_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
+    config: Config, opened: Callable[[], Member], error: int, new: bool
+) -> None:
+    if not new:
+        remember(config, "My dog is called Max")
+    with refusing(error):
+        memory = opened()
+        heard = Heard(memory)
+        talk(memory, "the violin is in the attic", "the boat is blue")
+        if not new:
+            assert found(memory, "dog")[0] == "My dog is called Max"
+            assert "the violin is in the attic" in found(memory, "violin")
+        assert not memory._life.attempt() and memory.engine is None
+        (trouble,) = heard.events
+        assert (
+            isinstance(trouble, StoreError) and trouble.hint and str(config.folder) in str(trouble)
+        )
+    assert memory._life.attempt() and memory.engine is not None
+    assert heard.events[1:] == ["back"]
+    assert memory.flush(10, indexed=True)
+    assert logged_texts(memory)[0 if new else 1 :] == answered(
+        "the violin is in the attic", "the boat is blue"
+    )
+    assert "the violin is in the attic" in found(memory, "violin")
+
+
+def test_lifecycle_a_store_that_is_held_is_read_meanwhile_with_what_waits(
+    config: Config, opened: Callable[[], Member]
+) -> None:
+    remember(config, "My dog is called Max")
+    with held(config.folder):
+        memory = opened()
+        heard = Heard(memory)
+        assert isinstance(heard.events[0], StoreBusyError) and heard.events[0].hint
+        assert found(memory, "dog") == ["My dog is called Max"]
+        talk(memory, "the violin is in the attic")
+        assert "the violin is in the attic" in found(memory, "violin")
+        assert not memory._life.attempt()
+        assert found(memory, "dog")[0] == "My dog is called Max"  # the reader is still there
+    assert memory._life.attempt()
+    assert memory.flush(10, indexed=True) and len(heard.events) == 2
+    assert found(memory, "violin").count("the violin is in the attic") == 1
+    assert logged_texts(memory)[1:] == answered("the violin is in the attic")
+
+
+def test_lifecycle_a_folder_whose_disk_is_mounted_later(
+    config: Config, opened: Callable[[], Member]
+) -> None:
+    disk = config.folder.parent / "disk" / "memory"
+    remember(memory_config(disk), "My dog is called Max")
+    unmounted = disk.parent.rename(config.folder.parent / "unmounted")
+    config.folder.symlink_to(disk)
+    memory = opened()
+    talk(memory, "the boat is blue")
+    assert not memory._life.attempt()
+    unmounted.rename(disk.parent)
+    assert memory._life.attempt() and memory.flush(10, indexed=True)
+    assert [row[1] for row in logged_texts(memory)][:2] == [
+        "My dog is called Max",
+        "the boat is blue",
+    ]
+
+
+def test_lifecycle_a_reply_that_comes_after_the_store_answers_what_waited(
+    config: Config, opened: Callable[[], Member]
+) -> None:
+    with refusing(errno.ENOSPC):
+        memory = opened()
+        asked = memory.append(turn("where is the violin"))
+    memory._life.attempt()
+    ack = memory.append(turn("in the attic", "assistant", asked.id))
+    ack.wait(10)
+    asked.wait(10)
+    assert logged_texts(memory)[-1] == ("assistant", "in the attic", "where is the violin")
+    waited, said = ack.logged(asked.event), ack.event  # type: ignore[arg-type]
+    assert said and said.reply_to == waited.id > 0  # type: ignore[union-attr]
+
+
+def test_lifecycle_processors_of_one_process_share_what_waits(
+    config: Config, opened: Callable[[], Member]
+) -> None:
+    with refusing(errno.ENOSPC):
+        one, other = opened(), opened()
+        assert one is other
+        talk(one, "the boat is blue")
+        talk(other, "the car is red")
+        one.release()
+        assert not one._life.attempt()
+    assert other._life.attempt() and other.flush(10)
+    assert logged_texts(other) == answered("the boat is blue", "the car is red")
+    Member.acquire(config)  # the fixture releases both
+
+
+def test_lifecycle_a_full_queue_drops_the_oldest_and_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = memory_config(tmp_path / "memory", store={"queue_limit": 4})
+    monkeypatch.setattr(lifecycle, "FIRST_PAUSE_S", 3600.0)
+    with refusing(errno.ENOSPC):
+        memory = Member(config)
+        memory.start(30)
+        acks = [memory.append(turn(f"number {n}")) for n in range(7)]
+        assert [ack.done() for ack in acks] == [True] * 3 + [False] * 4
+        with pytest.raises(StoreFullError):
+            acks[0].wait(0)
+    assert memory._life.attempt() and memory.flush(10)
+    assert [row[1] for row in logged_texts(memory)] == [f"number {n}" for n in range(3, 7)]
+    with logged("ERROR") as lines:
+        memory.release()
+    assert len(lines) == 1 and "3 events were not saved" in lines[0]
+
+
+def test_lifecycle_closing_saves_what_waits_if_the_cause_is_gone(
+    config: Config, opened: Callable[[], Member]
+) -> None:
+    with refusing(errno.ENOSPC):
+        memory = Member(config)
+        memory.start(30)
+        talk(memory, "the boat is blue")
+    memory.release()
+    assert logged_texts(config.folder) == answered("the boat is blue")
+
+
+def test_lifecycle_closing_says_in_one_line_how_many_are_lost(config: Config) -> None:
+    with refusing(errno.ENOSPC), logged("ERROR") as lines:
+        memory = Member(config)
+        memory.start(30)
+        acks = [memory.append(turn("the boat is blue")), memory.append(turn("it leaks"))]
+        memory.release()
+    assert len(lines) == 1 and "2 events were not saved" in lines[0] and "full" in lines[0]
+    assert all(isinstance(ack.future.exception(0), StoreClosedError) for ack in acks)
+    with pytest.raises(StoreClosedError):
+        memory.append(turn("too late"))
+
+
+def test_lifecycle_what_needs_the_store_says_why_there_is_none(
+    opened: Callable[[], Member],
+) -> None:
+    with refusing(errno.ENOSPC):
+        memory = opened()
+        for call in (
+            lambda: memory.remember("x", "anna"),
+            lambda: memory.forget(Forget(everything=True)),
+            lambda: memory.search("x", "anna"),
+            memory.snapshot,
+        ):
+            with pytest.raises(StoreError, match="not available: the disk of .* is full"):
+                call()
+        assert memory.session_context("anna") == ""
+        assert memory.maintain("drop queries") is None
+
+
+def test_lifecycle_a_file_that_cannot_be_recovered_is_not_tried_until_it_changes(
+    config: Config, opened: Callable[[], Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = []
+
+    def damaged(*_: object) -> None:
+        tries.append(1)
+        raise lifecycle.StoreDamagedError("beyond repair")
+
+    remember(config, "My dog is called Max")
+    monkeypatch.setattr("slowcat_memory.store.care.open.mark_running", damaged)
+    memory = opened()
+    assert not memory._life.attempt() and not memory._life.attempt() and len(tries) == 1
+    os.utime(config.folder / "data.mdb", (1, 1))
+    assert not memory._life.attempt() and len(tries) == 2
+
+
+def test_lifecycle_activities_and_subscriptions_reach_the_engine_when_it_is_there(
+    opened: Callable[[], Member],
+) -> None:
+    with refusing(errno.ENOSPC):
+        memory = opened()
+        memory.set_activity("kitchen/user speaks", True)
+        end = memory.subscribe(on_pause=lambda: None)
+    memory._life.attempt()
+    assert memory.engine
+    assert "kitchen/user speaks" in str(vars(memory.engine.idle.gate))
+    assert len(memory.engine.idle._on_pause) == 1
+    end()
+    assert memory.engine.idle._on_pause == []
+
+
+def test_lifecycle_an_engine_that_fails_half_open_lets_go_of_its_store(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MemoryEngine, "_start", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        MemoryEngine(config)
+    monkeypatch.undo()
+    MemoryEngine(config).close()
+
+
+def test_lifecycle_a_lock_that_cannot_be_signed_is_let_go(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("slowcat_memory.store.disk.locks.WriterLock._sign", full)
+        with pytest.raises(StoreFullError, match="No space"):
+            MemoryEngine(config)
+    MemoryEngine(config).close()
+
+
+# ------------------------------------------------------------------- while it runs
+
+
+def test_lifecycle_a_full_queue_of_an_open_store_drops_the_oldest_said_live() -> None:
+    queue = write_queue.WriteQueue(3, 1)
+    changes = [
+        queue.add_events([turn(f"{n}")], lambda _: write_queue._nothing, quiet=True)[0]
+        for n in range(5)
+    ]
+    assert [ack.done() for ack in changes] == [True, True, False, False, False]
+    assert queue.dropped == 2 and queue.unsaved() == 3
+    with pytest.raises(StoreFullError):
+        queue.add_events([turn("bulk")], lambda _: write_queue._nothing)
