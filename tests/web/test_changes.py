@@ -1,9 +1,7 @@
 """What a person can change on the page, that it holds, and that it can be taken back."""
 
 import json
-import socket
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import pytest
 
 from slowcat_memory.web import PageContext, context
 from slowcat_memory.web.undo import Undo
-from tests.support.page_client import Client, entered
+from tests.support.page_client import Client, Events, entered
 from tests.support.page_memory import ANNA, MONDAY, Running, page_of
 from tests.support.stores import configured
 
@@ -187,16 +185,8 @@ def test_a_backup_is_made_and_everything_verified(client: Client) -> None:
 
 def test_the_browser_hears_of_a_change_by_id_alone(client: Client) -> None:
     one = fact(client, "cello")
-    with closing(socket.create_connection(("127.0.0.1", client.port), 30)) as line:
-        ask = f"GET /api/events HTTP/1.1\r\nHost: {client.host}\r\nCookie: {client.cookie}\r\n\r\n"
-        line.sendall(ask.encode())
-        heard = b""
-        while b": open" not in heard:
-            heard += line.recv(4096)
+    with Events(client) as events:
         client.done("mark", id=one["id"], pinned=True)
-        while b"data: " not in heard:
-            heard += line.recv(4096)
-    event = json.loads(heard.partition(b"data: ")[2].partition(b"\n")[0])
-    assert one["id"] in event["ids"]
-    assert b"cello" not in heard
-    assert b"text/event-stream" in heard
+        event = events.until("marked")
+    assert event["ids"] == [one["id"]]
+    assert "cello" not in json.dumps(event)
