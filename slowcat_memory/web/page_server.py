@@ -1,5 +1,7 @@
 """The page's server: aiohttp on 127.0.0.1, in a thread of the command that opened it."""
 
+import asyncio
+
 from aiohttp import web
 
 from slowcat_memory.errors import ConfigError
@@ -54,8 +56,7 @@ class PageServer:
         self._stream.stop()
         if self._runner is not None:
             await self._runner.cleanup()
-        await self._page.run(self._page.undo.settle)
-        self._page.close()
+        await asyncio.to_thread(self._page.close)
 
     def url(self) -> str:
         """Return an address that opens the page once."""

@@ -91,6 +91,7 @@ def test_what_the_bot_hears_is_on_the_page_and_what_the_page_changes_holds(confi
         assert client.read("said/search?q=kettle")["rows"][0]["text"] == "The kettle is boiling."
         health = client.read("health")
         assert health["owner"]["program"]
+        assert [name for name, _ in health["clients"]] == ["page"]
         assert client.done("backup")["bytes"] > 0
 
 

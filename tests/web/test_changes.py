@@ -1,7 +1,10 @@
 """What a person can change on the page, that it holds, and that it can be taken back."""
 
 import json
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -173,6 +176,24 @@ def test_idle_work_is_held_back_and_let_go(client: Client, running: Running) -> 
     assert client.done("pause", on=True) == {"paused": True}
     assert client.done("pause", on=False) == {"paused": False}
     assert client.done("retry") == {"tasks": 0}
+
+
+def test_idle_work_that_the_page_began_is_stopped(client: Client, running: Running) -> None:
+    begun = threading.Event()
+
+    def endless(progress: Callable[[object], None]) -> int:
+        begun.set()
+        while True:
+            progress(None)
+            time.sleep(0.01)
+
+    running.page.memory.think = endless  # type: ignore[method-assign,assignment]  # never done
+    with ThreadPoolExecutor(1) as thread:
+        thinking = thread.submit(client.done, "think")
+        assert begun.wait(30)
+        assert client.change("think").status == 409
+        client.done("pause", on=True)
+        assert thinking.result(30) == {"left": 0, "stopped": True}
 
 
 def test_a_backup_is_made_and_everything_verified(client: Client) -> None:
