@@ -209,7 +209,8 @@ class Memory(Protocol):
         """Return counts and sizes, as plain values.
 
         ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``, ``kernels``,
-        ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
+        ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``; and, where several
+        processes share the store, ``clients``: names and process ids of the owner's.
         """
 
     def remember(
