@@ -83,7 +83,7 @@ def mcp(
     from slowcat_memory.owner import open_memory
 
     offered = MemoryTools(
-        lambda: open_memory(known.config, client="mcp"),
+        lambda: open_memory(known.existing().config, client="mcp"),
         whose,
         local=local_llm,
         every=tools is Tools.all,
