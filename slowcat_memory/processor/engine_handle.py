@@ -2,6 +2,7 @@
 
 import asyncio
 import difflib
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 
 from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
+from slowcat_memory.config.loader import file_to_read
 from slowcat_memory.engine import Memory, MemoryEngine
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.errors import ConfigError, SlowcatError
@@ -96,6 +98,14 @@ def config_of(
     if config is not None and load_config(config, {}) != engine.config:
         raise ConfigError("config= differs from the configuration of engine=", hint=hint)
     return engine.config
+
+
+def config_source(config: Config | str | Path | None, engine: MemoryEngine | None) -> str:
+    """Return where a processor's configuration comes from, for its start line."""
+    if isinstance(config, Config) or (engine is not None and config is None):
+        return "given in code"
+    file = file_to_read(Path(config).expanduser() if config else None, os.environ)
+    return str(file) if file else "defaults"
 
 
 def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]) -> Config:
