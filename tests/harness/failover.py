@@ -248,7 +248,12 @@ def _plant_an_answer(folder: Path) -> None:
     member = Member(_config(folder))
     member.start(WAIT_S)
     turn = Turn(
-        session="before", scope=SCOPE, speaker="Anna", role="user", text=ANSWER, at=datetime.now(UTC)
+        session="before",
+        scope=SCOPE,
+        speaker="Anna",
+        role="user",
+        text=ANSWER,
+        at=datetime.now(UTC),
     )
     member.append(turn).wait(WAIT_S)
     member.flush(WAIT_S, indexed=True)
@@ -292,9 +297,7 @@ def _logged(folder: Path) -> list[tuple[int, str]]:
 def starters(folder: Path, count: int = 20) -> Counter[str]:
     """Start many processes at once; return how many have which role."""
     notes = Path(tempfile.mkdtemp(prefix="failover-"))
-    started = [
-        Process(folder, f"p{n}", notes / f"p{n}", 0.2, plant=False) for n in range(count)
-    ]
+    started = [Process(folder, f"p{n}", notes / f"p{n}", 0.2, plant=False) for n in range(count)]
     try:
         for one in started:
             one.wait_up()
@@ -319,8 +322,10 @@ def stopped(folder: Path, turns: int = 20) -> list[float]:
     since = time.monotonic()
     try:
         rows = until(
-            lambda: len(found := [r for r in client.rows("recalled") if r["at"] > since]) >= turns
-            and found
+            lambda: (
+                len(found := [r for r in client.rows("recalled") if r["at"] > since]) >= turns
+                and found
+            )
         )
     finally:
         os.kill(owner, signal.SIGCONT)
