@@ -5,7 +5,7 @@ import threading
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -14,6 +14,7 @@ from slowcat_memory.cli.shared.output import count, out, warn
 from slowcat_memory.cli.shared.settings import Scope, settings
 
 if TYPE_CHECKING:
+    from slowcat_memory.engine.memory import Memory
     from slowcat_memory.owner.member import Member
 
 READY_S = 30.0  # how long the store may take to open
@@ -67,7 +68,9 @@ def serve(
             raise member.availability.trouble
         with ExitStack() as stack:
             if mcp_http:
-                url = stack.enter_context(mcp_beside(member, whose, mcp_port, mcp_token_file))
+                url = stack.enter_context(
+                    mcp_beside(cast("Memory", member), whose, mcp_port, mcp_token_file)
+                )
                 out().print(f"MCP at {url}", markup=False, soft_wrap=True)
             _report_until(ended, member)
     finally:
