@@ -9,14 +9,17 @@
 #   make test-oldest  the test suite on the oldest supported Pipecat
 #   make nightly      the slow tests and every harness, about 8 hours; resumes; reports in scratch/nightly
 #   make test-audio   one spoken round trip, offline
+#   make test-page    the page in a real browser: needs a Chromium and npm
 #   make wheels       a wheel for each platform, with the compiled kernels, in dist/
-#   make docs         what is generated: config.toml and the tables in docs/performance.md
+#   make docs         what is generated: config.toml, docs/command-line.md, figures, output in README
+#   make docs-site    the documentation as a site, in build/site
 #   make clean        forget the environments
 
 PYTHON ?= python3
 OLDEST := 1.9.0
 VENV   := .venv
 OLD    := .venv-oldest
+AXE    := 4.14.1
 RUN    := $(VENV)/bin/python
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
@@ -26,22 +29,25 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM := false
 export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models
 
-.PHONY: demo test test-oldest nightly test-audio lint bench written wheels docs clean
+.PHONY: demo test test-oldest nightly test-audio test-page lint bench written wheels docs docs-site clean
 
 demo: $(VENV)/demo
 	@$(VENV)/bin/slowcat-memory demo
 
 test: $(VENV)/ready $(VENV)/models
-	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow"
+	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow and not browser"
 
 test-oldest: $(OLD)/ready $(VENV)/models
-	$(OLD)/bin/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(OLD)/bin/python -m pytest -n 2 --dist loadfile -m "not slow and not browser"
 
 nightly: $(VENV)/ready $(VENV)/models
-	$(RUN) -m pytest -m "slow and not audio"; slow=$$?; $(RUN) -m tests.harness.nightly && exit $$slow
+	$(RUN) -m pytest -m "slow and not audio and not browser"; slow=$$?; $(RUN) -m tests.harness.nightly && exit $$slow
 
 test-audio: $(VENV)/audio
 	$(RUN) -m pytest -m audio tests/audio
+
+test-page: $(VENV)/axe.min.js
+	SLOWCAT_AXE=$(CURDIR)/$< $(RUN) -m pytest -m browser tests/web
 
 lint: $(VENV)/ready
 	$(RUN) -m ruff check .
@@ -64,7 +70,13 @@ wheels: $(VENV)/wheels
 
 docs: $(VENV)/ready
 	$(RUN) -m slowcat_memory.cli.setup.config_file > config.toml
+	$(RUN) -m docs_site.command_page > docs/command-line.md
+	$(RUN) -m docs_site.outputs
 	$(RUN) -m benchmarks.run_all --render-only
+
+docs-site: $(VENV)/docs
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(RUN) -m mkdocs build
+	$(RUN) -m docs_site.check build/site
 
 clean:
 	rm -rf $(VENV) $(OLD)
@@ -99,6 +111,20 @@ $(VENV)/wheels: $(VENV)/ready
 
 $(VENV)/audio: $(VENV)/ready
 	$(RUN) $(PIP) --editable ".[dev,test-audio]"
+	@touch $@
+
+# What tests of the page need beside a browser; axe-core is a tool of the tests and is not shipped.
+$(VENV)/axe.min.js: $(VENV)/ready
+	@command -v chromium chromium-browser google-chrome | grep -q . || \
+	  { echo "The tests of the page need a Chromium (Debian, Ubuntu: apt install chromium)"; exit 1; }
+	@command -v npm >/dev/null || \
+	  { echo "The tests of the page need npm (Debian, Ubuntu: apt install npm)"; exit 1; }
+	$(RUN) $(PIP) --editable ".[dev,test-page]"
+	cd $(VENV) && npm pack --silent axe-core@$(AXE) && tar -xzf axe-core-$(AXE).tgz package/axe.min.js
+	mv $(VENV)/package/axe.min.js $@
+
+$(VENV)/docs: $(VENV)/ready
+	$(RUN) $(PIP) --editable ".[dev,docs]"
 	@touch $@
 
 $(OLD)/ready: pyproject.toml constraints.txt $(KERNELS)

@@ -27,6 +27,7 @@ from benchmarks import (
     datasets,
     footprint,
     idle_tables,
+    plain_figures,
     plots,
     recall_plots,
     recall_tables,
@@ -37,6 +38,7 @@ from benchmarks import (
 
 ROOT = Path(__file__).parent.parent
 PAGE, README = ROOT / "docs" / "performance.md", ROOT / "README.md"
+MACHINES = ROOT / "docs" / "machines.md"
 DATA = ROOT.parent / "shared" / "data"
 CACHE = user_cache_path("slowcat-memory") / "benchmarks"
 QUICK = ("LoCoMo", "MADialEN")  # the others embed for minutes
@@ -67,7 +69,6 @@ PEERS = {
     ),
     True: (),
 }
-README_NEEDS = ("latency", "prefix", "quality")
 
 Written = list[dict[str, Any]]
 
@@ -249,9 +250,11 @@ def render() -> None:
     for name, written in results.items():
         if draw := PARTS[name].draw:
             draw(written, PAGE.parent / f"{name}.png")
+    if all(name in results for name in plain_figures.NEEDS):
+        parts["figures"] = tables.figures(results)
+        _fill(README, {"figures": plain_figures.plain(results)})
+        _fill(MACHINES, {"machines": plain_figures.machines(results)})
     _fill(PAGE, parts)
-    if all(name in results for name in README_NEEDS):
-        _fill(README, {"figures": tables.figures(results)})
     common.console.print(f"{PAGE.name}: {', '.join(parts) or 'nothing'} written")
     if missing := [name for name in PARTS if name not in results]:
         common.console.print(f"no results yet of {', '.join(missing)}: `make bench`")

@@ -37,7 +37,7 @@ __all__ = [
     "load",
     "strip_memories",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> object:

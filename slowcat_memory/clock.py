@@ -54,14 +54,31 @@ class SystemClock:
     @property
     def boot(self) -> str:
         if self._boot is None:
-            try:
-                self._boot = _BOOT_ID.read_text().strip()
-            except OSError:
-                self._boot = ""
+            self._boot = boot_id()
         return self._boot
 
     def synchronised_s(self) -> float | None:
         return seconds_since_synchronised()
+
+
+def boot_id() -> str:
+    """Return the id of this boot of this machine; "" where the system does not say."""
+    if sys.platform == "darwin":
+        return _sysctl(b"kern.bootsessionuuid")
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _sysctl(name: bytes) -> str:
+    """Return a text that the kernel of macOS keeps; "" if it has none of that name."""
+    found, size = ctypes.create_string_buffer(64), ctypes.c_size_t(64)
+    try:
+        failed = _c_library().sysctlbyname(name, found, ctypes.byref(size), None, 0)
+    except (OSError, AttributeError):
+        return ""
+    return "" if failed else found.value.decode("ascii", "replace")
 
 
 def _boot_clock() -> Callable[[], float]:

@@ -15,10 +15,12 @@ ROOT = Path(__file__).parent.parent
 # Pages of what is; the changelog and decisions also name what is gone.
 PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
 PAGES += [f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))]
-FOLDERS = ("slowcat_memory", "benchmarks", "tests", "examples")
+FOLDERS = ("slowcat_memory", "benchmarks", "tests", "examples", "docs_site")
 FILE = re.compile(r"`([\w/.]+\.(?:py|toml|c|h|npz|tsv))`")
 OPTION = re.compile(r"`(?:\[([a-z_]+)\] )?([a-z_]+(?:\.[a-z_]+)*)(?: = [^`]*)?`")
 NOT_OURS = {"PACKAGE/FILE.py", "PACKAGE/test_FILE.py", "context.messages"}
+
+GLOBAL = r"--(?:path|config|user) \S+ "  # options that stand before a command
 
 COMMAND = get_command(app)
 CONTEXT = COMMAND.make_context("slowcat-memory", ["--help"], resilient_parsing=True)
@@ -65,12 +67,12 @@ def unknown_options(text: str) -> list[str]:
 def unknown_flags(text: str) -> list[str]:
     """Return commands and flags of ``slowcat-memory`` that there are not."""
     wrong = []
-    for line in re.findall(r"slowcat-memory ([a-z][^`\n#&|]*)", text):
+    for line in re.findall(rf"slowcat-memory (?:{GLOBAL})*([a-z][^`\n#&|]*)", text):
         names, have = line.split(), set[str]()
         if names[0] not in COMMAND.list_commands(CONTEXT):
             wrong.append(names[0])
             continue
-        command, at = COMMAND.get_command(CONTEXT, names[0]), 1
+        command, at = COMMAND.resolve_command(CONTEXT, names[:1])[1], 1
         while command:
             have |= {flag for one in command.params for flag in (*one.opts, *one.secondary_opts)}
             below = getattr(command, "get_command", None)
@@ -99,6 +101,8 @@ def test_docs_what_a_page_names_exists(page: str) -> None:
         (unknown_options, "`[recall] haste = 3`, `[recall] prefetch = false`", ["recall.haste"]),
         (unknown_flags, "`slowcat-memory search TEXT --fast --json`", ["search --fast"]),
         (unknown_flags, "`slowcat-memory accelerate`", ["accelerate"]),
+        (unknown_flags, "`slowcat-memory --path X search a --fast`", ["search --fast"]),
+        (unknown_flags, "`slowcat-memory demo --quick`", ["demo --quick"]),
     ],
 )
 def test_docs_what_does_not_exist_is_caught(find, text: str, found: list[str]) -> None:

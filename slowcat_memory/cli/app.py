@@ -27,7 +27,7 @@ from slowcat_memory.cli.look import (
     timeline,
     why,
 )
-from slowcat_memory.cli.run import idle, jobs, mcp
+from slowcat_memory.cli.run import idle, jobs, mcp, ui
 from slowcat_memory.cli.setup import config as config_commands
 from slowcat_memory.cli.setup import doctor, init
 from slowcat_memory.cli.shared.exits import (
@@ -189,6 +189,7 @@ def _set_up_log(debug: bool) -> None:
 
 
 app.command("search", rich_help_panel=LOOK)(search.search)
+app.command("ui", rich_help_panel=LOOK)(ui.ui)
 app.command("show", rich_help_panel=LOOK)(show.show)
 app.command("notes", rich_help_panel=LOOK)(notes.notes)
 app.command("summaries", rich_help_panel=LOOK)(summaries.summaries)

@@ -67,6 +67,7 @@ class MemoryTools:
             if self._parts is None:
                 memory = await anyio.to_thread.run_sync(self._open)
                 seen = Seen(memory, self._scope, local=self._local)
+                await anyio.to_thread.run_sync(seen.warm)
                 reading = Reading(seen)
                 self._parts = memory, reading, Changing(seen, reading)
             return self._parts[0]

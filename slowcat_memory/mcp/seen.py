@@ -5,25 +5,21 @@ nor what was made from them, and muted memories reach nobody. Everything that a 
 through ``Seen``; what is hidden is not counted either.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 
 from msgspec import Struct
 
-from slowcat_memory.core.disclosure import Reader, disclose_found, is_listed, is_uncertain
-from slowcat_memory.core.memory import BLOCK, CHUNK, FACT, NOTE, SESSION_SUMMARY, believed, chunk
+from slowcat_memory.core.disclosure import Reader, disclose_found
+from slowcat_memory.core.memory import BLOCK, CHUNK, SESSION_SUMMARY, chunk
 from slowcat_memory.core.render.head_blocks import PROFILE
-from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.engine.search import SearchArguments
+from slowcat_memory.mcp.listed_memories import ListedMemories, Test
 from slowcat_memory.records import Disclosed, Hit, Turn
-from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.store import Snapshot
 
-Test = Callable[[MemoryRecord], bool]
-
-LISTED = (FACT, NOTE, CHUNK)  # beginnings of the ids of what may be listed
 ABOUT_USER = (PROFILE, f"{BLOCK}/human")
 LATEST_TURNS = 3000  # how many turns back ``talks`` looks
 LATEST_ROWS = 50  # of the ledger, which has those of every scope
@@ -47,7 +43,7 @@ class Seen:
             local: Whether the host's LLM is on this machine.
         """
         self.memory, self.scope, self.local = memory, scope, local
-        self._words = Tokenizer(memory.config.memory.language)
+        self._lists = ListedMemories(memory, scope)
 
     def search(self, text: str, k: int, how: SearchArguments) -> list[Hit]:
         asked: SearchArguments = {**how, "local": self.local}
@@ -58,40 +54,28 @@ class Seen:
                 hit for hit in found.hits if disclose_found(hit.memory, reader, snapshot.memory)
             ]
 
-    def listed(self, now: datetime) -> Iterator[Disclosed]:
-        """Yield the facts, notes and pinned memories that hold: pinned ones first, then latest."""
-        return self._listed(lambda memory: believed(memory, now))
+    def listed(self, wanted: Test, most: int | None = None) -> list[Disclosed]:
+        """Return facts, notes and pinned memories: pinned ones first, then the latest.
 
-    def listed_at(self, at: datetime) -> Iterator[Disclosed]:
-        """Yield the facts and notes that were believed at a moment, the latest first."""
-        return self._listed(lambda memory: believed(memory, at))
-
-    def ever_listed(self) -> Iterator[Disclosed]:
-        """Yield all facts and notes, superseded ones as well."""
-        return self._listed(lambda memory: memory.recorded_at != memory.retired_at)
-
-    def _listed(self, wanted: Test) -> Iterator[Disclosed]:
+        Args:
+            wanted: A test of a memory whose text is left out.
+        """
         with self.memory.snapshot() as snapshot:
-            every = [
-                one
-                for beginning in LISTED
-                for one in snapshot.memories(self.scope, f"{beginning}/")
-                if is_listed(one) and wanted(one) and not is_uncertain(one)
-            ]
-            every.sort(key=lambda one: (one.pinned, one.valid_from, one.id), reverse=True)
-            reader = self._reader()
-            for one in every:
-                if shown := disclose_found(one, reader, snapshot.memory):
-                    yield shown
+            ids = self._lists.matching(snapshot, wanted)
+            return list(islice(self._read(ids, snapshot), most))
 
-    def about(self, memories: Iterable[Disclosed], text: str) -> list[Disclosed]:
-        """Return the memories that share words with a text, those with most of them first."""
-        words = frozenset(self._words(text))
-        shares = [
-            (len(words & frozenset(self._words(f"{one.speaker} {one.text}"))), one)
-            for one in memories
-        ]
-        return [one for share, one in sorted(shares, key=lambda it: -it[0]) if share]
+    def about(self, text: str, wanted: Test, most: int | None = None) -> list[Disclosed]:
+        """Return those that share words with a text, those with most of them first."""
+        with self.memory.snapshot() as snapshot:
+            ids = self._lists.about(snapshot, text, wanted)
+            return list(islice(self._read(ids, snapshot), most))
+
+    def _read(self, ids: Iterable[str], snapshot: Snapshot) -> Iterator[Disclosed]:
+        reader = self._reader()
+        for id in ids:
+            memory = snapshot.memory(self.scope, id)
+            if memory and (shown := disclose_found(memory, reader, snapshot.memory)):
+                yield shown
 
     def profile(self) -> list[Disclosed]:
         """Return what sums up the user: the profile and the blocks about them."""
@@ -164,11 +148,9 @@ class Seen:
                 if one and (shown := disclose_found(one, reader, snapshot.memory))
             ]
 
-    def one(self, memory_id: str) -> Disclosed | None:
-        """Return a memory by its id; None if it may not be seen, or does not exist."""
-        with self.memory.snapshot() as snapshot:
-            found = snapshot.read(self.scope, memory_id)
-            return disclose_found(found, self._reader(), snapshot.memory) if found else None
+    def warm(self) -> None:
+        """Read what is listed, so that the first call need not."""
+        self.listed(lambda memory: False)
 
     def _reader(self) -> Reader:
         return self.memory.reader(self.scope, local=self.local)

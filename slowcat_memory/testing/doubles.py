@@ -200,7 +200,7 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
     """
     values: dict[str, dict[str, Any]] = {
         "memory": {"path": str(path), "time_zone": "UTC"},
-        "recall": {"deadline_ms": 10_000.0, "warn_ms": 10_000.0},
+        "recall": {"deadline_ms": 10_000.0, "settle_ms": 10_000.0, "warn_ms": 10_000.0},
         "embedding": {"kind": "none"},
         "idle": {"enabled": False},
     }

@@ -17,7 +17,6 @@ from slowcat_memory.core.memory import ENTITY, FACT, QUARANTINED, READING, RELAT
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot
-from slowcat_memory.web.shapes import is_muted
 
 Place = tuple[datetime, str]  # since when it is true, and its id
 PEOPLE = ("person", "pet")
@@ -81,7 +80,7 @@ def listed(memory: Memory) -> Listed:
         name=facets.get("name", "") if kind == ENTITY else "",
         repeats=facets.get("why") == "same",
         pinned=memory.pinned,
-        muted=is_muted(memory),
+        muted=memory.muted,
         local_only=memory.local_only,
     )
 
@@ -164,7 +163,7 @@ class Catalogue:
             upto: Only what is true since this moment, or since before.
         """
         with self._lock:
-            found = []
+            found: list[Listed] = []
             for one in self._newest_first(after, upto):
                 if wanted(one):
                     if len(found) == n:

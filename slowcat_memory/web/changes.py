@@ -1,6 +1,6 @@
 """What a person may change on the page. Every change can be taken back; see ``undo``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from slowcat_memory.core.memory import BLOCK, family, turn_of
@@ -197,8 +197,11 @@ def back_up(page: PageContext, given: Given) -> dict[str, Any]:
 def verify(page: PageContext, given: Given) -> dict[str, Any]:
     """Read and verify everything; takes seconds."""
     health = page.memory.maintain("check")
-    return {"wrong": _damage(health), "rows": sum(health.counts.values())}
+    damaged = [f"{n} rows of {table}" for table, n in health.damaged.items() if n]
+    damaged += [f"the index of {one.scope}" for one in health.indexes]
+    return {"wrong": damaged, "rows": _rows(page)}
 
 
-def _damage(health: Any) -> Sequence[str]:
-    return [str(one) for one in health.damaged]
+def _rows(page: PageContext) -> int:
+    with page.memory.snapshot() as snapshot:
+        return sum(snapshot.counts().values())

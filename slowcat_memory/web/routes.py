@@ -17,7 +17,12 @@ Read = Callable[[PageContext, Mapping[str, str]], dict[str, Any]]
 Change = Callable[[PageContext, Mapping[str, Any]], dict[str, Any]]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css"}
+TYPES = {
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+}
 
 
 def start(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 from loguru import logger
 
 from slowcat_memory.errors import ConfigError, SlowcatError, StoreError
@@ -135,7 +136,7 @@ class Guard:
         return (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}") if port else ()
 
     @property
-    def middleware(self) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
+    def middleware(self) -> Middleware:
         """What runs around every handler."""
 
         @web.middleware

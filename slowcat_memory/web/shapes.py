@@ -21,10 +21,6 @@ JOBS = {  # what a job does, in words for "by which rule or model"
 }
 
 
-def is_muted(memory: Memory) -> bool:
-    return bool(getattr(memory, "muted", False))
-
-
 def time_of(at: datetime | None) -> str | None:
     return None if at is None or at.year < 2 else at.isoformat()
 
@@ -58,7 +54,7 @@ def memory_row(memory: Memory, called: Iterable[Called] = ()) -> dict[str, Any]:
         "owner": facets.get("owner", ""),
         "turns": list(memory.sources[:8]),
         "pinned": memory.pinned,
-        "muted": is_muted(memory),
+        "muted": memory.muted,
         "local_only": memory.local_only,
         "local_inherited": memory.local_inherited,
     }
@@ -87,7 +83,7 @@ def turn_row(turn: Turn, chunk: Memory | None = None) -> dict[str, Any]:
         "aside": turn.aside,
         "tools": list(turn.tools),
         "pinned": bool(chunk and chunk.pinned),
-        "muted": bool(chunk and is_muted(chunk)),
+        "muted": bool(chunk and chunk.muted),
         "retired": time_of(chunk.retired_at) if chunk else None,
         "local_only": chunk.local_only if chunk else turn.local_only,
     }

@@ -1,9 +1,10 @@
-"""Every figure in README's measured section has its command, and stands in a results file."""
+"""Every figure of what is generated in README and docs stands in a results file, with its command."""
 
 import json
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +13,12 @@ from benchmarks import common, run_all
 from benchmarks.common import number
 from benchmarks.tables import percent
 
-BLOCK = re.compile(r"<!-- begin figures -->\n(.*?)<!-- end figures -->", re.S)
+BLOCK = re.compile(r"<!-- begin (?:figures|machines) -->\n(.*?)<!-- end \w+ -->", re.S)
 CODE = re.compile(r"`[^`]*`")
 FIGURE = re.compile(r"(?<![\w@])\d[\d,]*(?:\.\d+)?(?!\w)")
-# Of the wording: a first answer of 5 or 10, Whisper on "one of the cores", the deadline.
-WORDED = {"5", "10"}
+# Of the wording: the first 5 or 10 answers, the deadline, "99 of 100" for the 99th percentile.
+WORDED = {"5", "10", "99", "100"}
+PAGES = [run_all.README, run_all.PAGE, run_all.MACHINES]
 MEASURED = re.compile(r"\d\s?(?:ms|MB|kB|%)(?![\w-])")
 
 
@@ -24,8 +26,8 @@ def readme() -> str:
     return run_all.README.read_text(encoding="utf-8")
 
 
-def section(text: str) -> str:
-    found = BLOCK.search(text)
+def section(page: Path) -> str:
+    found = BLOCK.search(page.read_text(encoding="utf-8"))
     assert found
     return found[1]
 
@@ -52,7 +54,7 @@ def written_as() -> set[str]:
         for value in set(numbers(json.loads(path.read_text(encoding="utf-8")))):
             made |= {number(value), f"{value:.0f}", f"{value:,.0f}", f"{value:g}"}
             if 0 <= value <= 1:
-                made.add(percent(value))
+                made |= {percent(value), f"{100 * value:.0f}"}
     return made
 
 
@@ -61,8 +63,9 @@ def strangers(text: str, known: set[str]) -> list[str]:
     return [figure for figure in FIGURE.findall(without_code(text)) if figure not in known]
 
 
-def test_readme_figures_stand_in_a_results_file() -> None:
-    assert strangers(section(readme()), written_as()) == []
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_readme_figures_stand_in_a_results_file(page: Path) -> None:
+    assert strangers(section(page), written_as()) == []
 
 
 def test_readme_a_figure_of_ones_own_is_caught() -> None:
@@ -72,12 +75,26 @@ def test_readme_a_figure_of_ones_own_is_caught() -> None:
     ]
 
 
-def test_readme_every_figure_has_a_command_that_exists() -> None:
-    first, *rest = [part for part in section(readme()).strip().split("\n\n") if part]
-    lines = [first, *(line for part in rest for line in part.splitlines() if line[0] == "-")]
-    for line in lines:
-        commands = re.findall(r"`python -m (benchmarks\.\w+)", line)
-        assert commands, f"no command beside: {line}"
+def units(text: str) -> list[str]:
+    """Return the rows and items of generated text; a sentence that ends in ":" goes with its table."""
+    found, above = [], ""
+    for line in text.splitlines():
+        if line.startswith("- ") or (line.startswith("| ") and not line.startswith("| ---")):
+            found.append(f"{above} {line}")
+        elif line.endswith(":"):
+            above = line
+        elif line and not line.startswith("|"):
+            above = ""
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_readme_every_figure_has_a_command_that_exists(page: Path) -> None:
+    rows = [unit for unit in units(section(page)) if "measured by" not in unit]
+    assert rows
+    for row in rows:
+        commands = re.findall(r"`python -m (benchmarks\.\w+)", row)
+        assert commands, f"no command beside: {row}"
         assert all(find_spec(name) for name in commands)
 
 

@@ -2,7 +2,8 @@
 
 A child appends exchanges (a user's turn and the agent's, one transaction) and reports each as soon
 as its ack resolves. It is killed at a random moment; the store is opened again and must hold every
-reported exchange, no half of one, and consistent rows. Meanwhile a thread moves turns from rows to
+reported exchange, no half of one, and consistent rows. Before it is opened, a canary reads every
+record of the file: since the machine has not stopped, opening alone would not. Meanwhile a thread moves turns from rows to
 warm blocks to cold ones: each turn must be in exactly one place.
 """
 
@@ -20,6 +21,8 @@ from pathlib import Path
 
 from slowcat_memory.records import Turn
 from slowcat_memory.store import Snapshot, Store
+from slowcat_memory.store.care import canary_process
+from slowcat_memory.store.disk.folder import DATA
 from tests.harness import samples, tiers
 from tests.harness.children import Child
 
@@ -93,6 +96,15 @@ class Tally(Counter):
         self["torn"] += any(turns[session] != count for session, count in rows.items())
 
 
+def overwrite_a_page(file: Path) -> None:
+    """Write zeros over the page that has the text of the first turn, and its earlier copies."""
+    body, text = bytearray(file.read_bytes()), samples.text(1).encode()
+    while (at := body.find(text)) >= 0:
+        page = at // 4096 * 4096
+        body[page : page + 4096] = bytes(4096)
+    file.write_bytes(body)
+
+
 def run(kills: int, seed: int, control: str, path: Path) -> dict:
     rng, tally, acked, openings, last = random.Random(seed), Tally(), set(), [], 0
     for kill in range(kills):
@@ -105,6 +117,11 @@ def run(kills: int, seed: int, control: str, path: Path) -> dict:
         fresh = {n for (n,) in ACK.iter_unpack(said[: len(said) // 8 * 8])} - {0}
         tally["acked"] += len(fresh)
         acked |= fresh
+        if control == "page":
+            overwrite_a_page(path / DATA)
+        tally["torn_file"] += not canary_process.is_whole(path / DATA)
+        if control == "page":
+            break
         start = time.perf_counter()
         with Store.open(path) as store:
             openings.append(time.perf_counter() - start)
@@ -113,8 +130,8 @@ def run(kills: int, seed: int, control: str, path: Path) -> dict:
             last = tally.look(store, acked, after) // 2 * 2
         if control:
             acked = {n for n in acked if n < last}  # a loss counts once
-    names = ("acked", "aged", "lost", "torn", "corrupt", "accused")
-    opening = {"reopen_ms_max": round(max(openings) * 1e3, 1)}
+    names = ("acked", "aged", "lost", "torn", "corrupt", "accused", "torn_file")
+    opening = {"reopen_ms_max": round(max(openings, default=0.0) * 1e3, 1)}
     return {"kills": kills, "seed": seed, **{name: tally[name] for name in names}, **opening}
 
 
@@ -124,9 +141,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument(
         "--control",
-        choices=("early", "ageing"),
+        choices=("early", "ageing", "page"),
         default="",
-        help="early: report before the commit; ageing: take rows away before their block is there",
+        help="early: report before the commit; ageing: take rows away before their block is there; "
+        "page: overwrite a page of the log after the first kill",
     )
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="kill9-"))

@@ -66,7 +66,7 @@ class Harness(Struct, frozen=True, kw_only=True):
     control: bool = False
 
 
-KILL9 = ("lost", "torn", "corrupt", "accused")
+KILL9 = ("lost", "torn", "corrupt", "accused", "torn_file")
 FORGET9 = (
     *("lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused"),
     *("index", "backups", "drafts", "recalled", "unfound", "bad_backups"),

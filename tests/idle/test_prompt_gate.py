@@ -26,9 +26,9 @@ class Said(Struct):
 def store(tmp_path: Path):
     with Store.open(tmp_path / "store") as opened:
         for n in (1, 2):
-            opened.append(turn(n, id=0)).wait(5)
+            opened.append(turn(n, id=0)).wait(30)
         notes = (memory("note/1"), memory("block/1", sources=(2,)))
-        opened.apply("test", WriteBatch(memories=notes)).wait(5)
+        opened.apply("test", WriteBatch(memories=notes)).wait(30)
         yield opened
 
 
@@ -55,14 +55,14 @@ def test_prompt_gate_refuses_what_was_marked_after_the_prompt_was_written(store:
     holds = names_of("anna", (1,), ("note/1", ""))
     assert holds == (("anna", "chunk/1"), ("anna", "note/1"))
     assert send(store, remote(), holds)
-    store.apply("person", WriteBatch(marks=(("anna", "note/1", True),))).wait(5)
+    store.apply("person", WriteBatch(marks=(("anna", "note/1", True),))).wait(30)
     assert not send(store, remote(), holds)
     assert send(store, here(), holds)
     assert send(store, remote(), names_of("anna", (1,)))
 
 
 def test_prompt_gate_refuses_what_was_made_from_a_local_only_turn(store: Store) -> None:
-    store.apply("person", WriteBatch(marks=(("anna", "chunk/2", True),))).wait(5)
+    store.apply("person", WriteBatch(marks=(("anna", "chunk/2", True),))).wait(30)
     assert not send(store, remote(), names_of("anna", (), ("block/1",)))
     assert not send(store, remote(), names_of("anna", (2,)))
 

@@ -161,7 +161,7 @@ def test_context_summaries_summary_that_comes_while_memories_are_recalled(engine
             gate = Gate(engine)
             before = len(voice.turns)
             await voice.speak("so what was my dog called")
-            await asyncio.wait_for(gate.begun.wait(), 5)
+            await asyncio.wait_for(gate.begun.wait(), 60)
             voice.may_come.set()
             await voice.until(lambda: voice.applied == 1)
             gate.open.set()

@@ -27,7 +27,7 @@ def home(tmp_path):
     config = configured(
         tmp_path / "memory",
         memory={"path": str(tmp_path / "memory"), "time_zone": "UTC", "user_id": "anna"},
-        recall={"floor": 0.005, "deadline_ms": 5000.0, "warn_ms": 5000.0},
+        recall={"floor": 0.005},
         people={"scopes": "each", "household": "home"},
     )
     remember(config, ANNA, scope="anna", days=3)

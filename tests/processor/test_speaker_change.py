@@ -18,7 +18,7 @@ def home(tmp_path):
     config = configured(
         tmp_path / "memory",
         memory={"path": str(tmp_path / "memory"), "time_zone": "UTC", "user_id": "anna"},
-        recall={"floor": 0.0, "deadline_ms": 5000.0, "warn_ms": 5000.0},
+        recall={"floor": 0.0},
         people={"scopes": "each", "household": "home"},
     )
     remember(config, f"Anna: My therapist is called {SECRET}.", scope="anna", days=3)

@@ -53,8 +53,8 @@ def test_store_comes_back_and_what_was_said_meanwhile_is_recalled(config):
             assert "Max" in answer.content  # read beside the process that holds it
             await voice.exchange("my boat is called Flora")
             assert application.memory.engine is None and not application.stored
-        await asyncio.wait_for(application.back.wait(), 5)
-        await asyncio.wait_for(application.saved.wait(), 5)
+        await asyncio.wait_for(application.back.wait(), 60)
+        await asyncio.wait_for(application.saved.wait(), 60)
         voice.context.set_messages([])
         answer = await voice.exchange("what is my boat called?")
         assert "Flora" in answer.content and voice.errors == []
@@ -85,8 +85,8 @@ def test_store_comes_back_to_every_processor_of_the_process(config):
             async with VoicePipeline(memory=other.memory) as second:
                 await second.exchange("my car is called Herbie")
                 disk.close()
-                await asyncio.wait_for(one.back.wait(), 5)
-                await asyncio.wait_for(other.back.wait(), 5)
+                await asyncio.wait_for(one.back.wait(), 60)
+                await asyncio.wait_for(other.back.wait(), 60)
         for application in (one, other):
             assert len(application.heard) == 2 and "read-only" in str(application.heard[0])
 

@@ -23,7 +23,7 @@ def home(tmp_path):
     return configured(
         tmp_path / "memory",
         memory={"path": str(tmp_path / "memory"), "time_zone": "UTC"},
-        recall={"floor": 0.0, "deadline_ms": 5000.0, "warn_ms": 5000.0},
+        recall={"floor": 0.0},
     )
 
 

@@ -130,7 +130,7 @@ def test_warming_nothing_is_sent_while_somebody_speaks_or_is_answered(config):
 
             voice.aggregators.user().add_event_handler("on_user_turn_started", begin)
             await voice.worker.queue_frame(VADUserStartedSpeakingFrame(start_secs=0.2))
-            await asyncio.wait_for(began.wait(), 5)
+            await asyncio.wait_for(began.wait(), 60)
             assert await processor.rewarm() is False
             assert ahead(voice) == []
 

@@ -268,7 +268,7 @@ def test_whole_conversations_conversation_every_turn_has_its_row_in_the_ledger_a
 ):
     voice, recalled, timed = long_talk
     assert len(timed) == len(QUESTIONS)
-    assert engine.store.flush(5)
+    assert engine.store.flush(30)
     with engine.store.snapshot() as snapshot:
         entries = sorted(snapshot.ledger_tail(100), key=lambda entry: entry.turn)
         for entry, packed, question in zip(entries, recalled, QUESTIONS, strict=True):

@@ -9,7 +9,11 @@ def test_crash_kill9_loses_nothing_acknowledged():
     found = harness("kill9", "--kills", "30")
     assert found["acked"] > 50
     assert found["aged"] > 50
-    nothing(found, "lost", "torn", "corrupt", "accused")
+    nothing(found, "lost", "torn", "corrupt", "accused", "torn_file")
+
+
+def test_crash_kill9_control_a_page_that_is_overwritten_is_found_by_the_canary():
+    assert harness("kill9", "--kills", "1", "--control", "page")["torn_file"] == 1
 
 
 def test_crash_kill9_control_a_receipt_before_the_commit_is_found_out():

@@ -95,7 +95,7 @@ def test_snapshot_a_snapshot_within_a_snapshot_while_the_gate_closes(store):
         closing.wait()
         with store.snapshot() as inner:
             assert inner.last_id() == 1
-    closer.join(5)
+    closer.join(30)
     assert not closer.is_alive()
 
 
@@ -111,7 +111,7 @@ def test_reader_gate_the_gate_keeps_new_readers_out_until_it_opens():
         reader = threading.Thread(target=enter)
         reader.start()
         assert not entered.wait(0.05)
-    assert entered.wait(5)
+    assert entered.wait(30)
     reader.join()
 
 

@@ -16,7 +16,7 @@ from tests.harness.samples import at, edge, memory, turn
 def test_store_ids_count_from_one_and_receipts_say_when_it_is_on_disk(store):
     acks = [store.append(turn(n)) for n in range(1, 6)]
     assert [ack.id for ack in acks] == [1, 2, 3, 4, 5]
-    acks[-1].wait(5)
+    acks[-1].wait(30)
     assert all(ack.done() for ack in acks)
     assert store.unsaved() == 0
     with store.snapshot() as snapshot:
@@ -69,10 +69,10 @@ def test_store_a_poisoned_write_fails_alone(store):
     bad = store.append(turn(2, scope="a\0b"))
     half = store.append_all([turn(3), turn(4, text="\ud800")])
     after = store.append(turn(5))
-    after.wait(5)
+    after.wait(30)
     for ack in (bad, half[0]):
         with pytest.raises(StoreError):
-            ack.wait(5)
+            ack.wait(30)
     good.wait(0)
     with store.snapshot() as snapshot:
         assert [event.id for event in snapshot.events()] == [1, 5]
@@ -129,7 +129,7 @@ def test_store_cancelling_the_awaiting_task_harms_nobody(store):
 
     acks = asyncio.run(main())
     for ack in acks:
-        ack.wait(5)
+        ack.wait(30)
     with store.snapshot() as snapshot:
         assert snapshot.counts()["log"] == 400
 
@@ -152,7 +152,7 @@ def test_store_options_write_queue_derived_work_gives_way_then_events_are_refuse
     held = threading.Event()
     busy = threading.Event()
     store._writer_blocked = store._queue.add(_call(busy, held))
-    busy.wait(5)
+    busy.wait(30)
     batch = _batch()
     derived = [store.apply("j", batch) for _ in range(2)]
     [store.append(turn(n)) for n in range(5)]
@@ -166,7 +166,7 @@ def test_store_options_write_queue_derived_work_gives_way_then_events_are_refuse
         store.apply("j", batch)
     assert not store.flush(0.01)
     held.set()
-    assert store.flush(5)
+    assert store.flush(30)
     with store.snapshot() as snapshot:
         assert snapshot.last_id() == 5
 

@@ -109,7 +109,7 @@ class Rig:
             self.store.append(turn).wait()
 
     def done(self, **given: Any) -> int:
-        return asyncio.run(asyncio.wait_for(self.loop.run_until_done(**given), 20))
+        return asyncio.run(asyncio.wait_for(self.loop.run_until_done(**given), 60))
 
     def tasks(self, state: Any = "") -> list[Task]:
         with self.store.snapshot() as snapshot:

@@ -89,7 +89,7 @@ def aggregators(context, **params) -> LLMContextAggregatorPair:
 
 def logged_words(engine) -> list[tuple[str, str]]:
     """What the log holds now, without the session of an earlier day."""
-    assert engine.store.flush(5)
+    assert engine.store.flush(30)
     with engine.store.snapshot() as snapshot:
         return [(t.speaker, t.text) for t in snapshot.turns() if not t.session.startswith("earl")]
 
@@ -109,19 +109,19 @@ def with_words(voice, count) -> list:
 
 
 def ledger_of(engine):
-    assert engine.store.flush(5)
+    assert engine.store.flush(30)
     with engine.store.snapshot() as snapshot:
         return snapshot.ledger_tail(100)
 
 
 def session_turns(engine):
-    assert engine.store.flush(5)
+    assert engine.store.flush(30)
     with engine.store.snapshot() as snapshot:
         return [turn for turn in snapshot.turns() if not turn.session.startswith("earl")]
 
 
 def sessions(engine):
-    engine.store.flush(5)
+    engine.store.flush(30)
     with engine.store.snapshot() as snapshot:
         return snapshot.sessions()
 

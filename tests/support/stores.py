@@ -6,7 +6,7 @@ from typing import Any
 from slowcat_memory.config import Config, build_options
 
 # Long deadlines: a busy machine must not change what a test recalls.
-PATIENT = {"deadline_ms": 5000.0, "warn_ms": 5000.0}
+PATIENT = {"deadline_ms": 20_000.0, "settle_ms": 20_000.0, "warn_ms": 20_000.0}
 
 
 def configured(path: Path, **sections: dict[str, Any]) -> Config:

@@ -205,7 +205,7 @@ def test_functions_tool_what_held_then_and_is_over_now_says_until_when(engine):
 
 
 def has_max(engine) -> bool:
-    assert engine.store.flush(5)
+    assert engine.store.flush(30)
     with engine.store.snapshot() as snapshot:
         return any("Max" in turn.text for turn in snapshot.turns("user"))
 

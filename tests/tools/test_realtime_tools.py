@@ -58,11 +58,11 @@ class Realtime(LLMService):
             tool = frame.tool
             call = FunctionCallFromLLM(tool.name, "id", tool.arguments, self._context)
             await self.run_function_calls([call])
-            await asyncio.wait_for(self._news.wait(), 5)
+            await asyncio.wait_for(self._news.wait(), 60)
         elif isinstance(frame, Speaks):
             before = self._memory.tool_call().turn
             await self.broadcast_frame(UserStartedSpeakingFrame)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 while self._memory.tool_call().turn == before:
                     await asyncio.sleep(0)
 

@@ -18,6 +18,7 @@ from slowcat_memory.idle.scheduler.waits import Wait
 
 NAME = "slowcat-idle"
 STOP_S = 1.0
+START_S = 30.0  # until the jobs are imported and the loop is made, on a busy machine
 
 
 async def _nothing() -> None:
@@ -75,7 +76,7 @@ class IdleThread:
         Raises:
             RuntimeError: The thread does not run.
         """
-        loop = self._made.result(STOP_S)
+        loop = self._made.result(START_S)
         return self._submit(loop.run_until_done(jobs, patience_s))
 
     def waits(self) -> tuple[Wait, ...]:

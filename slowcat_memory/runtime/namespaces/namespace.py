@@ -146,6 +146,9 @@ class Namespace:
         """
         memory = chunk(turn)
         with self._lock:
+            if self._answers_muted(turn):
+                self._hot.add(replace(memory, muted=True, muted_inherited=True), ack)
+                return
             if before := self._last_chunks.known(turn.session, self.searcher):
                 added = document(memory, self._reading, before)
             else:
@@ -157,6 +160,13 @@ class Namespace:
             self._holds.hear(turn)
             self._local_only.mark(memory.id, local=memory.local_only)
             self._index.change(lambda searcher: searcher.add(added))
+
+    def _answers_muted(self, turn: Turn) -> bool:
+        if not turn.reply_to:
+            return False
+        with self._store.snapshot() as snapshot:
+            asked = snapshot.memory(self.scope, chunk_id(turn.reply_to))
+        return asked is not None and asked.muted
 
     def put_memory(self, memory: Memory) -> None:
         """Index a stored memory, with the mark that it got when it was written."""

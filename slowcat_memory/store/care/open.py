@@ -1,7 +1,7 @@
 """The steps of opening a store, in their order, including migrations from an older schema.
 
-For writing: folder, lock, leftovers, canary if the last stop was unclean, running mark,
-environment, schema (each migration in one transaction with its number), erasure if one is due. For
+For writing: folder, lock, leftovers, canary unless the last writer closed the file or was killed on
+this boot, running mark, environment, schema (each migration in one transaction with its number), erasure if one is due. For
 reading: nothing is created or changed.
 """
 
@@ -26,10 +26,13 @@ from slowcat_memory.store.disk.folder import DATA, RUNNING, sync_dir
 from slowcat_memory.store.disk.locks import (
     WriterLock,
     alive,
+    distrust,
     holder,
-    is_as_closed,
+)
+from slowcat_memory.store.disk.running_mark import (
     mark_running,
     unmark_running,
+    vouch,
 )
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID, SCHEMA, SCHEMA_VERSION
 from slowcat_memory.store.disk.transaction import Transaction, transact
@@ -135,9 +138,11 @@ def to_write(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> 
         report = recover.examine(path, now, map_bytes(options.map_size_gib))
         if not report.unclean_stop:
             undo.callback(unmark_running, path)
+        distrust(path)
         mark_running(path, now())
         env, report = _environment(path, options, now, report)
         undo.callback(env.close)
+        vouch(path)
         folder.sync_dir(path)  # LMDB flushes its files, not their names
         sweep(env)
         Erasure(env).finish()
@@ -209,7 +214,7 @@ def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> O
 def _check_file(path: Path) -> None:
     """Run the canary first unless a writer has the file, or left it: a damaged one may be fatal."""
     running = (path / RUNNING).exists() and alive(holder(path)[0])
-    if not (running or is_as_closed(path) or canary_process.is_whole(path / DATA)):
+    if not (running or recover.is_trusted(path) or canary_process.is_whole(path / DATA)):
         raise StoreDamagedError(
             f"the store at {path} is damaged",
             hint="Open it for writing, or run `slowcat-memory doctor --repair`: that salvages it.",

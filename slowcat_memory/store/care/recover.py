@@ -55,6 +55,7 @@ from slowcat_memory.store.disk.folder import (
     sync_dir,
 )
 from slowcat_memory.store.disk.locks import is_as_closed
+from slowcat_memory.store.disk.running_mark import was_killed_here
 from slowcat_memory.store.disk.tables import (
     CREATED,
     EMBEDDERS,
@@ -85,11 +86,18 @@ def examine(path: Path, now: Callable[[], datetime], map_size: int) -> OpenRepor
     if unclean and not data.exists():
         _take_back(path)
     report = OpenReport(created=not data.exists(), unclean_stop=unclean)
-    if report.created or (is_as_closed(path) and not canary_process.looks_cut(data)):
-        return report
-    if canary_process.is_whole(data):
+    if report.created or is_trusted(path) or canary_process.is_whole(data):
         return report
     return replace(recover(path, now(), map_size), unclean_stop=report.unclean_stop)
+
+
+def is_trusted(path: Path) -> bool:
+    """Return whether the data file is as its last writer left it, so that no canary reads it.
+
+    The writer closed it, or its process was killed and nothing else happened.
+    """
+    left = is_as_closed(path) or was_killed_here(path)
+    return left and not canary_process.looks_cut(path / DATA)
 
 
 def _take_back(path: Path) -> None:

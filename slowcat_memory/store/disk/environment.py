@@ -34,6 +34,7 @@ from slowcat_memory.store.disk.folder import DATA, LOCK, allocate_lock, is_alloc
 from slowcat_memory.store.disk.known_folder import KnownFolder
 from slowcat_memory.store.disk.locks import folder_lock
 from slowcat_memory.store.disk.reader_gate import ReaderGate
+from slowcat_memory.store.disk.running_mark import Renewal, vouch
 from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"
@@ -85,6 +86,7 @@ class Environment:
         self._data_fd, self._least_size = -1, 0
         self.handles: Handles = {}
         self._records: list[list[Changes]] = []
+        self._mark = Renewal()
         try:
             with folder_lock(self.folder, fcntl.LOCK_SH):
                 self._open()
@@ -241,6 +243,7 @@ class Environment:
             self._open()  # an earlier swap could not open it
         env = self.env
         self.check_in_place()
+        self._mark.renew(self.folder.fd)
         return env.begin(write=True)
 
     @contextmanager
@@ -291,6 +294,7 @@ class Environment:
                     os.fsync(self.folder.fd)
                 finally:
                     self._open()
+            vouch(self.path)
         return True
 
     def reopen(self) -> None:

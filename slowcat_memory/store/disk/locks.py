@@ -1,4 +1,4 @@
-"""The writer lock, the lock for swaps, the running mark, and this process's open stores.
+"""The writer lock, the lock for swaps, the mark of a clean close, and this process's open stores.
 
 LMDB would make a second writer wait for ever, without a message. An ``flock`` that is tried once
 fails at once, and the kernel releases it when its process ends. A forked child could still write,
@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Protocol
 
 from slowcat_memory.errors import StoreBusyError
-from slowcat_memory.store.disk.folder import CLOSED, DATA, RUNNING, WRITER, create, sync_dir
+from slowcat_memory.store.disk.folder import CLOSED, DATA, RUNNING, WRITER, create
 from slowcat_memory.store.disk.known_folder import KnownFolder
+from slowcat_memory.store.disk.running_mark import unmark_running
 
 POLL_S = 0.01  # between two tries for the folder's lock
 
@@ -127,20 +128,6 @@ def _lock_within(fd: int, how: int, timeout: float, path: Path) -> None:
             time.sleep(POLL_S)
 
 
-def mark_running(path: Path, now: datetime) -> None:
-    """Create the file that shows that a writer has the store open."""
-    (path / CLOSED).unlink(missing_ok=True)
-    try:
-        fd = create(path / RUNNING)
-    except FileExistsError:
-        return
-    try:
-        os.write(fd, now.isoformat().encode())
-    finally:
-        os.close(fd)
-    sync_dir(path)
-
-
 def mark_stopped(path: Path) -> None:
     """Mark the store as closed cleanly: no writer has it, and its file is as it was left.
 
@@ -154,11 +141,6 @@ def mark_stopped(path: Path) -> None:
         with os.fdopen(create(path / CLOSED), "w") as mark:
             mark.write(_fingerprint(path))
     unmark_running(path)
-
-
-def unmark_running(path: Path) -> None:
-    """Remove the running mark alone, so that the next start checks the file."""
-    (path / RUNNING).unlink(missing_ok=True)
 
 
 def distrust(path: Path) -> None:

@@ -48,7 +48,8 @@ const TITLES = {
 class Blocks extends Paged {
   async fetchPage() {
     const { rows } = await read("know/blocks", { scope: this.props.scope });
-    return { rows, next: "" };
+    const place = (one) => (one.label in TITLES ? Object.keys(TITLES).indexOf(one.label) : 99);
+    return { rows: rows.sort((a, b) => place(a) - place(b)), next: "" };
   }
 
   render({ scope, act, forget }, { rows }) {

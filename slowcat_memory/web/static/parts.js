@@ -88,7 +88,8 @@ const HOW = {
 
 function source(memory) {
   if (!memory.by.job) return "";
-  return memory.by.model ? `read by ${memory.by.model}` : "read by rule";
+  const how = memory.how === "said" ? "read by" : "by";
+  return memory.by.model ? `${how} ${memory.by.model}` : `${how} rule`;
 }
 
 export function Meta({ memory }) {
@@ -107,8 +108,8 @@ export function Meta({ memory }) {
   </p>`;
 }
 
-function Toggle({ on, label, act, hint }) {
-  return html`<button class="verb" aria-pressed=${on ? "true" : "false"} title=${hint} onClick=${act}>${label}</button>`;
+function Toggle({ on, label, act, hint, of }) {
+  return html`<button class="verb" aria-pressed=${on ? "true" : "false"} aria-label=${`${label}: ${of}`} title=${hint} onClick=${act}>${label}</button>`;
 }
 
 // One memory with its verbs. `act` is the page's: it carries out changes and shows how to undo them.
@@ -153,14 +154,15 @@ export class MemoryCard extends Component {
 
   renderVerbs() {
     const { memory, forget } = this.props;
-    const turn = memory.family === "chunk" || memory.turn;
+    const turn = memory.family === "chunk";
+    const of = memory.text.slice(0, 60); // so that a list of buttons can be told apart by ear
     return html`<div class="verbs">
-      <${Toggle} on=${memory.pinned} label="Pin" hint="Always include this" act=${() => this.mark("pinned", !memory.pinned)} />
-      <${Toggle} on=${memory.muted} label="Mute" hint="Keep it, and never bring it up" act=${() => this.mark("muted", !memory.muted)} />
-      <${Toggle} on=${memory.local_only} label="Local" hint="Never send it to another machine" act=${() => this.mark("local_only", !memory.local_only)} />
-      ${!turn && !memory.retired && html`<button class="verb" onClick=${() => this.setState({ editing: true })}>Correct</button>`}
-      <button class="verb" onClick=${() => forget({ id: this.id }, memory.text)}>Forget</button>
-      <button class="verb" aria-expanded=${this.state.proof ? "true" : "false"} onClick=${() => this.toggleProof()}>Proof</button>
+      <${Toggle} on=${memory.pinned} label="Pin" of=${of} hint="Always include this" act=${() => this.mark("pinned", !memory.pinned)} />
+      <${Toggle} on=${memory.muted} label="Mute" of=${of} hint="Keep it, and never bring it up" act=${() => this.mark("muted", !memory.muted)} />
+      <${Toggle} on=${memory.local_only} label="Local" of=${of} hint="Never send it to another machine" act=${() => this.mark("local_only", !memory.local_only)} />
+      ${!turn && !memory.retired && html`<button class="verb" aria-label=${`Correct: ${of}`} onClick=${() => this.setState({ editing: true })}>Correct</button>`}
+      <button class="verb" aria-label=${`Forget: ${of}`} onClick=${() => forget({ id: this.id }, memory.text)}>Forget</button>
+      <button class="verb" aria-label=${`Proof: ${of}`} aria-expanded=${this.state.proof ? "true" : "false"} onClick=${() => this.toggleProof()}>Proof</button>
     </div>`;
   }
 

@@ -10,8 +10,6 @@ from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal, moment, number
 from slowcat_memory.web.shapes import memory_row, session_row, turn_row
 
-EDGES = 4  # starts, ends and resumptions of one conversation, mostly
-
 
 def conversations(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     """Return a page of conversations, the latest first.
@@ -20,7 +18,8 @@ def conversations(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]
     """
     scope, before = page.scope(given), number(given, "before")
     with page.memory.snapshot() as snapshot:
-        rows, after = [], 0
+        rows: list[dict[str, Any]] = []
+        after = 0
         for session, cursor in _latest_sessions(snapshot, scope, before):
             if len(rows) == PAGE:
                 break
@@ -35,7 +34,7 @@ def _latest_sessions(snapshot: Snapshot, scope: str, before: int) -> Iterator[tu
     """Yield conversations by their last turn, the latest first, and where the walk goes on.
 
     It goes from a conversation's last turn to before its first one. Where another conversation was
-    held meanwhile, it goes turn by turn.
+    held meanwhile, or this one was resumed, it goes turn by turn.
     """
     while True:
         turn = next(snapshot.latest_turns(scope, before), None)
@@ -46,7 +45,7 @@ def _latest_sessions(snapshot: Snapshot, scope: str, before: int) -> Iterator[tu
             before = turn.id
             continue
         within = snapshot.logged_between(scope, session.first_turn, turn.id)
-        alone = turn.id == session.last_turn and within <= session.turns + EDGES
+        alone = turn.id == session.last_turn and within == session.turns
         before = session.first_turn if alone else turn.id
         if turn.id == session.last_turn:
             yield session, before
@@ -63,7 +62,8 @@ def turns(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         if session is None or session.scope != scope:
             raise Refusal(404, "That conversation is not remembered any more.")
         after = max(number(given, "after"), number(given, "at", 6) - 6, session.first_turn - 1)
-        rows, more = [], 0
+        rows: list[dict[str, Any]] = []
+        more = 0
         for turn in snapshot.turns(scope, after, session.last_turn):
             if turn.session != session.id:
                 continue

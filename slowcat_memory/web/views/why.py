@@ -80,11 +80,12 @@ def one(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _reply(snapshot: Snapshot, turn: Turn | None) -> Turn | None:
-    """Return the agent's next turn in the same conversation, among the few after a turn."""
+    """Return the agent's reply, which is among the few turns after the user's."""
     if turn is None:
         return None
     near = snapshot.turns(turn.scope, turn.id, turn.id + 8)
-    return next((one for one in near if one.reply_to == turn.id), None)
+    agent = (one for one in near if one.role == "assistant" and one.session == turn.session)
+    return next((one for one in agent if one.reply_to in (0, turn.id)), None)
 
 
 def _weighed(page: PageContext, memory: Memory | None, one: Any, verdict: str) -> dict[str, Any]:

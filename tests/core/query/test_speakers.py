@@ -100,7 +100,7 @@ def test_speakers_the_lists_are_lower_case() -> None:
 def test_speakers_it_is_cheap_once_compiled() -> None:
     text, laps = "Where did Caroline's brother go after he had met James in Lisbon?", []
     for _ in range(50):
-        began = time.perf_counter()
+        began = time.thread_time()
         without_names(text, TWO)
-        laps.append(time.perf_counter() - began)
+        laps.append(time.thread_time() - began)
     assert min(laps) < 100e-6  # 10 us when quiet

@@ -401,9 +401,9 @@ def test_asked_about_keeps_past_certain_times_of_questions(text, words) -> None:
 def best_us(text: str, rounds: int = 40) -> float:
     laps = []
     for _ in range(rounds):
-        began = time.perf_counter()
+        began = time.thread_time()
         times(text, NOW, LISBON)
-        laps.append(time.perf_counter() - began)
+        laps.append(time.thread_time() - began)
     return min(laps) * 1e6
 
 

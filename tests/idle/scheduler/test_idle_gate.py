@@ -170,8 +170,8 @@ def test_idle_gate_a_signal_costs_microseconds():
 
 
 def _round(gate: IdleGate) -> float:
-    began = time.perf_counter()
+    began = time.thread_time()  # not what other processes take
     for _ in range(1000):
         gate.busy("kitchen/user speaks")
         gate.free("kitchen/user speaks")
-    return (time.perf_counter() - began) / 1000
+    return (time.thread_time() - began) / 1000

@@ -104,7 +104,7 @@ def test_loop_idle_loop_beside_a_drain_of_named_jobs_nothing_else_is_done(rig):
         running.cancel()
         return left, seen
 
-    assert asyncio.run(asyncio.wait_for(both(), 20)) == (0, (["1", "2", "3"], []))
+    assert asyncio.run(asyncio.wait_for(both(), 60)) == (0, (["1", "2", "3"], []))
 
 
 def test_loop_idle_loop_who_looked_at_all_there_was_is_not_asked_after_every_step(rig):
@@ -149,7 +149,7 @@ def test_loop_idle_loop_a_job_is_asked_until_its_cursor_stands_still(rig):
             await asyncio.sleep(0)
         running.cancel()
 
-    asyncio.run(asyncio.wait_for(for_a_while(), 10))
+    asyncio.run(asyncio.wait_for(for_a_while(), 60))
     assert sorted(job.steps) == list("12345")
 
 
@@ -330,7 +330,7 @@ def test_loop_idle_loop_a_full_disk_burns_no_attempt(rig):
             await asyncio.sleep(0)
         running.cancel()
 
-    asyncio.run(asyncio.wait_for(scenario(), 10))
+    asyncio.run(asyncio.wait_for(scenario(), 60))
     assert one.outcomes() == ["done"] and one.metrics.counts()["idle_store_full"] == 1
 
 

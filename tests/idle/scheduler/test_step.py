@@ -34,7 +34,7 @@ def test_step_run_step_speech_ends_a_step_and_the_task_is_due_again(rig):
         one.gate.free("user")
         return await running
 
-    assert asyncio.run(asyncio.wait_for(scenario(), 10)) == 0
+    assert asyncio.run(asyncio.wait_for(scenario(), 60)) == 0
     assert one.outcomes() == ["interrupted", "done"] and one.tasks() == []
     assert one.metrics.summary()["idle_preempt"]["max"] < 1000
 
@@ -82,7 +82,7 @@ def test_step_run_step_a_step_that_will_not_end_is_left_behind_and_never_written
         await asyncio.sleep(0.01)
         return left
 
-    assert asyncio.run(asyncio.wait_for(scenario(), 10)) == 0
+    assert asyncio.run(asyncio.wait_for(scenario(), 60)) == 0
     assert one.made() == [] and len(one.tasks("dead")) == 1
 
 
@@ -121,7 +121,7 @@ def test_step_run_step_the_end_of_the_loop_is_no_failure_of_the_step(rig):
             await running
         return [task.get_name() for task in asyncio.all_tasks()]
 
-    left = asyncio.run(asyncio.wait_for(scenario(), 10))
+    left = asyncio.run(asyncio.wait_for(scenario(), 60))
     assert "idle fake" not in left, "the step goes on"
     assert one.tasks()[0].attempts == 0 and one.outcomes() == []
 

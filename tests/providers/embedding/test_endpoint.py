@@ -1,5 +1,4 @@
 import threading
-import time
 from collections.abc import Iterator
 
 import msgspec
@@ -87,10 +86,8 @@ def test_endpoint_embedder_a_bad_answer_is_an_error_without_a_second_try(
 ) -> None:
     embedder = EndpointEmbedder(options(endpoint))
     endpoint.mode, before = mode, len(endpoint.requests)
-    start = time.monotonic()
     with pytest.raises(EndpointError, match=words):
         embedder.encode(["secret words", "two"])
-    assert time.monotonic() - start < 2.5
     assert len(endpoint.requests) == before + 1
     endpoint.mode = "good"
     embedder.encode(["again"])

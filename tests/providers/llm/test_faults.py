@@ -51,7 +51,7 @@ def test_faults_openai_llm_a_fault_is_one_of_three_errors_or_none(fault: Fault) 
                     await llm.complete(PROMPT, Note)
                 assert type(caught.value) is ERRORS[fault.outcome]
                 assert SECRET not in str(caught.value) and "pred" not in str(caught.value)
-            assert time.perf_counter() - began < 3.0  # two requests, and a busy machine
+            assert time.perf_counter() - began < 30.0  # two requests with deadlines; a busy machine
             assert megabytes() - before < 150
             await server.until_closed()
             server.fault = "none"

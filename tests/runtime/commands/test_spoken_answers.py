@@ -32,7 +32,7 @@ def order(engine, text: str, llm: str = "remote", scope: str = "anna"):
 def offer(engine, turn: int, *memories: str) -> None:
     offers = tuple(Offer(memory, 0.9) for memory in memories)
     row = LedgerEntry(turn=turn, scope="anna", session="s", at=NOW, offers=offers)
-    engine.store.write_ledger(row).wait(5)
+    engine.store.write_ledger(row).wait(30)
 
 
 @pytest.mark.parametrize(("llm", "there"), [("local", True), ("remote", False), ("unknown", False)])

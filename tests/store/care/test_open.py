@@ -133,7 +133,7 @@ def test_open_recover_a_damaged_store_is_moved_aside_and_what_reads_is_carried_o
             with store.snapshot() as snapshot:
                 assert snapshot.session("s1").turns == 118
                 assert len(list(snapshot.vectors("e", "anna"))) == 40
-        store.append(turn(999)).wait(5)
+        store.append(turn(999)).wait(30)
         after = len(events(store))
     with Store.open(killed) as store:
         assert store.opened.moved_aside is None
@@ -183,7 +183,7 @@ def test_open_a_file_that_is_no_store_gives_an_empty_store(open_store, path, bod
     store = open_store()
     assert store.opened.moved_aside
     assert events(store) == []
-    store.append(turn(1)).wait(5)
+    store.append(turn(1)).wait(30)
 
 
 def test_open_recover_random_damage_never_keeps_the_agent_from_starting(open_store, path, tmp_path):
@@ -200,7 +200,7 @@ def test_open_recover_random_damage_never_keeps_the_agent_from_starting(open_sto
         with Store.open(copy) as store:
             here = events(store)
             assert all(event.text == samples.text(event.id) for event in here)
-            store.append(turn(1)).wait(5)
+            store.append(turn(1)).wait(30)
 
 
 def test_open_reading_a_damaged_store_that_nobody_holds_is_an_error(open_store, path, tmp_path):

@@ -193,7 +193,7 @@ def test_salvage_turns_that_were_forgotten_and_erased_are_nowhere(store: Store, 
     for n in range(1, 200):
         store.append(turn(n))
     store.forget(Forget(turns=(100,)))
-    store.append(turn(200)).wait(5)
+    store.append(turn(200)).wait(30)
     killed = path.with_name("killed")
     shutil.copytree(path, killed)
     zero(killed / "data.mdb", root_of(killed / "data.mdb", "log"))
@@ -205,10 +205,10 @@ def test_salvage_a_memory_that_was_replaced_does_not_come_back_as_it_was(
     store: Store, path: Path
 ) -> None:
     made = tuple(memory(f"note/{n}", text=f"first {n} {'x' * 60}") for n in range(200))
-    store.apply("j", WriteBatch(memories=made)).wait(5)
+    store.apply("j", WriteBatch(memories=made)).wait(30)
     later = tuple(memory(f"note/{n}", text=f"second {n} {'y' * 60}") for n in range(200))
-    store.apply("j", WriteBatch(memories=later)).wait(5)
-    store.apply("j", WriteBatch(drop=(("anna", "note/7"),))).wait(5)
+    store.apply("j", WriteBatch(memories=later)).wait(30)
+    store.apply("j", WriteBatch(drop=(("anna", "note/7"),))).wait(30)
     killed = path.with_name("killed")
     shutil.copytree(path, killed)
     zero(killed / "data.mdb", root_of(killed / "data.mdb", "memories"))
@@ -224,7 +224,7 @@ def test_salvage_a_voice_command_that_hides_something_is_kept(store: Store, path
         entry = CommandEntry(
             id=n, scope="anna", kind="forget", at=samples.at(n), turns=(n,), due=samples.at(99)
         )
-        store.apply("j", WriteBatch(command=entry)).wait(5)
+        store.apply("j", WriteBatch(command=entry)).wait(30)
     killed = path.with_name("killed")
     shutil.copytree(path, killed)
     zero(killed / "data.mdb", root_of(killed / "data.mdb", "main"))
@@ -347,7 +347,7 @@ def test_salvage_a_backup_that_is_restored_forgets_what_was_forgotten_since(
 ) -> None:
     for n in range(1, 40):
         store.append(turn(n))
-    store.apply("j", WriteBatch(memories=(memory("note/1"), memory("note/2")))).wait(5)
+    store.apply("j", WriteBatch(memories=(memory("note/1"), memory("note/2")))).wait(30)
     store.backup()
     what = [Forget(turns=(7,)), Forget(scope="anna", memories=("note/2",))]
     store.forget(what, erase=False)
@@ -370,7 +370,7 @@ def test_salvage_what_is_hidden_and_not_deleted_yet_does_not_come_back(
         store.append(turn(n, text=f"{n}"))
     store.flush()
     made = [memory("note/1", sources=(7,)), memory("note/2"), memory("note/3", sources=(8,))]
-    store.apply("j", WriteBatch(memories=tuple(made))).wait(5)
+    store.apply("j", WriteBatch(memories=tuple(made))).wait(30)
     if lost == "whole file":
         store.backup()
     monkeypatch.setattr(Erasure, "_delete", _cannot)

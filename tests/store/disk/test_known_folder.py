@@ -62,7 +62,7 @@ CHANGES: dict[str, Callable[[Store], object]] = {
     "forget": lambda bot: bot.forget(Forget(turns=(3,))),
     "shrink": lambda bot: bot.shrink(),
     "backup": lambda bot: bot.backup(),
-    "append": lambda bot: bot.append(turn(30)).wait(5),
+    "append": lambda bot: bot.append(turn(30)).wait(30),
     "age": lambda bot: bot.age("anna", hot=0),
     "close": lambda bot: bot.close(),
 }
@@ -77,7 +77,7 @@ def test_known_folder_what_is_at_the_old_path_is_never_touched(home: Home, chang
 def test_known_folder_a_moved_store_goes_on_in_its_folder(home: Home) -> None:
     assert home.bot.forget(Forget(turns=(3,))).erased
     assert home.bot.backup().parent == home.moved / "backups"
-    home.bot.append(turn(30)).wait(5)
+    home.bot.append(turn(30)).wait(30)
     assert home.bot.path == home.moved
     home.bot.close()
     with Store.open(home.moved, options=SMALL) as again:
@@ -119,7 +119,7 @@ def test_known_folder_nothing_is_acknowledged_into_a_deleted_file(
     store = Store.open(
         path, options=SMALL, on_trouble=lambda error: (reasons.append(error), told.set())
     )
-    store.append(turn(1)).wait(5)
+    store.append(turn(1)).wait(30)
     GONE[what](path)
     waiting = store.append(turn(2))
     assert told.wait(20)
@@ -129,14 +129,14 @@ def test_known_folder_nothing_is_acknowledged_into_a_deleted_file(
         store.forget(Forget(turns=(1,)))
     store.close()
     with pytest.raises((StoreGoneError, StoreClosedError)):
-        waiting.wait(5)
+        waiting.wait(30)
 
 
 def test_known_folder_words_are_saved_once_the_folder_is_back(tmp_path: Path) -> None:
     told = threading.Event()
     path = tmp_path / "store"
     store = Store.open(path, options=SMALL, on_trouble=lambda error: told.set())
-    store.append(turn(1)).wait(5)
+    store.append(turn(1)).wait(30)
     (path / "data.mdb").rename(tmp_path / "aside.mdb")
     waiting = store.append(turn(2))
     assert told.wait(20)

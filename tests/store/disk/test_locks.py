@@ -87,7 +87,7 @@ def test_locks_lock_another_process_holds_it_until_it_is_killed(path, open_store
 def test_locks_lock_reading_beside_a_writer(store, path):
     for n in range(1, 4):
         store.append(turn(n))
-    assert store.flush(5)
+    assert store.flush(30)
     assert say(path, "read") == "[1, 2, 3]"
     store.append(turn(4)).wait()
     assert say(path, "read") == "[1, 2, 3, 4]"

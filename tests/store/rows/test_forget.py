@@ -281,7 +281,7 @@ def test_forget_from_the_writer_thread_it_is_refused_and_not_waited_for(store):
 
     ack = store.append(turn(1))
     ack.future.add_done_callback(forget)
-    assert store.flush(5)
+    assert store.flush(30)
     store.close()
     assert said == [] or "writer thread" in str(said[0])  # [] when it was done before we asked
     with pytest.raises(StoreClosedError):

@@ -11,11 +11,11 @@ MADE = Made(job="test")
 
 
 def write(store, *memories):
-    store.apply("test", WriteBatch(memories=memories)).wait(5)
+    store.apply("test", WriteBatch(memories=memories)).wait(30)
 
 
 def mark(store, id, on=True, scope="anna"):
-    store.apply("person", WriteBatch(marks=((scope, id, on),))).wait(5)
+    store.apply("person", WriteBatch(marks=((scope, id, on),))).wait(30)
 
 
 def local(store, scope="anna"):
@@ -32,7 +32,7 @@ def talk(store):
     """Three turns: the user's, the agent's reply to it, and another of the user's."""
     for n in (1, 2, 3):
         said = replace(turn(n), id=0, role="assistant" if n == 2 else "user")
-        store.append(replace(said, reply_to=1 if n == 2 else 0)).wait(5)
+        store.append(replace(said, reply_to=1 if n == 2 else 0)).wait(30)
     return store
 
 
@@ -55,7 +55,7 @@ def test_local_marks_what_was_written_before_follows_and_goes_back(talk):
 
 def test_local_marks_a_reply_follows_its_turn_and_one_logged_later_too(talk):
     mark(talk, chunk_id(3))
-    talk.append(replace(turn(4), id=0, role="assistant", reply_to=3)).wait(5)
+    talk.append(replace(turn(4), id=0, role="assistant", reply_to=3)).wait(30)
     assert {"chunk/3", "chunk/4"} <= local(talk)
     mark(talk, chunk_id(3), False)
     assert local(talk) == set()
@@ -63,8 +63,8 @@ def test_local_marks_a_reply_follows_its_turn_and_one_logged_later_too(talk):
 
 def test_local_marks_a_turn_is_logged_with_its_mark(store):
     origin = (("anna", "note/1"),)
-    store.append(replace(turn(1), id=0, local_only=True, derived_from=origin)).wait(5)
-    store.append(replace(turn(2), id=0, local_only=True)).wait(5)
+    store.append(replace(turn(1), id=0, local_only=True, derived_from=origin)).wait(30)
+    store.append(replace(turn(2), id=0, local_only=True)).wait(30)
     assert local(store) == {"chunk/1", "chunk/2"}
     with store.snapshot() as snapshot:
         assert snapshot.memory("anna", "chunk/1").local_inherited
@@ -74,9 +74,9 @@ def test_local_marks_a_turn_is_logged_with_its_mark(store):
 def test_local_marks_a_voice_command_and_its_answer_become_no_memories(store):
     """A row would be indexed at the next start, and recalled."""
     origin = (("anna", "note/1"),)
-    store.append(replace(turn(1), id=0, aside=True)).wait(5)
+    store.append(replace(turn(1), id=0, aside=True)).wait(30)
     store.append(replace(turn(2), id=0, role="assistant", reply_to=1, aside=True,
-                         local_only=True, derived_from=origin)).wait(5)  # fmt: skip
+                         local_only=True, derived_from=origin)).wait(30)  # fmt: skip
     mark(store, chunk_id(1))
     mark(store, chunk_id(2))
     with store.snapshot() as snapshot:
@@ -116,7 +116,7 @@ def test_local_marks_cross_into_another_namespace(talk):
     talk.append(
         replace(turn(4), id=0, role="assistant", local_only=True,
                 derived_from=(("home", "note/2"),))
-    ).wait(5)  # fmt: skip
+    ).wait(30)  # fmt: skip
     mark(talk, "note/2", scope="home")
     assert local(talk) == {"chunk/4"}
     mark(talk, "note/2", False, scope="home")

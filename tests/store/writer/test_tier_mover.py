@@ -135,7 +135,7 @@ def test_tier_mover_appending_goes_on_while_it_works(store):
     age(store, stop=speak)
     assert len(acks) > 5
     for ack in acks:
-        ack.wait(5)
+        ack.wait(30)
     assert [event.id for event in events(store)] == list(range(1, 301 + len(acks)))
     check_places(store)
 

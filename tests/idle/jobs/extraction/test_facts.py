@@ -91,7 +91,7 @@ class House:
                 clock=self.clock,
                 sleep=sleep,
             )
-            return asyncio.run(asyncio.wait_for(loop.run_until_done(patience_s=5.0), 20))
+            return asyncio.run(asyncio.wait_for(loop.run_until_done(patience_s=5.0), 60))
         finally:
             contexts.close()
 

@@ -1,0 +1,91 @@
+"""Draws docs/images/demo.svg: what ``slowcat-memory demo`` prints, as text in a picture.
+
+``python -m docs_site.demo_picture`` plays the demo in a terminal of 80 columns and keeps some of its
+sessions. The picture is text, set in whatever monospaced font there is: it loads nothing.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+OUT = Path(__file__).parent.parent / "docs" / "images" / "demo.svg"
+COLUMNS = 80
+SESSIONS = ("1", "3", "4")  # what was said, and what became of it weeks later
+MOST_LINES = 34
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+# rich fills it in. Its own format loads a web font.
+FORMAT = """\
+<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{
+font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+font-size: {char_height}px; line-height: {line_height}px;
+}}
+.{unique_id}-title {{ font-size: 18px; font-weight: bold; font-family: sans-serif; }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
+</clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
+
+
+def play() -> str:
+    """Return what the demo prints, with its colours."""
+    colours = {"COLUMNS": str(COLUMNS), "FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    command = [sys.executable, "-m", "slowcat_memory", "demo", "--fast"]
+    done = subprocess.run(
+        command, env={**os.environ, **colours}, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def chosen(printed: str) -> str:
+    """Return the sessions that are shown, each from its headline to the next."""
+    parts = re.split(r"(?m)^(?=(?:\x1b\[[0-9;]*m)*Session \d)", printed)
+    kept = [one for one in parts if _number(one) in SESSIONS]
+    lines = "\n".join(one.strip("\n") + "\n" for one in kept).rstrip("\n").splitlines()
+    return "\n".join(lines[:MOST_LINES])
+
+
+def _number(part: str) -> str:
+    found = re.match(r"Session (\d+)", ESCAPES.sub("", part))
+    return found[1] if found else ""
+
+
+def picture(printed: str) -> str:
+    """Return an SVG of some lines of a terminal."""
+    console = Console(
+        record=True, width=COLUMNS, file=StringIO(), force_terminal=True, color_system="truecolor"
+    )
+    console.print(Text.from_ansi(printed), soft_wrap=True)
+    return console.export_svg(
+        title="slowcat-memory demo", theme=MONOKAI, code_format=FORMAT, unique_id="demo"
+    )
+
+
+def main() -> None:
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(picture(chosen(play())), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

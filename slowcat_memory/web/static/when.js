@@ -1,0 +1,96 @@
+// What was true when?
+
+import { Empty, Paged, html, when } from "./parts.js";
+import { read } from "./api.js";
+
+const DAY_MS = 86_400_000;
+const WAIT_MS = 150; // while the slider moves
+
+export default class When extends Paged {
+  constructor(props) {
+    super(props);
+    this.wanted = { what: "facts", believed: false, over: true };
+    this.at = null;
+  }
+
+  hear() {
+    this.load();
+  }
+
+  reload() {
+    this.load();
+  }
+
+  async fetchPage(after) {
+    const at = this.at === null ? "" : new Date(this.at).toISOString();
+    const got = await read("when", { scope: this.props.scope, after, at, ...this.wanted });
+    this.first = got.first ? Date.parse(got.first) : null;
+    this.last = got.last ? Date.parse(got.last) : null;
+    return { rows: got.rows, next: got.after };
+  }
+
+  choose(given) {
+    Object.assign(this.wanted, given);
+    this.load();
+  }
+
+  move(at) {
+    this.at = at;
+    this.setState({});
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.load(), WAIT_MS);
+  }
+
+  renderSlider() {
+    if (!this.first || !this.last) return null;
+    const days = Math.max(1, Math.ceil((this.last - this.first) / DAY_MS));
+    const at = this.at ?? this.last;
+    const day = Math.round((at - this.first) / DAY_MS);
+    const shown = when(new Date(at).toISOString());
+    return html`<div class="slider">
+      <label for="at">As of <output>${shown}</output></label>
+      <input id="at" type="range" min="0" max=${days} value=${day} aria-valuetext=${shown}
+        onInput=${(event) => this.move(this.first + Number(event.target.value) * DAY_MS)} />
+      <div class="ends quiet"><span>${when(new Date(this.first).toISOString())}</span><span>${when(new Date(this.last).toISOString())}</span></div>
+    </div>`;
+  }
+
+  render(_, { rows }) {
+    const { what, believed, over } = this.wanted;
+    return html`
+      ${this.renderSlider()}
+      <div class="filters">
+        <label>Show <select value=${what} onChange=${(event) => this.choose({ what: event.target.value })}>
+          <option value="facts">facts</option><option value="people">people and things</option>
+        </select></label>
+        <label class="check"><input type="checkbox" checked=${over} onChange=${(event) => this.choose({ over: event.target.checked })} /> also what was over by then</label>
+        <label class="check"><input type="checkbox" checked=${believed} onChange=${(event) => this.choose({ believed: event.target.checked })} /> by what was known then</label>
+      </div>
+      <ul class="cards">
+        ${(rows ?? []).map((one) => html`<${Row} key=${one.id} one=${one} />`)}
+      </ul>
+      ${rows && !rows.length && html`<${Empty}>Nothing is known about that time.<//>`}
+      ${this.renderMore()}`;
+  }
+}
+
+function Row({ one }) {
+  const words = one.what ? `${one.subject} ${one.what} ${one.object}` : one.text;
+  const jump = (event) => {
+    event.preventDefault();
+    const to = document.getElementById(`fact-${one.replaced_by}`);
+    to?.focus();
+    to?.scrollIntoView({ block: "center" });
+  };
+  return html`<li id=${`fact-${one.id}`} tabindex="-1" class=${`card ${one.held ? "" : "over"}`}>
+    <p class="words">${words}</p>
+    <p class="meta">${[
+      one.since && `since ${when(one.since)}`,
+      (one.until ?? one.retired) && `until ${when(one.until ?? one.retired)}`,
+      one.held ? "" : "over by then",
+    ].filter(Boolean).join(" · ")}</p>
+    ${one.quote && html`<q>${one.quote}</q>`}
+    ${one.replacement && html`<p class="meta">Replaced by <a href="#when" onClick=${jump}>${one.replacement}</a></p>`}
+    ${one.turns.length > 0 && html`<p class="meta">turn ${one.turns[0]}</p>`}
+  </li>`;
+}

@@ -1,0 +1,183 @@
+"""What a running mark that was left behind proves, and when a canary reads the file all the same."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory import clock
+from slowcat_memory.records import Forget
+from slowcat_memory.store import Store, StoreOptions
+from slowcat_memory.store.care import canary_process
+from slowcat_memory.store.disk import running_mark
+from slowcat_memory.store.disk.folder import CLOSED, DATA, RUNNING
+from tests.harness.children import Child
+from tests.harness.samples import turn
+
+OPTIONS = StoreOptions(map_size_gib=1 / 16)
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files that a canary read."""
+    files: list[Path] = []
+    whole = canary_process.is_whole
+    monkeypatch.setattr(canary_process, "is_whole", lambda f: files.append(f) or whole(f))
+    return files
+
+
+def killed(path: Path, forget: bool = False) -> Path:
+    """A store whose writer's process was killed."""
+
+    def write(into: int) -> None:
+        store = Store.open(path, options=OPTIONS)
+        store.append(turn(1)).wait()
+        store.append(turn(2)).wait()
+        if forget:
+            assert store.forget(Forget(turns=(2,)), erase=True).erased
+        os.write(into, b"up")
+        os.read(os.pipe()[0], 1)  # for ever
+
+    child = Child(write)
+    child.wait_for(b"up")
+    child.kill_after(0)
+    assert child.finish()[1], "it was not killed"
+    assert (path / RUNNING).exists() and not (path / CLOSED).exists()
+    return path
+
+
+def open_again(path: Path) -> set[int]:
+    with Store.open(path, options=OPTIONS) as store, store.snapshot() as snapshot:
+        assert store.opened.unclean_stop and store.opened.moved_aside is None
+        return {event.id for event in snapshot.events()}
+
+
+def test_running_mark_after_a_kill_on_the_same_boot_no_canary_reads_the_file(
+    path: Path, checked: list[Path]
+) -> None:
+    assert open_again(killed(path)) == {1, 2} and checked == []
+    with Store.open(path, options=OPTIONS) as store:
+        assert not store.opened.unclean_stop
+    assert canary_process.is_whole(path / DATA), "and it would have found nothing"
+
+
+def test_running_mark_a_reader_needs_no_canary_either(path: Path, checked: list[Path]) -> None:
+    killed(path)
+    with Store.open(path, options=OPTIONS, readonly=True) as store:
+        assert store.opened.moved_aside is None
+    assert checked == []
+
+
+def test_running_mark_a_file_that_an_erasure_made_is_the_writers_own(
+    path: Path, checked: list[Path]
+) -> None:
+    assert open_again(killed(path, forget=True)) == {1} and checked == []
+
+
+def test_running_mark_two_kills_in_a_row(path: Path, checked: list[Path]) -> None:
+    killed(path)
+
+    def write(into: int) -> None:
+        Store.open(path, options=OPTIONS).append(turn(3)).wait()
+        os.write(into, b"up")
+        os.read(os.pipe()[0], 1)
+
+    child = Child(write)
+    child.wait_for(b"up")
+    child.kill_after(0)
+    child.finish()
+    assert open_again(path) == {1, 2, 3} and checked == []
+
+
+def other_boot(path: Path) -> None:
+    rewrite(path, boot="another")
+
+
+def other_disk(path: Path) -> None:
+    rewrite(path, device=-1)
+
+
+def rewrite(path: Path, **parts: object) -> None:
+    times = (path / RUNNING).stat()
+    (path / RUNNING).write_text(json.dumps({**json.loads((path / RUNNING).read_text()), **parts}))
+    os.utime(path / RUNNING, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def copied(path: Path) -> None:
+    shutil.copytree(path.rename(path.with_name("original")), path)
+
+
+def replaced(path: Path) -> None:
+    shutil.copy2(path / DATA, path / "other")
+    os.replace(path / "other", path / DATA)
+
+
+def written_since(path: Path) -> None:
+    earlier = (path / DATA).stat().st_ctime - running_mark.LATE_S - 1
+    os.utime(path / RUNNING, (earlier, earlier))
+
+
+def of_an_earlier_version(path: Path) -> None:
+    (path / RUNNING).write_text("2026-05-12T12:00:00+00:00")
+
+
+def torn(path: Path) -> None:
+    (path / RUNNING).write_text((path / RUNNING).read_text()[:20])
+
+
+def emptied(path: Path) -> None:
+    (path / RUNNING).write_text("")
+
+
+@pytest.mark.parametrize(
+    "happened",
+    [
+        other_boot,
+        other_disk,
+        copied,
+        replaced,
+        written_since,
+        of_an_earlier_version,
+        torn,
+        emptied,
+    ],
+)
+def test_running_mark_whatever_else_happened_a_canary_reads_the_file(
+    path: Path, checked: list[Path], happened: Callable[[Path], None]
+) -> None:
+    happened(killed(path))
+    assert open_again(path) == {1, 2} and checked == [path / DATA]
+
+
+def test_running_mark_a_boot_that_cannot_be_known_proves_nothing(
+    path: Path, checked: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "_BOOT_ID", path / "there is none")
+    assert clock.boot_id() == ""
+    assert open_again(killed(path)) == {1, 2} and checked == [path / DATA]
+
+
+def test_running_mark_a_file_that_was_cut_is_read_on_the_same_boot_too(
+    path: Path, checked: list[Path]
+) -> None:
+    killed(path)
+    times = (path / DATA).stat()
+    os.truncate(path / DATA, times.st_size // 4096 // 2 * 4096)
+    os.utime(path / DATA, ns=(times.st_atime_ns, times.st_mtime_ns))
+    with Store.open(path, options=OPTIONS) as store:
+        assert checked and store.opened.moved_aside is not None
+
+
+def test_running_mark_another_boot_after_the_check_vouches_for_the_file(
+    path: Path, checked: list[Path]
+) -> None:
+    """The mark of a boot that ended with a power cut is replaced once the file was checked."""
+    other_boot(killed(path))
+    store = Store.open(path, options=OPTIONS)
+    try:
+        assert checked == [path / DATA] and running_mark.was_killed_here(path)
+    finally:
+        store.close()

@@ -1,0 +1,82 @@
+"""A client of the page that says exactly what a test wants it to say."""
+
+import json
+from http.client import HTTPConnection
+from typing import Any
+
+from msgspec import Struct
+
+from tests.support.page_memory import Running
+
+TIMEOUT_S = 30.0
+
+
+class Reply(Struct, frozen=True):
+    """A status, headers in lower case, and the body as it came."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def value(self) -> Any:
+        return json.loads(self.body)
+
+
+class Client:
+    """Talks to a page, after ``enter`` with its cookie."""
+
+    def __init__(self, running: Running) -> None:
+        self.port = running.server.guard.port
+        self.host, self.cookie = f"127.0.0.1:{self.port}", ""
+
+    def enter(self, url: str) -> "Client":
+        """Open the page with its token; raises ``AssertionError`` when it does not open."""
+        path = url.partition(self.host)[2]
+        found = self.ask("GET", path)
+        assert found.status == 200, found
+        self.cookie = found.headers["set-cookie"].partition(";")[0]
+        return self
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, **headers: str | None
+    ) -> Reply:
+        """Send a request; a header that is None is left out, ``_`` in names stands for "-"."""
+        given = {"Host": self.host, "Cookie": self.cookie or None}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in given.items():
+                if value is not None:
+                    connection.putheader(name, value)
+            if body is not None:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            found = connection.getresponse()
+            lower = {name.lower(): value for name, value in found.getheaders()}
+            return Reply(found.status, lower, found.read())
+        finally:
+            connection.close()
+
+    def read(self, path: str) -> Any:
+        found = self.ask("GET", f"/api/{path}")
+        assert found.status == 200, found
+        return found.value
+
+    def change(self, path: str, **given: Any) -> Reply:
+        """Send a change as the page does."""
+        body = json.dumps(given).encode()
+        return self.ask(
+            "POST", f"/api/{path}", body, Content_Type="application/json", X_Slowcat="page"
+        )
+
+    def done(self, path: str, **given: Any) -> Any:
+        found = self.change(path, **given)
+        assert found.status == 200, found
+        return found.value
+
+
+def entered(running: Running) -> Client:
+    """Return a client that has opened the page."""
+    return Client(running).enter(running.server.url())

@@ -1,0 +1,202 @@
+"""What a person can change on the page, that it holds, and that it can be taken back."""
+
+import json
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.web import PageContext, context
+from slowcat_memory.web.undo import Undo
+from tests.support.page_client import Client, entered
+from tests.support.page_memory import ANNA, MONDAY, Running, page_of
+from tests.support.stores import configured
+
+
+class Waits:
+    """A timer whose time passes when a test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+
+    def __call__(self, seconds: float, work: Callable[[], None]) -> Callable[[], None]:
+        self.waiting.append(work)
+        return lambda: self.waiting.remove(work) if work in self.waiting else None
+
+    def pass_(self) -> None:
+        for work in list(self.waiting):
+            work()
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
+    made = Waits()
+    monkeypatch.setattr(context, "Undo", lambda: Undo(made))
+    return made
+
+
+@pytest.fixture
+def running(tmp_path: Path, waits: Waits) -> Iterator[Running]:
+    with page_of(configured(tmp_path / "memory", recall={"floor": 0.005})) as made:
+        yield made
+
+
+@pytest.fixture
+def client(running: Running) -> Client:
+    return entered(running)
+
+
+def fact(client: Client, words: str) -> dict:
+    rows = client.read("know/facts?past=1")["rows"]
+    return next(row for row in rows if words in row["text"])
+
+
+def recalled(page: PageContext, question: str) -> list[str]:
+    return [hit.memory.text for hit in page.memory.search(question, ANNA, 5, local=True).hits]
+
+
+@pytest.mark.parametrize("name", ["pinned", "muted", "local_only"])
+def test_a_mark_is_set_and_taken_back(client: Client, name: str) -> None:
+    one = fact(client, "cello")
+    done = client.done("mark", id=one["id"], **{name: True})
+    assert done["memory"][name]
+    assert fact(client, "cello")[name]
+    client.done("undo", undo=done["undo"])
+    assert not fact(client, "cello")[name]
+
+
+def test_what_is_muted_is_listed_and_not_recalled(client: Client, running: Running) -> None:
+    words = "I play the cello on Thursdays."
+    turn = next(r for r in client.read("said/turns?session=anna-1")["rows"] if r["text"] == words)
+    assert words in recalled(running.page, "Who plays the cello?")
+    done = client.done("mark", id=turn["id"], muted=True)
+    assert words not in recalled(running.page, "Who plays the cello?")
+    assert words in json.dumps(client.read("said/turns?session=anna-1"))
+    client.done("undo", undo=done["undo"])
+    assert words in recalled(running.page, "Who plays the cello?")
+
+
+def test_a_correction_takes_the_place_of_a_fact_and_can_be_taken_back(client: Client) -> None:
+    one = fact(client, "27 March")
+    done = client.done("correct", id=one["id"], text="Anna sees the dentist on 28 March.")
+    now = [row["text"] for row in client.read("know/facts")["rows"]]
+    assert one["text"] not in now
+    assert done["memory"]["text"] == "Anna sees the dentist on 28 March."
+    assert done["memory"]["how"] == "yours"
+    client.done("undo", undo=done["undo"])
+    now = [row["text"] for row in client.read("know/facts")["rows"]]
+    assert one["text"] in now
+    assert client.ask("GET", f"/api/know/memory?id={done['memory']['id']}").status == 404
+
+
+def test_a_block_is_rewritten_by_hand(client: Client) -> None:
+    block = next(r for r in client.read("know/blocks")["rows"] if r["label"] == "human")
+    done = client.done("correct", id=block["id"], text="Anna is a cellist.")
+    shown = {r["label"]: r for r in client.read("know/blocks")["rows"]}
+    assert (shown["human"]["text"], shown["human"]["owner"]) == ("Anna is a cellist.", "user")
+    client.done("undo", undo=done["undo"])
+    shown = {r["label"]: r for r in client.read("know/blocks")["rows"]}
+    assert shown["human"]["text"] == block["text"]
+
+
+def test_a_preview_deletes_nothing(client: Client) -> None:
+    found = client.done("forget/preview", session="anna-0")
+    assert found["turns"] == 6
+    assert found["memories"] >= 3
+    assert client.done("forget/preview", session="anna-0") == found
+
+
+def test_forgetting_waits_for_the_time_to_undo(client: Client, waits: Waits) -> None:
+    done = client.done("forget", session="anna-0")
+    assert client.ask("GET", "/api/said/turns?session=anna-0").status == 200
+    client.done("undo", undo=done["undo"])
+    waits.pass_()
+    assert client.ask("GET", "/api/said/turns?session=anna-0").status == 200
+    assert client.change("undo", undo=done["undo"]).status == 410
+
+
+def test_what_is_forgotten_is_gone(client: Client, waits: Waits) -> None:
+    done = client.done("forget", session="anna-0")
+    waits.pass_()
+    assert client.ask("GET", "/api/said/turns?session=anna-0").status == 404
+    assert "York" not in json.dumps(client.read("know/facts?past=1"))
+    assert client.change("undo", undo=done["undo"]).status == 410
+
+
+def test_a_range_is_forgotten(client: Client, waits: Waits) -> None:
+    since, until = MONDAY + timedelta(days=6), MONDAY + timedelta(days=8)
+    order = {"since": since.isoformat(), "until": until.isoformat()}
+    assert client.done("forget/preview", **order)["turns"] == 6
+    client.done("forget", **order)
+    waits.pass_()
+    assert [row["id"] for row in client.read("said/conversations")["rows"]] == ["anna-2", "anna-0"]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [{}, {"id": ""}, {"since": "2026-01-01T00:00:00+00:00"}, {"everything": True}, {"scope": ANNA}],
+)
+def test_nothing_is_forgotten_without_saying_what(client: Client, order: dict) -> None:
+    assert client.change("forget/preview", **order).status == 400
+    assert client.change("forget", **order).status == 400
+
+
+def test_what_waits_to_be_forgotten_is_forgotten_when_the_page_ends(
+    tmp_path: Path, waits: Waits
+) -> None:
+    config = configured(tmp_path / "memory")
+    with page_of(config) as running:
+        entered(running).done("forget", session="anna-0")
+    with page_of(config, furnished=False) as running:
+        rows = entered(running).read("said/conversations")["rows"]
+    assert [row["id"] for row in rows] == ["anna-2", "anna-1"]
+
+
+def test_a_wrong_memory_is_judged_and_the_judgement_taken_back(
+    client: Client, running: Running
+) -> None:
+    turn = client.read("why/recalls")["rows"][0]["turn"]
+    offered = client.read(f"why/turn?turn={turn}")["rows"][0]["id"]
+
+    def judged() -> list[float]:
+        with running.page.memory.snapshot() as snapshot:
+            return [key.weight for key in snapshot.keys(ANNA, offered) if key.kind == "asked"]
+
+    done = client.done("wrong", turn=turn, id=offered)
+    assert judged() == [-1.0]
+    client.done("undo", undo=done["undo"])
+    assert judged() == []
+
+
+def test_idle_work_is_held_back_and_let_go(client: Client, running: Running) -> None:
+    assert client.done("pause", on=True) == {"paused": True}
+    assert client.done("pause", on=False) == {"paused": False}
+    assert client.done("retry") == {"tasks": 0}
+
+
+def test_a_backup_is_made_and_everything_verified(client: Client) -> None:
+    assert client.done("backup")["bytes"] > 0
+    assert len(client.read("health")["backups"]) == 1
+    found = client.done("verify")
+    assert found["wrong"] == []
+    assert found["rows"] > 20
+
+
+def test_the_browser_hears_of_a_change_by_id_alone(client: Client) -> None:
+    one = fact(client, "cello")
+    with closing(socket.create_connection(("127.0.0.1", client.port), 30)) as line:
+        ask = f"GET /api/events HTTP/1.1\r\nHost: {client.host}\r\nCookie: {client.cookie}\r\n\r\n"
+        line.sendall(ask.encode())
+        heard = b""
+        while b": open" not in heard:
+            heard += line.recv(4096)
+        client.done("mark", id=one["id"], pinned=True)
+        while b"data: " not in heard:
+            heard += line.recv(4096)
+    event = json.loads(heard.partition(b"data: ")[2].partition(b"\n")[0])
+    assert one["id"] in event["ids"]
+    assert b"cello" not in heard
+    assert b"text/event-stream" in heard

@@ -1,0 +1,262 @@
+"""Attacks on the page, each refused; beside each one the request that must be answered."""
+
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.web import PageContext, open_browser, private_link
+from slowcat_memory.web.routes import CHANGES, READS, static_files
+from tests.support.page_client import Client, entered
+from tests.support.page_memory import ANNA, Running, furnish, page_of
+from tests.support.stores import configured
+
+JSON = {"Content_Type": "application/json"}
+OURS = {**JSON, "X_Slowcat": "page"}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    config = configured(tmp_path_factory.mktemp("safety") / "memory")
+    with page_of(config) as made:
+        yield made
+
+
+@pytest.fixture
+def client(running: Running) -> Client:
+    return entered(running)
+
+
+def addresses() -> list[tuple[str, str]]:
+    """Return every address but the page itself."""
+    reads = [("GET", f"/api/{name}") for name in (*READS, "events")]
+    files = [("GET", f"/static/{name}") for name in static_files()]
+    return reads + files + [("POST", f"/api/{name}") for name in CHANGES]
+
+
+@pytest.mark.parametrize(("method", "path"), addresses())
+def test_nothing_is_answered_without_the_cookie(running: Running, method: str, path: str) -> None:
+    stranger = Client(running)
+    found = stranger.ask(method, path, b"{}" if method == "POST" else None, **OURS)
+    assert found.status == 401
+    assert b"Anna" not in found.body
+
+
+def test_a_token_opens_the_page_once(running: Running) -> None:
+    url = running.server.url()
+    assert Client(running).enter(url).read("start")["scope"] == ANNA
+    again = Client(running).ask("GET", url.partition(Client(running).host)[2])
+    assert again.status == 401
+    assert "set-cookie" not in again.headers
+
+
+@pytest.mark.parametrize("token", ["", "x", "a" * 43, "é", "%00", "token"])
+def test_a_guessed_token_opens_nothing(running: Running, token: str) -> None:
+    running.server.url()  # one is waiting to be used
+    found = Client(running).ask("GET", f"/?token={token.encode().hex()}")
+    assert found.status == 401
+
+
+def test_the_cookie_cannot_be_read_by_scripts_nor_sent_by_other_sites(running: Running) -> None:
+    url = running.server.url()
+    found = Client(running).ask("GET", url.partition(Client(running).host)[2])
+    cookie = found.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+
+
+@pytest.mark.parametrize(
+    "cookie", ["", "x", "slowcat-1=abc", "slowcat-{port}=", "slowcat-{port}=é"]
+)
+def test_a_made_up_cookie_opens_nothing(client: Client, cookie: str) -> None:
+    sent = cookie.format(port=client.port).encode("utf-8").decode("latin-1")
+    assert client.ask("GET", "/api/start", Cookie=sent).status == 401
+    assert client.ask("GET", "/api/start").status == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1.evil.example:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "localhost",
+        "0.0.0.0:{port}",
+        "",
+        None,
+    ],
+)
+def test_a_rebound_name_is_refused(client: Client, host: str | None) -> None:
+    sent = host.format(port=client.port) if host else host
+    found = client.ask("GET", "/api/know/facts", Host=sent)
+    assert found.status in (400, 421)
+    assert b"Anna" not in found.body
+
+
+def test_localhost_is_the_same_machine(client: Client) -> None:
+    assert client.ask("GET", "/api/start", Host=f"localhost:{client.port}").status == 200
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1:{port}"]
+)
+def test_another_origin_is_refused_and_never_allowed(client: Client, origin: str) -> None:
+    sent = origin.format(port=client.port)
+    for method, path in (("GET", "/api/know/facts"), ("OPTIONS", "/api/mark")):
+        found = client.ask(method, path, Origin=sent)
+        assert found.status == 403
+        assert not [name for name in found.headers if name.startswith("access-control")]
+
+
+def test_a_site_that_embeds_or_fetches_is_refused(client: Client) -> None:
+    assert client.ask("GET", "/api/start", Sec_Fetch_Site="cross-site").status == 403
+    assert client.ask("GET", "/api/start", Sec_Fetch_Site="same-site").status == 403
+    assert client.ask("GET", "/api/start", Sec_Fetch_Site="same-origin").status == 200
+
+
+@pytest.mark.parametrize("path", CHANGES)
+def test_a_form_can_change_nothing(client: Client, path: str) -> None:
+    """A form of another site can send a body, but neither our header nor JSON."""
+    forms = ("application/x-www-form-urlencoded", "text/plain", "multipart/form-data")
+    for kind in forms:
+        assert client.ask("POST", f"/api/{path}", b'{"on":1}', Content_Type=kind).status == 403
+    assert client.ask("POST", f"/api/{path}", b"{}", **JSON).status == 403
+    assert (
+        client.ask(
+            "POST", f"/api/{path}", b"{}", Content_Type="text/plain", X_Slowcat="page"
+        ).status
+        == 415
+    )
+    assert client.ask("GET", f"/api/{path}", X_Slowcat="page").status == 405
+
+
+@pytest.mark.parametrize("path", ["/api/start", "/static/app.js", "/", "/nothing", "/api/mark"])
+def test_every_answer_has_the_policy(client: Client, path: str) -> None:
+    found = client.ask("GET", path)
+    assert found.headers["content-security-policy"].startswith("default-src 'self';")
+    assert "unsafe" not in found.headers["content-security-policy"]
+    assert found.headers["x-content-type-options"] == "nosniff"
+    assert found.headers["cache-control"] == "no-store"
+    assert found.headers["referrer-policy"] == "no-referrer"
+    assert found.headers["server"] == "slowcat-memory"
+    assert "access-control-allow-origin" not in found.headers
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../page_server.py",
+        "/static/..%2f..%2fconfig.toml",
+        "/static/%2e%2e/safety.py",
+        "/static//etc/passwd",
+        "/static/index.html",
+        "/static/vendor/preact/LICENSE",
+    ],
+)
+def test_no_other_file_is_served(client: Client, path: str) -> None:
+    found = client.ask("GET", path)
+    assert found.status in (400, 404)
+    assert b"import" not in found.body
+
+
+def test_errors_say_nothing_of_this_machine(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = [
+        client.ask("GET", "/api/said/turns?session=../../etc/passwd"),
+        client.ask("GET", "/api/said/conversations?before=1e9"),
+        client.ask("GET", "/api/know/facts?after=nonsense"),
+        client.ask("GET", "/api/when?at=yesterday"),
+        client.ask("GET", f"/api/know/memory?id={'x' * 3000}"),
+        client.ask("GET", "/api/know/memory?id=a%00b"),
+        client.ask("GET", "/api/know/facts?scope=a%2Fb%00"),
+        client.ask("POST", "/api/mark", b"[1]", **OURS),
+        client.ask("POST", "/api/mark", b"{", **OURS),
+        client.ask("POST", "/api/mark", b'{"id": 5}', **OURS),
+        client.ask("POST", "/api/undo", b'{"undo": "1"}', **OURS),
+        client.ask("POST", "/api/correct", b"x" * 70_000, **OURS),
+    ]
+    for found in bad:
+        assert 400 <= found.status < 500, found
+        assert not re.search(rb"Traceback|File |/tmp|/home|\.py|Error\(|slowcat_memory", found.body)
+
+
+def test_a_fault_of_the_page_says_nothing_of_this_machine(tmp_path: Path) -> None:
+    with page_of(configured(tmp_path / "memory"), furnished=False) as running:
+
+        def broken(*given: object, **named: object) -> None:
+            raise RuntimeError(f"{tmp_path}: Anna's dog is called Max")
+
+        running.page.memory.stats = broken  # type: ignore[method-assign]  # a fault on purpose
+        found = entered(running).ask("GET", "/api/health")
+    assert found.status == 500
+    assert str(tmp_path).encode() not in found.body
+    assert b"Max" not in found.body
+
+
+def test_the_page_listens_on_this_machine_alone(running: Running) -> None:
+    runner = running.server._runner
+    assert runner is not None
+    assert [address[0] for address in runner.addresses] == ["127.0.0.1"]
+    assert running.server.guard.port > 1023
+
+
+def test_with_a_scope_for_each_person_the_page_shows_one(tmp_path: Path) -> None:
+    config = configured(tmp_path / "memory", people={"scopes": "each"})
+    with page_of(config, person="ben") as running:  # the content is Anna's
+        client = entered(running)
+        assert client.read("start")["scopes"] == ["ben"]
+        assert client.read("know/facts")["rows"] == []
+        assert client.ask("GET", "/api/know/facts?scope=anna").status == 403
+        for name in READS:
+            assert b"Derby" not in client.ask("GET", f"/api/{name}?scope=anna").body
+            assert b"Derby" not in client.ask("GET", f"/api/{name}?turn=10&session=anna-1").body
+        for name in ("mark", "correct", "forget/preview", "forget", "wrong"):
+            refused = client.change(
+                name, scope="anna", id="chunk/10", pinned=True, turn=10, text="x"
+            )
+            assert refused.status == 403
+        assert client.change("forget/preview", id="chunk/10").value["turns"] == 0
+
+
+def test_everyone_is_shown_only_when_asked_for(tmp_path: Path) -> None:
+    config = configured(tmp_path / "memory", people={"scopes": "each"})
+    with page_of(config, person="ben", everyone=True) as running:
+        client = entered(running)
+        assert client.read("start")["scopes"] == ["anna", "ben"]
+        assert client.read("know/facts?scope=anna")["rows"]
+
+
+def test_the_browser_is_opened_by_a_private_file_that_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    opened: list[str] = []
+    with ExitStack() as stack:
+        file = stack.enter_context(private_link("http://127.0.0.1:9/?token=secret"))
+        assert "token=secret" in file.read_text()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+        assert open_browser(file, lambda address: not opened.append(address))
+    assert opened == [file.as_uri()]
+    assert "secret" not in opened[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_is_off_until_it_is_started(tmp_path: Path) -> None:
+    """A memory opens no port: only `slowcat-memory ui` does."""
+    from slowcat_memory.engine import MemoryEngine
+
+    engine = MemoryEngine(configured(tmp_path / "memory"))
+    try:
+        furnish(engine)
+        server = Running(PageContext(engine, person=ANNA)).server
+        assert server.guard.port == 0
+        assert server._runner is None
+    finally:
+        engine.close()
