@@ -159,7 +159,7 @@ def test_change_export_to_stdout_and_one_scope(filled) -> None:
     assert [row.get("scope") for row in every] == ["ben", *["user"] * 5]
     assert every[1]["text"] == "My dog is called Max."
     assert rows(filled.ok("export", "--scope", "ben")) == every[:1]
-    assert "cannot name a scope" in filled.fails("export", "--scope", "No Good")
+    assert "cannot name a memory" in filled.fails("export", "--scope", "No Good")
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst"])
@@ -177,6 +177,17 @@ def test_change_export_and_import_round_trip(filled, name: str) -> None:
     assert after == before
 
 
+def test_change_export_asks_before_it_overwrites(filled) -> None:
+    filled.ok("export", "-o", "out.jsonl")
+    (filled.folder / "out.jsonl").write_text("mine")
+    assert "out.jsonl exists. Overwrite it?" in filled.fails(
+        "export", "-o", "out.jsonl", stdin="n\n"
+    )
+    assert (filled.folder / "out.jsonl").read_text() == "mine"
+    filled.ok("export", "-o", "out.jsonl", stdin="y\n")
+    assert (filled.folder / "out.jsonl").read_text() != "mine"
+
+
 def test_change_a_failed_export_leaves_the_old_file(
     filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,7 +201,7 @@ def test_change_a_failed_export_leaves_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(transfer, "export", broken)
-    assert "No space left" in filled.fails("export", "-o", str(out))
+    assert "No space left" in filled.fails("export", "-o", str(out), "--yes")
     assert gzip.decompress(out.read_bytes()) == b"old"
     assert [p.name for p in filled.folder.glob("*out*")] == ["out.jsonl.gz"]
 
@@ -217,6 +228,13 @@ def test_change_pin_and_unpin_a_turn(filled) -> None:
     assert "No longer pinned: We moved to Lisbon." in filled.ok("pin", "chunk/7", "--off")
     assert "pinned" not in filled.json("show", "7")["memory"]
     assert "There is no memory '99'" in filled.fails("pin", "99")
+
+
+def test_change_mute_and_unmute_a_turn(filled) -> None:
+    assert "Muted: My dog is called Max." in filled.ok("mute", "2")
+    assert filled.json("mute", "2")["muted"] is True
+    assert not filled.json("unmute", "2").get("muted")
+    assert "There is no memory '99'" in filled.fails("mute", "99")
 
 
 def test_change_local_only_is_set_shown_and_carried_along(filled) -> None:

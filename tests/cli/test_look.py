@@ -128,7 +128,9 @@ def test_look_stats_tell_what_each_tier_holds_and_saves(filled) -> None:
     engine.store.age("user", hot=20, options=tiers)
     engine.close()
     lines = {
-        line.split()[0]: line.strip() for line in filled.ok("stats").splitlines() if line.split()
+        line.split()[0]: line.strip()
+        for line in filled.ok("stats", "--all").splitlines()
+        if line.split()
     }
     assert lines["warm"].split()[1] == "LZ4" and lines["warm"].endswith("%")
     assert "zstd" in lines["cold"]
@@ -143,9 +145,10 @@ def test_look_stats_tell_what_each_tier_holds_and_saves(filled) -> None:
 def test_look_stats_for_people_and_for_scripts(filled) -> None:
     filled.ok("remember", "Max is a spaniel.")
     text = filled.ok("stats")
-    assert (
-        "user" in text and str(filled.store) in text and "no embedding model is configured" in text
-    )
+    assert "5 things said in 2 conversations since 12 May 2024." in text and "1 note," in text
+    assert "Last conversation 14 May 2024." in text and "embedding" not in text
+    text = filled.ok("stats", "--all")
+    assert str(filled.store) in text and "no embedding model is configured" in text
     found = filled.json("stats")
     user = found["scopes"]["user"]
     assert (user["turns"], user["sessions"], user["notes"], user["vectors"]) == (5, 2, 1, 0)

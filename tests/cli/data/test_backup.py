@@ -50,4 +50,4 @@ def test_backup_what_cannot_be_done_is_said_in_a_line(filled, args) -> None:
 
 
 def test_backup_without_a_memory_there_is_nothing_to_back_up(sm) -> None:
-    assert "no store at" in sm.fails("backup")
+    assert "no memory at" in sm.fails("backup")

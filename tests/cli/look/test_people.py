@@ -104,3 +104,18 @@ def test_people_a_tool_tells_what_held_and_nothing_hidden(register) -> None:
         assert all(turn not in one.sources for one in engine.graph("user").relations)
     finally:
         engine.close()
+
+
+def test_people_lists_fit_sixty_columns(register, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    for command in (
+        ("people",),
+        ("people", "Anna"),
+        ("timeline", "Max"),
+        ("as-of", "2025-03-01"),
+        ("as-of", "yesterday", "where is the dog"),
+        ("stats", "--all"),
+    ):
+        shown = register.ok(*command).splitlines()
+        assert max(map(len, shown)) <= 60, command
+        assert not any(len(line.split()) == 1 and len(line.strip()) < 3 for line in shown), command

@@ -72,7 +72,7 @@ def test_idle_jobs_shows_one_task(filled) -> None:
     said = filled.ok("jobs", "show", "notes/anna/1")
     assert "failed" in said and "BadAnswerError: no 1" in said and "Last runs" in said
     assert "Not waiting; last run: done." in filled.ok("jobs", "show", "notes/anna/9")
-    assert filled("jobs", "show", "no/such/task").exit_code == 2
+    assert filled("jobs", "show", "no/such/task").exit_code == 1
 
 
 def test_idle_retry_makes_a_task_as_good_as_new(filled) -> None:
@@ -82,13 +82,13 @@ def test_idle_retry_makes_a_task_as_good_as_new(filled) -> None:
     assert "1 task will be tried again" in filled.ok("jobs", "retry", "--all-dead")
     assert "No failed tasks." in filled("jobs", "retry", "--all-dead").stderr
     assert filled("jobs", "retry").exit_code == 2
-    assert filled("jobs", "retry", "no/such/task").exit_code == 2
+    assert filled("jobs", "retry", "no/such/task").exit_code == 1
 
 
 def test_idle_drop_takes_a_task_away(filled) -> None:
     assert "Dropped" in filled.ok("jobs", "drop", "other/anna/4")
     assert filled.json("jobs")["forecast"]["left"] == {"notes": 1}
-    assert filled("jobs", "drop", "other/anna/4").exit_code == 2
+    assert filled("jobs", "drop", "other/anna/4").exit_code == 1
 
 
 def test_idle_an_agent_at_work_lets_jobs_be_listed_not_changed(filled) -> None:
