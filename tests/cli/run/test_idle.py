@@ -184,6 +184,7 @@ def test_idle_says_that_the_llms_server_does_not_answer(sm, monkeypatch) -> None
     said = " ".join(result.stderr.split())
     assert result.exit_code == 1 and "✓" not in result.stdout
     assert f"The LLM's server at 127.0.0.1:{port} does not answer" in said
+    assert f"no model server answers at http://127.0.0.1:{port}/v1" in said
     assert "[idle_llm] url" in said and "contextualize 1" in said and "tasks left" in said
 
 
