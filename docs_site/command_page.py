@@ -12,11 +12,12 @@ from typing import Any
 from typer.main import get_command
 
 from slowcat_memory.cli.app import app
+from slowcat_memory.cli.shared.exits import CODES
 
 HEAD = """\
 # Command line
 
-Every command of `slowcat-memory`, as the program itself describes it. Options of the first table stand before the command: `slowcat-memory --path /srv/memory search "dog"`."""
+Every command of `slowcat-memory`, as the program itself describes it. Options of the first table stand before the command: `slowcat-memory --user anna search "dog"`. Every command works while an agent is running, and with `--json`, where it is offered, prints JSON alone."""
 LEFT_OUT = {"--help", "--install-completion", "--show-completion"}
 MARKUP = re.compile(r"\[/?(?:bold|dim|italic|cyan|green|yellow|red|/)?\]")
 EXAMPLES = re.compile(r"\n+Examples?: (.*)", re.S)
@@ -27,7 +28,7 @@ def page() -> str:
     root = get_command(app)
     context = root.make_context("slowcat-memory", ["--help"], resilient_parsing=True)
     commands = list(_below(root, context))
-    parts = [HEAD, _options(root), *_overview(commands)]
+    parts = [HEAD, _options(root), _exit_codes(), *_overview(commands)]
     for command in commands:
         parts += _section(command, "slowcat-memory", context, 2)
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -54,6 +55,11 @@ def _overview(commands: list[Any]) -> Iterator[str]:
     for panel, those in panels.items():
         rows = [f"| [`{one.name}`](#slowcat-memory-{one.name}) | {_first(one)} |" for one in those]
         yield "\n".join([f"**{panel}**", "", "| command | |", "|---|---|", *rows])
+
+
+def _exit_codes() -> str:
+    rows = [f"| {code} | {meaning} |" for code, meaning in CODES.items()]
+    return "\n".join(["| exit code | |", "|---|---|", *rows])
 
 
 def _first(command: Any) -> str:

@@ -17,8 +17,9 @@ from rich.text import Text
 
 OUT = Path(__file__).parent.parent / "docs" / "images" / "demo.svg"
 COLUMNS = 80
-SESSIONS = ("1", "3", "4")  # what was said, and what became of it weeks later
-MOST_LINES = 34
+# The parts that are shown, by the beginnings of their headlines: what was said, what was made of it
+# at night, and what became of it weeks later.
+SHOWN = ("Monday 2 March", "That night", "Saturday 11 April")
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 # rich fills it in. Its own format loads a web font.
 FORMAT = """\
@@ -59,16 +60,15 @@ def play() -> str:
 
 
 def chosen(printed: str) -> str:
-    """Return the sessions that are shown, each from its headline to the next."""
-    parts = re.split(r"(?m)^(?=(?:\x1b\[[0-9;]*m)*Session \d)", printed)
-    kept = [one for one in parts if _number(one) in SESSIONS]
-    lines = "\n".join(one.strip("\n") + "\n" for one in kept).rstrip("\n").splitlines()
-    return "\n".join(lines[:MOST_LINES])
-
-
-def _number(part: str) -> str:
-    found = re.match(r"Session (\d+)", ESCAPES.sub("", part))
-    return found[1] if found else ""
+    """Return the parts that are shown, each from its headline (with a rule behind it) to the next."""
+    parts: list[list[str]] = [[]]
+    for line in printed.splitlines():
+        plain = ESCAPES.sub("", line).rstrip()
+        if plain.endswith("──"):
+            parts.append([])
+        parts[-1].append(line if plain else "")
+    kept = [part for part in parts if part and ESCAPES.sub("", part[0]).startswith(SHOWN)]
+    return "\n\n".join("\n".join(part).strip("\n") for part in kept)
 
 
 def picture(printed: str) -> str:

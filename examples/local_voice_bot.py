@@ -19,7 +19,6 @@ import os
 import sys
 
 from loguru import logger
-from pipecat.audio.vad.silero import SileroVADAnalyzer
 from pipecat.frames.frames import TTSSpeakFrame
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
@@ -29,14 +28,23 @@ from pipecat.processors.aggregators.llm_response_universal import (
     LLMUserAggregatorParams,
 )
 from pipecat.services.openai.llm import OpenAILLMService
-
-# from pipecat.services.kokoro.tts import KokoroTTSService
-from pipecat.services.piper.tts import PiperTTSService
-from pipecat.services.whisper.stt import Model, WhisperSTTService
-from pipecat.transports.local.audio import LocalAudioTransport, LocalAudioTransportParams
 from pipecat.workers.runner import WorkerRunner
 
 from slowcat_memory import HybridContextualMemoryProcessor
+
+try:
+    from pipecat.audio.vad.silero import SileroVADAnalyzer
+
+    # from pipecat.services.kokoro.tts import KokoroTTSService
+    from pipecat.services.piper.tts import PiperTTSService
+    from pipecat.services.whisper.stt import Model, WhisperSTTService
+    from pipecat.transports.local.audio import LocalAudioTransport, LocalAudioTransportParams
+except Exception as error:  # Pipecat raises a plain one where an extra is missing
+    sys.exit(
+        f"An extra of Pipecat is missing ({error}). Install them all:\n"
+        '    pip install "pipecat-ai[local,silero,whisper,piper]"\n'
+        "and PortAudio: brew install portaudio, or apt install portaudio19-dev"
+    )
 
 logger.remove()
 logger.add(sys.stderr, level="INFO")

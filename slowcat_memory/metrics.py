@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter, deque
+from collections.abc import Collection
 
 import numpy as np
 
@@ -28,10 +29,14 @@ class Metrics:
         with self._lock:
             return dict(self._counts)
 
-    def summary(self) -> dict[str, dict[str, float]]:
-        """Return ``percentiles`` of every histogram's last samples, by name."""
+    def summary(self, only: Collection[str] = ()) -> dict[str, dict[str, float]]:
+        """Return ``percentiles`` of the histograms' last samples, by name.
+
+        ``only`` names the histograms; none means all.
+        """
         with self._lock:
-            samples = {name: list(values) for name, values in self._samples.items()}
+            wanted = (only or self._samples).__contains__
+            samples = {name: list(ms) for name, ms in self._samples.items() if wanted(name)}
         return {name: percentiles(values) for name, values in sorted(samples.items()) if values}
 
 

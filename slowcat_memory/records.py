@@ -164,7 +164,7 @@ class Vector(Struct, frozen=True, kw_only=True):
     of: int = 0
 
 
-class TokenVectors(Struct, frozen=True, kw_only=True):
+class TokenVectors(Struct, frozen=True, kw_only=True, tag="vectors"):
     """The vectors of a memory's tokens by one embedder, for MaxSim (``core.ranking.maxsim``)."""
 
     scope: str  # the memory's namespace
@@ -174,7 +174,7 @@ class TokenVectors(Struct, frozen=True, kw_only=True):
     of: int = 0  # as in ``Vector``
 
 
-class TokenCodes(Struct, frozen=True, kw_only=True):
+class TokenCodes(Struct, frozen=True, kw_only=True, tag="codes"):
     """A memory's token vectors as they are stored (``core.ranking.token_codes``)."""
 
     scope: str

@@ -1,8 +1,9 @@
-"""The examples compile, import only what exists, and the minimal one runs."""
+"""The examples compile, import only what exists, and run."""
 
 import ast
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,8 @@ from tests.support.voice_pipeline import run
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
-BOTS = [path for path in EXAMPLES if path.stem.endswith("_bot")]
+BOTS = [path for path in EXAMPLES if path.stem in ("minimal_bot", "local_voice_bot")]
+TYPED = [path for path in EXAMPLES if "from minimal_bot import talk" in path.read_text()]
 
 
 def imported(path: Path, package: str) -> list[tuple[str, str]]:
@@ -48,6 +50,8 @@ def test_examples_there_are_examples_and_the_readme_lists_them():
     assert {path.name for path in EXAMPLES} == {
         "minimal_bot.py",
         "local_voice_bot.py",
+        "two_people.py",
+        "german_bot.py",
         "custom_job.py",
     }
     assert all(f"({path.name})" in readme for path in EXAMPLES)
@@ -78,7 +82,7 @@ def test_examples_what_an_example_imports_from_pipecat_is_there(path):
         assert name in names_in(source), f"{path.name}: {module} has no {name}"
 
 
-@pytest.mark.parametrize("path", BOTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", BOTS + TYPED, ids=lambda path: path.stem)
 def test_examples_what_an_example_imports_from_us_is_public(path):
     found = imported(path, "slowcat_memory")
     assert ("slowcat_memory", "HybridContextualMemoryProcessor") in found
@@ -100,8 +104,8 @@ def test_examples_services_whose_extras_are_absent_take_what_they_are_given(modu
     assert used <= members(cls, source_of(module))
 
 
-async def talk(url: str, store: Path, *lines: str) -> str:
-    """Run the minimal bot in a process of its own, with lines on its standard input."""
+async def start(url: str, store: Path, example: str) -> asyncio.subprocess.Process:
+    """Start a typed bot in a process of its own."""
     settings = {
         "LLM_URL": url,
         "SLOWCAT_MEMORY__PATH": str(store),
@@ -109,31 +113,88 @@ async def talk(url: str, store: Path, *lines: str) -> str:
         "SLOWCAT_RECALL__DEADLINE_MS": "5000",
         "PYTHONPATH": str(FOLDER.parent),
     }
-    bot = await asyncio.create_subprocess_exec(
+    return await asyncio.create_subprocess_exec(
         sys.executable,
-        str(FOLDER / "minimal_bot.py"),
+        str(FOLDER / example),
         env=os.environ | settings,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
+
+
+async def talk(url: str, store: Path, *lines: str, example: str = "minimal_bot.py") -> str:
+    """Run a typed bot with lines on its standard input."""
+    bot = await start(url, store, example)
     typed = "".join(f"{line}\n" for line in lines).encode()
-    out, err = await asyncio.wait_for(bot.communicate(typed), 30)
+    out, err = await asyncio.wait_for(bot.communicate(typed), 60)
     assert bot.returncode == 0, err.decode()
     return out.decode()
 
 
-def test_examples_the_minimal_bot_remembers_what_it_was_told_in_another_process(tmp_path):
+async def talk_until_ctrl_c(url: str, store: Path, *lines: str) -> list[str]:
+    """Run the minimal bot; press Ctrl-C while it waits for the next line."""
+    bot = await start(url, store, "minimal_bot.py")
+    bot.stdin.write("".join(f"{line}\n" for line in lines).encode())
+    async with asyncio.timeout(60):
+        out = [(await bot.stdout.readline()).decode().strip() for line in lines if line]
+        bot.send_signal(signal.SIGINT)
+        code, err = await bot.wait(), (await bot.stderr.read()).decode()
+    assert code == 0 and "Traceback" not in err and "Fatal" not in err, err
+    return out
+
+
+def test_examples_the_minimal_bot_ends_on_ctrl_c_and_remembers_in_another_process(tmp_path):
     async def scenario():
         async with ScriptedServer() as server:
-            first = await talk(server.url, tmp_path / "store", "My dog is called Max.", "", "Bye.")
+            lines = ("My dog is called Max.", "", "Bye.")
+            first = await talk_until_ctrl_c(server.url, tmp_path / "store", *lines)
             second = await talk(server.url, tmp_path / "store", "What is my dog called?")
             systems = [request["messages"][0]["content"] for request in server.requests]
-        assert first.splitlines() == ["I am listening.", "I am listening."]
+        assert first == ["I am listening.", "I am listening."]
         assert "“My dog is called Max.”" in second
         assert "talked once before" in systems[-1] and "talked" not in systems[0]
 
-    run(scenario(), timeout_s=60)
+    run(scenario(), timeout_s=150)
+
+
+def test_examples_of_two_people_each_is_answered_from_their_own_memory(tmp_path):
+    async def scenario():
+        async with ScriptedServer() as server:
+            store, example = tmp_path / "store", "two_people.py"
+            said = ("anna: My dog is called Max.", "ben: My dog is called Rex.")
+            await talk(server.url, store, *said, example=example)
+            asked = ("ben: What is my dog called?", "guest: What is my dog called?")
+            return await talk(server.url, store, *asked, example=example)
+
+    of_ben, of_guest = run(scenario(), timeout_s=120).splitlines()
+    assert "Rex" in of_ben and "Max" not in of_ben
+    assert "Rex" not in of_guest and "Max" not in of_guest
+
+
+def test_examples_the_german_bot_obeys_a_german_command(tmp_path):
+    async def scenario():
+        async with ScriptedServer() as server:
+            said = "Merk dir, dass der Schlüssel unter dem Topf liegt."
+            out = await talk(server.url, tmp_path / "store", said, example="german_bot.py")
+            return out, [request["messages"] for request in server.requests]
+
+    out, requests = run(scenario(), timeout_s=60)
+    assert "Schlüssel" in out or "merke" in out.casefold()
+    assert requests == [], "the memory answers by itself"
+
+
+def test_examples_the_voice_bot_names_the_extras_that_it_misses(tmp_path):
+    (tmp_path / "pyaudio.py").write_text("raise ImportError('no pyaudio')", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / "local_voice_bot.py")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{FOLDER.parent}"},
+    )
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert 'pip install "pipecat-ai[local,silero,whisper,piper]"' in done.stderr
 
 
 def test_examples_the_custom_job_thinks():

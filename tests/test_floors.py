@@ -43,7 +43,7 @@ HOMES = {
     "typer": ("cli",),
     "rich": ("cli",),
     "psutil": ("idle.scheduler.budget",),
-    "opentelemetry": ("idle.scheduler.step",),
+    "opentelemetry": ("idle.scheduler.step", "processor.reports.spans"),
 }
 CHILDREN_ONLY = {"torch", "transformers", "sentence_transformers", "onnx", "numba"}
 # What only child processes run: whoever else imports it would bring all that in.

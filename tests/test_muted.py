@@ -1,11 +1,13 @@
 """What a person muted: kept and listed for people, and said or shown to no LLM."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from slowcat_memory import transfer
 from slowcat_memory.core import disclosure
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.disclosure import disclose_all
@@ -124,6 +126,28 @@ def test_muted_a_reply_to_a_muted_turn_is_muted(mind: Mind) -> None:
     mind.engine.append(reply)
     mind.engine.flush(30.0, indexed=True)
     assert leaking(mind) == set()
+
+
+def test_muted_survives_an_export_and_an_import(mind: Mind, tmp_path: Path) -> None:
+    [turn, _] = mind.talk("secret", [(f"My sister {SECRET} lives in Porto.", "I see.")])
+    note = mind.engine.remember(f"{SECRET} likes figs", "anna")
+    mute(mind, [turn.id])
+    mind.engine.mark("anna", note.id, muted=True)
+    file = tmp_path / "memory.jsonl"
+    with mind.engine.snapshot() as snapshot:
+        rows = [*transfer.export(snapshot)]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    other = Mind(tmp_path / "other")
+    try:
+        faults: list[str] = []
+        transfer.import_file(other.engine, file, on_error=lambda one: faults.append(str(one)))
+        assert not faults
+        assert leaking(other) == set()
+        with other.engine.snapshot() as snapshot:
+            muted = {one.text for one in snapshot.memories("anna") if one.muted}
+        assert muted >= {turn.text, note.text}
+    finally:
+        other.close()
 
 
 def test_muted_without_inheritance_the_test_sees_a_leak(

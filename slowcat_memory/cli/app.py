@@ -18,6 +18,7 @@ from slowcat_memory.cli.look import (
     calls,
     facts,
     hotwords,
+    notes,
     people,
     search,
     show,
@@ -26,9 +27,9 @@ from slowcat_memory.cli.look import (
     timeline,
     why,
 )
-from slowcat_memory.cli.run import idle, jobs, mcp, ui
+from slowcat_memory.cli.run import idle, jobs, mcp, serve, ui
+from slowcat_memory.cli.setup import check_llm, doctor, init
 from slowcat_memory.cli.setup import config as config_commands
-from slowcat_memory.cli.setup import doctor, init
 from slowcat_memory.cli.shared.exits import (
     DONE,
     FAILED,
@@ -190,6 +191,7 @@ def _set_up_log(debug: bool) -> None:
 app.command("search", rich_help_panel=LOOK)(search.search)
 app.command("ui", rich_help_panel=LOOK)(ui.ui)
 app.command("show", rich_help_panel=LOOK)(show.show)
+app.command("notes", rich_help_panel=LOOK)(notes.notes)
 app.command("summaries", rich_help_panel=LOOK)(summaries.summaries)
 app.command("facts", rich_help_panel=LOOK)(facts.facts)
 app.command("people", rich_help_panel=LOOK)(people.people)
@@ -213,8 +215,10 @@ app.command("undo", rich_help_panel=CHANGE)(undo.undo)
 app.add_typer(icebreaker.app, name="icebreaker", rich_help_panel=CHANGE)
 app.command("init", rich_help_panel=CARE)(init.init)
 app.command("mcp", rich_help_panel=CARE)(mcp.mcp)
+app.command("serve", rich_help_panel=CARE)(serve.serve)
 app.command("idle", rich_help_panel=CARE)(idle.idle)
 app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
+app.command("check-llm", rich_help_panel=CARE)(check_llm.check_llm)
 app.command("backup", rich_help_panel=CARE)(backup.backup)
 app.command("restore", rich_help_panel=CARE)(backup.restore)
 app.command("reindex", rich_help_panel=CARE)(tidy.reindex)

@@ -33,6 +33,7 @@ SECTIONS = {
     "chat_llm": "The LLM that `slowcat-memory chat` talks to.",
     "idle": "When idle work may run, and how much of it.",
     "store": "How memories are kept on disk.",
+    "owner": "Which process opens the store, where several use it.",
     "retention": "How long conversations are kept.",
     "commands": "Voice commands to the memory, such as \"forget that\".",
     "head": "What the LLM reads before a session's first turn.",
@@ -136,6 +137,10 @@ KNOBS = (
          "Backups that are kept, the newest first."),
     Knob("store.allow_unsafe_fs", "store.allow_unsafe_fs",
          "Allow a network file system, where locks may not hold and a crash may lose data."),
+    Knob("owner.mode", "owner.mode",
+         "\"auto\": the first process owns the store, others are its clients; \"own\" never is a client, \"client\" never owns."),
+    Knob("owner.prefer", "owner.prefer",
+         "\"serve\": a bot that owns the store gives it up to `slowcat-memory serve` when that starts."),
     Knob("retention.raw_days", "retention.raw_days",
          "Days after which turns are erased, with what was made of them but for what keep_evidence holds"
          " back; 0 keeps them for ever."),

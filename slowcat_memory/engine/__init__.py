@@ -2,6 +2,6 @@
 
 from slowcat_memory.engine.engine import MemoryEngine
 from slowcat_memory.engine.memory import Memory
-from slowcat_memory.engine.wiring import retrieval_options
+from slowcat_memory.engine.recall_options import retrieval_options
 
 __all__ = ["Memory", "MemoryEngine", "retrieval_options"]

@@ -17,7 +17,8 @@ from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.engine.clock_judge import describe
 from slowcat_memory.engine.derived_search import TURNS, kinds_of
-from slowcat_memory.engine.wiring import EngineWiring, retrieval_options
+from slowcat_memory.engine.recall_options import retrieval_options
+from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.kernels import library
 from slowcat_memory.records import Disclosed, Hotword, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.recall import scan

@@ -19,7 +19,7 @@ from slowcat_memory.records import Cursor, Event, SessionEdge, Turn
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection, ledger_entry
-from slowcat_memory.store import Ack
+from slowcat_memory.store import Ack, CursorOf
 
 INDEX_AFTER_S = 0.05  # after a turn: longer than it waits for its recall
 ACTIVITY = "engine/append"  # the activity by which an append closes the idle gate
@@ -33,7 +33,7 @@ class EventLog:
     ) -> None:
         self._wiring, self._gate, self._on_session_end = wiring, gate, on_session_end
 
-    def append(self, event: Event, *, draft: bool = True) -> Ack:
+    def append(self, event: Event, *, draft: bool = True, receipt: CursorOf | None = None) -> Ack:
         if event.scope not in self._wiring.namespaces:
             check_scope(event.scope)
         self._close_gate()
@@ -43,7 +43,7 @@ class EventLog:
                 self._wiring.users.learn(event.scope, event.speaker)
             if judge.doubts_now():
                 event = replace(event, doubted=True)
-        ack = self._wiring.store.append(event, quiet=True)
+        ack = self._wiring.store.append(event, quiet=True, receipt=receipt)
         judge.wrote(ack.id)
         self._wiring.indexer.add((ack,), draft=draft)
         self._wiring.events.stored(ack)
@@ -53,12 +53,17 @@ class EventLog:
         return ack
 
     def append_all(
-        self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
+        self,
+        events: Sequence[Event],
+        cursor: Cursor | None = None,
+        *,
+        draft: bool = False,
+        receipt: CursorOf | None = None,
     ) -> list[Ack]:
         for event in events:
             check_scope(event.scope)
         self._close_gate()
-        acks = self._wiring.store.append_all(events, cursor)
+        acks = self._wiring.store.append_all(events, cursor, receipt)
         self._wiring.indexer.add(acks, draft=draft)
         for ack in acks:
             self._wiring.events.stored(ack)

@@ -12,6 +12,7 @@ from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.clock_judge import ClockJudge
 from slowcat_memory.engine.derived_search import DerivedSearch
 from slowcat_memory.engine.events.memory_events import MemoryEvents
+from slowcat_memory.engine.recall_options import retrieval_options
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.index.files.arrays import release_pages
 from slowcat_memory.kernels import library
@@ -147,17 +148,3 @@ class EngineWiring:
         if not self.store.closed:
             self.clock_judge.close()
         self.store.close()
-
-
-def retrieval_options(config: Config) -> RetrievalOptions:
-    return RetrievalOptions(
-        recall=config.recall,
-        prefetch=config.prefetch,
-        ask=config.ask,
-        fuse=config.fuse,
-        rank=config.rank,
-        gate=config.gate,
-        pack=config.pack,
-        extract=config.extract,
-        language=config.memory.language,
-    )

@@ -92,7 +92,8 @@ class Reading:
             raise Unclear("Which date? Write it like 2024-05-31.")
         at = min(span.end - timedelta(microseconds=1), self._memory.clock())
         facts = self._seen.about(query, partial(believed, at=at), SAID)
-        hits = self._seen.search(query, SAID, {"at": at})
+        # Not ``at``, which reads every memory for those retired since: the facts have these.
+        hits = self._seen.search(query, SAID, {"until": at, "now": at})
         known = {fact.id for fact in facts}
         said = [hit.memory for hit in hits if hit.memory.id not in known]
         return self.listed([*facts, *said], heading=f"As of {self._day(at)}. {NOTES}")

@@ -20,8 +20,8 @@ from slowcat_memory.engine.memory import Memory
 from slowcat_memory.errors import SlowcatError
 from slowcat_memory.mcp.answers import Answer, Reading, Unclear
 from slowcat_memory.mcp.arguments import TOOLS, Tool
-from slowcat_memory.mcp.changes import Changing
 from slowcat_memory.mcp.seen import Seen
+from slowcat_memory.mcp.writing import Writing
 from slowcat_memory.records import CallEntry, WriteBatch
 
 NAME = "slowcat-memory"
@@ -55,7 +55,7 @@ class MemoryTools:
         self._open, self._scope, self._local = open_memory, scope, local
         self.tools = {tool.name: tool for tool in TOOLS if every or tool.basic}
         self._opening = anyio.Lock()
-        self._parts: tuple[Memory, Reading, Changing] | None = None
+        self._parts: tuple[Memory, Reading, Writing] | None = None
 
     async def open(self) -> Memory:
         """Open the memory, if it is not open yet.
@@ -69,7 +69,7 @@ class MemoryTools:
                 seen = Seen(memory, self._scope, local=self._local)
                 await anyio.to_thread.run_sync(seen.warm)
                 reading = Reading(seen)
-                self._parts = memory, reading, Changing(seen, reading)
+                self._parts = memory, reading, Writing(seen, reading)
             return self._parts[0]
 
     def close(self) -> None:
@@ -92,11 +92,11 @@ class MemoryTools:
 
     def _answer(self, name: str, arguments: Any, client: str) -> Answer:
         assert self._parts is not None
-        memory, reading, changing = self._parts
+        memory, reading, writing = self._parts
         began = time.perf_counter()
         try:
             tool = self.tools[name]
-            work = getattr(reading if tool.reads else changing, name)
+            work = getattr(reading if tool.reads else writing, name)
             answer: Answer = work(_converted(arguments, tool))
         except msgspec.ValidationError as error:
             answer = Answer(f"Wrong arguments: {error}.", failed=True)

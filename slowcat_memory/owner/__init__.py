@@ -1,23 +1,16 @@
 """One memory for several processes: the process that holds the lock serves the others."""
 
-from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.config import Config
 from slowcat_memory.engine.memory import Memory
+from slowcat_memory.owner.address import Owner, who_owns
+from slowcat_memory.owner.pausing import paused
 
 Mode = Literal["auto", "own", "client"]
-
-
-class Owner(Struct, frozen=True, kw_only=True):
-    """The process that holds a store's lock."""
-
-    pid: int
-    program: str
-    since: str  # ISO 8601
-    version: str
+OPEN_S = 30.0  # how long the store may take to open, or its owner to answer
 
 
 def open_memory(config: Config, *, client: str, mode: Mode | None = None) -> Memory:
@@ -28,17 +21,17 @@ def open_memory(config: Config, *, client: str, mode: Mode | None = None) -> Mem
         client: What this process is, for the ledger and for lists of clients, e.g. "page".
         mode: Whether this process may own the store; None for what the configuration says.
 
+    Returns:
+        The memory; call ``release`` on it when done.
+
     Raises:
-        StoreError: The store cannot be opened.
+        StoreError: The store cannot be opened, and no process that has it open answers.
     """
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.owner.member import open_member
 
-    return MemoryEngine(config)
-
-
-def who_owns(folder: Path) -> Owner | None:
-    """Return the process that has a store open for writing; None when none has."""
-    return None
+    if mode is not None:
+        config = replace(config, owner=replace(config.owner, mode=mode))
+    return cast(Memory, open_member(config, name=client, wait_s=OPEN_S))
 
 
-__all__ = ["Mode", "Owner", "open_memory", "who_owns"]
+__all__ = ["Mode", "Owner", "open_memory", "paused", "who_owns"]

@@ -19,6 +19,9 @@ from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.locality import Locality, llm_services
 from slowcat_memory.processor.owned_messages import OwnedMessages
+from slowcat_memory.processor.pipeline.misplaced import misplacement
+from slowcat_memory.processor.pipeline.places import Places
+from slowcat_memory.processor.reports.reports import Reports
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.injection import Visible
@@ -62,34 +65,35 @@ class ConversationDeps(Struct, frozen=True, kw_only=True):
     visible: Visible
     owned: OwnedMessages
     guard: Guard
+    reports: Reports | None = None
 
 
 def find_neighbours(
     memory: FrameProcessor, pair: LLMContextAggregatorPair | None, pipeline: Any = None
 ) -> Neighbours:
-    """Search a flat pipeline around the memory, and warn if the aggregators are missing.
+    """Search the pipeline around the memory, and warn if it is in a wrong place.
 
     Args:
         pair: The aggregators, if the application passed them.
-        pipeline: The outermost pipeline, None if it is not known: then only the LLMs next to the
-            memory are found.
+        pipeline: The outermost pipeline, however it is nested; None if it is not known: then only
+            what is in the memory's own flat pipeline is found.
     """
+    places = Places(pipeline)
     users, assistants = (
         tuple(pair)
         if pair
         else (
-            _find(memory, LLMUserAggregator, "previous"),
-            _find(memory, LLMAssistantAggregator, "next"),
+            _find(memory, LLMUserAggregator, places, before=True)
+            or _find(memory, LLMUserAggregator, places, before=False),
+            _find(memory, LLMAssistantAggregator, places, before=False),
         )
     )
-    if not (users and assistants):
-        logger.warning(
-            f"{memory}: found no context aggregators next to me; pass them as "
-            "aggregators=, or speakers and the agent's words may be missed"
-        )
+    if wrong := misplacement(memory, places, users, assistants):
+        logger.warning(f"{memory}: {wrong}")
     around = [memory, *_along(memory, "previous"), *_along(memory, "next")]
     llms = llm_services(pipeline, *around, users, assistants)
-    return Neighbours(users, assistants, _find(memory, LLMService, "next"), tuple(llms))
+    llm = _find(memory, LLMService, places, before=False)
+    return Neighbours(users, assistants, llm, tuple(llms))
 
 
 def _along(processor: Any, way: str) -> Iterator[Any]:
@@ -97,5 +101,7 @@ def _along(processor: Any, way: str) -> Iterator[Any]:
         yield processor
 
 
-def _find(processor: Any, kind: type, way: str) -> Any:
-    return next((one for one in _along(processor, way) if isinstance(one, kind)), None)
+def _find(memory: Any, kind: type, places: Places, *, before: bool) -> Any:
+    along = _along(memory, "previous" if before else "next")
+    flat = next((one for one in along if isinstance(one, kind)), None)
+    return flat or places.nearest(memory, kind, before=before)

@@ -2,20 +2,22 @@
 
 import asyncio
 import difflib
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
+from slowcat_memory.config.loader import file_to_read
 from slowcat_memory.engine import Memory, MemoryEngine
 from slowcat_memory.engine.availability import Availability
-from slowcat_memory.engine.supervised import SupervisedMemory
 from slowcat_memory.errors import ConfigError, SlowcatError
+from slowcat_memory.owner.member import Member
 from slowcat_memory.records import MemoryEvent
 
 MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
@@ -98,6 +100,14 @@ def config_of(
     return engine.config
 
 
+def config_source(config: Config | str | Path | None, engine: MemoryEngine | None) -> str:
+    """Return where a processor's configuration comes from, for its start line."""
+    if isinstance(config, Config) or (engine is not None and config is None):
+        return "given in code"
+    file = file_to_read(Path(config).expanduser() if config else None, os.environ)
+    return str(file) if file else "defaults"
+
+
 def load_config(config: Config | str | Path | None, overrides: Mapping[str, Any]) -> Config:
     """Return a configuration with overrides applied; None overrides nothing.
 
@@ -139,13 +149,18 @@ class EngineHandle:
     def __init__(self, config: Config, engine: MemoryEngine | None) -> None:
         """Store the arguments; nothing is opened yet."""
         self._config, self._given = config, engine
-        self._opened: SupervisedMemory | None = None
+        self._opened: Member | None = None
         self._opening = asyncio.Lock()
 
     @property
     def engine(self) -> MemoryEngine | None:
-        """The engine; None before it is open, and while its store cannot be opened."""
+        """The engine; None before it is open, and while another process owns its store."""
         return self._given or (self._opened.engine if self._opened else None)
+
+    @property
+    def memory(self) -> Memory | None:
+        """The memory; None before it was opened."""
+        return self._given or cast(Memory | None, self._opened)
 
     async def open(self) -> Memory:
         """Return the memory. One that is opened here never fails: it waits for its store.
@@ -156,10 +171,10 @@ class EngineHandle:
             return self._given
         async with self._opening:
             if self._opened is None:  # acquired on a thread: its last user may be closing it
-                acquire = SupervisedMemory.acquire
+                acquire = Member.acquire
                 self._opened = await asyncio.to_thread(acquire, self._config)
         await asyncio.to_thread(self._opened.start, START_S)
-        return self._opened
+        return cast(Memory, self._opened)
 
     async def close(self) -> None:
         """Save, and release the memory if it was opened here.

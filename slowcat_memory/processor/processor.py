@@ -31,6 +31,7 @@ from slowcat_memory.processor.engine_handle import (
     EngineHandle,
     Overrides,
     config_of,
+    config_source,
     forward_availability,
     forward_memory_events,
     frame_processor_arguments,
@@ -40,6 +41,9 @@ from slowcat_memory.processor.frames import USER_TURN, FrameDispatcher
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.locality import Locality, base_url, locate, same_server
 from slowcat_memory.processor.owned_messages import OwnedMessages
+from slowcat_memory.processor.pipeline.second import is_second
+from slowcat_memory.processor.reports.client_messages import Content
+from slowcat_memory.processor.reports.reports import Reports
 from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.processor.warming import Warming, rewarm_after_idle
 from slowcat_memory.records import Memory as MemoryRecord
@@ -56,8 +60,8 @@ _LAST_EVENTS_S = 1.0  # how long event handlers and commands may take at the end
 class HybridContextualMemoryProcessor(FrameProcessor):
     """Gives a voice agent a long-term memory.
 
-    Place it between the user aggregator and the LLM. It finds the two aggregators by itself in a
-    flat pipeline; pass them for a nested or parallel one.
+    Place it between the user aggregator and the LLM. It finds the two aggregators by itself;
+    pass them where several branches of a parallel pipeline have their own.
 
     Event handlers:
 
@@ -84,7 +88,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     _OWN = (  # keywords of the constructor besides ``Overrides``
         "user_id", "config", "engine", "aggregators", "speaker_names", "speakers", "llm_is_local",
-        "add_instruction",
+        "add_instruction", "rtvi", "spans",
     )  # fmt: skip
 
     def __init__(
@@ -98,6 +102,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         speakers: Mapping[str, str] | None = None,
         llm_is_local: bool | None = None,
         add_instruction: bool = True,
+        rtvi: Content = "",
+        spans: Content = "",
         **overrides: Unpack[Overrides],
     ) -> None:
         """Set the store and the user. Nothing is opened before the pipeline starts.
@@ -107,12 +113,17 @@ class HybridContextualMemoryProcessor(FrameProcessor):
                 case), digits, "_" and "-". It names the user until they introduce themselves.
             config: A configuration, or the path of a config.toml.
             engine: A shared engine; it stays open when the pipeline ends.
-            aggregators: The context aggregators, if they are not in the same flat pipeline.
+            aggregators: The context aggregators, if it cannot find them by itself.
             speakers: Scopes by STT speaker id, with ``[people] scopes = "each"``; any other
                 speaker is a guest.
             llm_is_local: Whether the LLM runs on this machine, for local-only memories; None to
                 use the base URLs of the clients of all LLM services in the pipeline.
             add_instruction: Add the one line that explains the block to the system instruction.
+            rtvi: What Pipecat's clients hear of stored, recalled and changed memories, as RTVI
+                server messages: "" nothing, "ids" ids and times, "texts" the texts as well, of
+                those that may leave this machine.
+            spans: What OpenTelemetry spans of memory operations have, likewise; "texts" includes
+                the user's words and what was recalled for them.
             **overrides: ``path``, ``embedding_model``, ``hot_cache_size``, ``memory_token_budget``,
                 ``max_context_tokens``, ``context_llm_endpoint`` and ``use_contextual`` override the
                 configuration, see ``Overrides``; others are for ``FrameProcessor``.
@@ -140,6 +151,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._warming, self._visible, self._owned = Warming(), Visible(), OwnedMessages()
         self._messages = ContextMessages(self._own_messages, self._was_spoken, self._visible.knows)
         self._guard = Guard(self, self._call_event_handler)
+        self._config_file = config_source(config, engine)
+        self._reports = Reports(self._guard, self.push_frame, rtvi, spans)
         self._dispatcher: FrameDispatcher | None = None
         self._live: LiveConversation | None = None  # while the memory is open
         self._silence_task: asyncio.Task | None = None
@@ -292,6 +305,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if not self._config.memory.use_contextual:
             return
         pipeline = getattr(setup.pipeline_worker, "pipeline", None)
+        if is_second(self, pipeline):
+            return
         self._neighbours = find_neighbours(self, self._aggregators, pipeline)
         self._dispatcher = FrameDispatcher(
             self._neighbours, self._messages, self._owned, self._warming, self._guard
@@ -307,6 +322,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._live = self._dispatcher.live = live
         self._silence_task = self.create_task(live.watch_silence(), "silence")
         self._guard.run(observe, setup.pipeline_worker, live.activity)
+
+    @property
+    def remembers(self) -> tuple[str, str]:
+        """The store and the namespace."""
+        return str(self._config.folder), self._scope
 
     async def _begin(self) -> LiveConversation:
         engine = await self._engine_handle.open()
@@ -333,6 +353,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             visible=self._visible,
             owned=self._owned,
             guard=self._guard,
+            reports=self._reports,
         )
         live = LiveConversation(deps, f"{self.name}:{self.id}", self.push_frame)
         live.log.set_speaker(self._speaker)
@@ -349,6 +370,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._subscriptions.append(rewarm_after_idle(engine, rewarm, self._guard.spawn))
         scopes, notify = self._audience.recallable, self._guard.notify
         self._subscriptions.append(forward_memory_events(engine, scopes, notify))
+        self._subscriptions.append(self._reports.end)
+        self._reports.begin(engine, self._config, self._scope, scopes, self._config_file)
 
     async def cleanup(self) -> None:
         """Log the agent's last words, end the session, save."""
@@ -377,7 +400,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         await self._guard.join(_LAST_EVENTS_S)
 
     def _on_record_changed(self, off: bool) -> None:
-        engine = self._engine_handle.engine
+        engine = self._engine_handle.memory
         if engine and not off:
             self._guard.run(engine.maintain, "drop queries")
         if self._live:
@@ -416,6 +439,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if result.timing:
             await self.start_processing_metrics(start_time=result.timing[0])
             await self.stop_processing_metrics(end_time=result.timing[1])
+            if self.metrics_enabled:
+                self._reports.turn_measured()
 
     def _warm_at_start(self) -> None:
         """Warm up a local LLM's system prompt: 280 to 510 ms off the first reply."""

@@ -33,6 +33,8 @@ from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.reply import Replies
+from slowcat_memory.processor.reports.latency import RECALL, WAIT
+from slowcat_memory.processor.reports.slow_turns import SlowTurns
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.context_window import trimmed
@@ -246,6 +248,8 @@ class Turns:
         """Write the ledger row and notify the application, after the frame was pushed."""
         if turn:
             self._deps.guard.run(self._deps.engine.note_recall, turn, found, packed)
+        if self._deps.reports:
+            self._deps.reports.recalled(turn, found, packed)
         self._deps.guard.notify("on_memory_recalled", found, packed)
 
     def confirm(self) -> None:
@@ -292,6 +296,7 @@ class TurnRecall:
     ) -> None:
         self._deps, self._conversation, self._prefetch = deps, conversation, prefetch
         self._visible, self._owned = deps.visible, deps.owned
+        self._slow = SlowTurns(str(deps.guard), deps.config.recall.warn_ms)
 
     async def recall(
         self, text: str, context: LLMContext, turn: Turn | None, scopes: tuple[str, ...]
@@ -311,10 +316,10 @@ class TurnRecall:
         found = await self._find(text, context, turn, scopes)
         packed = found.packed or engine.pack(found)
         waited = (time.perf_counter() - start) * 1e3
+        engine.metrics.observe(RECALL, sum(found.timings.values()))
+        engine.metrics.observe(WAIT, waited)
         found = replace(found, timings={**found.timings, "wait": round(waited, 4)})
-        engine.metrics.observe("turn_wait", waited)
-        if waited > self._deps.config.recall.warn_ms:
-            logger.warning(f"{self._deps.guard}: recall took {waited:.1f} ms (stage {found.stage})")
+        self._slow.add(waited, found.stage)
         return found, packed
 
     async def _find(

@@ -12,12 +12,13 @@ from slowcat_memory.store.care.probe import check_writable
 from slowcat_memory.store.care.restore import Restored, restore
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.snapshot import Snapshot
-from slowcat_memory.store.store import Store
+from slowcat_memory.store.store import CursorOf, Store
 from slowcat_memory.store.writer.write_queue import Ack, new_future
 
 __all__ = [
     "Ack",
     "BadIndex",
+    "CursorOf",
     "Health",
     "OpenReport",
     "Restored",

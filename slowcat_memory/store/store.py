@@ -61,6 +61,15 @@ CLOSE_TIMEOUT_S = 2.0
 MAX_QUARANTINED = 1000  # keys remembered; more are only counted
 
 OnTrouble = Callable[[StoreError], None]
+CursorOf = Callable[[Sequence[Event]], Cursor]
+"""Makes a cursor of events once they are numbered."""
+
+
+def _cursors(
+    numbered: Sequence[Event], cursor: Cursor | None, receipt: CursorOf | None
+) -> list[Cursor]:
+    made = () if receipt is None else (receipt(numbered),)
+    return [*made] if cursor is None else [cursor, *made]
 
 
 class Store:
@@ -160,30 +169,39 @@ class Store:
 
     # ------------------------------------------------------------------- write
 
-    def append(self, event: Event, *, quiet: bool = False) -> Ack:
+    def append(self, event: Event, *, quiet: bool = False, receipt: CursorOf | None = None) -> Ack:
         """Append an event to the log. Never waits: numbered now, saved by the writer thread.
 
         With ``quiet`` the writer sleeps until ``wake_writer``: waking a thread costs more than the
-        rest. The receipt has the numbered event.
+        rest. The receipt has the numbered event. ``receipt`` makes a cursor of it, which is written
+        in the same transaction.
         """
         self._checked_writer()
         return self._queue.add_events(
-            (event,), lambda numbered: partial(append_events, numbered, None), quiet=quiet
+            (event,),
+            lambda numbered: partial(append_events, numbered, _cursors(numbered, None, receipt)),
+            quiet=quiet,
         )[0]
 
     def wake_writer(self) -> None:
         """Wake the writer to save events appended with ``quiet``."""
         self._queue.wake_writer()
 
-    def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
+    def append_all(
+        self,
+        events: Sequence[Event],
+        cursor: Cursor | None = None,
+        receipt: CursorOf | None = None,
+    ) -> list[Ack]:
         """Append events, at least one and in order, in one transaction: all of them or none.
 
         A negative ``reply_to`` counts back from its turn: -1 is the event before it in this call.
-        Returns one receipt per event; they share one future.
+        Returns one receipt per event; they share one future. ``receipt`` as in ``append``.
         """
         self._checked_writer()
         return self._queue.add_events(
-            events, lambda numbered: partial(append_events, numbered, cursor)
+            events,
+            lambda numbered: partial(append_events, numbered, _cursors(numbered, cursor, receipt)),
         )
 
     def apply(self, job: str, batch: WriteBatch) -> Ack:

@@ -65,6 +65,7 @@ def turn_row(turn: Turn, chunk: Memory | None = None) -> Row:
         "doubted": turn.doubted,
         "pinned": chunk is not None and chunk.pinned,
         "local_only": chunk is not None and chunk.local_only,
+        "muted": chunk is not None and chunk.muted,
     }
     return row | {key: value for key, value in unusual.items() if value}
 
@@ -78,4 +79,5 @@ def note_row(memory: Memory) -> Row:
         "pinned": memory.pinned,
         "importance": memory.importance,
     }
-    return row | ({"local_only": True} if memory.local_only else {})
+    marks = {"local_only": memory.local_only, "muted": memory.muted}
+    return row | {name: True for name, on in marks.items() if on}

@@ -69,6 +69,7 @@ class FactRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     importance: float = 0.5  # 0 to 1
     pinned: bool = False
     local_only: bool = False
+    muted: bool = False
     facets: dict[str, str] = {}
     made: Made | None = None
 
@@ -174,6 +175,7 @@ def _row(fact: Memory, snapshot: Snapshot) -> FactRow:
         importance=fact.importance,
         pinned=fact.pinned,
         local_only=fact.local_only,
+        muted=fact.muted,
         facets={name: value for name, value in facets.items() if name not in _OWN},
         made=fact.made,
     )
@@ -347,6 +349,7 @@ def _memory(row: FactRow, snapshot: Snapshot, said: dict[datetime, list[Turn]]) 
         pinned=row.pinned,
         trust=row.trust,
         local_only=row.local_only,
+        muted=row.muted,
         facets={name: clean(value)[0] for name, value in facets.items() if value},
         made=row.made,
     )

@@ -209,7 +209,7 @@ def _log(
 
 
 def _keep_note(memory: Memory, scope: str, note: Note) -> int:
-    memory.remember(
+    kept = memory.remember(
         note.text,
         scope,
         speaker=note.speaker,
@@ -218,4 +218,6 @@ def _keep_note(memory: Memory, scope: str, note: Note) -> int:
         at=ingest.utc(note.at, memory.zone) if note.at else None,
         local_only=note.local_only,
     )
+    if note.muted:
+        memory.mark(scope, kept.id, muted=True)
     return 1

@@ -46,7 +46,7 @@ def ingest(
         match = session_match.find(snapshot, scope, session, again=again)
         if overlaps is not None and match.row is None and match.new:
             match = overlaps.without(snapshot, scope, session, times, match)
-    marks = any(said.pinned for said in session.utterances)
+    marks = any(said.pinned or said.muted for said in session.utterances)
     acks, logged = list[Ack](), dict[int, int]()
     for places in _batches(match.new):
         events = _events(memory, scope, session, match, places, times, logged)
@@ -85,7 +85,7 @@ def _mark(
     match: Match,
     new: dict[int, int],
 ) -> None:
-    """Pin what the transcript says; a kill before the end has it done again.
+    """Pin and mute what the transcript says; a kill before the end has it done again.
 
     ``new`` has the log ids of the new turns, by their places.
     """
@@ -94,8 +94,9 @@ def _mark(
         with memory.snapshot() as snapshot:
             logged = session_match.in_log(snapshot, match, session) | new
     for place, turn in logged.items():
-        if session.utterances[place].pinned:
-            memory.mark(scope, chunk_id(turn), pinned=True)
+        said = session.utterances[place]
+        if said.pinned or said.muted:
+            memory.mark(scope, chunk_id(turn), pinned=said.pinned or None, muted=said.muted or None)
     cursor = session_match.done(match, session, marked=True)
     memory.apply(REASON, WriteBatch(cursor=cursor))
 

@@ -36,6 +36,7 @@ class Utterance(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     pinned: bool = False  # the user asked to always include it
     local_only: bool = False  # never send it to an LLM on another machine
+    muted: bool = False  # keep it, and put it before no LLM
     # role and speaker as the file has them, where the user said who is who; None otherwise
     written: tuple[str, str] | None = None
 
@@ -63,6 +64,7 @@ class Note(Struct, frozen=True, kw_only=True):
     pinned: bool = False
     importance: float = 0.8  # 0 to 1
     local_only: bool = False  # never send it to an LLM on another machine
+    muted: bool = False  # keep it, and put it before no LLM
 
 
 class Transcript(Struct, frozen=True, kw_only=True):

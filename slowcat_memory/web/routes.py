@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from slowcat_memory.web import changes
+from slowcat_memory.web import verbs
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import body, reply
 from slowcat_memory.web.safety import MOST_BYTES
@@ -60,17 +60,17 @@ READS: dict[str, Read] = {
     "health/doctor": health.doctor,
 }
 CHANGES: dict[str, Change] = {
-    "mark": changes.mark,
-    "correct": changes.correct,
-    "forget/preview": changes.preview,
-    "forget": changes.forget,
-    "undo": changes.undo,
-    "wrong": changes.wrong,
-    "think": changes.think,
-    "pause": changes.pause,
-    "retry": changes.retry,
-    "backup": changes.back_up,
-    "verify": changes.verify,
+    "mark": verbs.mark,
+    "correct": verbs.correct,
+    "forget/preview": verbs.preview,
+    "forget": verbs.forget,
+    "undo": verbs.undo,
+    "wrong": verbs.wrong,
+    "think": verbs.think,
+    "pause": verbs.pause,
+    "retry": verbs.retry,
+    "backup": verbs.back_up,
+    "verify": verbs.verify,
 }
 
 

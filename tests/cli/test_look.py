@@ -24,17 +24,20 @@ def asked(filled):
     return filled
 
 
-def test_look_search_shows_when_who_and_why(filled) -> None:
+def test_look_search_shows_when_who_and_how_likely(filled) -> None:
     text = filled.ok("search", "what is the dog called", "--k", "2")
-    assert "2024-05-12 18:30" in text and "Anna" in text and "My dog is called Max." in text
-    assert "chunk/2" in text and "by words only" in text
+    assert "2024-05-12  My dog is called Max." in text and "by words only" in text
+    assert re.search(r"Anna · \d\d?% likely · turn 2\b", text) and "found by its" not in text
+    assert "found by its" in filled.ok("search", "the dog", "--why")
 
 
-def test_look_search_fits_a_narrow_terminal_in_two_lines_a_hit(filled) -> None:
-    lines = filled.ok("search", "what is the dog called", "--k", "2").splitlines()
-    at = lines.index("My dog is called Max.")
-    assert re.fullmatch(r"  2024-05-12 18:30 · Anna · \d+% likely · by .+ · chunk/2", lines[at + 1])
-    assert max(map(len, lines)) <= 80
+@pytest.mark.parametrize("width", [60, 80])
+def test_look_lists_fit_a_narrow_terminal(filled, monkeypatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    filled.ok("remember", "The key to the shed is under the mat, " * 4)
+    for command in (["search", "the dog", "--why"], ["show"], ["show", "--last", "9"], ["notes"]):
+        lines = filled.ok(*command).splitlines()
+        assert max(map(len, lines)) <= width and len(lines) < 30, command
 
 
 def test_look_search_for_nothing_asks_for_words(filled) -> None:
@@ -55,7 +58,7 @@ def test_look_what_was_said_is_never_markup(filled) -> None:
 
 def test_look_a_search_in_an_empty_scope_names_the_others(filled) -> None:
     result = filled("search", "dog", "--scope", "nobody")
-    assert result.exit_code == 0 and result.stdout == ""
+    assert result.exit_code == 1 and result.stdout == ""
     assert "Nothing is remembered of nobody; --user takes user." in result.stderr
 
 
@@ -63,6 +66,33 @@ def test_look_show_lists_sessions(filled) -> None:
     text = filled.ok("show")
     assert "2 sessions, 5 turns in scope user" in text and "We moved to Lisbon." in text
     assert [s["turns"] for s in filled.json("show")] == [3, 2]
+
+
+def test_look_show_has_pages_the_latest_first(filled) -> None:
+    latest = filled.ok("show", "--limit", "1")
+    assert "We moved to Lisbon." in latest and "1 of 2; --page 2 shows earlier ones" in latest
+    assert "My dog is called Max." in filled.ok("show", "--limit", "1", "--page", "2")
+    said = filled.fails("show", "--limit", "1", "--page", "3")
+    assert "There is no page 3. The last is --page 2." in said
+    assert [turn["id"] for turn in filled.json("show", "--last", "4", "--limit", "2")] == [7, 8]
+
+
+def test_look_notes_lists_what_a_person_asked_for(filled) -> None:
+    assert "No notes in the scope user" in filled.fails("notes")
+    filled.ok("remember", "The key is under the mat.")
+    filled.ok("pin", "2")
+    filled.ok("local", "4")
+    filled.ok("mute", "7")
+    for option, words in {
+        "--pinned": "turn 2 · pinned · Anna",
+        "--local": "turn 4 · local-only",
+        "--muted": "turn 7 · muted · Ben",
+    }.items():
+        shown = filled.ok("notes", option)
+        assert words in shown and "1 memory in scope user" in shown
+    assert "4 memories in scope user" in filled.ok("notes")
+    assert len(filled.json("notes", "--pinned", "--muted")) == 2
+    assert filled.json("notes") == filled.json("show", "--notes")
 
 
 def test_look_show_one_session_by_the_beginning_of_its_id(filled) -> None:
@@ -83,8 +113,8 @@ def test_look_show_one_memory_with_its_sources(filled) -> None:
 
 @pytest.mark.parametrize("what", ["99", "chunk/99", "nonsense", "note/0", "import"])
 def test_look_show_what_is_not_there(filled, what: str) -> None:
-    said = filled.fails("show", what, code=2)
-    assert f"there is no session and no memory '{what}'" in said
+    said = filled.fails("show", what)
+    assert f"There is no session and no memory '{what}'" in said
 
 
 def test_look_stats_tell_what_each_tier_holds_and_saves(filled) -> None:

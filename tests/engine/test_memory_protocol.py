@@ -9,7 +9,7 @@ import pytest
 
 import slowcat_memory
 from slowcat_memory.engine import Memory, MemoryEngine
-from slowcat_memory.engine.supervised import SupervisedMemory
+from slowcat_memory.owner.member import Member
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from slowcat_memory.testing.memory_contract import check_memory
 
@@ -31,7 +31,7 @@ def test_memory_protocol_has_few_verbs() -> None:
     assert len(VERBS) <= MOST_VERBS, sorted(VERBS)
 
 
-@pytest.mark.parametrize("kind", [MemoryEngine, SupervisedMemory])
+@pytest.mark.parametrize("kind", [MemoryEngine, Member])
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_memory_engine_implements_each_verb_with_the_same_signature(verb: str, kind: type) -> None:
     ours, theirs = getattr(kind, verb), getattr(Memory, verb)
@@ -52,15 +52,6 @@ def test_memory_engine_keeps_the_contract(tmp_path: Path) -> None:
         return MemoryEngine(
             memory_config(tmp_path, idle={"enabled": False}), embedder=HashEmbedder()
         )
-
-    check_memory(open_memory)
-
-
-def test_memory_supervised_keeps_the_contract(tmp_path: Path) -> None:
-    def open_memory() -> SupervisedMemory:
-        memory = SupervisedMemory(memory_config(tmp_path, idle={"enabled": False}))
-        memory.start(30)
-        return memory
 
     check_memory(open_memory)
 

@@ -35,7 +35,7 @@ from loguru import logger
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.config import Config
-from slowcat_memory.engine.backlog import Backlog, Waiting
+from slowcat_memory.owner.backlog import Backlog, Entry
 from slowcat_memory.testing import memory_config
 from tests.support.held_store import held, logged_texts, refusing
 from tests.support.memories import remember
@@ -247,13 +247,15 @@ async def _be_agent(folder: Path) -> None:
 
 def dropping() -> None:
     """Plant a fault: what waits loses one event of each batch."""
-    take = Backlog.take
+    pending = Backlog.pending
 
-    def careless(self: Backlog, count: int) -> list[Waiting]:
-        batch = take(self, count)
-        return batch[:-2] + batch[-1:] if len(batch) > 2 else batch
+    def careless(self: Backlog) -> list[Entry]:
+        waiting = pending(self)
+        if len(waiting) > 2:
+            self.settle(waiting.pop(-2).counter)
+        return waiting
 
-    Backlog.take = careless  # type: ignore[method-assign]
+    Backlog.pending = careless  # type: ignore[method-assign]
 
 
 def run(rounds: int, seed: int, *, kills: bool = True) -> dict[str, object]:

@@ -22,6 +22,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.mcp import local_peers
 from slowcat_memory.mcp.memory_server import MemoryTools
 from slowcat_memory.mcp.transports import listen, serve_http
+from slowcat_memory.owner import open_memory
 from tests.support.mcp_host import PATIENCE_S, Host, named
 from tests.support.memories import remember
 from tests.support.processors import PETS
@@ -55,19 +56,28 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
-def test_stdio_a_host_starts_the_command_and_calls_tools(command, config, tmp_path: Path) -> None:
+def test_stdio_a_host_starts_the_command_beside_a_bot(command, config, tmp_path: Path) -> None:
     server = StdioServerParameters(
         command=sys.executable, args=command, env=environment(), cwd=tmp_path
     )
 
-    async def scenario() -> str:
+    async def scenario() -> tuple[str, str]:
         client = Client(server, client_info=named("a desktop"), read_timeout_seconds=2 * PATIENCE_S)
         async with client:
-            return await Host(client)("search_memory", query="what is the dog called")
+            host = Host(client)
+            found = await host("search_memory", query="what is the dog called")
+            return found, await host("remember", text="The dog sleeps in the kitchen.")
 
-    assert "Max" in asyncio.run(scenario())
-    with closing(MemoryEngine(config, readonly=True)) as reader, reader.snapshot() as snapshot:
-        assert [call.client for call in snapshot.calls()] == ["a desktop"]
+    bot = open_memory(config, client="bot", mode="own")
+    try:
+        found, kept = asyncio.run(scenario())
+        assert "Max" in found and "kitchen" in kept
+        hits = bot.search("where does the dog sleep", "user").hits
+        assert "kitchen" in hits[0].memory.text, "the bot knows it at once"
+        with bot.snapshot() as snapshot:
+            assert {call.client for call in snapshot.calls()} == {"a desktop"}
+    finally:
+        bot.release()
 
 
 def test_stdio_the_output_has_nothing_but_messages_of_the_protocol(command, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from slowcat_memory.engine import lifecycle
+from slowcat_memory.owner import lifecycle
 from slowcat_memory.records import Turn
 from tests.support.held_store import held, logged_texts, refusing
 from tests.support.memories import remember

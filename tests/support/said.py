@@ -5,6 +5,14 @@ from datetime import UTC, datetime
 from slowcat_memory.records import Turn
 
 
+def turn_at(text: str, session: str = "s") -> Turn:
+    """Return an unnumbered turn of Anna's."""
+    return Turn(
+        session=session, scope="anna", speaker="Anna", role="user", text=text,
+        at=datetime(2026, 11, 2, 10, tzinfo=UTC),
+    )  # fmt: skip
+
+
 def said_by_anna(text: str, role: str = "user") -> Turn:
     return Turn(
         id=1,

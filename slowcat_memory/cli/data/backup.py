@@ -65,10 +65,12 @@ def restore(
     """Go back to a backup. What was forgotten since stays forgotten.
 
     The present store is moved aside with everything said since, and deleted at the next forget.
-    A pending forget that could still be undone becomes final. Stop the agent first.
+    A pending forget that could still be undone becomes final. An agent that runs closes the memory
+    meanwhile, and opens it again.
 
     Example: [bold]slowcat-memory restore /media/stick/memory.mdb[/]
     """
+    from slowcat_memory.owner import paused
     from slowcat_memory.store import restore as put_back
 
     config = settings(ctx).config
@@ -76,7 +78,7 @@ def restore(
         raise StoreError(f"there is no backup {file}", hint="Check the path.")
     if not yes and (config.folder / "data.mdb").exists():
         typer.confirm(f"Replace the memory in {config.folder} with {file}?", abort=True, err=True)
-    with waiting("restoring") as told:
+    with paused(config.folder), waiting("restoring") as told:
         done = put_back(
             config.folder,
             file.expanduser().absolute(),

@@ -42,6 +42,8 @@ def import_(
     scope: Annotated[
         str,
         typer.Option(
+            "--user",
+            "--scope",
             help="Whose memory; {conversation} stands for each conversation's name. By default the"
             " scope named in the file, else the configured user.",
             show_default=False,
@@ -117,8 +119,10 @@ def import_(
     if facts:
         return import_folder(chosen, facts, scope, embed=embed, as_json=as_json)
     from slowcat_memory.cli.data import import_plan
+    from slowcat_memory.runtime.namespaces.registry import scope_of_user
     from slowcat_memory.transfer.import_ import Where
 
+    scope = scope or (scope_of_user(chosen.user, "--user") if chosen.user else "")
     now = SystemClock()()
     options = import_plan.options_for(chosen.config, me, agent or [], _checked(encoding))
     options = replace(
@@ -157,9 +161,7 @@ def _only_shown(plan: "Plan", zone: tzinfo, dry_run: bool, as_json: bool) -> Non
     else:
         import_plan.show(plan, zone)
     if plan.empty:
-        raise TranscriptError(
-            "No turn could be read", hint="`slowcat-memory import --help` shows how."
-        )
+        raise plan.reason()
     import_plan.hint_of_names(plan)
     if any(file.unreadable for file in plan.files):
         raise typer.Exit(1)

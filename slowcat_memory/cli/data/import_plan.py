@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 from msgspec import Struct
@@ -59,6 +59,14 @@ class Plan(Struct):
     def empty(self) -> bool:
         """Whether there is nothing to import."""
         return not any(file.found and file.found.turns + file.found.notes for file in self.files)
+
+    def reason(self) -> TranscriptError:
+        """Return the error for an import of nothing: what is wrong with the only file, or a hint."""
+        unread = [file for file in self.files if file.reading is None]
+        if unread and len(unread) == len(self.files):
+            return unread[-1].faults[0]
+        hint = "`slowcat-memory import --help` shows how."
+        return TranscriptError("No turn could be read", hint=hint)
 
 
 def surveyed(paths: Sequence[Path], options: Options) -> Plan:
@@ -113,7 +121,7 @@ def date_of_undated(
         unknown = min(file.reading.source.changed, now - UNDATED_AGE)
         if given or accepted:
             dates[file.name] = given or unknown
-        elif sys.stdin.isatty():
+        elif stdin().isatty():
             dates[file.name] = _asked(file, ask, file.reading) or unknown
         else:
             raise TranscriptError(
@@ -134,6 +142,10 @@ def _asked(file: File, ask: Callable[[str], str], reading: Reading) -> datetime 
             warn(f"{error}.")
         else:
             return reading.utc(at) if at else None
+
+
+def stdin() -> TextIO:
+    return sys.stdin
 
 
 def ask(question: str) -> str:
@@ -194,11 +206,13 @@ def _who(found: Survey) -> list[str]:
 
 
 def show_faults(plan: Plan) -> None:
-    """Print on stderr what cannot be read, file by file."""
+    """Print on stderr what cannot be read, file by file; not what ``Plan.reason`` says."""
+    last = plan.reason() if plan.empty else None
     for file in plan.files:
         if file.found is None:
             for fault in file.faults:
-                warn(str(fault))
+                if fault is not last:
+                    warn(str(fault))
         elif file.faults:
             warn(f"{Path(file.name).name}: {count(file.unreadable, 'part')} could not be read:")
             for fault in file.faults[:SHOWN]:

@@ -5,23 +5,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from slowcat_memory.cli.shared.output import count, out, print_json, short, warn, when
-from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
+from slowcat_memory.cli.shared.exits import NotFound, usage
+from slowcat_memory.cli.shared.output import (
+    count,
+    entries,
+    entry,
+    out,
+    print_json,
+    short,
+    warn,
+    when,
+)
+from slowcat_memory.cli.shared.paging import print_paged
+from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings, shown_id
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import tzinfo
+
+    from rich.table import Table
 
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import Hit
     from slowcat_memory.runtime.recall.query import Recollection
 
 LINE_CHARS = 300
+SUREST = 0.99  # a probability is never certainty
 VIEWS = {
     "turn": "its words",
     "window": "the words around it",
     "session": "its conversation",
     "dense": "meaning",
-    "tokens": "meaning, word by word",
+    "tokens": "the meaning of single words",
     "keys": "a fact or question about it",
     "asked": "an earlier question",
 }
@@ -32,16 +47,18 @@ def search(
     text: Annotated[str, typer.Argument(help="What to look for, in your own words.")],
     scope: Scope = None,
     k: Annotated[int, typer.Option(help="How many memories at most.", min=1, max=1000)] = 10,
+    why: Annotated[bool, typer.Option("--why", help="Also what each was found by.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find memories, best first, and show why each was found.
+    """Find memories, best first: when, what was said and by whom, and how likely it answers.
 
-    Works while an agent is running. Uses the agent's recall, without its deadline.
+    Uses the agent's recall, without its deadline.
 
-    Example: [bold]slowcat-memory search "what is my dog called" --k 3[/]
+    Examples: [bold]slowcat-memory search "what is my dog called" --k 3[/],
+    [bold]slowcat-memory search "the dog" --why[/]
     """
     if not text.strip():
-        raise typer.BadParameter("say in a few words what to look for", param_hint="TEXT")
+        raise usage("say in a few words what to look for", "TEXT")
     from slowcat_memory.runtime.conversation.audience import guest_scope
 
     known = settings(ctx)
@@ -53,9 +70,8 @@ def search(
         if as_json:
             return print_json(_plain(found))
         if not found.hits:
-            return warn(_why_none(engine, where))
-        for hit in found.hits:
-            out().print(_lines(hit, engine.zone), soft_wrap=False)
+            raise NotFound(_why_none(engine, where))
+        print_paged(_listed(found.hits, engine.zone, why=why))
         _print_summary(engine, found)
 
 
@@ -69,25 +85,32 @@ def _plain(found: "Recollection") -> dict[str, Any]:
     }
 
 
-def _lines(hit: "Hit", zone: "tzinfo") -> Text:
-    """Return two lines: what was said, and beneath it when, by whom, how likely and found by what."""
-    memory = hit.memory
-    beneath = [
-        when(memory.valid_from, zone),
-        memory.speaker + (" 📌" if memory.pinned else ""),
-        f"{hit.probability:.0%} likely" if hit.probability else "",
-        found_by(hit.views),
-        memory.id,
-    ]
-    shown = Text(short(memory.text, LINE_CHARS), style="bold" if memory.pinned else "")
-    return shown.append(f"\n  {' · '.join(part for part in beneath if part)}\n", style="dim")
+def _listed(hits: "Sequence[Hit]", zone: "tzinfo", *, why: bool) -> "Table":
+    """Return the hits: the day, the words, and beneath them who said them and how likely."""
+    made = entries()
+    for hit in hits:
+        memory = hit.memory
+        about = [
+            memory.speaker,
+            "pinned" if memory.pinned else "",
+            f"{min(hit.probability, SUREST):.0%} likely" if hit.probability else "",
+            shown_id(memory.id),
+        ]
+        entry(
+            made,
+            when(memory.valid_from, zone)[:10],
+            Text(short(memory.text, LINE_CHARS), style="bold" if memory.pinned else ""),
+            " · ".join(filter(None, about)),
+            f"found by {_views(hit)}" if why else "",
+        )
+    return made
 
 
-def found_by(scores: dict[str, float]) -> str:
-    """Return in words which view of the index found a memory most strongly."""
-    best_first = sorted(scores.items(), key=lambda item: -item[1])
-    words = [VIEWS.get(name, name) for name, score in best_first if score >= 0.005]
-    return f"by {words[0]}" if words else ""
+def _views(hit: "Hit") -> str:
+    """Return in words what a memory was found by, strongest first, with scores."""
+    best_first = sorted(hit.views.items(), key=lambda item: -item[1])
+    words = [f"{VIEWS.get(name, name)} {score:.2f}" for name, score in best_first if score >= 0.005]
+    return ", ".join(words) or "its time"
 
 
 def _why_none(engine: "MemoryEngine", scope: str) -> str:
@@ -99,7 +122,7 @@ def _why_none(engine: "MemoryEngine", scope: str) -> str:
 def _print_summary(engine: "MemoryEngine", found: "Recollection") -> None:
     how = "by words and meaning" if found.stage == "full" else "by words only"
     ms = found.timings.get("total", sum(found.timings.values()))
-    out().print(f"[dim]{count(len(found.hits), 'memory')}, {how}, in {ms:.1f} ms[/]")
+    out().print(f"[dim]{count(len(found.hits), 'memory')}, found {how} in {ms:.0f} ms[/]")
     report = engine.embedding
     if report.state in ("needs export", "missing"):
         warn(f"No vectors: {report.source}. {report.hint or 'slowcat-memory init prepares it.'}")

@@ -5,12 +5,27 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
-from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
+from slowcat_memory.cli.shared.exits import NotFound, usage
+from slowcat_memory.cli.shared.output import (
+    count,
+    entries,
+    entry,
+    out,
+    print_json,
+    row,
+    short,
+    table,
+    when,
+)
+from slowcat_memory.cli.shared.paging import ROWS, Limit, Page, page_of, print_paged
 from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, parse_time, settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
     from slowcat_memory.engine import MemoryEngine
     from slowcat_memory.records import Memory
 
@@ -50,12 +65,14 @@ def summaries(
         bool,
         typer.Option("--sources", help="With --id: also what it was made from, down to the turns."),
     ] = False,
+    limit: Limit = None,
+    page: Page = 1,
     scope: Scope = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what conversations, days, weeks and topics were about, latest last.
 
-    With SEARCH: those that match, best first. Works while an agent is running. A [dim]·[/] after the
+    With SEARCH: those that match, best first. A [dim]·[/] after the
     kind marks summaries made without an LLM: extracted sentences. "episode" is a moment of a
     conversation that stands out.
 
@@ -64,9 +81,9 @@ def summaries(
     [bold]slowcat-memory summaries --id summary/day/2026-05-12 --sources[/]
     """
     if sources and not id:
-        raise typer.BadParameter("needs --id", param_hint="--sources")
+        raise usage("needs --id", "--sources")
     if text and id:
-        raise typer.BadParameter("give SEARCH or --id")
+        raise usage("give SEARCH or --id")
     known = settings(ctx)
     where = known.scope(scope)
     with known.engine(readonly=True, words_only=text is None) as engine:
@@ -81,14 +98,20 @@ def summaries(
                 memory for memory in _found(engine, where, None, None, True) if memory.id == id
             ]
             if not found:
-                raise typer.BadParameter(f"there is no summary {id}", param_hint="--id")
+                raise NotFound(
+                    f"there is no summary {id}", hint="`slowcat-memory summaries` lists them."
+                )
+        shown, place = page_of(found, limit if as_json else limit or ROWS, page)
         if as_json:
-            return print_json(found)
+            return print_json(shown)
         if not found:
-            return warn(_why_none(engine, where, text))
+            raise NotFound(_why_none(engine, where, text))
         if id:
             return _one(engine, found[0], sources)
-        _table(engine, found)
+        print_paged(_list(engine, shown))
+        ruled = sum(memory.made is not None and not memory.made.model for memory in shown)
+        note = f", {ruled} made without an LLM (·)" if ruled else ""
+        out().print(f"[dim]{place.note or count(len(found), 'summary')}{note}[/]")
     return None
 
 
@@ -106,7 +129,7 @@ def _found(
         every = list(current(snapshot.memories(scope, _beginning(kind))))
         if parts:
             every += current(snapshot.memories(scope, _beginning(Kind.episode)))
-    every = [renamed(m, engine.reader(scope, local=True).called) for m in every]
+    every = [renamed(m, engine.reader(scope, local=True, muted=True).called) for m in every]
     wanted = (m for m in every if parts or kind or m.kind not in (WINDOW, META))
     kept = [m for m in wanted if since is None or until(m) > since]
     return sorted(kept, key=lambda m: (until(m), m.kind, m.id))
@@ -134,20 +157,15 @@ def _matching(
     return [one for one in found if since is None or until(one) > since][:most]
 
 
-def _table(engine: "MemoryEngine", found: "list[Memory]") -> None:
-    made = table("when", "what", "text*")
+def _list(engine: "MemoryEngine", found: "Sequence[Memory]") -> "Table":
+    """Return a list: the time, the text, and beneath it what it is and what it is about."""
+    made = entries(width=16)
     for memory in found:
         ruled = memory.made is not None and not memory.made.model
-        what = _name(memory) + (" ·" if ruled else "")
-        told = memory.facets.get("name") or memory.facets.get("topics", "")
-        text = Text(short(memory.text)).append(f"\n{memory.id}", "dim")
-        if told:
-            text.append(f"  {short(told, 60)}", "dim italic")
-        row(made, _period(engine, memory), what, text)
-    out().print(made)
-    ruled_ = sum(memory.made is not None and not memory.made.model for memory in found)
-    note = f", {ruled_} made without an LLM (·)" if ruled_ else ""
-    out().print(f"[dim]{count(len(found), 'summary')}{note}[/]")
+        topics = memory.facets.get("name") or memory.facets.get("topics", "")
+        about = (_name(memory) + (" ·" if ruled else ""), memory.id, short(topics, 60))
+        entry(made, _period(engine, memory), short(memory.text), "  ".join(filter(None, about)))
+    return made
 
 
 def _period(engine: "MemoryEngine", memory: "Memory") -> str:

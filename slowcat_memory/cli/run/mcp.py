@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slowcat_memory.cli.shared.output import err
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import Scope, settings
 from slowcat_memory.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ class Tools(StrEnum):
 
 def mcp(
     ctx: typer.Context,
-    user: Annotated[
-        str | None, typer.Option(help="Whose memory; by default the configured user's.")
-    ] = None,
+    scope: Scope = None,
     http: Annotated[
         bool, typer.Option("--http", help="Streamable HTTP instead of standard input and output.")
     ] = False,
@@ -76,7 +74,7 @@ def mcp(
     [bold]slowcat-memory mcp --http --token-file ~/.slowcat/mcp-token[/]
     """
     known = settings(ctx)
-    scope = known.scope(user)
+    whose = known.scope(scope)
     _check_installed()
     import anyio
 
@@ -86,7 +84,7 @@ def mcp(
 
     offered = MemoryTools(
         lambda: open_memory(known.config, client="mcp"),
-        scope,
+        whose,
         local=local_llm,
         every=tools is Tools.all,
     )

@@ -225,6 +225,14 @@ def memory_id(text: str) -> str:
     return chunk_id(int(text)) if text.isdecimal() else text
 
 
+def shown_id(id_: str) -> str:
+    """Return a memory's id as a person types it: "turn 12" for "chunk/12"."""
+    from slowcat_memory.core.memory import turn_of
+
+    number = turn_of(id_)
+    return f"turn {number}" if number else id_
+
+
 def find_session(snapshot: "Snapshot", name: str, scope: str = "") -> "Session | None":
     """Return the session whose id starts with ``name``; None if there is none or several.
 

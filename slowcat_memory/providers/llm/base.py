@@ -33,6 +33,9 @@ class Answer(Struct, Generic[T], frozen=True, kw_only=True):
         model: The fingerprint.
         lost: Number of items that could not be used, by reason; the reasons quote nothing.
         whole: Whether it was not cut off: then what it leaves out is missing on purpose.
+        tries: How many requests it took; 0 if that is not known, and so below.
+        first_s: Seconds from the last request to its first token, for the prompt to be read.
+        total_s: Seconds of the last request.
     """
 
     value: T
@@ -41,6 +44,9 @@ class Answer(Struct, Generic[T], frozen=True, kw_only=True):
     tokens_out: int = 0
     lost: Mapping[str, int] = {}
     whole: bool = True
+    tries: int = 0
+    first_s: float = 0.0
+    total_s: float = 0.0
 
 
 class LLM(Protocol):

@@ -134,7 +134,7 @@ class OpenAILLM:
             raise self._away("cannot be reached, or offers no model")
         assert self._server
         self._check_fits(prompt)
-        done = await self._in_best_mode(prompt, into, self._server)
+        done, began, ended = await self._in_best_mode(prompt, into, self._server)
         spent[0] += done.tokens_in
         spent[1] += done.tokens_out
         self._check_not_truncated(prompt, done)
@@ -149,12 +149,20 @@ class OpenAILLM:
             tokens_out=spent[1],
             lost=parsed.lost,
             whole=parsed.whole,  # JSON that ends is whole, also at the most tokens
+            tries=2 if prose else 1,
+            first_s=max(done.first_at - began, 0.0),
+            total_s=ended - began,
         )
 
-    async def _in_best_mode(self, prompt: Prompt, into: type[T], server: Server) -> Completion:
+    async def _in_best_mode(
+        self, prompt: Prompt, into: type[T], server: Server
+    ) -> tuple[Completion, float, float]:
+        """Return a completion, and when its request began and ended, by the event loop's time."""
+        loop = asyncio.get_running_loop()
         key = (self._options.url, prompt.model or server.model, server.kind)
         mode = self._json_modes.mode_of(key)
         while True:
+            began = loop.time()
             try:
                 done = await self._send(prompt, into, server, mode)
             except RefusedError as refused:
@@ -168,7 +176,7 @@ class OpenAILLM:
                 mode = self._next_mode(mode, refused)
             else:
                 self._json_modes.remember(key, mode)
-                return done
+                return done, began, loop.time()
 
     def _is_weakest_refused(self, mode: JsonMode, refused: RefusedError) -> bool:
         error = classify(refused.status, refused.text)

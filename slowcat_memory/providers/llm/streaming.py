@@ -28,6 +28,7 @@ class Completion(Struct, frozen=True, kw_only=True):
     tokens_in: int  # prompt tokens, 0 if the server does not count
     tokens_out: int  # tokens of the answer, or streamed pieces if the server does not count
     whole: bool = True  # False if it was cut off at the most tokens
+    first_at: float = 0.0  # time of the event loop at the first token, 0 if there was none
 
 
 class BrokenError(Exception):
@@ -77,7 +78,7 @@ async def read_completion(
     """
     loop = asyncio.get_running_loop()
     texts: list[str] = []
-    size, pieces = 0, 0
+    size, pieces, first_at = 0, 0, 0.0
     model = fingerprint = finish = ""
     usage = _Usage()
     async for event in _events(blocks):
@@ -91,6 +92,7 @@ async def read_completion(
             if delta.content or delta.reasoning_content or delta.reasoning:
                 patience.reschedule(loop.time() + between_tokens_s)
                 pieces += 1
+                first_at = first_at or loop.time()
             texts.append(delta.content or "")
             size += len(texts[-1])
             if size > max_chars:
@@ -109,6 +111,7 @@ async def read_completion(
         tokens_in=max(usage.prompt_tokens or 0, 0),
         tokens_out=max(usage.completion_tokens or pieces, 0),
         whole=finish == "stop",
+        first_at=first_at,
     )
 
 

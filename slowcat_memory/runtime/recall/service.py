@@ -18,10 +18,9 @@ from datetime import datetime, tzinfo
 
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.recall_gate import Need, judge
+from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.ranking.abstention import answer_probability
-from slowcat_memory.core.render.excerpt import relevant
-from slowcat_memory.core.render.memory_block import Packed, pack
+from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
@@ -30,6 +29,8 @@ from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
 from slowcat_memory.runtime.recall.merging import merge
+from slowcat_memory.runtime.recall.need import need_of
+from slowcat_memory.runtime.recall.packing import BlockWriter
 from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
 from slowcat_memory.runtime.recall.query import (
@@ -69,7 +70,7 @@ class Retrieval:
         """
         self._namespaces, self._indexer = namespaces, indexer
         self._metrics, self._page_cache = metrics, page_cache
-        self._zone, self._tokenizer, self._options = zone, tokenizer, options
+        self._options, self._writer = options, BlockWriter(zone, tokenizer, options)
         self._users, self._while_recalling = users, while_recalling
         self._pipeline = Pipeline(store, embedding, metrics, zone, options)
         self._pace = Pace()
@@ -193,24 +194,7 @@ class Retrieval:
 
     def pack(self, found: Recollection, now: datetime) -> Packed:
         """Return the block for the LLM, in its budget; long memories are cut to the query."""
-        return pack(
-            found.hits,
-            now,
-            self._zone,
-            self._options.pack,
-            lambda text, tokens: relevant(
-                text,
-                found.words,
-                self._tokenizer,
-                tokens,
-                self._options.extract,
-                self._options.language,
-            ),
-            language=self._options.language,
-            unknown=found.unknown,
-            unchanged=found.unchanged,
-            asks_time=found.asks_time,
-        )
+        return self._writer.pack(found, now)
 
     # ------------------------------------------------------------------- before a recall
 
@@ -377,12 +361,6 @@ class Retrieval:
         if query.need is None:
             return merged
         return abstain(merged, query.need, self._options.recall.unknown_below)
-
-
-def need_of(text: str, options: RetrievalOptions) -> Need:
-    """Return what a turn needs; with the gate off, everything is searched."""
-    need = judge(text, options.language)
-    return need if options.gate.enabled else replace(need, query=text)
 
 
 def _gated(query: Query, need: Need) -> Query:

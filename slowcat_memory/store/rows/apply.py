@@ -47,8 +47,8 @@ from slowcat_memory.store.rows.subjects import (
 V = TypeVar("V", Vector, TokenCodes)
 
 
-def append_events(events: Sequence[Event], cursor: Cursor | None, tx: Transaction) -> None:
-    """Write numbered events in log order, their sessions, and a cursor.
+def append_events(events: Sequence[Event], cursors: Sequence[Cursor], tx: Transaction) -> None:
+    """Write numbered events in log order, their sessions, and cursors.
 
     Raises:
         ValueError: A key cannot be made, or a record is too large.
@@ -66,7 +66,8 @@ def append_events(events: Sequence[Event], cursor: Cursor | None, tx: Transactio
         bookkeeping.track_unended(before, after, event.session, tx)
     if events:
         tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), events[-1].id + 1))
-    bookkeeping.move_cursor(cursor, tx)
+    for cursor in cursors:
+        bookkeeping.move_cursor(cursor, tx)
 
 
 def apply_batch(batch: WriteBatch, tx: Transaction) -> None:

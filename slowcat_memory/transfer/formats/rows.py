@@ -8,8 +8,8 @@ A turn, as ``export`` writes it; only "text" is required::
 "at" is ISO 8601. "role" is "user" or "assistant", by default "assistant" for a speaker of the name
 "assistant", "agent" or "bot". "session" groups turns; without it, a pause of an hour separates
 sessions. "id" is kept as the turn's origin. "content" is read as "text", as in chat logs. Our export
-adds "scope" and, where they apply, "channel", "interrupted", "tools", "cut", "aside", "pinned" and
-"local_only".
+adds "scope" and, where they apply, "channel", "interrupted", "tools", "cut", "aside", "pinned",
+"local_only" and "muted".
 
 A note: ``{"note": "Allergic to nuts.", "speaker": "Anna", "pinned": true}``.
 
@@ -110,6 +110,7 @@ def _note(row: Row) -> Note:
         pinned=row.get("pinned") is True,
         importance=float(importance),
         local_only=row.get("local_only") is True,
+        muted=row.get("muted") is True,
     )
 
 
@@ -131,6 +132,7 @@ def _utterance(row: Row, role: Role, origin: str, id_key: str = "id") -> Utteran
         tools=tuple(map(name_of, tools[:MOST_TOOLS])) if isinstance(tools, list) else (),
         pinned=row.get("pinned") is True,
         local_only=row.get("local_only") is True,
+        muted=row.get("muted") is True,
     )
 
 

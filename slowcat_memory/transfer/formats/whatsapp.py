@@ -86,8 +86,8 @@ def _date(match: re.Match[str], order: str) -> tuple[int, int, int]:
 def _order(lines: Iterable[str]) -> str:
     """Return in which order a file writes its dates.
 
-    A number above 12 decides it; else the order in which the messages follow each other; else a
-    point means the day, and a 12-hour clock the month.
+    A number above 12 decides it; else the order in which the messages follow each other; else the
+    shorter time in all; else a point means the day, and a 12-hour clock the month.
     """
     found = [match for line in lines if (match := _LINE.fullmatch(line))]
     if any(len(match[1]) == 4 for match in found):
@@ -96,16 +96,20 @@ def _order(lines: Iterable[str]) -> str:
         return DAY
     if any(int(match[3]) > 12 for match in found):
         return MONTH
-    back = {order: _steps_back(found, order) for order in (DAY, MONTH)}
-    if back[DAY] != back[MONTH]:
-        return min(back, key=lambda order: back[order])
+    unlikely = {order: _unlikely(found, order) for order in (DAY, MONTH)}
+    if unlikely[DAY] != unlikely[MONTH]:
+        return min(unlikely, key=lambda order: unlikely[order])
     halves = any(match[8] for match in found) and not any(match[2] == "." for match in found)
     return MONTH if halves else DAY
 
 
-def _steps_back(found: list[re.Match[str]], order: str) -> int:
+def _unlikely(found: list[re.Match[str]], order: str) -> tuple[int, int]:
+    """Return how often a date is before the one above it, and how many days lie between all."""
     dates = [_date(match, order) for match in found]
-    return sum(later < earlier for earlier, later in zip(dates, dates[1:], strict=False))
+    back = sum(later < earlier for earlier, later in zip(dates, dates[1:], strict=False))
+    first, last = min(dates), max(dates)
+    days = sum((b - a) * n for a, b, n in zip(first, last, (372, 31, 1), strict=True))
+    return back, days
 
 
 FORMAT = Format(name="WhatsApp", knows=_knows, read=_read)

@@ -135,7 +135,7 @@ class Page extends Component {
       <main id="content">
         <h1 tabindex="-1" ref=${(heading) => (this.heading = heading)}>${question}</h1>
         <${View} key=${`${at.name} ${scope}`} scope=${scope} given=${at.given} everyone=${start.everyone}
-          ref=${(shown) => (this.shown = shown)}
+          mounted=${(shown) => (this.shown = shown)}
           act=${(path, given) => this.act(path, given)}
           forget=${(what, title) => this.forget(what, title)} />
       </main>

@@ -1,20 +1,27 @@
 // Is it well?
 
-import { Component, Empty, bytes, html, many, when } from "./parts.js";
+import { Component, Empty, View, bytes, html, many, when } from "./parts.js";
 import { change, read } from "./api.js";
 
 const SIGNS = { fine: "✓", note: "·", wrong: "✗" };
 const SPOKEN = { fine: "fine", note: "note", wrong: "wrong" };
 
-export default class Health extends Component {
+export default class Health extends View {
   state = { found: null, speed: null, checks: null, doing: "", error: "" };
 
   componentDidMount() {
+    super.componentDidMount();
     this.load();
   }
 
-  hear(event) {
-    if (!event || event.what === "recalled") this.load();
+  // The counts cost the memory's process some work: they are read when the view is opened.
+  async hear(event) {
+    if (event && event.what !== "recalled") return;
+    try {
+      this.setState({ speed: await read("health/speed") });
+    } catch (error) {
+      this.setState({ error: error.message });
+    }
   }
 
   reload() {

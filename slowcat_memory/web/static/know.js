@@ -1,6 +1,6 @@
 // What do you know about me?
 
-import { Component, Empty, MemoryCard, Paged, html, many, when } from "./parts.js";
+import { Component, Empty, MemoryCard, Paged, View, html, many, when } from "./parts.js";
 import { read } from "./api.js";
 
 const KINDS = [
@@ -15,7 +15,7 @@ const MARKS = [
   ["local", "this machine only"],
 ];
 
-export default class Know extends Component {
+export default class Know extends View {
   reload() {
     this.blocks?.load();
     this.facts?.load();
@@ -28,10 +28,10 @@ export default class Know extends Component {
 
   render(props) {
     return html`
-      <${Blocks} ...${props} ref=${(one) => (this.blocks = one)} />
+      <${Blocks} ...${props} mounted=${(one) => (this.blocks = one)} />
       <div class="columns">
-        <${People} ...${props} ref=${(one) => (this.people = one)} />
-        <${Facts} ...${props} ref=${(one) => (this.facts = one)} />
+        <${People} ...${props} mounted=${(one) => (this.people = one)} />
+        <${Facts} ...${props} mounted=${(one) => (this.facts = one)} />
       </div>`;
   }
 }

@@ -36,16 +36,29 @@ export function bytes(n) {
   return `${n.toFixed(unit && n < 10 ? 1 : 0)} ${units[unit]}`;
 }
 
+// A component that its owner can reach: `mounted` is called with it, and with null when it goes.
+export class View extends Component {
+  componentDidMount() {
+    this.props.mounted?.(this);
+  }
+
+  componentWillUnmount() {
+    this.props.mounted?.(null);
+  }
+}
+
 // A view that loads pages of rows and can be told to read them again.
-export class Paged extends Component {
+export class Paged extends View {
   state = { rows: null, next: "", busy: false, error: "" };
   turn = 0;
 
   componentDidMount() {
+    super.componentDidMount();
     this.load();
   }
 
   componentWillUnmount() {
+    super.componentWillUnmount();
     this.turn += 1;
   }
 

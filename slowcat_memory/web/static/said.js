@@ -1,6 +1,6 @@
 // What did we say?
 
-import { Component, Empty, MemoryCard, Paged, html, many, when } from "./parts.js";
+import { Empty, MemoryCard, Paged, View, html, many, when } from "./parts.js";
 import { read } from "./api.js";
 
 const FOUND_BY = {
@@ -13,7 +13,7 @@ const FOUND_BY = {
   asked: "an earlier question",
 };
 
-export default class Said extends Component {
+export default class Said extends View {
   state = { question: "" };
 
   reload() {
@@ -39,11 +39,11 @@ export default class Said extends Component {
         <label for="q">Search by words or meaning</label>
         <div class="row"><input id="q" name="q" type="search" maxlength="400" autocomplete="off" /><button class="main">Search</button></div>
       </form>
-      ${question && html`<${Hits} ...${props} key=${question} question=${question} ref=${(one) => (this.hits = one)} />`}
+      ${question && html`<${Hits} ...${props} key=${question} question=${question} mounted=${(one) => (this.hits = one)} />`}
       <div class="columns">
-        <${Conversations} ...${props} ref=${(one) => (this.list = one)} />
+        <${Conversations} ...${props} mounted=${(one) => (this.list = one)} />
         ${session
-          ? html`<${Turns} ...${props} key=${`${session} ${at}`} session=${session} at=${at ?? ""} ref=${(one) => (this.turns = one)} />`
+          ? html`<${Turns} ...${props} key=${`${session} ${at}`} session=${session} at=${at ?? ""} mounted=${(one) => (this.turns = one)} />`
           : html`<section aria-label="Conversation"><h2>Conversation</h2><${Empty}>Choose a conversation to read it.<//></section>`}
       </div>
       <${Range} ...${props} />`;

@@ -1,6 +1,6 @@
 // What are you thinking?
 
-import { Component, Empty, Paged, html, many, when } from "./parts.js";
+import { Empty, Paged, View, html, many, when } from "./parts.js";
 import { change, read } from "./api.js";
 
 const OUTCOMES = {
@@ -11,7 +11,7 @@ const OUTCOMES = {
   away: "the model's server did not answer",
 };
 
-export default class Thinking extends Component {
+export default class Thinking extends View {
   hear() {
     this.reload();
   }
@@ -23,8 +23,8 @@ export default class Thinking extends Component {
 
   render(props) {
     return html`
-      <${Work} ...${props} ref=${(one) => (this.work = one)} />
-      <${Rejected} ...${props} ref=${(one) => (this.rejected = one)} />`;
+      <${Work} ...${props} mounted=${(one) => (this.work = one)} />
+      <${Rejected} ...${props} mounted=${(one) => (this.rejected = one)} />`;
   }
 }
 

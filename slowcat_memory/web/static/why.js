@@ -1,6 +1,6 @@
 // Why did you say that?
 
-import { Component, Empty, Paged, html, many, when } from "./parts.js";
+import { Empty, Paged, View, html, many, when } from "./parts.js";
 import { read } from "./api.js";
 
 const VERDICTS = {
@@ -25,7 +25,7 @@ const STAGES = {
   none: "out of time, or not loaded yet",
 };
 
-export default class Why extends Component {
+export default class Why extends View {
   state = { follow: true };
 
   hear(event) {
@@ -44,10 +44,10 @@ export default class Why extends Component {
       <section aria-label="Turns">
         <h2>Turns</h2>
         <label class="check"><input type="checkbox" checked=${follow} onChange=${(event) => this.setState({ follow: event.target.checked })} /> follow what is said now</label>
-        <${Recalls} ...${props} turn=${turn} ref=${(one) => (this.list = one)} first=${(one) => this.begin(one)} />
+        <${Recalls} ...${props} turn=${turn} mounted=${(one) => (this.list = one)} first=${(one) => this.begin(one)} />
       </section>
       <section aria-label="One turn">
-        ${turn ? html`<${Turn} ...${props} key=${turn} turn=${turn} ref=${(one) => (this.one = one)} />` : html`<${Empty}>As soon as somebody speaks, this shows what was recalled.<//>`}
+        ${turn ? html`<${Turn} ...${props} key=${turn} turn=${turn} mounted=${(one) => (this.one = one)} />` : html`<${Empty}>As soon as somebody speaks, this shows what was recalled.<//>`}
       </section>
     </div>`;
   }
@@ -80,10 +80,11 @@ class Recalls extends Paged {
   }
 }
 
-class Turn extends Component {
+class Turn extends View {
   state = { found: null, error: "" };
 
   componentDidMount() {
+    super.componentDidMount();
     this.load();
   }
 

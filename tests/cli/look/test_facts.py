@@ -213,19 +213,6 @@ def test_imported_facts_that_are_uncertain_or_over_are_not_recalled(imported) ->
     engine.close()
 
 
-def test_show_notes_lists_what_a_person_asked_for(filled) -> None:
-    assert "No notes in the scope user" in filled("show", "--notes").stderr
-    filled.ok("remember", "The key is under the mat.")
-    filled.ok("pin", "2")
-    filled.ok("local", "4")
-    kinds = {one["text"]: one["kind"] for one in filled.json("show", "--notes")}
-    assert list(kinds.values()) == ["chunk", "chunk", "note"]
-    shown = filled.ok("show", "--notes")
-    for words in ("The key is under the mat.", "turn, pinned", "turn, local-only", "chunk/2"):
-        assert words in shown
-    assert "We moved to Lisbon." not in shown
-
-
 def test_show_says_what_there_is_beside_conversations(sm) -> None:
     sm.ok("remember", "The key is under the mat.")
     assert "No conversations in the scope user yet, but 1 note" in sm("show").stderr

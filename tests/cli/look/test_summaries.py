@@ -55,7 +55,7 @@ def test_summaries_one_with_what_it_was_made_from(path):
     assert "[SUMMARY:DAILY]" in done.output and "summary/session/s" in done.output
     done = run(path, "summaries", "--id", "summary/session/s", "--sources")
     assert "I moved." in done.output
-    assert run(path, "summaries", "--id", "summary/none").exit_code == 2
+    assert run(path, "summaries", "--id", "summary/none").exit_code == 1
 
 
 def test_summaries_export_as_text(path):
@@ -68,7 +68,7 @@ def test_summaries_that_match_words_are_shown_best_first(path):
     assert found[0]["id"] == "summary/session/s"
     assert json.loads(run(path, "summaries", "moved", "--kind", "day", "--json").output)
     done = run(path, "summaries", "xylophone")
-    assert done.exit_code == 0 and "No summary matches." in done.stderr
+    assert done.exit_code == 1 and "No summary matches." in done.stderr
     assert run(path, "summaries", "moved", "--id", "summary/session/s").exit_code == 2
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.config import Config
-from slowcat_memory.engine import MemoryEngine, lifecycle
-from slowcat_memory.engine.supervised import SupervisedMemory
+from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreFullError
+from slowcat_memory.owner import lifecycle
+from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store.writer import write_queue
 from slowcat_memory.testing import FixedClock, memory_config
@@ -29,7 +30,7 @@ def turn(text: str, role: str = "user", reply_to: int = 0, scope: str = "anna") 
 class Heard:
     """What an application hears of a memory, in order."""
 
-    def __init__(self, memory: SupervisedMemory) -> None:
+    def __init__(self, memory: Member) -> None:
         self.events: list[object] = []
         memory.availability.subscribe(self.events.append, lambda: self.events.append("back"))
 
@@ -40,15 +41,14 @@ def config(tmp_path: Path) -> Config:
 
 
 @pytest.fixture
-def opened(
-    config: Config, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[], SupervisedMemory]]:
+def opened(config: Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Member]]:
     """Opens memories that try to open their store only when a test says so."""
-    made: list[SupervisedMemory] = []
+    made: list[Member] = []
     monkeypatch.setattr(lifecycle, "FIRST_PAUSE_S", 3600.0)
+    monkeypatch.setattr(lifecycle, "SETTLE_S", 0.0)
 
-    def open_() -> SupervisedMemory:
-        memory = SupervisedMemory.acquire(config)
+    def open_() -> Member:
+        memory = Member.acquire(config)
         memory.prepare("anna")
         memory.start(30)
         made.append(memory)
@@ -59,7 +59,7 @@ def opened(
         memory.release()
 
 
-def talk(memory: SupervisedMemory, *said: str) -> None:
+def talk(memory: Member, *said: str) -> None:
     """Log exchanges; the agent repeats what was said."""
     for text in said:
         asked = memory.append(turn(text))
@@ -81,7 +81,7 @@ def answered(*said: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def found(memory: SupervisedMemory, text: str) -> list[str]:
+def found(memory: Member, text: str) -> list[str]:
     return [hit.memory.text for hit in memory.search(text, "anna").hits]
 
 
@@ -93,7 +93,7 @@ def found(memory: SupervisedMemory, text: str) -> list[str]:
 )
 @pytest.mark.parametrize("new", [False, True])
 def test_lifecycle_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
-    config: Config, opened: Callable[[], SupervisedMemory], error: int, new: bool
+    config: Config, opened: Callable[[], Member], error: int, new: bool
 ) -> None:
     if not new:
         remember(config, "My dog is called Max")
@@ -119,7 +119,7 @@ def test_lifecycle_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
 
 
 def test_lifecycle_a_store_that_is_held_is_read_meanwhile_with_what_waits(
-    config: Config, opened: Callable[[], SupervisedMemory]
+    config: Config, opened: Callable[[], Member]
 ) -> None:
     remember(config, "My dog is called Max")
     with held(config.folder):
@@ -138,7 +138,7 @@ def test_lifecycle_a_store_that_is_held_is_read_meanwhile_with_what_waits(
 
 
 def test_lifecycle_a_folder_whose_disk_is_mounted_later(
-    config: Config, opened: Callable[[], SupervisedMemory]
+    config: Config, opened: Callable[[], Member]
 ) -> None:
     disk = config.folder.parent / "disk" / "memory"
     remember(memory_config(disk), "My dog is called Max")
@@ -156,7 +156,7 @@ def test_lifecycle_a_folder_whose_disk_is_mounted_later(
 
 
 def test_lifecycle_a_reply_that_comes_after_the_store_answers_what_waited(
-    config: Config, opened: Callable[[], SupervisedMemory]
+    config: Config, opened: Callable[[], Member]
 ) -> None:
     with refusing(errno.ENOSPC):
         memory = opened()
@@ -171,7 +171,7 @@ def test_lifecycle_a_reply_that_comes_after_the_store_answers_what_waited(
 
 
 def test_lifecycle_processors_of_one_process_share_what_waits(
-    config: Config, opened: Callable[[], SupervisedMemory]
+    config: Config, opened: Callable[[], Member]
 ) -> None:
     with refusing(errno.ENOSPC):
         one, other = opened(), opened()
@@ -182,7 +182,7 @@ def test_lifecycle_processors_of_one_process_share_what_waits(
         assert not one._life.attempt()
     assert other._life.attempt() and other.flush(10)
     assert logged_texts(other) == answered("the boat is blue", "the car is red")
-    SupervisedMemory.acquire(config)  # the fixture releases both
+    Member.acquire(config)  # the fixture releases both
 
 
 def test_lifecycle_a_full_queue_drops_the_oldest_and_counts_them(
@@ -191,7 +191,7 @@ def test_lifecycle_a_full_queue_drops_the_oldest_and_counts_them(
     config = memory_config(tmp_path / "memory", store={"queue_limit": 4})
     monkeypatch.setattr(lifecycle, "FIRST_PAUSE_S", 3600.0)
     with refusing(errno.ENOSPC):
-        memory = SupervisedMemory(config)
+        memory = Member(config)
         memory.start(30)
         acks = [memory.append(turn(f"number {n}")) for n in range(7)]
         assert [ack.done() for ack in acks] == [True] * 3 + [False] * 4
@@ -205,10 +205,10 @@ def test_lifecycle_a_full_queue_drops_the_oldest_and_counts_them(
 
 
 def test_lifecycle_closing_saves_what_waits_if_the_cause_is_gone(
-    config: Config, opened: Callable[[], SupervisedMemory]
+    config: Config, opened: Callable[[], Member]
 ) -> None:
     with refusing(errno.ENOSPC):
-        memory = SupervisedMemory(config)
+        memory = Member(config)
         memory.start(30)
         talk(memory, "the boat is blue")
     memory.release()
@@ -217,7 +217,7 @@ def test_lifecycle_closing_saves_what_waits_if_the_cause_is_gone(
 
 def test_lifecycle_closing_says_in_one_line_how_many_are_lost(config: Config) -> None:
     with refusing(errno.ENOSPC), logged("ERROR") as lines:
-        memory = SupervisedMemory(config)
+        memory = Member(config)
         memory.start(30)
         acks = [memory.append(turn("the boat is blue")), memory.append(turn("it leaks"))]
         memory.release()
@@ -228,7 +228,7 @@ def test_lifecycle_closing_says_in_one_line_how_many_are_lost(config: Config) ->
 
 
 def test_lifecycle_what_needs_the_store_says_why_there_is_none(
-    opened: Callable[[], SupervisedMemory],
+    opened: Callable[[], Member],
 ) -> None:
     with refusing(errno.ENOSPC):
         memory = opened()
@@ -245,7 +245,7 @@ def test_lifecycle_what_needs_the_store_says_why_there_is_none(
 
 
 def test_lifecycle_a_file_that_cannot_be_recovered_is_not_tried_until_it_changes(
-    config: Config, opened: Callable[[], SupervisedMemory], monkeypatch: pytest.MonkeyPatch
+    config: Config, opened: Callable[[], Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries = []
 
@@ -262,7 +262,7 @@ def test_lifecycle_a_file_that_cannot_be_recovered_is_not_tried_until_it_changes
 
 
 def test_lifecycle_activities_and_subscriptions_reach_the_engine_when_it_is_there(
-    opened: Callable[[], SupervisedMemory],
+    opened: Callable[[], Member],
 ) -> None:
     with refusing(errno.ENOSPC):
         memory = opened()

@@ -30,7 +30,7 @@ class Proposal(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-class Changing:
+class Writing:
     """Answers the tools that change something. Every method blocks; safe to use from any thread."""
 
     def __init__(

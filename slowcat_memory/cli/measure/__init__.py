@@ -1,0 +1,1 @@
+"""Measures a language model on the jobs of idle work."""

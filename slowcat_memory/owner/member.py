@@ -1,0 +1,443 @@
+"""The memory of a process, whether it owns the store, is a client of its owner, or waits.
+
+Methods that need what is not there raise ``StoreError``; those of a turn (``append``, ``recall``,
+``prefetch``, ``pack``, ``note_recall``) never do. Methods that are not written here are made from
+the protocol's signatures: they call the engine of this process, or the owner's.
+"""
+
+import asyncio
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, suppress
+from datetime import datetime
+from typing import Any, Unpack, cast
+
+from loguru import logger
+from msgspec.structs import replace
+
+from slowcat_memory.clock import Clock, SystemClock
+from slowcat_memory.config import Config, time_zone, tokenizer
+from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.engine import Memory, MemoryEngine, retrieval_options
+from slowcat_memory.engine.availability import Availability
+from slowcat_memory.engine.memory import MaintenanceTask
+from slowcat_memory.engine.sharing import Shared
+from slowcat_memory.engine.turns import RecallArguments, build_query
+from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.owner.address import Owner
+from slowcat_memory.owner.client import RemoteMemory
+from slowcat_memory.owner.lifecycle import Lifecycle, unavailable
+from slowcat_memory.owner.read_only import ReadOnlyStore
+from slowcat_memory.owner.remote_recall import RemoteAttempt
+from slowcat_memory.owner.serving.owner_server import OwnerServer
+from slowcat_memory.providers import EmbedderReport
+from slowcat_memory.records import Cursor, Event, Turn
+from slowcat_memory.runtime.commands.executor import CommandContext, Outcome
+from slowcat_memory.runtime.namespaces.registry import check_scope
+from slowcat_memory.runtime.namespaces.vectors import Told
+from slowcat_memory.runtime.recall.packing import BlockWriter
+from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch
+from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.store import Ack, OpenReport, Snapshot
+
+READS = frozenset({"embedding", "opened", "reader", "search", "hotwords", "stats"})
+"""Methods that an engine which only reads can do as well."""
+NUMBERED_S = 5.0  # how long a command waits for its turn to be logged
+TAKE_OVER_S = 3.0  # how long a call waits while another process takes the store over
+
+Target = MemoryEngine | RemoteMemory
+
+
+class Member:
+    """Implements ``engine.memory.Memory`` for one of the processes that use a store.
+
+    Attributes:
+        availability: Reports that the store cannot be used, and that it can be again.
+    """
+
+    def __init__(self, config: Config, *, name: str = "agent", serves: bool = False) -> None:
+        """Set the configuration; nothing is opened before ``start``.
+
+        Args:
+            name: What this process is, for lists of clients.
+            serves: Whether it is a server, to which others may give the store up.
+
+        Raises:
+            ConfigError: The time zone does not exist.
+        """
+        self.config, self.zone, self.metrics = config, time_zone(config), Metrics()
+        self.availability = Availability()
+        self.clock: Clock = SystemClock()
+        self._name, self._serves = name, serves
+        self._writer = BlockWriter(self.zone, tokenizer(config), retrieval_options(config))
+        self._reading = ReadOnlyStore(config.folder, config.store)
+        self._scopes: dict[str, None] = {}  # to prepare, in order
+        self._busy: set[str] = set()  # running activities
+        self._subscribers: dict[object, dict[str, Callable[..., Any]]] = {}
+        self._unsubscribe: dict[object, Callable[[], None]] = {}
+        self._target: Target | None = None  # what subscriptions and activities are passed to
+        self._target_lock = threading.Lock()
+        self._life = Lifecycle(
+            config,
+            self.availability,
+            self.metrics,
+            open_engine=self._open_engine,
+            open_reader=self._open_reader,
+            connect=self._connect,
+            on_ready=self._use,
+            before_owning=self._reading.close,
+            serves=serves,
+        )
+
+    # ------------------------------------------------------------------- life
+
+    @classmethod
+    def acquire(cls, config: Config, name: str = "agent") -> "Member":
+        """Return the memory of a store, shared by the processors of this process.
+
+        Of several callers the configuration of the first counts. Call ``release`` when done.
+        """
+        return _shared.acquire(
+            config.folder,
+            lambda: cls(config, name=name),
+            lambda memory: memory.engine is not None and memory.engine.closed,
+        )
+
+    def release(self) -> None:
+        """Close the memory, unless it is shared with other users in this process.
+
+        Saves what waits if that can be done now; else one line says how much is lost.
+        """
+        _shared.release(self.config.folder, self, self._life.close)
+
+    def start(self, wait_s: float) -> None:
+        """Begin to own or to connect, and wait for the first try, ``wait_s`` seconds at most."""
+        self._life.start(wait_s)
+
+    @property
+    def engine(self) -> MemoryEngine | None:
+        """The engine; None while this process does not own the store."""
+        return self._life.engine
+
+    @property
+    def owner(self) -> Owner | None:
+        """The process whose client this is; None while it is none."""
+        return self._life.remote.owner if self._life.remote else None
+
+    @property
+    def server(self) -> OwnerServer | None:
+        """What serves other processes; None while this process does not own the store."""
+        return self._life.server
+
+    @property
+    def is_ready(self) -> bool:
+        return self._life.is_ready
+
+    def _open_engine(self) -> MemoryEngine:
+        return MemoryEngine.acquire(self.config, metrics=self.metrics)
+
+    def _open_reader(self) -> MemoryEngine:
+        reader = MemoryEngine(self.config, readonly=True, clock=self.clock, metrics=self.metrics)
+        for scope in tuple(self._scopes):
+            self._prepare_scope(reader, scope)
+        return reader
+
+    def _connect(self, owner: Owner) -> RemoteMemory:
+        return RemoteMemory(
+            self.config,
+            owner,
+            self._life.backlog,
+            name=self._name,
+            metrics=self.metrics,
+            serves=self._serves,
+        )
+
+    def _use(self, target: Target) -> None:
+        """Pass on what was asked of earlier targets, and load the scopes."""
+        if isinstance(target, MemoryEngine):
+            target.availability.subscribe(self.availability.fail, self.availability.recover)
+        with self._target_lock:
+            self._target = target
+            for name in self._busy:
+                target.set_activity(name, True)
+            for key, callbacks in self._subscribers.items():
+                self._unsubscribe[key] = target.subscribe(**callbacks)
+        for scope in tuple(self._scopes):
+            self._prepare_scope(target, scope)
+
+    def _prepare_scope(self, target: Target, scope: str) -> None:
+        """Load a scope; what cannot be loaded costs recall, not the memory."""
+        try:
+            _do(target, "prepare", scope)
+        except StoreClosedError:  # a reader gives way to the engine, which prepares it too
+            return
+        except Exception as error:
+            if isinstance(target, RemoteMemory) and target.is_lost:
+                return  # the next owner is asked again
+            why = error.message if isinstance(error, SlowcatError) else type(error).__name__
+            trouble = StoreError(
+                f"the memories of {scope} cannot be recalled: {why}",
+                hint="What is said is still kept; slowcat-memory doctor says what is wrong",
+            )
+            self.availability.report(trouble)
+
+    # ------------------------------------------------------------------- calls
+
+    def _do(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Call a method of the memory that is there; wait while another process takes it over."""
+        target = self._wait_for_target(name)
+        try:
+            return _do(target, name, *args, **kwargs)
+        except StoreError:
+            gone = isinstance(target, RemoteMemory) and target.is_lost
+            if not gone or name not in READS:
+                raise
+        return _do(self._wait_for_target(name), name, *args, **kwargs)
+
+    def _wait_for_target(self, name: str) -> Target:
+        self._life.wait_settled(TAKE_OVER_S)
+        target: Target | None = self._life.engine or self._life.remote
+        if name in READS:
+            target = target or self._life.reader
+        if target is None:
+            raise unavailable(self.availability.trouble)
+        return target
+
+    @property
+    def embedding(self) -> EmbedderReport:
+        return cast(EmbedderReport, self._do("embedding"))
+
+    @property
+    def opened(self) -> OpenReport:
+        return cast(OpenReport, self._do("opened"))
+
+    # ------------------------------------------------------------------- turns
+
+    def append(self, event: Event, *, draft: bool = True) -> Ack:
+        life = self._life
+        if (engine := life.engine) is not None and not life.backlog:
+            with suppress(StoreClosedError):  # it was given up just now, or closed
+                return engine.log.append(event, draft=draft)  # what a turn waits for
+        check_scope(event.scope)
+        ack = life.append(event, draft=draft)
+        if self._life.reader is not None:
+            _soon(self._index_waiting)
+        return ack
+
+    def _index_waiting(self) -> None:
+        if (reader := self._life.reader) is not None:
+            with suppress(RuntimeError):  # it is being closed
+                reader.wiring.indexer.release()
+
+    def append_all(
+        self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
+    ) -> list[Ack]:
+        for event in events:
+            check_scope(event.scope)
+        return self._life.append_all(events, cursor, draft=draft)
+
+    async def recall(
+        self,
+        text: str,
+        scope: str,
+        *,
+        prefetch: Prefetch | None = None,
+        **known: Unpack[RecallArguments],
+    ) -> Recollection:
+        engine, remote = self._life.engine or self._life.reader, self._life.remote
+        if remote is not None:
+            attempt = prefetch.take() if prefetch else None
+            query = build_query(self.config, self.clock(), text, scope, **known)
+            ours = attempt if isinstance(attempt, RemoteAttempt) else None
+            return await remote.recall(query, ours)
+        if engine is None:
+            return Recollection()
+        if prefetch is not None and isinstance(prefetch.attempt, RemoteAttempt):
+            prefetch.drop()
+        if self._life.backlog and "exclude" in known:
+            known["exclude"] = self._life.backlog.numbers.logged_memories(known["exclude"])
+        return await self._recall_here(engine, text, scope, prefetch, known)
+
+    async def _recall_here(
+        self,
+        engine: MemoryEngine,
+        text: str,
+        scope: str,
+        prefetch: Prefetch | None,
+        known: RecallArguments,
+    ) -> Recollection:
+        """Recall from an engine of this process, which may be closed at any moment."""
+        try:
+            return await engine.recall(text, scope, prefetch=prefetch, **known)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+        except Exception as error:
+            if self._life.engine is engine:
+                raise
+            logger.debug("memory: no recall while the store is opened: {}", type(error).__name__)
+        return Recollection()
+
+    def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:
+        def begin(text: str) -> Attempt | None:
+            query = ask(text)
+            if query is not None and (remote := self._life.remote) is not None:
+                return cast(Attempt | None, remote.begin(query))
+            engine = self._life.engine or self._life.reader
+            if query is None or engine is None:
+                return None
+            with suppress(RuntimeError):  # it is being closed
+                return engine.wiring.retrieval.begin(query)
+            return None
+
+        def touch() -> Future[float] | None:
+            query = ask("")
+            if query is not None and (remote := self._life.remote) is not None:
+                remote.touch(query)
+                return None
+            engine = self._life.engine or self._life.reader
+            if query is None or engine is None:
+                return None
+            with suppress(RuntimeError):
+                return engine.wiring.retrieval.touch(query)
+            return None
+
+        return Prefetch(begin, self.config.prefetch, asyncio.get_running_loop(), touch)
+
+    def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
+        return self._writer.pack(found, now or self.clock())
+
+    def note_recall(self, turn: Turn, found: Recollection, packed: Packed) -> None:
+        if (remote := self._life.remote) is not None:
+            return remote.note_recall(turn, found, packed)
+        id_ = self._life.backlog.numbers.logged_id(turn.id, missing=0)
+        if (engine := self._life.engine) is not None and id_:
+            with suppress(StoreClosedError):
+                engine.note_recall(replace(turn, id=id_), found, packed)
+
+    def session_context(self, scope: str, *, local: bool = False) -> str:
+        target = self._life.engine or self._life.remote or self._life.reader
+        return str(_do(target, "session_context", scope, local=local)) if target else ""
+
+    def prepare(self, scope: str) -> None:
+        self._scopes[scope] = None
+        if target := self._life.engine or self._life.remote or self._life.reader:
+            self._prepare_scope(target, scope)
+
+    def set_activity(self, name: str, busy: bool) -> None:
+        with self._target_lock:
+            if busy:
+                self._busy.add(name)
+            elif name.endswith("/"):
+                self._busy = {one for one in self._busy if not one.startswith(name)}
+            else:
+                self._busy.discard(name)
+            if self._target is not None:
+                self._target.set_activity(name, busy)
+
+    # ------------------------------------------------------------------- the rest
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        self._life.wait_settled(TAKE_OVER_S)
+        if engine := self._life.engine or self._life.reader:
+            return engine.snapshot()
+        if self._life.remote is None:
+            raise unavailable(self.availability.trouble)
+        return self._reading.snapshot()
+
+    def stats(self) -> dict[str, Any]:
+        found = self._do("stats")
+        return found | {"unsaved": found["unsaved"] + len(self._life.backlog)}
+
+    def carry_out(self, command: Command, context: CommandContext) -> Outcome:
+        self._wait_for_target("carry_out")
+        turn = self._life.backlog.wait_for(context.turn, NUMBERED_S)
+        return cast(Outcome, self._do("carry_out", command, replace(context, turn=turn)))
+
+    def maintain(
+        self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
+    ) -> Any:
+        if task == "drop queries":  # never waits
+            if (remote := self._life.remote) is not None:
+                return remote.send_call("maintain", task)
+            engine = self._life.engine or self._life.reader
+            return engine.maintain(task) if engine else None
+        return self._do("maintain", task, scope, progress=progress)
+
+    def subscribe(self, **callbacks: Callable[..., Any] | None) -> Callable[[], None]:
+        key = object()
+        wanted = {name: one for name, one in callbacks.items() if one is not None}
+        with self._target_lock:
+            self._subscribers[key] = wanted
+            if self._target is not None:
+                self._unsubscribe[key] = self._target.subscribe(**wanted)
+
+        def end() -> None:
+            with self._target_lock:
+                self._subscribers.pop(key, None)
+                unsubscribe = self._unsubscribe.pop(key, None)
+            if unsubscribe:
+                unsubscribe()
+
+        return end
+
+    def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
+        if not self._life.backlog.wait_empty(timeout_s) or not self._life.is_ready:
+            return not len(self._life.backlog)
+        return bool(self._do("flush", timeout_s, indexed=indexed))
+
+
+def _do(target: Target, name: str, *args: Any, **kwargs: Any) -> Any:
+    if isinstance(target, RemoteMemory):
+        return target.call(name, *args, **kwargs)
+    member = getattr(target, name)
+    return member(*args, **kwargs) if callable(member) else member
+
+
+def _forwarded(name: str) -> Callable[..., Any]:
+    """Return a method of the protocol's signature that calls the memory which is there."""
+
+    @functools.wraps(getattr(Memory, name))
+    def method(self: Member, *args: Any, **kwargs: Any) -> Any:
+        return self._do(name, *args, **kwargs)
+
+    return method
+
+
+for _name, _function in vars(Memory).items():
+    if inspect.isfunction(_function) and not _name.startswith("_"):
+        if _name not in vars(Member):
+            setattr(Member, _name, _forwarded(_name))
+functools.update_wrapper(Member.subscribe, Memory.subscribe)
+
+
+def open_member(config: Config, *, name: str, wait_s: float) -> Member:
+    """Return a member that owns its store, or is a client of its owner. Blocks.
+
+    Raises:
+        StoreError: Neither can be had within ``wait_s`` seconds.
+    """
+    member = Member.acquire(config, name)
+    member.start(wait_s)
+    if not member.is_ready:
+        trouble = member.availability.trouble
+        member.release()
+        raise trouble or unavailable(None)
+    return member
+
+
+def _soon(work: Callable[[], object]) -> None:
+    """Call a function on the event loop after the caller has returned to it, if there is one."""
+    try:
+        asyncio.get_running_loop().call_soon(work)
+    except RuntimeError:
+        work()
+
+
+_shared: Shared[Member] = Shared()

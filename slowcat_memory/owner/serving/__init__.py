@@ -1,0 +1,1 @@
+"""The owner's side: a socket, and a session for each client."""

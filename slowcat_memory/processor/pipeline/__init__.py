@@ -1,0 +1,1 @@
+"""Where a memory is in its pipeline."""

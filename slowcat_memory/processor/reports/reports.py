@@ -1,0 +1,82 @@
+"""The reports of one processor: its start line, events, spans and metrics."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+
+from loguru import logger
+from pipecat.frames.frames import Frame
+
+from slowcat_memory.config import Config
+from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.engine import Memory
+from slowcat_memory.errors import SlowcatError
+from slowcat_memory.processor.guard import Guard
+from slowcat_memory.processor.reports.client_messages import ClientMessages, Content
+from slowcat_memory.processor.reports.latency import latency_frame
+from slowcat_memory.processor.reports.spans import Spans
+from slowcat_memory.processor.reports.start_line import start_line
+from slowcat_memory.records import Turn
+from slowcat_memory.runtime.recall.query import Recollection
+
+
+class Reports:
+    """Use it on the event loop; nothing here is done while a turn waits."""
+
+    def __init__(
+        self, guard: Guard, push: Callable[[Frame], Awaitable[None]], rtvi: Content, spans: Content
+    ) -> None:
+        """Store the arguments; ``push`` sends a frame downstream."""
+        self._guard, self._push, self._rtvi, self._wants_spans = guard, push, rtvi, spans
+        self._engine: Memory | None = None
+        self._messages: ClientMessages | None = None
+        self._spans: Spans | None = None
+
+    def begin(
+        self, engine: Memory, config: Config, scope: str, scopes: Collection[str], file: str
+    ) -> None:
+        """Start, and log the start line soon.
+
+        Args:
+            scopes: Namespaces whose events are passed on.
+            file: Where the configuration comes from.
+
+        Raises:
+            ConfigError: Spans are wanted, and OpenTelemetry is not installed.
+        """
+        self._engine = engine
+        self._guard.spawn(self._introduce(engine, config, scope, file))
+        if self._rtvi:
+            spawn = self._guard.spawn
+            self._messages = ClientMessages(engine, scopes, self._rtvi, self._push, spawn)
+        if self._wants_spans:
+            self._spans = Spans(engine, scopes, self._wants_spans)
+
+    def end(self) -> None:
+        for one in (self._messages, self._spans):
+            if one is not None:
+                one.end()
+        self._messages = self._spans = self._engine = None
+
+    def recalled(self, turn: Turn | None, found: Recollection, packed: Packed) -> None:
+        """Report a turn's recall, after its frame was pushed."""
+        if self._spans is not None:
+            ids = [hit.memory.id for hit in packed.hits]
+            self._guard.run(self._spans.recalled, turn, found, ids)
+
+    def turn_measured(self) -> None:
+        """Push the percentiles, after the turn's own metrics."""
+        if self._engine is not None:
+            self._guard.spawn(self._push_latency(self._engine))
+
+    async def _push_latency(self, engine: Memory) -> None:
+        frame = latency_frame(str(self._guard), engine.metrics)
+        if frame is not None:
+            await self._push(frame)
+
+    async def _introduce(self, engine: Memory, config: Config, scope: str, file: str) -> None:
+        try:
+            line = await asyncio.to_thread(start_line, engine, config, scope, file)
+        except SlowcatError as error:
+            logger.info(f"{self._guard}: memory in {config.folder}, not there yet: {error}")
+        else:
+            logger.info(f"{self._guard}: {line}")

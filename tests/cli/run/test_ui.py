@@ -1,0 +1,80 @@
+"""``slowcat-memory ui`` as a person starts it: a process, an address, Ctrl-C."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.cli.conftest import CommandLine
+from tests.support.page_client import Client
+
+TIMEOUT_S = 60.0
+
+
+@contextmanager
+def started(cli: CommandLine, *args: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run the command without a browser; yield its process and the printed address."""
+    command = [
+        sys.executable,
+        "-m",
+        "slowcat_memory",
+        "--config",
+        str(cli.config),
+        "--path",
+        str(cli.store),
+    ]
+    with subprocess.Popen(
+        [*command, "ui", "--no-browser", *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+class Address:
+    """Where a page is, as ``Client`` reads it."""
+
+    def __init__(self, url: str) -> None:
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=\S+", url)
+        assert found, url
+        self.server = self.guard = self
+        self.port = int(found[1])
+
+
+def test_the_printed_address_shows_the_memory_until_ctrl_c(filled: CommandLine) -> None:
+    with started(filled) as (process, url):
+        client = Client(Address(url)).enter(url)  # type: ignore[arg-type]  # has what it reads
+        words = [row["words"] for row in client.read("said/conversations")["rows"]]
+        assert "We moved to Lisbon." in words
+        checks = {row["what"] for row in client.read("health/doctor")["rows"]}
+        assert "store" in checks
+        process.send_signal(signal.SIGINT)
+        assert process.wait(TIMEOUT_S) == 0
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+    assert "Lisbon" in filled.ok("search", "Where did Ben move?")  # nobody holds the store any more
+
+
+def test_a_taken_port_is_an_error_in_one_line(filled: CommandLine) -> None:
+    with started(filled) as (process, url):
+        taken = str(Address(url).port)
+        other = subprocess.run(
+            [sys.executable, "-m", "slowcat_memory", "--path", str(filled.store), "ui", "--no-browser",
+             "--port", taken], capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+        )  # fmt: skip
+        assert other.returncode == 1
+        assert "Traceback" not in other.stderr
+        assert process.poll() is None
+
+
+def test_without_a_memory_there_is_no_page(sm: CommandLine) -> None:
+    result = sm("ui", "--no-browser")
+    assert result.exit_code == 1
+    assert not sm.store.exists()

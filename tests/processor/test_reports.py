@@ -1,0 +1,182 @@
+"""What a processor says of itself: the start line, slow turns, messages, spans, metrics."""
+
+import asyncio
+import sys
+
+import pytest
+from msgspec.structs import replace
+from pipecat.frames.frames import MetricsFrame
+from pipecat.pipeline.worker import PipelineParams
+from pipecat.processors.frameworks.rtvi import RTVIServerMessageFrame
+
+from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.errors import ConfigError
+from slowcat_memory.processor.reports.client_messages import ClientMessages
+from slowcat_memory.processor.reports.latency import MemoryLatencyMetricsData, latency_frame
+from slowcat_memory.processor.reports.slow_turns import SlowTurns
+from slowcat_memory.processor.reports.spans import Spans
+from slowcat_memory.records import Forget
+from tests.support.memories import engine_of, remember
+from tests.support.processors import MAX, QUESTION, logged, memory
+from tests.support.voice_pipeline import VoicePipeline, run
+
+SECRET = "My dog is called Max."
+
+
+def test_reports_one_line_says_what_the_memory_is(config) -> None:
+    remember(config, MAX, scope="anna")
+
+    async def scenario() -> list[str]:
+        with logged("INFO") as lines:
+            async with VoicePipeline(memory=memory(config, user_id="anna")) as voice:
+                await voice.exchange(QUESTION)
+        return lines
+
+    [line] = [line for line in run(scenario()) if "memories: " in line]
+    for part in ("'anna'", str(config.folder), "memories: 1", "embedding: ", "owner of the store"):
+        assert part in line, line
+    assert "configuration: given in code" in line
+
+
+def test_reports_slow_turns_warn_once_a_minute_with_how_many() -> None:
+    now = [0.0]
+    slow = SlowTurns("memory", 8.0, lambda: now[0])
+    with logged("WARNING") as lines:
+        slow.add(7.9, "full")
+        slow.add(9.0, "full")
+        for second in range(1, 60):
+            now[0] = float(second)
+            slow.add(10.0 + second, "tail")
+        now[0] = 61.0
+        slow.add(8.5, "full")
+        now[0] = 200.0
+        slow.add(1.0, "full")
+    assert len(lines) == 2, lines
+    assert "1 of 2 turns" in lines[0] and "9.0 ms (stage full)" in lines[0]
+    assert "60 of 60 turns" in lines[1] and "69.0 ms (stage tail)" in lines[1]
+
+
+@pytest.mark.parametrize("content", ["ids", "texts"])
+def test_reports_a_client_hears_what_happens_and_no_more_than_wanted(config, content) -> None:
+    async def scenario() -> list[RTVIServerMessageFrame]:
+        pushed: list[RTVIServerMessageFrame] = []
+        came, tasks = asyncio.Event(), set[asyncio.Task]()
+
+        async def push(frame) -> None:
+            pushed.append(frame)
+            if frame.data["event"] == "forgotten":
+                came.set()
+
+        def spawn(work) -> None:
+            tasks.add(asyncio.create_task(work))
+
+        with engine_of(config) as engine:
+            messages = ClientMessages(engine, ("anna",), content, push, spawn)
+            private = await asyncio.to_thread(
+                engine.remember, "The code is 4711", "anna", local_only=True
+            )
+            await asyncio.to_thread(engine.remember, "Ben likes tea", "ben")
+            note = await asyncio.to_thread(engine.remember, SECRET, "anna")
+            await asyncio.gather(*tasks)
+            await asyncio.to_thread(engine.mark, "anna", note.id, muted=True)
+            await asyncio.to_thread(
+                engine.forget, Forget(scope="anna", memories=(private.id, note.id))
+            )
+            async with asyncio.timeout(30):
+                await came.wait()
+            messages.end()
+            await asyncio.to_thread(engine.remember, "Nobody hears this", "anna")
+            await asyncio.gather(*tasks)
+        return pushed
+
+    pushed = run(scenario(), timeout_s=60)
+    assert {frame.data["user"] for frame in pushed} == {"anna"}
+    created = [frame.data for frame in pushed if frame.data["event"] == "created"]
+    assert len(created) == 2 and all(data["kind"] == "note" and data["at"] for data in created)
+    shown = repr([frame.data for frame in pushed])
+    assert (SECRET in shown) == (content == "texts")
+    assert "4711" not in shown, "a local-only memory never leaves"
+    marked = [frame.data for frame in pushed if frame.data["event"] == "marked"]
+    assert SECRET not in repr(marked), "nor does a muted one"
+
+
+def spans_of(config, content):
+    trace = pytest.importorskip("opentelemetry.sdk.trace")
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter, provider = InMemorySpanExporter(), trace.TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    remember(config, MAX, scope="anna")
+    with engine_of(config) as engine:
+        spans = Spans(engine, ("anna",), content, provider.get_tracer("test"))
+        with engine.snapshot() as snapshot:
+            [turn] = snapshot.turns("anna")
+        found = engine.search(SECRET, "anna", local=True)
+        found = replace(found, timings={**found.timings, "wait": 4.0})
+        spans.recalled(turn, found, [hit.memory.id for hit in found.hits])
+        note = engine.remember(SECRET, "anna")
+        engine.remember("Of another person", "ben")
+        engine.forget(Forget(scope="anna", memories=(note.id,)))
+        spans.end()
+        engine.remember("After the end", "anna")
+    return exporter.get_finished_spans(), turn
+
+
+@pytest.mark.parametrize("content", ["ids", "texts"])
+def test_reports_spans_have_the_conventions_names_and_no_text_unless_wanted(
+    config, content
+) -> None:
+    spans, turn = spans_of(config, content)
+    assert [one.name for one in spans] == ["search_memory", "create_memory", "delete_memory"]
+    assert all(one.attributes["gen_ai.operation.name"] == one.name for one in spans)
+    search = spans[0]
+    assert search.attributes["gen_ai.conversation.id"] == turn.session
+    assert search.end_time - search.start_time == 4_000_000
+    assert chunk_id(turn.id) in search.attributes["slowcat_memory.ids"]
+    texts = repr([dict(one.attributes) for one in spans])
+    assert (SECRET in texts) == (content == "texts")
+
+
+def test_reports_spans_without_opentelemetry_name_the_remedy(config, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    with engine_of(config) as engine, pytest.raises(ConfigError) as error:
+        Spans(engine, ("anna",), "ids")
+    assert "[otel]" in str(error.value)
+
+
+def test_reports_percentiles_are_in_a_metrics_frame(config) -> None:
+    with engine_of(config) as engine:
+        assert latency_frame("memory", engine.metrics) is None, "before the first turn"
+    seen: list[MemoryLatencyMetricsData] = []
+
+    async def scenario() -> None:
+        one = memory(config, user_id="anna")
+        push = one.push_frame
+
+        async def spy(frame, *direction) -> None:
+            if isinstance(frame, MetricsFrame):
+                seen.extend(d for d in frame.data if isinstance(d, MemoryLatencyMetricsData))
+            await push(frame, *direction)
+
+        one.push_frame = spy  # type: ignore[method-assign]
+        one._reports._push = spy
+        params = PipelineParams(enable_metrics=True)
+        async with VoicePipeline(memory=one, params=params) as voice:
+            await voice.exchange(QUESTION)
+            await voice.exchange("and what is my cat called")
+
+    run(scenario())
+    assert seen and seen[-1].turn_wait["n"] >= 1
+    assert {"p50", "p95", "p99"} <= seen[-1].turn_wait.keys() & seen[-1].recall.keys()
+
+
+def test_reports_nothing_is_imported_or_sent_where_nothing_is_wanted(config) -> None:
+    async def scenario() -> None:
+        one = memory(config, user_id="anna")
+        async with VoicePipeline(memory=one) as voice:
+            await voice.exchange(QUESTION)
+            assert one._reports._messages is None and one._reports._spans is None
+            assert one.engine is not None and not one.engine.wiring.events._listeners
+
+    run(scenario())

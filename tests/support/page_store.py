@@ -1,0 +1,149 @@
+"""A memory of any size for tests of the page, written fast and kept for the next run."""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from slowcat_memory.config import Config
+from slowcat_memory.index.build.generation import Build
+from slowcat_memory.records import LedgerEntry, Memory, Offer, Run, SessionEdge, Turn, WriteBatch
+from slowcat_memory.runtime.namespaces import sealing
+from slowcat_memory.runtime.namespaces.registry import index_root
+from slowcat_memory.store import Store
+from slowcat_memory.store.disk.tables import SCHEMA_VERSION
+from tests.support.page_memory import ANNA, MONDAY, RULE
+from tests.support.stores import configured
+
+T = TypeVar("T")
+
+TALK = 20  # turns of a conversation
+TOGETHER = 5000  # events in a transaction
+DERIVED = 0.08  # share of memories that are not turns
+RECORDED = 250  # recalls and steps of idle work, at most
+
+PLACES = ("York", "Derby", "Leeds", "Bonn", "Graz", "Porto", "Turin", "Ghent")
+THINGS = ("cello", "garden", "train", "soup", "letter", "lake", "lamp", "bicycle", "concert")
+
+
+def page_store(path: Path, size: int) -> Config:
+    """Copy a memory of ``size`` memories to a folder, made first if there is none yet."""
+    config = configured(path)
+    if size:
+        kept = _kept(size)
+        if not kept.is_dir():
+            _make(kept, size)
+        shutil.copytree(kept, path)
+    return config
+
+
+def _kept(size: int) -> Path:
+    """Return where a made memory is kept; another one when its form or this file changed."""
+    form = hashlib.sha256(Path(__file__).read_bytes() + bytes([SCHEMA_VERSION])).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"slowcat-page-{size}-{form}"
+
+
+def _make(kept: Path, size: int) -> None:
+    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+        config = configured(Path(folder) / "memory")
+        derived = int(size * DERIVED)
+        with Store.open(config.folder) as store:
+            for events in _batched(_events(size - derived), TOGETHER):
+                store.append_all(list(events))[-1].wait(None)
+            for memories in _batched(_memories(derived), TOGETHER):
+                store.apply("facts", WriteBatch(memories=memories)).wait(None)
+            _record(store, min(RECORDED, size))
+            _seal(store, config)
+        if not kept.is_dir():  # another process was faster
+            (Path(folder) / "memory").rename(kept)
+
+
+def _batched(every: Iterator[T], n: int) -> Iterator[tuple[T, ...]]:
+    while some := tuple(islice(every, n)):
+        yield some
+
+
+def _events(turns: int) -> Iterator[Turn | SessionEdge]:
+    for talk in range((turns + TALK - 1) // TALK):
+        at, session = MONDAY + timedelta(hours=talk), f"talk-{talk}"
+        yield SessionEdge(session=session, scope=ANNA, kind="start", at=at)
+        for n in range(talk * TALK, min((talk + 1) * TALK, turns)):
+            place, thing = PLACES[n % len(PLACES)], THINGS[n // 3 % len(THINGS)]
+            words = f"On day {n // 500} I saw a {thing} number {n} in {place}."
+            yield Turn(
+                session=session,
+                scope=ANNA,
+                speaker="Assistant" if n % 2 else "Anna",
+                role="assistant" if n % 2 else "user",
+                text=words,
+                at=at + timedelta(seconds=20 * (n % TALK)),
+            )
+        yield SessionEdge(session=session, scope=ANNA, kind="end", at=at + timedelta(minutes=30))
+
+
+def _memories(count: int) -> Iterator[Memory]:
+    people = max(1, count // 40)
+    for n in range(count):
+        at = MONDAY + timedelta(hours=n % 4000)
+        name = f"Person {n % people}"
+        common = {"scope": ANNA, "speaker": "Anna", "recorded_at": at, "made": RULE}
+        if n < people:
+            yield Memory(
+                id=f"entity/{n}", kind="entity/person", text=name, valid_from=at,
+                facets={"name": name, "type": "person"}, **common,
+            )  # fmt: skip
+        elif n % 4 == 0:
+            value = PLACES[n % len(PLACES)]
+            yield Memory(
+                id=f"relation/{n}", kind="relation/lives_in", text=f"{name} lives in {value}",
+                valid_from=at, sources=(n,), **common,
+                facets={"subject": f"entity/{n % people}", "predicate": "lives_in",
+                        "object": value, "quote": f"{name} lives in {value}."},
+            )  # fmt: skip
+        else:
+            over = at + timedelta(days=3) if n % 5 == 0 else None
+            text = f"{name} likes the {THINGS[n % len(THINGS)]} in {PLACES[n % len(PLACES)]}, as of {n}."
+            yield Memory(
+                id=f"fact/{n}", kind="fact/preference", text=text, valid_from=at, valid_to=over,
+                retired_at=over, sources=(n,), facets={"subject": name, "quote": text}, **common,
+            )  # fmt: skip
+
+
+def _record(store: Store, count: int) -> None:
+    """Write recalls and steps of idle work as a bot's memory has them."""
+    with store.snapshot() as snapshot:
+        turns = [turn for turn in snapshot.turns(ANNA, upto=count * 3) if turn.role == "user"]
+    for n, turn in enumerate(turns[:count]):
+        timings = {"parse": 0.2, "lexical": 0.5 + n % 7 / 10, "embed": 1.2, "wait": 2.0 + n % 5}
+        entry = LedgerEntry(
+            turn=turn.id, scope=ANNA, session=turn.session, at=turn.at, stage="full", tokens=40,
+            offers=(Offer(f"chunk/{max(2, turn.id - 2)}", 0.6, {"turn": 0.8}, 0.7),),
+            timings=timings, candidates=50,
+        )  # fmt: skip
+        store.write_ledger(entry)
+    for n in range(count):
+        run = Run(
+            task=f"facts/{ANNA}/{n}", job="facts", at=MONDAY + timedelta(hours=n), ms=100.0 + n,
+            outcome="dead" if n % 9 == 0 else "done", tokens_in=500, tokens_out=60, made=n % 3,
+        )  # fmt: skip
+        store.apply("facts", WriteBatch(run=run))
+    store.flush(None)
+
+
+def _seal(store: Store, config: Config) -> None:
+    """Build the index of words, so that a memory of any size opens at once."""
+    order = sealing.Order(
+        store=str(store.path),
+        scope=ANNA,
+        embedder="",
+        dim=0,
+        zone=config.memory.time_zone,
+        language=config.memory.language,
+        options=config.index,
+    )
+    root = index_root(store.path, ANNA)
+    store.publish(sealing.seal(Build(), root, order)).wait(None)

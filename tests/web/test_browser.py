@@ -1,0 +1,342 @@
+"""The page in a real Chromium: `make test-page`."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowcat_memory.engine.memory import Memory as MemoryProtocol
+from slowcat_memory.records import Memory, Turn, WriteBatch
+from tests.support.page_memory import ANNA, MONDAY, RULE, Running, page_of
+from tests.support.page_store import page_store
+from tests.support.stores import configured
+
+pytestmark = pytest.mark.browser
+
+VIEWS = ("know", "said", "why", "when", "thinking", "health")
+SIZES = (0, 40, 100_000)
+NARROW, WIDE = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
+GRAVE = ("serious", "critical")
+MOST_BYTES = 200_000  # of all that the first paint needs
+PICTURES = Path(__file__).parents[2] / "docs" / "images"
+MOST_PICTURE = 150_000
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def sized(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    config = page_store(tmp_path_factory.mktemp("sized") / "memory", request.param)
+    with page_of(config, furnished=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A memory with made-up content that no test changes for good."""
+    with page_of(configured(tmp_path_factory.mktemp("lived") / "memory")) as running:
+        yield running
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Running]:
+    with page_of(configured(tmp_path / "memory")) as running:
+        yield running
+
+
+def apart(work: Callable[[], Any]) -> Any:
+    """Do something off this thread, on which Playwright keeps an event loop that does not turn."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work).result(60)
+
+
+def grave(tab: Any, axe: str) -> list[str]:
+    """Return what axe-core finds serious or critical."""
+    tab.evaluate(axe)
+    found = tab.evaluate("axe.run()")
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:200]}"
+        for one in found["violations"]
+        if one["impact"] in GRAVE
+    ]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_at_every_size_narrow_and_wide(
+    sized: Running, visit: Any, axe: str, view: str
+) -> None:
+    seen = visit(sized)
+    for window in (WIDE, NARROW):
+        seen.tab.set_viewport_size(window)
+        seen.view(view)
+        assert seen.tab.locator(".error").count() == 0
+        assert seen.width() <= window["width"]
+        assert grave(seen.tab, axe) == []
+    assert seen.faults == []
+
+
+def test_first_paint_needs_few_bytes(sized: Running, visit: Any) -> None:
+    seen = visit(sized)
+    sizes = seen.tab.evaluate(
+        "performance.getEntries().filter(e => e.decodedBodySize).map(e => e.decodedBodySize)"
+    )
+    assert len(sizes) > 8
+    assert sum(sizes) < MOST_BYTES
+
+
+def test_more_rows_come_when_asked_for(tmp_path: Path, visit: Any) -> None:
+    with page_of(page_store(tmp_path / "memory", 4000), furnished=False) as running:
+        seen = visit(running)
+        facts = seen.tab.get_by_role("region", name="Facts and notes")
+        assert facts.locator(".card").count() == 50
+        facts.get_by_role("button", name="Show more").click()
+        facts.locator(".card").nth(99).wait_for()
+        assert facts.locator(".card").count() == 100
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_dark_is_as_readable(lived_in: Running, visit: Any, axe: str, view: str) -> None:
+    seen = visit(lived_in, color_scheme="dark")
+    seen.view(view)
+    assert (
+        seen.tab.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(251, 250, 247)"
+    )
+    assert grave(seen.tab, axe) == []
+
+
+def test_what_is_opened_is_as_readable(lived_in: Running, visit: Any, axe: str) -> None:
+    seen = visit(lived_in)
+    seen.tab.get_by_role("button", name="Clara person").click()
+    seen.tab.get_by_role("button", name="Proof: Anna plays").click()
+    seen.tab.get_by_role("button", name="Correct: Clara has").click()
+    seen.tab.locator(".proof").wait_for()
+    seen.tab.locator(".person").wait_for()
+    assert grave(seen.tab, axe) == []
+    seen.view("said?session=anna-1")
+    seen.tab.get_by_label("Search by words").fill("cello")
+    seen.tab.get_by_role("button", name="Search").click()
+    seen.tab.get_by_role("heading", name="Found for “cello”").wait_for()
+    seen.settled()
+    assert grave(seen.tab, axe) == []
+    assert seen.faults == []
+
+
+def test_axe_finds_what_is_wrong(lived_in: Running, visit: Any, axe: str) -> None:
+    """The negative control of all tests with axe-core."""
+    seen = visit(lived_in)
+    seen.tab.evaluate("document.querySelector('main').append(document.createElement('button'))")
+    assert any("button-name" in one for one in grave(seen.tab, axe))
+
+
+def test_a_fault_in_the_browser_is_seen(lived_in: Running, visit: Any) -> None:
+    """The negative control of `faults`: the policy refuses a picture from elsewhere."""
+    seen = visit(lived_in)
+    seen.tab.evaluate(
+        "new Promise(done => { const i = new Image(); i.onerror = done; i.src = 'data:image/png;base64,x'; })"
+    )
+    assert seen.faults
+
+
+# ------------------------------------------------------------------- attacks
+
+ATTACKS = (
+    "<img src=x onerror=window.hacked=1>",
+    "<script>window.hacked=1</script>",
+    '"><svg onload=window.hacked=1>',
+    "javascript:window.hacked=1",
+    "${window.hacked=1}",
+)
+
+
+def attack(memory: MemoryProtocol) -> None:
+    """Store every attack in every place of a memory that a view shows."""
+    for n, text in enumerate(ATTACKS):
+        turn = Turn(
+            session=f"attack-{n}", scope=ANNA, speaker=text, role="user", text=f"cello {text}",
+            at=MONDAY + timedelta(days=40),
+        )  # fmt: skip
+        said = memory.append(turn)
+        said.wait(30)
+        facets = {"subject": text, "quote": text, "name": text, "type": "person", "why": "order"}
+        kinds = ("fact/other", "fact/quarantined", "entity/person", "block/human", "note")
+        made = tuple(
+            Memory(
+                id=f"{kind.partition('/')[0]}/attack-{n}-{kind[-4:]}", kind=kind, scope=ANNA, speaker=text,
+                text=text, valid_from=turn.at, sources=(said.event.id,), facets=facets, made=RULE,
+            )
+            for kind in kinds
+        )  # fmt: skip
+        memory.apply("facts", WriteBatch(memories=made))
+
+
+def test_no_text_of_a_memory_becomes_markup(own: Running, visit: Any) -> None:
+    apart(lambda: attack(own.page.memory))
+    seen = visit(own)
+    for view in (*VIEWS, "said?session=attack-0", "know?x=<img>", "said?session=<script>"):
+        seen.view(view)
+        assert seen.tab.evaluate("window.hacked") is None
+        assert seen.tab.locator("main img, main script").count() == 0
+    seen.view("know")
+    assert seen.tab.get_by_text(ATTACKS[0], exact=True).count() >= 1
+    seen.tab.get_by_role("button", name=f"Proof: {ATTACKS[0]}").first.click()
+    seen.tab.locator(".proof").first.wait_for()
+    seen.tab.get_by_role("button", name=f"Forget: {ATTACKS[1]}").first.click()
+    seen.tab.get_by_role("dialog").wait_for()
+    assert seen.tab.evaluate("window.hacked") is None
+
+
+def test_another_site_cannot_read_or_embed_the_page(
+    own: Running, visit: Any, tmp_path: Path
+) -> None:
+    seen = visit(own)
+    port = own.server.guard.port
+    (tmp_path / "evil.html").write_text("<!doctype html><title>evil</title>")
+    seen.tab.goto((tmp_path / "evil.html").as_uri())
+    asked = f"fetch('http://127.0.0.1:{port}/api/know/facts', {{credentials: 'include'}})"
+    answer = seen.tab.evaluate(f"{asked}.then(r => r.text()).catch(e => 'refused')")
+    assert answer == "refused"
+    write = f"fetch('http://127.0.0.1:{port}/api/pause', {{method: 'POST', mode: 'no-cors', body: '{{}}'}})"
+    assert seen.tab.evaluate(f"{write}.then(r => r.type).catch(e => 'refused')") in (
+        "opaque",
+        "refused",
+    )
+
+
+def test_the_token_leaves_the_address(own: Running, visit: Any) -> None:
+    seen = visit(own)
+    assert "token" not in seen.tab.url
+    seen.tab.reload()
+    seen.settled()
+    assert seen.faults == []
+
+
+# ------------------------------------------------------------------- by hand and by keyboard
+
+
+def test_everything_works_by_keyboard_alone(own: Running, visit: Any) -> None:
+    seen = visit(own)
+    tab = seen.tab
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.textContent") == "Skip to the content"
+    focus(tab, "a", "Why")
+    tab.keyboard.press("Enter")
+    tab.get_by_role("heading", name="Why did you say that?").wait_for()
+    assert tab.evaluate("document.activeElement.tagName") == "H1"
+    focus(tab, "a", "Known", back=True)
+    tab.keyboard.press("Enter")
+    tab.get_by_role("heading", name="What do you know about me?").wait_for()
+    seen.settled()
+    focus(tab, "button", "Pin: Anna plays the cello")
+    tab.keyboard.press("Space")
+    tab.get_by_role("button", name="Pin: Anna plays the cello", pressed=True).wait_for()
+    focus(tab, "button", "Undo")
+    tab.keyboard.press("Enter")
+    tab.get_by_role("button", name="Pin: Anna plays the cello", pressed=False).wait_for()
+    focus(tab, "button", "Forget: Anna plays the cello", back=True)
+    tab.keyboard.press("Enter")
+    tab.get_by_role("dialog").wait_for()
+    tab.keyboard.press("Escape")
+    tab.get_by_role("dialog").wait_for(state="detached")
+    assert seen.faults == []
+
+
+def focus(tab: Any, tag: str, name: str, *, back: bool = False) -> None:
+    """Press Tab until an element has the focus, and shows that it has."""
+    for _ in range(400):
+        tab.keyboard.press("Shift+Tab" if back else "Tab")
+        found = tab.evaluate(
+            "(() => { const e = document.activeElement;"
+            " return [e.tagName, e.getAttribute('aria-label') ?? e.textContent,"
+            " getComputedStyle(e).outlineStyle]; })()"
+        )
+        if found[0] == tag.upper() and found[1].strip().startswith(name):
+            assert found[2] != "none"
+            return
+    raise AssertionError(f"Tab does not reach {name}")
+
+
+def test_a_fact_is_corrected_forgotten_and_brought_back(own: Running, visit: Any) -> None:
+    seen = visit(own)
+    tab = seen.tab
+    tab.get_by_role("button", name="Correct: Anna has a dentist").click()
+    tab.get_by_label("In your own words").fill("Anna sees the dentist on 28 March.")
+    tab.get_by_role("button", name="Save").click()
+    tab.get_by_role("button", name="Undo").wait_for()
+    tab.get_by_role("button", name="Correct: Anna has a dentist").wait_for(state="detached")
+    tab.get_by_role("button", name="Undo").click()
+    tab.get_by_role("button", name="Correct: Anna has a dentist").wait_for()
+    tab.get_by_role("button", name="Forget: Anna has a dentist").click()
+    dialog = tab.get_by_role("dialog")
+    dialog.get_by_text("1 memory").wait_for()
+    dialog.get_by_role("button", name="Forget").click()
+    tab.get_by_text("Forgetting in 10 seconds.").wait_for()
+    tab.get_by_role("button", name="Undo").click()
+    tab.get_by_text("Undone: kept.").wait_for()
+    tab.get_by_role("button", name="Forget: Anna has a dentist").wait_for()
+    assert seen.faults == []
+
+
+def test_what_is_said_now_appears_by_itself(own: Running, visit: Any) -> None:
+    seen = visit(own)
+    seen.view("said")
+    seen.tab.locator(".live.on").wait_for()
+    turn = Turn(
+        session="now", scope=ANNA, speaker="Anna", role="user", text="The kettle is boiling.",
+        at=MONDAY + timedelta(days=90),
+    )  # fmt: skip
+    apart(lambda: own.page.memory.append(turn).wait(30))
+    seen.tab.get_by_text("The kettle is boiling.").wait_for()
+    assert seen.faults == []
+
+
+def test_the_slider_goes_back_in_time(own: Running, visit: Any) -> None:
+    seen = visit(own)
+    seen.view("when")
+    york = seen.tab.locator(".card", has_text="Anna lives in York.")
+    assert "over" in york.get_attribute("class")
+    york.get_by_role("link", name="Anna lives in Derby.").click()
+    assert seen.tab.evaluate("document.activeElement.textContent").startswith(
+        "Anna lives in Derby."
+    )
+    slider = seen.tab.get_by_role("slider")
+    slider.focus()
+    slider.press("Home")
+    seen.tab.locator(".card:not(.over)", has_text="Anna lives in York.").wait_for()
+    seen.tab.locator(".card > .words", has_text="Anna lives in Derby.").wait_for(state="detached")
+    assert "2 Mar 2026" in slider.get_attribute("aria-valuetext")
+
+
+def test_a_wrong_memory_is_noted_from_its_turn(own: Running, visit: Any) -> None:
+    seen = visit(own)
+    seen.view("why")
+    seen.tab.get_by_role("button", name="This was wrong").first.click()
+    seen.tab.get_by_text("Noted as wrong").wait_for()
+    assert seen.faults == []
+
+
+def test_a_command_that_has_ended_is_named(tmp_path: Path, visit: Any) -> None:
+    with page_of(configured(tmp_path / "memory")) as running:
+        seen = visit(running)
+    seen.tab.get_by_role("button", name="Pin: Anna plays the cello").click()
+    seen.tab.get_by_text("The page's command has ended.").wait_for()
+
+
+@pytest.mark.parametrize("view", ["know", "why", "when"])
+def test_pictures_for_the_docs_are_small(
+    lived_in: Running, visit: Any, tmp_path: Path, view: str
+) -> None:
+    """With SLOWCAT_PICTURES set they are written into docs/images."""
+    seen = visit(lived_in, viewport={"width": 1100, "height": 760})
+    seen.view(view)
+    if view == "know":
+        seen.tab.get_by_role("button", name="Clara person").click()
+        seen.tab.locator(".person").wait_for()
+    folder = PICTURES if os.environ.get("SLOWCAT_PICTURES") else tmp_path
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"page-{view}.png"
+    seen.tab.screenshot(path=file)
+    assert 5_000 < file.stat().st_size <= MOST_PICTURE
