@@ -52,15 +52,16 @@ class CommandLine:
 
     @contextmanager
     def held(self) -> Iterator[int]:
-        """Let another process have the store open for writing.
+        """Let another process own the store.
 
         Yields:
             Its process id.
         """
         script = (
             "import sys; from slowcat_memory.testing import memory_config\n"
-            "from slowcat_memory.engine import MemoryEngine\n"
-            "MemoryEngine(memory_config(sys.argv[1])); print('up', flush=True); sys.stdin.read()"
+            "from slowcat_memory.owner import open_memory\n"
+            "memory = open_memory(memory_config(sys.argv[1]), client='bot', mode='own')\n"
+            "print('up', flush=True); sys.stdin.read()"
         )
         arguments = [sys.executable, "-c", script, str(self.store)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

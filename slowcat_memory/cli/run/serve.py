@@ -18,7 +18,7 @@ LOOK_S = 0.5  # between two looks at who owns the memory
 
 
 def serve(ctx: typer.Context) -> None:
-    """Own the memory without a bot, and serve every program of this user that uses it.
+    r"""Own the memory without a bot, and serve every program of this user that uses it.
 
     For a machine that is always on: agents, the command line and MCP hosts are its clients, and
     idle work goes on while no agent runs. While an agent owns the memory, this waits as its client,
