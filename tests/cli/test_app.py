@@ -62,14 +62,6 @@ def test_app_debug_shows_where_an_error_comes_from(sm) -> None:
     assert ran.returncode == 1 and "Traceback" in ran.stderr
 
 
-def test_app_a_store_is_read_beside_its_owner(filled) -> None:
-    with filled.held() as pid:
-        for command in (("search", "dog"), ("show",), ("export",), ("stats",)):
-            filled.ok(*command)
-        assert filled.json("stats")["writer"]["pid"] == pid
-    assert filled.json("stats")["writer"] is None
-
-
 def test_app_what_cannot_be_a_folder_or_a_scope_is_refused(sm) -> None:
     sm.store = sm.config / "below-a-file"
     said = sm.fails("remember", "x")

@@ -22,7 +22,7 @@ def serve(ctx: typer.Context) -> None:
 
     For a machine that is always on: agents, the command line and MCP hosts are its clients, and
     idle work goes on while no agent runs. While an agent owns the memory, this waits as its client,
-    and takes over when that ends, or at once with [bold]\\[owner] prefer = "serve"[/] in the agent's
+    and takes over when that ends, or at once with [bold]\[owner] prefer = "serve"[/] in the agent's
     configuration. Ctrl-C ends it; whoever is connected takes over.
 
     Example: [bold]slowcat-memory serve[/]

@@ -91,12 +91,6 @@ def test_idle_drop_takes_a_task_away(filled) -> None:
     assert filled("jobs", "drop", "other/anna/4").exit_code == 1
 
 
-def test_idle_an_agent_at_work_lets_jobs_be_listed_not_changed(filled) -> None:
-    with filled.held():
-        assert "Failed" in filled.ok("jobs")
-        assert filled("jobs", "retry", "--all-dead").exit_code == 1
-
-
 # ------------------------------------------------------------------- idle
 
 
