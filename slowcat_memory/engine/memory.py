@@ -209,7 +209,8 @@ class Memory(Protocol):
         """Return counts and sizes, as plain values.
 
         ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``, ``kernels``,
-        ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
+        ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``; and, where several
+        processes share the store, ``clients``: names and process ids of the owner's.
         """
 
     def remember(
@@ -269,7 +270,8 @@ class Memory(Protocol):
         do not overwrite.
 
         Returns:
-            What replaces it, durable; None if there is no such current memory.
+            What replaces it, durable; None if there is no such current memory, and for a turn: what
+            was said stays as it was said.
 
         Raises:
             ValueError: The text is empty, or too long for a block.
