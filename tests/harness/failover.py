@@ -194,7 +194,13 @@ def until(holds: Callable[[], Any]) -> Any:
 
 
 def kills(
-    count: int, folder: Path, *, pace_s: float = 0.02, seed: int = 1, plant: bool = False
+    count: int,
+    folder: Path,
+    *,
+    clients: int = CLIENTS,
+    pace_s: float = 0.02,
+    seed: int = 1,
+    plant: bool = False,
 ) -> Result:
     """Kill the owner some times; the folder may hold a store already."""
     from slowcat_memory.owner import who_owns
@@ -208,7 +214,7 @@ def kills(
         born += 1
         return Process(folder, f"p{born}", notes / f"p{born}", pace_s, plant=plant)
 
-    everybody = running = [start() for _ in range(CLIENTS + 1)]
+    running = [start() for _ in range(clients + 1)]
     everybody = list(running)
     whole = "full" if os.environ.get(VECTORS) else "lexical"
     owned, words, full = list[float](), list[float](), list[float]()
@@ -264,7 +270,9 @@ def _config(folder: Path) -> Any:
     from slowcat_memory.testing import memory_config
 
     kind = "local" if os.environ.get(VECTORS) else "none"
-    return memory_config(folder, recall={"deadline_ms": 50.0}, embedding={"kind": kind})
+    return memory_config(
+        folder, recall={"deadline_ms": 50.0, "settle_ms": 5.0}, embedding={"kind": kind}
+    )
 
 
 def _first(

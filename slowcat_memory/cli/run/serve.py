@@ -43,8 +43,8 @@ def serve(
 
     For a machine that is always on: agents, the command line and MCP hosts are its clients, and
     idle work goes on while no agent runs. While an agent owns the memory, this waits as its client,
-    and takes over when that ends, or at once with [bold]\[owner] prefer = "serve"[/] in the agent's
-    configuration. Ctrl-C ends it; whoever is connected takes over.
+    and takes over when that ends, or at once where the agent's configuration has prefer = "serve"
+    under owner. Ctrl-C ends it; whoever is connected takes over.
 
     Examples: [bold]slowcat-memory serve[/], [bold]slowcat-memory serve --mcp-http --user anna[/]
     """
