@@ -190,6 +190,9 @@ def _run(
     else:
         _print_renamed(done)
         _summary(done, scopes, time.monotonic() - begun)
+        if plan.beside:
+            much = count(len(plan.beside), "other file")
+            out().print(f"[dim]{much} left out, as no chats: --dry-run lists them[/]")
     if where.conversations and not any(entry["conversations"] for entry in done):
         raise TranscriptError(
             "there is no such conversation", hint="`--dry-run` lists what there is."

@@ -174,7 +174,8 @@ def test_import_a_folder_takes_the_chats_and_leaves_the_rest(sm, tmp_path: Path)
         (folder / name).write_bytes(content_of(EXPORTS[name].content))
     (folder / "photo.jpg").write_bytes(b"\xff\xd8\xff\0\0")
     assert "left out: photo.jpg looks like a picture" in sm.ok("import", str(folder), "--dry-run")
-    assert "4 turns in 2 sessions" in sm.ok("import", str(folder), "--no-embed")
+    done = sm.ok("import", str(folder), "--no-embed")
+    assert "4 turns in 2 sessions" in done and "1 other file left out, as no chats" in done
     (folder / "slack.json").write_bytes(content_of(REFUSED["slack.json"][0]))
     assert "looks like a Slack export" in sm.fails("import", str(folder), "--no-embed")
 
