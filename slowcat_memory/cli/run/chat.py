@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from slowcat_memory.cli.run.chat_pipeline import ChatThread
     from slowcat_memory.engine import Memory
 
+SILENT = ("pipecat", "slowcat_memory.processor.reports.slow_turns")
+"""Loggers whose lines the chat replaces: its errors take one line, and each turn shows its time."""
 AGENT = "Agent> "
 SPOKEN = (
     ("Remember that the key is behind the clock.", "keeps a note in your words"),
@@ -76,7 +78,8 @@ def _converse(config: Config, server: Server, model: str, console: Console) -> N
     with suppress(ImportError):  # not on Windows
         import readline  # noqa: F401  # line editing and history
 
-    logger.disable("pipecat")  # errors are printed here, in one line
+    for name in SILENT:
+        logger.disable(name)
     memory = open_memory(config, client="chat")
     try:
         _greet(console, memory, server, model)
@@ -84,7 +87,8 @@ def _converse(config: Config, server: Server, model: str, console: Console) -> N
             Chat(console, memory, thread, config).run()
     finally:
         memory.release()
-        logger.enable("pipecat")
+        for name in SILENT:
+            logger.enable(name)
     console.print("Saved. Until next time.", style="dim")
 
 
