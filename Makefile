@@ -11,6 +11,7 @@
 #   make test-audio   one spoken round trip, offline
 #   make test-page    the page in a real browser: needs a Chromium and npm
 #   make wheels       a wheel for each platform, with the compiled kernels, in dist/
+#   make failover     owners of a shared memory are killed 300 times, while clients talk
 #   make docs         what is generated: config.toml, docs/command-line.md, figures, output in README
 #   make docs-site    the documentation as a site, in build/site
 #   make clean        forget the environments
@@ -29,7 +30,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM := false
 export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models
 
-.PHONY: demo test test-oldest nightly test-audio test-page lint bench written wheels docs docs-site clean
+.PHONY: demo test test-oldest nightly test-audio test-page lint bench written wheels docs docs-site failover clean
 
 demo: $(VENV)/demo
 	@$(VENV)/bin/slowcat-memory demo
@@ -42,6 +43,11 @@ test-oldest: $(OLD)/ready $(VENV)/models
 
 nightly: $(VENV)/ready $(VENV)/models
 	$(RUN) -m pytest -m "slow and not audio and not browser"; slow=$$?; $(RUN) -m tests.harness.nightly && exit $$slow
+
+failover: $(VENV)/ready
+	$(RUN) -m tests.harness.failover --count 300
+	$(RUN) -m tests.harness.failover --what starters
+	$(RUN) -m tests.harness.failover --what stopped
 
 test-audio: $(VENV)/audio
 	$(RUN) -m pytest -m audio tests/audio

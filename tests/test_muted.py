@@ -83,6 +83,8 @@ def test_muted_what_was_made_before_is_muted_too_and_comes_back(mind: Mind) -> N
     assert {"head", "graph", f"block of {ASK[0]}", f"search {ASK[0]}"} <= before
     mute(mind, turns)
     assert leaking(mind) == set()
+    assert mind.think(llm) == 0 and leaking(mind) == set()
+    assert "Siemens" in mind.engine.session_context("anna"), "blocks are written again without it"
     assert set(layers(mind)) >= {"fact", "summary/session"}, "it is kept"
     with mind.engine.snapshot() as snapshot:
         person = mind.engine.reader("anna", local=True, muted=True)

@@ -56,7 +56,11 @@ from slowcat_memory.records import (
     WriteBatch,
 )
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor, Outcome
-from slowcat_memory.runtime.first_turn import compile_patterns
+from slowcat_memory.runtime.first_turn import (
+    collect_garbage,
+    compile_patterns,
+    rehearsed,
+)
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
@@ -258,7 +262,10 @@ class MemoryEngine:
         namespace.searcher.warm()
         namespace.finish_opening()
         memory = self.config.memory
-        wiring.indexer.later(compile_patterns, memory.language, memory.agent_name)
+        compile_patterns(memory.language, memory.agent_name)
+        for text in rehearsed(memory.language):
+            wiring.retrieval.rehearse(Query(text=text, scope=scope, now=self.clock()))
+        collect_garbage()
         if not self.readonly:
             wiring.indexer.later(wiring.vectors.draft_missing, scope, wiring.indexer.closing)
             if namespace.seal_due():

@@ -92,11 +92,23 @@ class Reading:
             raise Unclear("Which date? Write it like 2024-05-31.")
         at = min(span.end - timedelta(microseconds=1), self._memory.clock())
         facts = self._seen.about(query, partial(believed, at=at), SAID)
-        # Not ``at``, which reads every memory for those retired since: the facts have these.
-        hits = self._seen.search(query, SAID, {"until": at, "now": at})
+        said_then = self._said_before(query, at)
         known = {fact.id for fact in facts}
-        said = [hit.memory for hit in hits if hit.memory.id not in known]
+        said = [one for one in said_then if one.id not in known]
         return self.listed([*facts, *said], heading=f"As of {self._day(at)}. {NOTES}")
+
+    def _said_before(self, query: str, at: datetime) -> list[Disclosed]:
+        """Return what was said before a moment and answers a query best.
+
+        A search with a filter of times reads every memory where it finds too few, so it is only
+        made where one without finds too few. Memories retired since are among the facts.
+        """
+        hits = self._seen.search(query, 3 * SAID, {"now": at, "talk": False})
+        found = [hit.memory for hit in hits if hit.memory.valid_from <= at]
+        if len(found) < SAID and len(found) < len(hits):
+            hits = self._seen.search(query, SAID, {"until": at, "now": at, "talk": False})
+            found = [hit.memory for hit in hits]
+        return found[:SAID]
 
     def facts_list(self, asked: given.Nothing) -> Answer:
         facts = self._seen.listed(partial(believed, at=self._memory.clock()))

@@ -177,7 +177,8 @@ def connect(where: Path, hello: Hello, uid: int) -> Channel:
         connected.connect(str(where))
         if peer_uid(connected) != uid:
             raise StoreBusyError(f"{where} is another user's", hint="Is the folder yours?")
-        connected.sendall(framed(hello))
+        with suppress(BrokenPipeError):  # it was refused already
+            connected.sendall(framed(hello))
         received = FrameBuffer()
         welcome = _greeting(connected, received)
         connected.settimeout(None)

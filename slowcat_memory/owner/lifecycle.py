@@ -64,6 +64,7 @@ class Lifecycle:
         remote: The owner's memory; None unless this process is its client.
         reader: An engine that only reads, while neither can be had.
         backlog: What waits.
+        last_error: Why the memory could not be used, as it was raised; None if it always could.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Lifecycle:
         on_ready: Callable[[MemoryEngine | RemoteMemory], None],
         before_owning: Callable[[], None] = lambda: None,
         serves: bool = False,
+        reads_meanwhile: bool = True,
     ) -> None:
         """Start in the state "waiting"; nothing happens before ``start``.
 
@@ -88,11 +90,14 @@ class Lifecycle:
             on_ready: Called with the engine or the owner's memory once it is in use.
             before_owning: Closes what this process has open of the store.
             serves: Whether this is a server: bots may give the store up to it.
+            reads_meanwhile: Whether to open a reader while neither can be had.
         """
         self.engine: MemoryEngine | None = None
         self.remote: RemoteMemory | None = None
         self.reader: MemoryEngine | None = None
         self.server: OwnerServer | None = None
+        self.last_error: Exception | None = None
+        self._reads_meanwhile = reads_meanwhile
         self.backlog = Backlog(config.store.queue_limit)
         self._config, self._availability, self._metrics = config, availability, metrics
         self._open_engine, self._open_reader, self._connect = open_engine, open_reader, connect
@@ -310,12 +315,13 @@ class Lifecycle:
         return self._damaged is not None and self._damaged == _identity(self._config.folder)
 
     def _fail(self, error: Exception) -> None:
+        self.last_error = error
         trouble = trouble_of(error, self._config.folder)
         if isinstance(trouble, StoreDamagedError):
             self._damaged = _identity(self._config.folder)
         self._metrics.count("store_open_failures")
         self._availability.fail(trouble)
-        if self.reader is None and not self._closing.is_set():
+        if self._reads_meanwhile and self.reader is None and not self._closing.is_set():
             with suppress(Exception):  # there is nothing to read
                 self._before_owning()
                 self.reader = self._open_reader()
@@ -447,7 +453,7 @@ def _busy(folder: Path, owner: Owner | None) -> StoreBusyError:
     pid, program = (owner.pid, owner.program) if owner else (0, "")
     return StoreBusyError(
         f"{folder} is open for writing in process {pid or 'unknown'} ({program or 'unknown'})",
-        hint="End that process",
+        hint="One process writes, and this one serves no others: end that process",
         pid=pid,
     )
 

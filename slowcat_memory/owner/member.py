@@ -31,6 +31,7 @@ from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.address import Owner
 from slowcat_memory.owner.client import RemoteMemory
+from slowcat_memory.owner.heir import Heir
 from slowcat_memory.owner.lifecycle import Lifecycle, unavailable
 from slowcat_memory.owner.read_only import ReadOnlyStore
 from slowcat_memory.owner.remote_recall import RemoteAttempt
@@ -60,12 +61,20 @@ class Member:
         availability: Reports that the store cannot be used, and that it can be again.
     """
 
-    def __init__(self, config: Config, *, name: str = "agent", serves: bool = False) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        name: str = "agent",
+        serves: bool = False,
+        reads_meanwhile: bool = True,
+    ) -> None:
         """Set the configuration; nothing is opened before ``start``.
 
         Args:
             name: What this process is, for lists of clients.
             serves: Whether it is a server, to which others may give the store up.
+            reads_meanwhile: Whether to recall from a store that cannot be opened for writing.
 
         Raises:
             ConfigError: The time zone does not exist.
@@ -82,6 +91,7 @@ class Member:
         self._unsubscribe: dict[object, Callable[[], None]] = {}
         self._target: Target | None = None  # what subscriptions and activities are passed to
         self._target_lock = threading.Lock()
+        self._heir = Heir(config, lambda: self._life.remote is not None)
         self._life = Lifecycle(
             config,
             self.availability,
@@ -92,19 +102,22 @@ class Member:
             on_ready=self._use,
             before_owning=self._reading.close,
             serves=serves,
+            reads_meanwhile=reads_meanwhile,
         )
 
     # ------------------------------------------------------------------- life
 
     @classmethod
-    def acquire(cls, config: Config, name: str = "agent") -> "Member":
+    def acquire(
+        cls, config: Config, name: str = "agent", *, reads_meanwhile: bool = True
+    ) -> "Member":
         """Return the memory of a store, shared by the processors of this process.
 
         Of several callers the configuration of the first counts. Call ``release`` when done.
         """
         return _shared.acquire(
             config.folder,
-            lambda: cls(config, name=name),
+            lambda: cls(config, name=name, reads_meanwhile=reads_meanwhile),
             lambda memory: memory.engine is not None and memory.engine.closed,
         )
 
@@ -113,7 +126,11 @@ class Member:
 
         Saves what waits if that can be done now; else one line says how much is lost.
         """
-        _shared.release(self.config.folder, self, self._life.close)
+        _shared.release(self.config.folder, self, self._close)
+
+    def _close(self) -> None:
+        self._heir.stop()
+        self._life.close()
 
     def start(self, wait_s: float) -> None:
         """Begin to own or to connect, and wait for the first try, ``wait_s`` seconds at most."""
@@ -137,6 +154,11 @@ class Member:
     @property
     def is_ready(self) -> bool:
         return self._life.is_ready
+
+    @property
+    def last_error(self) -> Exception | None:
+        """Why the memory could not be used, as it was raised; None if it always could."""
+        return self._life.last_error
 
     def _open_engine(self) -> MemoryEngine:
         return MemoryEngine.acquire(self.config, metrics=self.metrics)
@@ -169,6 +191,8 @@ class Member:
                 self._unsubscribe[key] = target.subscribe(**callbacks)
         for scope in tuple(self._scopes):
             self._prepare_scope(target, scope)
+        if self._scopes and isinstance(target, RemoteMemory):  # a conversation
+            self._heir.prepare_soon()
 
     def _prepare_scope(self, target: Target, scope: str) -> None:
         """Load a scope; what cannot be loaded costs recall, not the memory."""
@@ -327,6 +351,8 @@ class Member:
 
     def prepare(self, scope: str) -> None:
         self._scopes[scope] = None
+        if self._life.remote is not None:
+            self._heir.prepare_soon()
         if target := self._life.engine or self._life.remote or self._life.reader:
             self._prepare_scope(target, scope)
 
@@ -352,8 +378,10 @@ class Member:
         return self._reading.snapshot()
 
     def stats(self) -> dict[str, Any]:
-        found = self._do("stats")
-        return found | {"unsaved": found["unsaved"] + len(self._life.backlog)}
+        found, server = self._do("stats"), self._life.server
+        clients = server.clients if server else found.get("clients", [])
+        unsaved = found["unsaved"] + len(self._life.backlog)
+        return found | {"unsaved": unsaved, "clients": clients}
 
     def carry_out(self, command: Command, context: CommandContext) -> Outcome:
         self._wait_for_target("carry_out")
@@ -423,12 +451,12 @@ def open_member(config: Config, *, name: str, wait_s: float) -> Member:
     Raises:
         StoreError: Neither can be had within ``wait_s`` seconds.
     """
-    member = Member.acquire(config, name)
+    member = Member.acquire(config, name, reads_meanwhile=False)
     member.start(wait_s)
     if not member.is_ready:
-        trouble = member.availability.trouble
+        error = member.last_error
         member.release()
-        raise trouble or unavailable(None)
+        raise error or unavailable(None)
     return member
 
 

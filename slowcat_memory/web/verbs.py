@@ -162,15 +162,18 @@ def undo(page: PageContext, given: Given) -> dict[str, Any]:
 
 
 def think(page: PageContext, given: Given) -> dict[str, Any]:
-    """Do the idle work that is due; returns when it is done."""
+    """Do the idle work that is due; returns when it is done, or stopped."""
     page.memory.set_activity(PAUSE, False)
-    return {"left": page.memory.think()}
+    left = page.think()
+    return {"left": left or 0, "stopped": left is None}
 
 
 def pause(page: PageContext, given: Given) -> dict[str, Any]:
     """Hold idle work back, as while somebody speaks, or let it go on. Fields: ``on``."""
     on = bool(given.get("on"))
     page.memory.set_activity(PAUSE, on)
+    if on:
+        page.stop_thinking()
     return {"paused": on}
 
 

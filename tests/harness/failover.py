@@ -194,7 +194,13 @@ def until(holds: Callable[[], Any]) -> Any:
 
 
 def kills(
-    count: int, folder: Path, *, pace_s: float = 0.02, seed: int = 1, plant: bool = False
+    count: int,
+    folder: Path,
+    *,
+    clients: int = CLIENTS,
+    pace_s: float = 0.02,
+    seed: int = 1,
+    plant: bool = False,
 ) -> Result:
     """Kill the owner some times; the folder may hold a store already."""
     from slowcat_memory.owner import who_owns
@@ -208,7 +214,7 @@ def kills(
         born += 1
         return Process(folder, f"p{born}", notes / f"p{born}", pace_s, plant=plant)
 
-    everybody = running = [start() for _ in range(CLIENTS + 1)]
+    running = [start() for _ in range(clients + 1)]
     everybody = list(running)
     whole = "full" if os.environ.get(VECTORS) else "lexical"
     owned, words, full = list[float](), list[float](), list[float]()
@@ -248,7 +254,12 @@ def _plant_an_answer(folder: Path) -> None:
     member = Member(_config(folder))
     member.start(WAIT_S)
     turn = Turn(
-        session="before", scope=SCOPE, speaker="Anna", role="user", text=ANSWER, at=datetime.now(UTC)
+        session="before",
+        scope=SCOPE,
+        speaker="Anna",
+        role="user",
+        text=ANSWER,
+        at=datetime.now(UTC),
     )
     member.append(turn).wait(WAIT_S)
     member.flush(WAIT_S, indexed=True)
@@ -259,7 +270,9 @@ def _config(folder: Path) -> Any:
     from slowcat_memory.testing import memory_config
 
     kind = "local" if os.environ.get(VECTORS) else "none"
-    return memory_config(folder, recall={"deadline_ms": 50.0}, embedding={"kind": kind})
+    return memory_config(
+        folder, recall={"deadline_ms": 50.0, "settle_ms": 5.0}, embedding={"kind": kind}
+    )
 
 
 def _first(
@@ -292,9 +305,7 @@ def _logged(folder: Path) -> list[tuple[int, str]]:
 def starters(folder: Path, count: int = 20) -> Counter[str]:
     """Start many processes at once; return how many have which role."""
     notes = Path(tempfile.mkdtemp(prefix="failover-"))
-    started = [
-        Process(folder, f"p{n}", notes / f"p{n}", 0.2, plant=False) for n in range(count)
-    ]
+    started = [Process(folder, f"p{n}", notes / f"p{n}", 0.2, plant=False) for n in range(count)]
     try:
         for one in started:
             one.wait_up()
@@ -319,8 +330,10 @@ def stopped(folder: Path, turns: int = 20) -> list[float]:
     since = time.monotonic()
     try:
         rows = until(
-            lambda: len(found := [r for r in client.rows("recalled") if r["at"] > since]) >= turns
-            and found
+            lambda: (
+                len(found := [r for r in client.rows("recalled") if r["at"] > since]) >= turns
+                and found
+            )
         )
     finally:
         os.kill(owner, signal.SIGCONT)

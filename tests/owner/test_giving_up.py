@@ -107,4 +107,3 @@ def test_giving_up_a_paused_store_is_replaced_beside_its_owner_and_its_client(
             assert said == ["the violin is in the attic", "the car is red"]
         finally:
             client.release()
-

@@ -1,6 +1,7 @@
 """The page in a real Chromium: `make test-page`."""
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -11,6 +12,10 @@ import pytest
 
 from slowcat_memory.engine.memory import Memory as MemoryProtocol
 from slowcat_memory.records import Memory, Turn, WriteBatch
+from slowcat_memory.store.disk import codec
+from slowcat_memory.web.replies import PAGE
+from slowcat_memory.web.routes import READS
+from tests.support.page_client import entered
 from tests.support.page_memory import ANNA, MONDAY, RULE, Running, page_of
 from tests.support.page_store import page_store
 from tests.support.stores import configured
@@ -77,6 +82,33 @@ def test_every_view_at_every_size_narrow_and_wide(
         assert seen.width() <= window["width"]
         assert grave(seen.tab, axe) == []
     assert seen.faults == []
+
+
+def test_no_view_reads_more_at_100000_than_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the size that matters; `test_reads` has the same law at a small one, and its control."""
+    with page_of(page_store(tmp_path / "memory", SIZES[-1]), furnished=False) as running:
+        client = entered(running)
+        client.read("know/facts")  # the catalogue is read once
+        client.read("said/search?q=cello")  # and the index opened
+        rows, decode, total = list[object](), codec.decode, 0
+
+        def counted(*given: Any) -> Any:
+            if threading.current_thread().name.startswith("page"):  # not what is read behind it
+                rows.append(given[1])
+            return decode(*given)
+
+        monkeypatch.setattr(codec, "decode", counted)
+        for name in READS:
+            if name.startswith("health"):
+                continue
+            rows.clear()
+            found = client.ask("GET", f"/api/{name}?session=talk-7&turn=20&id=entity/3&q=cello")
+            assert found.status == 200, name
+            assert len(rows) <= 5 * PAGE, name
+            total += len(rows)
+        assert total > 5 * PAGE  # the count sees what is read
 
 
 def test_first_paint_needs_few_bytes(sized: Running, visit: Any) -> None:

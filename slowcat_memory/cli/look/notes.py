@@ -8,7 +8,14 @@ from rich.text import Text
 from slowcat_memory.cli.shared.exits import NotFound
 from slowcat_memory.cli.shared.output import count, entries, entry, out, print_json, short, when
 from slowcat_memory.cli.shared.paging import ROWS, Limit, Page, page_of, print_paged
-from slowcat_memory.cli.shared.settings import AsJson, Scope, Settings, nothing_in, settings, shown_id
+from slowcat_memory.cli.shared.settings import (
+    AsJson,
+    Scope,
+    Settings,
+    nothing_in,
+    settings,
+    shown_id,
+)
 
 if TYPE_CHECKING:
     from slowcat_memory.engine import MemoryEngine

@@ -97,7 +97,7 @@ export default class Health extends View {
       </section>
       <section aria-label="Connected"><h2>Connected</h2>
         <p>${found.owner ? `The memory is kept by ${found.owner.program}, since ${when(found.owner.since, "minute")}.` : "This page keeps the memory open itself."}</p>
-        ${found.clients.length > 0 && html`<ul class="plain">${found.clients.map((one) => html`<li key=${one}>${String(one)}</li>`)}</ul>`}
+        ${found.clients.length > 0 && html`<ul class="plain">${found.clients.map(([name, pid]) => html`<li key=${pid + name}>${name} (process ${pid})</li>`)}</ul>`}
         <p class="quiet">slowcat_memory ${found.version}</p>
       </section>`;
   }

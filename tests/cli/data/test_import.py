@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.owner_process import OwnerProcess
 from tests.transfer.exports import EXPORTS, REFUSED, content_of
 
 
@@ -17,8 +18,8 @@ def put(sm: Any, name: str, content: str | bytes | None = None) -> str:
     return str(path)
 
 
-def texts(sm: Any, *args: str) -> list[str]:
-    return [turn["text"] for turn in sm.json("show", "--last", "999", *args)]
+def texts(sm: Any) -> list[str]:
+    return [turn["text"] for turn in sm.json("show", "--last", "9999")]
 
 
 def test_import_dry_run_shows_who_when_and_how_much_and_stores_nothing(sm) -> None:
@@ -157,3 +158,14 @@ def test_import_a_folder_takes_the_chats_and_leaves_the_rest(sm, tmp_path: Path)
     assert "4 turns in 2 sessions" in sm.ok("import", str(folder), "--no-embed")
     (folder / "slack.json").write_bytes(content_of(REFUSED["slack.json"][0]))
     assert "looks like a Slack export" in sm.fails("import", str(folder), "--no-embed")
+
+
+def test_import_beside_a_bot_goes_through_the_bots_memory(sm) -> None:
+    rows = [{"text": f"word {n}", "at": "2024-05-12T18:30", "pinned": n == 7} for n in range(1200)]
+    path = put(sm, "long.jsonl", "\n".join(map(json.dumps, rows)))
+    with OwnerProcess(sm.store):
+        assert "1,200 turns in 1 session" in sm.ok("import", path, "--no-embed")
+        assert "Nothing new: all 1,200 turns" in sm.ok("import", path, "--no-embed")
+        assert "2 notes" in sm.ok("import", put(sm, "mem0.json"), "--no-embed")
+    assert texts(sm) == [row["text"] for row in rows]
+    assert [one["text"] for one in sm.json("notes", "--pinned")] == ["word 7"]
