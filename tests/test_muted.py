@@ -171,9 +171,9 @@ def test_muted_without_inheritance_the_test_sees_a_leak(
     mind: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: what was made of a muted turn speaks of it."""
-    turns, llm = talk(mind), ScriptedLLM(parrot)
-    mind.think(llm, days=0.1)
-    mind.think(llm)
+    turns = talk(mind)
+    mind.think(None, days=0.1)
+    mind.think(None)
     monkeypatch.setattr(disclosure, "origins", lambda memory: iter(()))
     mute(mind, turns)
     assert leaking(mind)
