@@ -121,7 +121,7 @@ $(VENV)/audio: $(VENV)/ready
 
 # What tests of the page need beside a browser; axe-core is a tool of the tests and is not shipped.
 $(VENV)/axe.min.js: $(VENV)/ready
-	@command -v chromium chromium-browser google-chrome | grep -q . || \
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || \
 	  { echo "The tests of the page need a Chromium (Debian, Ubuntu: apt install chromium)"; exit 1; }
 	@command -v npm >/dev/null || \
 	  { echo "The tests of the page need npm (Debian, Ubuntu: apt install npm)"; exit 1; }
