@@ -26,6 +26,12 @@ MOST_CHARS = 4000
 _LABEL = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
 
+def note_id(scope: str, text: str) -> str:
+    """Return the id of the note of a cleaned statement: the same words are one note."""
+    digest = hashlib.blake2b(f"{scope}\0{text}".encode(), digest_size=8).hexdigest()
+    return f"note/{digest}"
+
+
 class Notes:
     """Stores notes and changes the marks of memories. Blocks until they are durable."""
 
@@ -51,8 +57,7 @@ class Notes:
         kept, _ = clean(text)
         if not kept:
             raise ValueError("there is nothing to remember")
-        digest = hashlib.blake2b(f"{scope}\0{kept}".encode(), digest_size=8).hexdigest()
-        now, id_ = self._wiring.clock(), f"note/{digest}"
+        now, id_ = self._wiring.clock(), note_id(scope, kept)
         with self._wiring.store.snapshot() as snapshot:
             before = snapshot.memory(check_scope(scope), id_)
         return Memory(
@@ -65,6 +70,7 @@ class Notes:
             recorded_at=now,
             sources=sources,
             importance=NOTE_IMPORTANCE,
+            pinned=bool(before and before.pinned and before.retired_at is None),
             local_only=bool(before and before.local_only),
             muted=bool(before and before.muted),
         )
@@ -81,7 +87,7 @@ class Notes:
         local_only: bool = False,
     ) -> Memory:
         note = self.note(text, scope, speaker=speaker, at=at)
-        local_only = local_only or note.local_only
+        pinned, local_only = pinned or note.pinned, local_only or note.local_only
         return self.put(replace(note, pinned=pinned, importance=importance, local_only=local_only))
 
     def put(self, memory: Memory) -> Memory:
@@ -173,8 +179,9 @@ class Notes:
             return old
         note = replace(
             note,
-            pinned=old.pinned,
+            pinned=old.pinned or note.pinned,
             importance=max(old.importance, note.importance),
+            valid_to=old.valid_to,
             derived_from=(*note.derived_from, (old.scope, old.id)),
         )
         self._wiring.undo_log.add_memory("correct", note, turn=0, instead=(old.id,))

@@ -1,8 +1,11 @@
 """Reads without a deadline: searches (also as of a moment), graph, ledger, counts. Blocks."""
 
+import stat
 from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import suppress
 from datetime import datetime
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from msgspec import Struct
@@ -49,17 +52,26 @@ def why(snapshot: Snapshot, turn: int) -> tuple[LedgerEntry, dict[str, Memory]] 
     return entry, {id_: memory for id_, memory in read if memory}
 
 
+def disk_bytes(folder: Path) -> int:
+    """Return the size on disk of a folder's files; one that goes meanwhile counts nothing."""
+    found = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            status = path.lstat()
+            found += status.st_blocks * 512 if stat.S_ISREG(status.st_mode) else 0
+    return found
+
+
 def stats(wiring: EngineWiring) -> dict[str, Any]:
     doubt = wiring.clock_judge.doubt
     with wiring.store.snapshot() as snapshot:
         counts, scopes = snapshot.counts(), snapshot.scopes()
         tiers = snapshot.tiers()
-    files = (path for path in wiring.config.folder.rglob("*") if path.is_file())
     return {
         "path": str(wiring.config.folder),
         "counts": counts,
         "scopes": scopes,
-        "disk_bytes": sum(path.stat().st_blocks * 512 for path in files),
+        "disk_bytes": disk_bytes(wiring.config.folder),
         "tiers": {name: asdict(held) for name, held in tiers.items()},
         "embedding": wiring.embedding.report.source,
         "kernels": library.in_use(),

@@ -18,13 +18,12 @@ from slowcat_memory.core.render.head_blocks import PROFILE
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.mcp.listed_memories import ListedMemories, Test
-from slowcat_memory.records import Disclosed, Hit, Turn
+from slowcat_memory.records import Disclosed, Hit, Session
 from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.runtime.recall.scan import waiting_to_be_erased
 from slowcat_memory.store import Snapshot
 
 ABOUT_USER = (PROFILE, f"{BLOCK}/human")
-LATEST_TURNS = 3000  # how many turns back ``talks`` looks
 LATEST_ROWS = 50  # of the ledger, which has those of every scope
 LEADS = 3  # turns of a conversation that say what it is about
 
@@ -118,17 +117,20 @@ class Seen:
         One of which nothing may be seen is left out.
         """
         with self._view() as view:
-            sessions: dict[str, list[Turn]] = {}
-            for turn in islice(view.snapshot.latest_turns(self.scope), LATEST_TURNS):
-                if turn.at < since or (len(sessions) > most and turn.session not in sessions):
-                    break
-                sessions.setdefault(turn.session, []).append(turn)
-            talks = (self._talk(id, turns[::-1], view) for id, turns in sessions.items())
-            return [talk for talk in talks if talk.about][:most]
+            every = view.snapshot.sessions(self.scope)  # an import logs old ones last
+            recent = [one for one in every if one.turns and one.last >= since]
+            recent.sort(key=lambda one: (one.last, one.id), reverse=True)
+            talks = (self._talk(one, since, view) for one in recent)
+            return list(islice((talk for talk in talks if talk and talk.about), most))
 
-    def _talk(self, session: str, turns: list[Turn], view: View) -> Talk:
-        """Return what a conversation was about: its summary, or else its longest turns."""
-        snapshot, began = view.snapshot, turns[0].at
+    def _talk(self, row: Session, since: datetime, view: View) -> Talk | None:
+        """Return what a conversation was about: its summary, or else its longest turns since."""
+        snapshot, session = view.snapshot, row.id
+        logged = snapshot.turns(self.scope, row.first_turn - 1, row.last_turn)
+        turns = [one for one in logged if one.session == session and one.at >= since]
+        if not turns:
+            return None
+        began = turns[0].at
         summary = snapshot.memory(self.scope, f"{SESSION_SUMMARY}/{session}")
         if summary and summary.retired_at is None and (shown := view.show(summary)):
             return Talk(began, (shown,))

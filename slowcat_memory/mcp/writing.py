@@ -9,15 +9,17 @@ from msgspec import Struct
 
 from slowcat_memory.core.memory import NOTE, family
 from slowcat_memory.core.text.normalize import fold, neutralise
+from slowcat_memory.engine.notes import note_id
 from slowcat_memory.mcp import arguments as given
 from slowcat_memory.mcp.answers import NOTHING, Answer, Reading, Unclear, words_of
 from slowcat_memory.mcp.seen import Seen
-from slowcat_memory.records import Disclosed, Forget
+from slowcat_memory.records import Disclosed, Forget, Memory, WriteBatch
 
 FEW = 5  # memories that one call may forget
 LONGEST = 2000  # characters of a statement to keep
 PROPOSALS = 16  # previews that can still be confirmed
 VALID_FOR = timedelta(minutes=15)  # a preview
+JOB = "mcp"  # who made a change, in its row
 SAME_AGAIN = 3  # likely copies of a statement that are compared with it
 
 
@@ -54,11 +56,25 @@ class Writing:
         for hit in self._seen.search(text, SAME_AGAIN, {"talk": True}):
             if family(hit.memory.kind) == NOTE and fold(hit.memory.text) == fold(text):
                 return Answer(f"Kept already: {neutralise(hit.memory.text)}", (hit.memory.id,))
+        before = self._stored(note_id(self._seen.scope, text))
+        if before is not None and before.retired_at is None:  # hidden from this host, and unchanged
+            self._can_undo("remember", lambda: None)
+            return Answer(f"Kept: {neutralise(text)}", (before.id,))
         private = self._seen.showed_private
         kept = self._memory.remember(text, self._seen.scope, local_only=private)
-        order = Forget(scope=self._seen.scope, memories=(kept.id,))
-        self._can_undo("remember", lambda: self._memory.forget(order))
+        self._can_undo("remember", lambda: self._take_back(kept, before))
         return Answer(f"Kept: {neutralise(kept.text)}", (kept.id,))
+
+    def _take_back(self, kept: Memory, before: Memory | None) -> None:
+        """Delete a note; one that was there before, and retired, is as it was."""
+        if before is None:
+            self._memory.forget(Forget(scope=kept.scope, memories=(kept.id,)))
+        elif self._stored(kept.id) is not None:
+            self._memory.apply(JOB, WriteBatch(memories=(before,)))
+
+    def _stored(self, id: str) -> Memory | None:
+        with self._memory.snapshot() as snapshot:
+            return snapshot.memory(self._seen.scope, id)
 
     def forget(self, asked: given.ForgetWhat) -> Answer:
         """Preview what would be deleted; with a preview's code, delete it."""
@@ -102,7 +118,7 @@ class Writing:
             return Answer(NOTHING)
         scope = self._seen.scope
         self._memory.mark(scope, one.id, pinned=True)
-        self._can_undo("pin", lambda: self._memory.mark(scope, one.id, pinned=False))
+        self._can_undo("pin", lambda: self._memory.mark(scope, one.id, pinned=one.pinned))
         return Answer(f"Always kept in mind from now on:\n{self._reading.line(one)}", (one.id,))
 
     def mute(self, asked: given.Marked) -> Answer:

@@ -123,7 +123,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
                 server messages: "" nothing, "ids" ids and times, "texts" the texts as well, of
                 those that may leave this machine.
             spans: What OpenTelemetry spans of memory operations have, likewise; "texts" includes
-                the user's words and what was recalled for them.
+                the user's words and what was recalled for them, without what is local-only.
             **overrides: ``path``, ``embedding_model``, ``hot_cache_size``, ``memory_token_budget``,
                 ``max_context_tokens``, ``context_llm_endpoint`` and ``use_contextual`` override the
                 configuration, see ``Overrides``; others are for ``FrameProcessor``.

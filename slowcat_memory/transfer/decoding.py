@@ -3,6 +3,7 @@
 import codecs
 import gzip
 import io
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from slowcat_memory.transfer.transcript import Line, Report, fault
 SAMPLE = 256_000  # bytes by which a format is recognised
 MOST_LINE = 16_000_000  # bytes of a line
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-BROKEN = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
+BROKEN = (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, zstandard.ZstdError)
 UTF8 = "utf-8-sig"
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\x00")  # a few NULs are accepted
 

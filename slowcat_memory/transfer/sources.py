@@ -7,6 +7,7 @@ hold, or names files outside itself, is refused whole.
 import stat
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
@@ -112,7 +113,7 @@ def _check(name: str, archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) 
         raise refuse(name, OFFICE)
     for member in members:
         place = PurePosixPath(member.filename.replace("\\", "/"))
-        if place.is_absolute() or ".." in place.parts or ":" in place.parts[0]:
+        if place.is_absolute() or ".." in place.parts or not place.parts or ":" in place.parts[0]:
             raise TranscriptError(f"{name} names a file outside itself: {member.filename[:80]!r}")
         if member.flag_bits & 1:
             raise TranscriptError(f"{name} has a password", hint="Unpack it first.")
@@ -143,8 +144,11 @@ def _of_member(open_: Opener, name: str, member: zipfile.ZipInfo, depth: int) ->
             yield copy
 
     full = f"{name}/{member.filename}"
-    with open_member() as inside:
-        is_zip = inside.read(4) == ZIP
+    try:
+        with open_member() as inside:
+            is_zip = inside.read(4) == ZIP
+    except (zlib.error, EOFError):  # damaged: its reader says so, and the others are read
+        is_zip = False
     if is_zip:
         yield from _of_zip(open_copy, full, depth + 1)
     else:

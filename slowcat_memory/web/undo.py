@@ -15,6 +15,7 @@ from slowcat_memory.web.replies import Refusal
 
 WINDOW_S = 10.0  # for which an order to forget waits
 KEPT = 50  # changes that can be taken back
+TRIES = 5  # to forget: the process that keeps the memory may end meanwhile
 
 
 Timer = Callable[[float, Callable[[], None]], Callable[[], None]]
@@ -39,6 +40,7 @@ class Undo:
     def __init__(self, timer: Timer | None = None, window_s: float = WINDOW_S) -> None:
         """Store the arguments; ``timer`` is for tests."""
         self._timer, self._lock = timer or _timer, threading.Lock()
+        self._working = threading.Lock()  # held while an order is carried out
         self.window_s = window_s
         self._numbers = count(1)
         self._done: dict[int, Undone] = {}
@@ -54,15 +56,19 @@ class Undo:
         return number
 
     def defer(self, words: str, work: Callable[[], object]) -> int:
-        """Do something after ``window_s``, unless it is taken back; return its number."""
+        """Do something after ``window_s``, unless it is taken back; return its number.
+
+        If it fails it is tried again after as long, ``TRIES`` times in all.
+        """
         with self._lock:
             number = next(self._numbers)
             self._done[number] = Undone(words, lambda: None, waits=True)
-            self._waiting[number] = (
-                work,
-                self._timer(self.window_s, lambda: self._carry_out(number)),
-            )
+            self._wait(number, work, TRIES)
         return number
+
+    def _wait(self, number: int, work: Callable[[], object], tries: int) -> None:
+        cancel = self._timer(self.window_s, lambda: self._carry_out(number, tries - 1))
+        self._waiting[number] = (work, cancel)
 
     def back(self, number: int) -> str:
         """Take a change back; return its words.
@@ -81,23 +87,28 @@ class Undo:
         return one.words
 
     def settle(self) -> None:
-        """Do at once what waits: the page ends. Blocks."""
-        with self._lock:
+        """Do at once what waits, and wait for what is being done: the page ends. Blocks."""
+        with self._working, self._lock:
             numbers = list(self._waiting)
         for number in numbers:
             self._carry_out(number)
 
-    def _carry_out(self, number: int) -> None:
-        with self._lock:
-            self._done.pop(number, None)
-            work, cancel = self._waiting.pop(number, (None, None))
-        if work is None or cancel is None:
-            return
-        cancel()
-        try:
-            work()
-        except Exception:
-            logger.exception("the page: something could not be forgotten; try again")
+    def _carry_out(self, number: int, more: int = 0) -> None:
+        """Do what waits; if it fails, it waits for one of ``more`` tries."""
+        with self._working:
+            with self._lock:
+                self._done.pop(number, None)
+                work, cancel = self._waiting.pop(number, (None, None))
+            if work is None or cancel is None:
+                return
+            cancel()
+            try:
+                work()
+            except Exception:
+                logger.exception(f"the page: something is not forgotten yet; {more} tries follow")
+                if more:
+                    with self._lock:
+                        self._wait(number, work, more)
 
 
 def _timer(seconds: float, work: Callable[[], None]) -> Callable[[], None]:

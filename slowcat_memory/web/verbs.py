@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from slowcat_memory.core.memory import BLOCK, family, turn_of
 from slowcat_memory.engine.notes import edit_block
 from slowcat_memory.idle.jobs.feedback.shared import JUDGED_QUERY, judgeable
@@ -62,8 +64,25 @@ def correct(page: PageContext, given: Given) -> dict[str, Any]:
 
 
 def _restore(page: PageContext, before: Memory, made: Memory) -> None:
+    """Put a memory back in its place, with the marks that it has by now.
+
+    Raises:
+        Refusal: One of the two was forgotten or replaced meanwhile.
+    """
+    with page.memory.snapshot() as snapshot:
+        old = snapshot.memory(before.scope, before.id)
+        new = snapshot.memory(made.scope, made.id)
+    if old is None or new is None or new.retired_at is not None:
+        raise Refusal(410, "That cannot be undone any more: it was changed or forgotten since.")
+    back = replace(
+        before,
+        local_only=old.local_only or new.local_only,
+        local_inherited=old.local_inherited,
+        muted=old.muted or new.muted,
+        muted_inherited=old.muted_inherited,
+    )
     drop = ((made.scope, made.id),) if made.id != before.id else ()
-    page.memory.apply(JOB, WriteBatch(memories=(before,), drop=drop))
+    page.memory.apply(JOB, WriteBatch(memories=(back,), drop=drop))
 
 
 def _edit_block(page: PageContext, before: Memory, words: str) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from slowcat_memory.mcp.answers import NOTES, NOTHING
 from slowcat_memory.mcp.arguments import TOOLS
 from slowcat_memory.mcp.memory_server import MemoryTools
 from slowcat_memory.records import CommandEntry, Memory, WriteBatch
+from slowcat_memory.transfer import TranscriptSession, Utterance
+from slowcat_memory.transfer.ingest import ingest
 from tests.support.mcp_host import Host, asking
 from tests.support.memories import remember
 from tests.support.processors import PETS
@@ -270,3 +272,45 @@ def test_every_call_is_in_the_ledger_with_the_name_of_its_program(engine) -> Non
     ]
     assert all(call.scope == "user" for call in calls)
     assert calls[-1].memories and calls[-1].memories[0].startswith("chunk/")
+
+
+def test_undo_leaves_a_note_and_a_pin_that_were_there_before(engine) -> None:
+    words = "The spare key is under the blue pot."
+    hidden = engine.remember(words, "user", pinned=True)
+    engine.mark("user", hidden.id, muted=True)
+    pinned = engine.remember("The red boat is called Corvina.", "user", pinned=True)
+
+    async def scenario(host: Host) -> None:
+        assert (await host("remember", text=words)).startswith("Kept:")
+        await host("undo")
+        assert "Corvina" in await host("pin", what="red boat called Corvina")
+        await host("undo")
+
+    asking(engine, scenario, every=True)
+    with engine.snapshot() as snapshot:
+        kept = snapshot.memory("user", hidden.id)
+        assert kept is not None and kept.pinned and kept.muted
+        assert snapshot.memory("user", pinned.id).pinned
+
+
+def test_undo_of_remember_gives_a_retired_note_back_as_it_was(engine) -> None:
+    words = "The spare key is under the blue pot."
+    old = engine.remember(words, "user")
+    engine.correct("user", old.id, "The spare key is at the neighbour's.")
+
+    async def scenario(host: Host) -> None:
+        assert (await host("remember", text=words)).startswith("Kept:")
+        await host("undo")
+
+    asking(engine, scenario, every=True)
+    with engine.snapshot() as snapshot:
+        back = snapshot.memory("user", old.id)
+        assert back is not None and back.retired_at is not None
+
+
+def test_recent_has_the_latest_conversations_after_an_old_chat_was_imported(engine) -> None:
+    at = engine.clock() - timedelta(days=900)
+    said = Utterance(speaker="Anna", text="In those days we had a blue canoe.", at=at)
+    ingest(engine, "user", TranscriptSession(id="old", started=at, utterances=(said,)))
+    found = one(engine, "recent", days=30)
+    assert "red collar" in found and "blue canoe" not in found

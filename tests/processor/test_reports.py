@@ -15,7 +15,7 @@ from slowcat_memory.processor.reports.client_messages import ClientMessages
 from slowcat_memory.processor.reports.latency import MemoryLatencyMetricsData, latency_frame
 from slowcat_memory.processor.reports.slow_turns import SlowTurns
 from slowcat_memory.processor.reports.spans import Spans
-from slowcat_memory.records import Forget
+from slowcat_memory.records import Forget, MemoryEvent
 from tests.support.memories import engine_of, remember
 from tests.support.processors import MAX, QUESTION, logged, memory
 from tests.support.voice_pipeline import VoicePipeline, run
@@ -102,7 +102,27 @@ def test_reports_a_client_hears_what_happens_and_no_more_than_wanted(config, con
     assert SECRET not in repr(marked), "nor does a muted one"
 
 
-def spans_of(config, content):
+def test_reports_a_client_is_not_sent_what_is_being_forgotten(config) -> None:
+    async def push(frame) -> None:
+        raise AssertionError("nothing is sent here")
+
+    async def scenario() -> tuple[dict[str, str], dict[str, str]]:
+        with engine_of(config) as engine:
+            note = await asyncio.to_thread(engine.remember, SECRET, "anna")
+            messages = ClientMessages(engine, (), "texts", push, lambda work: None)
+            event = MemoryEvent(what="retired", scope="anna", ids=(note.id,))
+            before = messages._read(event)
+            hide = engine.wiring.undo_log.hide
+            await asyncio.to_thread(hide, "forget", "anna", [note.id], [], 0, 600.0)
+            after = messages._read(event)
+            messages.end()
+        return before, after
+
+    before, after = run(scenario(), timeout_s=60)
+    assert list(before.values()) == [SECRET] and after == {}
+
+
+def spans_of(config, content, *, secret: bool = False):
     trace = pytest.importorskip("opentelemetry.sdk.trace")
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -114,6 +134,9 @@ def spans_of(config, content):
         spans = Spans(engine, ("anna",), content, provider.get_tracer("test"))
         with engine.snapshot() as snapshot:
             [turn] = snapshot.turns("anna")
+        if secret:
+            engine.mark("anna", chunk_id(turn.id), local_only=True)
+            turn = replace(turn, local_only=True)
         found = engine.search(SECRET, "anna", local=True)
         found = replace(found, timings={**found.timings, "wait": 4.0})
         spans.recalled(turn, found, [hit.memory.id for hit in found.hits])
@@ -183,3 +206,10 @@ def test_reports_nothing_is_imported_or_sent_where_nothing_is_wanted(config) -> 
             assert one._reports._messages is None and one._reports._spans is None
 
     run(scenario())
+
+
+def test_reports_spans_have_no_local_only_text(config) -> None:
+    spans, turn = spans_of(config, "texts", secret=True)
+    search = dict(spans[0].attributes)
+    assert chunk_id(turn.id) in search["slowcat_memory.ids"]
+    assert "Max" not in repr(search)

@@ -1,5 +1,6 @@
 """Exports of apps: recognised by what is in them, read right, or refused by name."""
 
+import hashlib
 import itertools
 import json
 import tracemalloc
@@ -235,6 +236,28 @@ def test_exports_archives_in_archives_have_an_end(tmp_path: Path) -> None:
 def test_exports_a_damaged_archive_is_named(tmp_path: Path) -> None:
     with pytest.raises(TranscriptError, match="is damaged"):
         read(written(tmp_path, archive({"x.txt": b"Anna: hi" * 99})[:90]))
+
+
+@pytest.mark.parametrize("at", [45, 60, 2_000, -400])
+def test_exports_a_damaged_file_in_an_archive_is_reported_and_the_others_are_read(
+    tmp_path: Path, at: int
+) -> None:
+    words = [hashlib.blake2b(b"%d" % n, digest_size=4).hexdigest() for n in range(2_000)]
+    chat = "".join(f"Anna: the whale {word} came by.\n" for word in words).encode()
+    packed = archive({"a.txt": chat})
+    whole = bytearray(archive({"a.txt": chat, "b.txt": b"Anna: My dog is called Max.\n" * 3}))
+    place = at if at > 0 else len(packed) + at
+    whole[place : place + 8] = b"\xff" * 8
+    found, faults, _ = read(written(tmp_path, bytes(whole)))
+    assert faults
+    assert "My dog is called Max." in [
+        one.text for _, sessions, _ in found for one in turns(sessions)
+    ]
+
+
+def test_exports_an_archive_with_a_file_of_no_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TranscriptError, match="outside itself"):
+        read(written(tmp_path, archive({".": b"Anna: hi"})))
 
 
 # ------------------------------------------------------------------- size

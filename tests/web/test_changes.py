@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from slowcat_memory.errors import StoreError
+from slowcat_memory.records import Forget
 from slowcat_memory.web import PageContext, context
 from slowcat_memory.web.undo import Undo
 from tests.support.page_client import Client, Events, entered
@@ -211,3 +213,53 @@ def test_the_browser_hears_of_a_change_by_id_alone(client: Client) -> None:
         event = events.until("marked")
     assert event["ids"] == [one["id"]]
     assert "cello" not in json.dumps(event)
+
+
+def test_a_correction_is_not_taken_back_once_it_was_forgotten(
+    client: Client, running: Running
+) -> None:
+    one = fact(client, "27 March")
+    done = client.done("correct", id=one["id"], text="Anna sees the dentist on 28 March.")
+    running.page.memory.forget(Forget(scope=ANNA, memories=(one["id"], done["memory"]["id"])))
+    assert client.change("undo", undo=done["undo"]).status == 410
+    assert client.ask("GET", f"/api/know/memory?id={one['id']}").status == 404, "it is gone"
+
+
+def test_what_was_muted_since_its_correction_stays_muted(client: Client) -> None:
+    one = fact(client, "27 March")
+    done = client.done("correct", id=one["id"], text="Anna sees the dentist on 28 March.")
+    client.done("mark", id=done["memory"]["id"], muted=True)
+    client.done("undo", undo=done["undo"])
+    assert fact(client, "27 March")["muted"]
+
+
+def test_what_cannot_be_forgotten_at_once_is_tried_again(waits: Waits) -> None:
+    undo, tried = Undo(waits), list[int]()
+
+    def work() -> None:
+        tried.append(1)
+        if len(tried) < 3:
+            raise StoreError("the process that keeps the memory ended")
+
+    undo.defer("Kept", work)
+    for _ in range(5):
+        waits.pass_()
+    assert len(tried) == 3, "until it is done, and not again"
+
+
+def test_the_page_does_not_end_while_something_is_being_forgotten(waits: Waits) -> None:
+    undo, begun, go_on, done = Undo(waits), threading.Event(), threading.Event(), list[str]()
+
+    def work() -> None:
+        begun.set()
+        assert go_on.wait(30)
+        done.append("forgotten")
+
+    undo.defer("Kept", work)
+    with ThreadPoolExecutor(2) as threads:
+        threads.submit(waits.pass_)
+        assert begun.wait(30)
+        ended = threads.submit(lambda: (undo.settle(), done.append("ended")))
+        go_on.set()
+        ended.result(30)
+    assert done == ["forgotten", "ended"]

@@ -1,7 +1,7 @@
 """Events of the memory as messages to a Pipecat client (RTVI): a light, or a list.
 
 Off by default. The client is outside this machine's trust: texts are sent only when asked for, and
-neither local-only nor muted ones.
+neither local-only nor muted ones, nor those that are being forgotten.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from pipecat.frames.frames import Frame
 from slowcat_memory.core.disclosure import disclose_found
 from slowcat_memory.engine import Memory
 from slowcat_memory.records import MemoryEvent
+from slowcat_memory.runtime.recall.scan import waiting_to_be_erased
 
 Content = Literal["", "ids", "texts"]  # what leaves: nothing, ids and times, or the texts as well
 TYPE = "slowcat-memory"
@@ -60,7 +61,8 @@ class ClientMessages:
     def _read(self, event: MemoryEvent) -> dict[str, str]:
         reader = self._engine.reader(event.scope)
         with self._engine.snapshot() as snapshot:
-            found = (snapshot.read(event.scope, id_) for id_ in event.ids)
+            gone = waiting_to_be_erased(snapshot, event.scope)
+            found = (snapshot.read(event.scope, id_) for id_ in event.ids if id_ not in gone)
             shown = (disclose_found(one, reader, snapshot.memory) for one in found if one)
             return {one.id: one.text for one in shown if one}
 

@@ -1,6 +1,7 @@
 """OpenTelemetry spans of memory operations, named by the GenAI semantic conventions.
 
-Off by default. Without ``content="texts"`` a span has ids, counts and times alone.
+Off by default. Without ``content="texts"`` a span has ids, counts and times alone. Traces are read on
+other machines, so local-only texts are in none.
 """
 
 import json
@@ -61,12 +62,13 @@ class Spans:
         }
         if turn is not None:
             attributes["gen_ai.conversation.id"] = turn.session
-        if self._texts and turn is not None:
+        if self._texts and turn is not None and not turn.local_only:
             attributes["gen_ai.memory.query.text"] = turn.text
+        if self._texts:
             shown = [
                 {"id": hit.memory.id, "content": hit.memory.text}
                 for hit in found.hits
-                if hit.memory.id in ids
+                if hit.memory.id in ids and not hit.memory.local_only
             ]
             attributes["gen_ai.memory.records"] = json.dumps(shown, ensure_ascii=False)
         self._write("search_memory", attributes, self._clock(), ms)

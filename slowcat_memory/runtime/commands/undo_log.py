@@ -136,7 +136,7 @@ class UndoLog:
                 if present is None or present.state != "done" or present.kind not in UNDOABLE:
                     return None
                 found = [snapshot.read(scope, id_) for scope, id_ in present.all_hidden]
-            back = [replace(m, retired_at=None, valid_to=None) for m in found if m]
+            back = [_restored(memory) for memory in found if memory]
             in_order = sorted(back, key=lambda memory: (turn_of(memory.id), memory.id))
             made = self._retired(present.scope, present.made, now)
             return self._apply([*in_order, *made], replace(present, state="undone", due=None))
@@ -183,7 +183,7 @@ class UndoLog:
         with self._store.snapshot() as snapshot:
             found = [snapshot.read(scope, id_) for id_ in memories]
         current = (memory for memory in found if memory and memory.retired_at is None)
-        return [replace(memory, retired_at=now, valid_to=now) for memory in current]
+        return [replace(memory, retired_at=now, valid_to=_end(memory, now)) for memory in current]
 
     def _apply(self, memories: list[Memory], entry: CommandEntry) -> CommandEntry:
         if entry.due is not None and entry.due_s is None:
@@ -214,6 +214,16 @@ def last_exchange(
             found.insert(0, turn)
         id_ = snapshot.turn_before(scope, session, id_)
     return found
+
+
+def _end(memory: Memory, now: datetime) -> datetime:
+    """Return until when a memory that is retired now was true: what was over before stays so."""
+    return now if memory.valid_to is None else min(memory.valid_to, now)
+
+
+def _restored(memory: Memory) -> Memory:
+    ended = memory.valid_to != memory.retired_at  # before it was retired
+    return replace(memory, retired_at=None, valid_to=memory.valid_to if ended else None)
 
 
 def _later(now: datetime, seconds: float) -> datetime:

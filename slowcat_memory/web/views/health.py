@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from slowcat_memory import __version__
+from slowcat_memory.engine.search import disk_bytes
 from slowcat_memory.owner import who_owns
 from slowcat_memory.store import backups_of
 from slowcat_memory.web.context import PageContext
@@ -26,11 +27,10 @@ def overview(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     folder = page.memory.config.folder
     with page.memory.snapshot() as snapshot:
         counts = snapshot.counts()
-    files = (path for path in folder.rglob("*") if path.is_file())
     owner = who_owns(folder)
     return {
         "version": __version__,
-        "disk_bytes": sum(path.stat().st_blocks * 512 for path in files),
+        "disk_bytes": disk_bytes(folder),
         "counts": {COUNTED[name]: n for name, n in counts.items() if name in COUNTED},
         "embedding": page.memory.embedding.source,
         "backups": [
