@@ -123,6 +123,7 @@ NO_EXIT = {
     *("stats", "latest_session", "remember", "mark", "push_icebreaker", "carry_out", "undo"),
     *("forget", "apply", "maintain", "think", "subscribe", "drain", "flush"),
     *("embedding", "opened", "acquire", "release", "close"),
+    "correct",  # returns what a person has just written
     "reader",  # says who reads, and shows nothing
     *("snapshot", "why"),  # for the doors, which show them to the owner; see the last tests
 }
@@ -370,6 +371,7 @@ def test_exits_a_renderer_takes_disclosed_memories_alone() -> None:
 NOT_SHOWN = {
     "engine/search.py": {
         "why": "for the owner, and for `_why`, which discloses",
+        "hotwords": "ids of muted ones, whose words are left out",
         "_without_hidden_turns": "reads whether turns are retired",
         "_search_kinds": "candidates for `DerivedSearch.rank`, which discloses",
     },
@@ -395,6 +397,7 @@ DOORS = (
     "processor/turn.py",
     "processor/commands.py",
     "processor/conversation.py",
+    "processor/reports/client_messages.py",
     "processor/processor.py",
 )
 READS = {"memories", "memory", "read", "turns"}
