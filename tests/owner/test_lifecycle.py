@@ -11,6 +11,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.owner import lifecycle
+from slowcat_memory.owner.forking import not_inherited
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store.writer import write_queue
@@ -284,6 +285,18 @@ def test_lifecycle_an_engine_that_fails_half_open_lets_go_of_its_store(
         MemoryEngine(config)
     monkeypatch.undo()
     MemoryEngine(config).close()
+
+
+def test_lifecycle_an_owner_that_ended_leaves_no_descriptor_for_a_forked_child_to_close(
+    config: Config,
+) -> None:
+    memory = Member(config)
+    memory.start(30)
+    assert memory.server is not None and memory.server._socket in not_inherited
+    ended = memory.server._socket
+    memory.release()
+    assert ended not in not_inherited
+    assert all(one.fileno() >= 0 for one in not_inherited), "its number is soon another file's"
 
 
 def test_lifecycle_a_lock_that_cannot_be_signed_is_let_go(
