@@ -46,8 +46,7 @@ class Channel:
         """Take over a socket on which the greeting is done; see ``connect``."""
         self.welcome = welcome
         self._socket, self._received = connected, received
-        self._fd = connected.fileno()
-        not_inherited.add(self._fd)
+        not_inherited.add(connected)
         self._lock = threading.Lock()  # of the outgoing side; held for microseconds
         self._unsent: deque[memoryview] = deque()
         self._unsent_bytes = 0
@@ -81,7 +80,7 @@ class Channel:
 
     def hang_up(self) -> None:
         """Close a connection that was never started; the owner reads what was sent."""
-        not_inherited.discard(self._fd)
+        not_inherited.discard(self._socket)
         self._socket.close()
 
     def close(self) -> None:
@@ -158,7 +157,7 @@ class Channel:
             logger.warning("memory: its owner sent what is no message: {}", error)
         finally:
             self._lose()
-            not_inherited.discard(self._fd)
+            not_inherited.discard(self._socket)
             with self._lock:
                 self._socket.close()
             self._on_lost()

@@ -2,15 +2,25 @@
 
 import os
 from contextlib import suppress
+from typing import Protocol
 
-not_inherited: set[int] = set()
-"""File descriptors, while they are open."""
+
+class HasDescriptor(Protocol):
+    """A socket, or what an event loop makes of one."""
+
+    def fileno(self) -> int:
+        """Return the file descriptor, or -1 once it is closed."""
+
+
+not_inherited: set[HasDescriptor] = set()
+"""Sockets while they are open. No numbers: those of a closed socket are soon another file's."""
 
 
 def _close_in_child() -> None:
-    for fd in not_inherited:
+    for one in not_inherited:
         with suppress(OSError):
-            os.close(fd)
+            if (fd := one.fileno()) >= 0:
+                os.close(fd)
     not_inherited.clear()
 
 

@@ -66,7 +66,7 @@ def test_app_debug_shows_where_an_error_comes_from(sm) -> None:
 def test_app_what_cannot_be_a_folder_or_a_scope_is_refused(sm) -> None:
     sm.store = sm.config / "below-a-file"
     said = sm.fails("remember", "x")
-    assert "cannot be opened" in said and "kept in memory" not in said
+    assert "cannot make" in said and "another folder" in said
     sm.store = sm.folder / "memory"
     assert "--user 'No Good' cannot name a memory" in sm.fails(
         "remember", "x", "--scope", "No Good"

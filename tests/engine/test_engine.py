@@ -16,7 +16,7 @@ def test_engine_processors_share_one_engine(home: Home) -> None:
     engine = MemoryEngine.acquire(config)
     assert MemoryEngine.acquire(memory_config(home.path, recall={"floor": 0.1})) is engine
     engine.release()
-    engine.append(home.turn("My dog is called Max")).wait(10)
+    engine.append(home.turn("My dog is called Max")).wait(30)
     engine.release()
     with pytest.raises(StoreError):
         engine.append(home.turn("too late"))
@@ -52,7 +52,7 @@ def test_engine_closing_does_not_wait_for_a_stuck_embedder(
     embedder.encode = gate  # type: ignore[method-assign,assignment]
     for text in TALK:
         engine.append(home.turn(text))
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(30)
     engine.close()
     gate.open.set()
     engine = home.open()
@@ -94,7 +94,7 @@ from slowcat_memory.testing import FixedClock, memory_config
 engine, clock = MemoryEngine(memory_config(sys.argv[1])), FixedClock()
 def say(text):
     turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text=text, at=clock())
-    engine.append(turn).wait(10)
+    engine.append(turn).wait(30)
 say("My dog is called Max")
 print("said", flush=True)
 for line in sys.stdin:
@@ -135,7 +135,7 @@ def test_engine_reading_works_beside_a_process_that_writes(home: Home) -> None:
         assert reader.stats()["index"]["anna"]["sealed"] == 2
         assert first(reader, "cat") == "My cat is called Moritz"
         writer.stdin.close()
-        assert writer.wait(20) == 0
+        assert writer.wait(30) == 0
     finally:
         writer.kill()
         writer.wait()

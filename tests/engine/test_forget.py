@@ -100,7 +100,7 @@ def test_forget_a_build_that_has_read_the_turn_is_ended_first(
     failed = partial(pytest.raises, IndexDamagedError, engine.upkeep.seal, "anna")
     sealing = threading.Thread(target=failed)
     sealing.start()
-    assert begun.wait(20)
+    assert begun.wait(30)
     while engine.wiring.namespaces.get("anna")._index._build._child is None:
         pass
     assert engine.forget(Forget(turns=(secret,))).erased

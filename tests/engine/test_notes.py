@@ -48,7 +48,7 @@ def test_notes_mark_a_pin_waits_for_the_turn_it_pins(home: Home) -> None:
     gate = Gate()
     engine.wiring.indexer.talk.submit(gate)
     ack = engine.append(home.turn("Max likes bones"))
-    ack.wait(10)
+    ack.wait(30)
     threading.Timer(0.05, gate.open.set).start()
     engine.mark("anna", chunk_id(ack.id), pinned=True)
     found = engine.search("Max", "anna")

@@ -29,12 +29,12 @@ def test_turns_a_turn_is_indexed_when_its_own_recall_is_over_and_not_beside_it(
         id_ = chunk_id(engine.append(turn).id)
         for _ in range(5):
             await asyncio.sleep(0)
-        indexer.talk.submit(lambda: None).result(20)
+        indexer.talk.submit(lambda: None).result(30)
         assert id_ not in namespace.searcher
         ((delay, call, arguments),) = later
         assert delay == INDEX_AFTER_S
         call(*arguments)
-        indexer.talk.submit(lambda: None).result(20)
+        indexer.talk.submit(lambda: None).result(30)
         assert id_ in namespace.searcher
 
     try:

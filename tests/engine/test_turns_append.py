@@ -76,7 +76,7 @@ def test_turns_append_append_what_is_not_saved_yet_is_recalled_all_the_same(home
         found = asyncio.run(engine.recall("What is my dog called?", "anna"))
         assert texts(found) == ["My dog is called Max"]
         assert not ack.done() and engine.stats()["unsaved"] == 1
-    ack.wait(10)
+    ack.wait(30)
     assert engine.stats()["unsaved"] == 0
 
 
@@ -87,7 +87,7 @@ def test_turns_append_appending_never_waits(home: Home) -> None:
     embedder.encode = gate  # type: ignore[method-assign]
 
     async def talk() -> list[Any]:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             return [engine.append(home.turn(f"number {n}")) for n in range(500)]
 
     with stalled(engine), busy(engine):

@@ -152,7 +152,7 @@ def test_upkeep_embed_a_late_draft_does_not_take_the_place_of_an_exact_vector(ho
     embedder.encode = gate  # type: ignore[method-assign,assignment]
     ack = engine.append(home.turn("My dog is called Max"))
     engine.append(home.turn("He loves to fetch"))  # what was said last waits for its own recall
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(30)
     engine.upkeep.embed("anna", embedder=exact)
     gate.open.set()
     engine.drain()
@@ -205,7 +205,7 @@ def test_upkeep_embed_a_slower_export_serves_until_there_is_a_faster_one(
     monkeypatch.setattr(providers, "open_query_embedder", opened)
     monkeypatch.setattr(providers, "export_model", lambda _: (gate(), exported.append(1)))
     engine = home.open(embedding={"kind": "local"})
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(30)
     for text in TALK:
         engine.append(home.turn(text))
     assert engine.wiring.embedding.embedder is slow
@@ -233,7 +233,7 @@ def test_upkeep_embed_a_model_exported_while_people_talk(
     for text in TALK:
         engine.append(home.turn(text))
     assert engine.search("dog", "anna").stage == "lexical"
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(30)
     gate.open.set()
     home.talk(engine, "My cat is called Moritz")
     engine.drain()

@@ -19,8 +19,7 @@ class Child:
         self._out, into = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            os.close(self._out)
-            _run_and_exit(run, into, stopped)
+            _run_and_exit(run, self._out, into, stopped)
         os.close(into)
         self.heard = b""
 
@@ -62,10 +61,11 @@ class Child:
 
 
 def _run_and_exit(
-    run: Callable[[int], None], into: int, stopped: Callable[[], None] | None
+    run: Callable[[int], None], out: int, into: int, stopped: Callable[[], None] | None
 ) -> None:
     code = 1
-    try:
+    try:  # from the first line on: a child that went on would run the parent's other tests
+        os.close(out)
         if stopped:
             stopped()
         run(into)

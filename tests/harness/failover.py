@@ -25,6 +25,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -161,14 +162,27 @@ class Process:
     def rows(self, what: str) -> list[dict[str, Any]]:
         if not self.notes.exists():
             return []
-        lines = self.notes.read_text().splitlines()
+        lines = self.notes.read_text().splitlines(keepends=True)
+        if lines and not lines[-1].endswith("\n"):  # it is being written, or was as it was killed
+            del lines[-1]
         return [row for line in lines if (row := json.loads(line))["what"] == what]
 
     def end(self) -> None:
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.wait(WAIT_S)
-        self.process.stdout.close()
+        try:
+            self.process.stdin.close()
+            self.process.wait(WAIT_S)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdout.close()
+
+
+def end_all(processes: Iterable[Process]) -> None:
+    """End each, also after one that does not end; raises what the first of those raised."""
+    with ExitStack() as stack:
+        for one in processes:
+            stack.callback(one.end)
 
 
 # ------------------------------------------------------------------- the rounds
@@ -238,8 +252,7 @@ def kills(
             everybody.append(running[-1])
             running[-1].wait_up()
     finally:
-        for one in running:
-            one.end()
+        end_all(running)
     verdict = judge(_logged(folder), _acked(everybody))
     refused = sum(len(one.rows("refused")) for one in everybody)
     shutil.rmtree(notes, ignore_errors=True)
@@ -311,8 +324,7 @@ def starters(folder: Path, count: int = 20) -> Counter[str]:
             one.wait_up()
         return Counter(until(lambda one=one: one.rows("role"))[-1]["role"] for one in started)
     finally:
-        for one in started:
-            one.end()
+        end_all(started)
 
 
 def stopped(folder: Path, turns: int = 20) -> list[float]:
@@ -321,14 +333,15 @@ def stopped(folder: Path, turns: int = 20) -> list[float]:
 
     notes = Path(tempfile.mkdtemp(prefix="failover-"))
     started = [Process(folder, f"p{n}", notes / f"p{n}", 0.02, plant=False) for n in range(2)]
-    for one in started:
-        one.wait_up()
-    until(lambda: all(one.rows("recalled") for one in started))
-    owner = until(lambda: who_owns(folder)).pid
-    client = next(one for one in started if one.process.pid != owner)
-    os.kill(owner, signal.SIGSTOP)
-    since = time.monotonic()
+    owner = 0
     try:
+        for one in started:
+            one.wait_up()
+        until(lambda: all(one.rows("recalled") for one in started))
+        owner = until(lambda: who_owns(folder)).pid
+        client = next(one for one in started if one.process.pid != owner)
+        os.kill(owner, signal.SIGSTOP)
+        since = time.monotonic()
         rows = until(
             lambda: (
                 len(found := [r for r in client.rows("recalled") if r["at"] > since]) >= turns
@@ -336,9 +349,9 @@ def stopped(folder: Path, turns: int = 20) -> list[float]:
             )
         )
     finally:
-        os.kill(owner, signal.SIGCONT)
-        for one in started:
-            one.end()
+        if owner:
+            os.kill(owner, signal.SIGCONT)
+        end_all(started)
     assert judge(_logged(folder), _acked(started)).holds
     return [float(row["ms"]) for row in rows]
 

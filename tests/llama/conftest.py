@@ -48,7 +48,7 @@ def llama(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     finally:
         assert process.stdin
         process.stdin.close()
-        process.wait(10)
+        process.wait(30)
 
 
 def _address(process: subprocess.Popen[str]) -> str:

@@ -96,10 +96,14 @@ def test_stdio_the_output_has_nothing_but_messages_of_the_protocol(command, tmp_
         stderr=subprocess.PIPE, env=environment(), cwd=tmp_path, text=True,
     )  # fmt: skip
     assert process.stdin and process.stdout and process.stderr
-    process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
-    process.stdin.flush()
-    lines = [process.stdout.readline() for _ in range(2)]
-    rest, logs = process.communicate(timeout=4 * PATIENCE_S)  # closes its input
+    try:
+        process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
+        process.stdin.flush()
+        lines = [process.stdout.readline() for _ in range(2)]
+        rest, logs = process.communicate(timeout=4 * PATIENCE_S)  # closes its input
+    finally:
+        process.kill()
+        process.wait()
     answers = [json.loads(line) for line in (*lines, *rest.splitlines())]
     assert [answer["id"] for answer in answers] == [1, 2]
     assert "Max" in answers[1]["result"]["content"][0]["text"]

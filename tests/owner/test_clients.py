@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import socket
 import stat
 import threading
@@ -25,7 +24,7 @@ from slowcat_memory.owner.serving.intake import Intake
 from slowcat_memory.records import MemoryEvent, SessionEdge
 from slowcat_memory.testing import memory_config
 from tests.owner.test_giving_up import until
-from tests.support.owner_process import OwnerProcess, role
+from tests.support.owner_process import OwnerProcess, role, stopped
 from tests.support.said import turn_at
 
 WAIT_S = 30.0
@@ -278,14 +277,11 @@ def test_clients_a_stopped_owner_costs_a_turn_its_deadline_and_nothing_else(
         client.prepare("anna")
         client.start(WAIT_S)
         try:
-            os.kill(other.process.pid, signal.SIGSTOP)
-            try:
+            with stopped(other.process.pid):
                 found = asyncio.run(client.recall("where is the violin?", "anna"))
                 ack = client.append(turn_at("the boat is blue"))
                 assert found.stage == "none" and not ack.done()
                 assert client.metrics.counts()["owner_late"] == 1
-            finally:
-                os.kill(other.process.pid, signal.SIGCONT)
             ack.wait(WAIT_S)
             assert ack.id > 1 and role(client) == "client"
         finally:
@@ -303,7 +299,7 @@ def test_clients_a_foreseen_turn_is_answered_from_the_clients_memory(tmp_path: P
         client.prepare("anna")
         client.start(WAIT_S)
         try:
-            assert asyncio.run(_foreseen(client, stopped=other.process.pid)) == [
+            assert asyncio.run(_foreseen(client, other.process.pid)) == [
                 "the violin is in the attic"
             ]
             assert client.metrics.counts()["prefetch_stood"] == 1
@@ -324,18 +320,15 @@ def _query(client: Member) -> Callable[[str], Any]:
     return lambda text: build_query(client.config, now, text, "anna", dialogue=dialogue)
 
 
-async def _foreseen(client: Member, stopped: int) -> list[str]:
+async def _foreseen(client: Member, owner: int) -> list[str]:
     ask = _query(client)
     prefetch = client.prefetch(ask)
     prefetch.hear(ASKED, whole=True)
     attempt: Any = prefetch.attempt
-    await asyncio.wrap_future(attempt.arrived)
-    os.kill(stopped, signal.SIGSTOP)  # nothing can come from there
-    try:
+    await asyncio.wait_for(asyncio.wrap_future(attempt.arrived), WAIT_S)
+    with stopped(owner):  # nothing can come from there
         known = {"dialogue": ask("").dialogue, "now": ask("").now}
         found = await client.recall(ASKED, "anna", prefetch=prefetch, **known)  # type: ignore[arg-type]
-    finally:
-        os.kill(stopped, signal.SIGCONT)
     return [hit.memory.text for hit in found.hits]
 
 
@@ -343,7 +336,7 @@ async def _outdated(client: Member, change: Callable[[], Any]) -> None:
     prefetch = client.prefetch(_query(client))
     prefetch.hear(ASKED, whole=True)
     attempt: Any = prefetch.attempt
-    await asyncio.wrap_future(attempt.arrived)
+    await asyncio.wait_for(asyncio.wrap_future(attempt.arrived), WAIT_S)
     await asyncio.to_thread(change)
     await asyncio.to_thread(until, lambda: attempt.stale)
     found = await client.recall(ASKED, "anna", prefetch=prefetch)

@@ -41,6 +41,7 @@ def test_giving_up_a_bot_gives_the_store_up_to_a_server_that_prefers_it(tmp_path
     config = tmp_path / "config.toml"
     config.write_text('[embedding]\nkind = "none"\n')
     member = member_of(folder, prefer="serve")
+    serve: subprocess.Popen[str] | None = None
     try:
         member.append(turn_at("the violin is in the attic"))
         command = ["-m", "slowcat_memory", "--config", str(config), "--path", str(folder), "serve"]
@@ -65,6 +66,9 @@ def test_giving_up_a_bot_gives_the_store_up_to_a_server_that_prefers_it(tmp_path
         serve.stdout.close()
         assert until(lambda: role(member) == "owner"), "it takes the store back"
     finally:
+        if serve is not None:
+            serve.kill()
+            serve.wait(WAIT_S)
         member.release()
 
 

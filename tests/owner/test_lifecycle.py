@@ -11,6 +11,7 @@ from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreBusyError, StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.owner import lifecycle
+from slowcat_memory.owner.forking import not_inherited
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Forget, Turn
 from slowcat_memory.store.writer import write_queue
@@ -111,7 +112,7 @@ def test_lifecycle_what_is_said_on_a_disk_that_refuses_is_saved_once_it_accepts(
         )
     assert memory._life.attempt() and memory.engine is not None
     assert heard.events[1:] == ["back"]
-    assert memory.flush(10, indexed=True)
+    assert memory.flush(30, indexed=True)
     assert logged_texts(memory)[0 if new else 1 :] == answered(
         "the violin is in the attic", "the boat is blue"
     )
@@ -132,7 +133,7 @@ def test_lifecycle_a_store_that_is_held_is_read_meanwhile_with_what_waits(
         assert not memory._life.attempt()
         assert found(memory, "dog")[0] == "My dog is called Max"  # the reader is still there
     assert memory._life.attempt()
-    assert memory.flush(10, indexed=True) and len(heard.events) == 2
+    assert memory.flush(30, indexed=True) and len(heard.events) == 2
     assert found(memory, "violin").count("the violin is in the attic") == 1
     assert logged_texts(memory)[1:] == answered("the violin is in the attic")
 
@@ -148,7 +149,7 @@ def test_lifecycle_a_folder_whose_disk_is_mounted_later(
     talk(memory, "the boat is blue")
     assert not memory._life.attempt()
     unmounted.rename(disk.parent)
-    assert memory._life.attempt() and memory.flush(10, indexed=True)
+    assert memory._life.attempt() and memory.flush(30, indexed=True)
     assert [row[1] for row in logged_texts(memory)][:2] == [
         "My dog is called Max",
         "the boat is blue",
@@ -163,8 +164,8 @@ def test_lifecycle_a_reply_that_comes_after_the_store_answers_what_waited(
         asked = memory.append(turn("where is the violin"))
     memory._life.attempt()
     ack = memory.append(turn("in the attic", "assistant", asked.id))
-    ack.wait(10)
-    asked.wait(10)
+    ack.wait(30)
+    asked.wait(30)
     assert logged_texts(memory)[-1] == ("assistant", "in the attic", "where is the violin")
     waited, said = ack.logged(asked.event), ack.event  # type: ignore[arg-type]
     assert said and said.reply_to == waited.id > 0  # type: ignore[union-attr]
@@ -180,7 +181,7 @@ def test_lifecycle_processors_of_one_process_share_what_waits(
         talk(other, "the car is red")
         one.release()
         assert not one._life.attempt()
-    assert other._life.attempt() and other.flush(10)
+    assert other._life.attempt() and other.flush(30)
     assert logged_texts(other) == answered("the boat is blue", "the car is red")
     Member.acquire(config)  # the fixture releases both
 
@@ -197,7 +198,7 @@ def test_lifecycle_a_full_queue_drops_the_oldest_and_counts_them(
         assert [ack.done() for ack in acks] == [True] * 3 + [False] * 4
         with pytest.raises(StoreFullError):
             acks[0].wait(0)
-    assert memory._life.attempt() and memory.flush(10)
+    assert memory._life.attempt() and memory.flush(30)
     assert [row[1] for row in logged_texts(memory)] == [f"number {n}" for n in range(3, 7)]
     with logged("ERROR") as lines:
         memory.release()
@@ -284,6 +285,18 @@ def test_lifecycle_an_engine_that_fails_half_open_lets_go_of_its_store(
         MemoryEngine(config)
     monkeypatch.undo()
     MemoryEngine(config).close()
+
+
+def test_lifecycle_an_owner_that_ended_leaves_no_descriptor_for_a_forked_child_to_close(
+    config: Config,
+) -> None:
+    memory = Member(config)
+    memory.start(30)
+    assert memory.server is not None and memory.server._socket in not_inherited
+    ended = memory.server._socket
+    memory.release()
+    assert ended not in not_inherited
+    assert all(one.fileno() >= 0 for one in not_inherited), "its number is soon another file's"
 
 
 def test_lifecycle_a_lock_that_cannot_be_signed_is_let_go(

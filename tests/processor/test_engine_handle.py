@@ -77,7 +77,7 @@ def test_memory_events_reach_the_application_until_cleanup(config):
         async def on_memory_retired(processor, told):
             heard.append(told)
 
-        asyncio.run(run_test(memory, frames_to_send=[], start_timeout=10.0))
+        asyncio.run(run_test(memory, frames_to_send=[], start_timeout=30.0))
         assert heard == [event("retired")]
         assert listeners == []
 

@@ -65,7 +65,7 @@ def test_pipelines_pipeline_parallel_branch(config):
         SleepFrame(0.3),
     ]
     pipeline = Pipeline([pair.user(), branches, pair.assistant()])
-    asyncio.run(run_test(pipeline, frames_to_send=sent, start_timeout=10.0))
+    asyncio.run(run_test(pipeline, frames_to_send=sent, start_timeout=30.0))
     assert blocks(context.messages[0]["content"]) == 1
     assert said(config)[-1] == ("anna", QUESTION)
 

@@ -215,7 +215,7 @@ def test_processor_two_turns_and_the_answer_between_them(config):
         await run_test(
             processor,
             frames_to_send=[LLMContextFrame(context), Answered(context)],
-            start_timeout=10.0,
+            start_timeout=30.0,
         )
 
     asyncio.run(talk())
@@ -234,7 +234,7 @@ def test_processor_without_aggregators_the_upward_frame_brings_the_agents_words(
                 await processor.queue_frame(reply, FrameDirection.UPSTREAM)
 
         processor.add_event_handler("on_after_push_frame", answer)
-        await run_test(processor, frames_to_send=[LLMContextFrame(context)], start_timeout=10.0)
+        await run_test(processor, frames_to_send=[LLMContextFrame(context)], start_timeout=30.0)
 
     asyncio.run(talk())
     hello, reply = turns(config)
@@ -259,7 +259,7 @@ def test_processor_interruption_during_recall_keeps_the_words_and_nothing_else(e
         processor.add_event_handler("on_after_push_frame", go_on)
         interrupting = asyncio.create_task(interrupt())
         down, up = await run_test(
-            processor, frames_to_send=[LLMContextFrame(context)], start_timeout=10.0
+            processor, frames_to_send=[LLMContextFrame(context)], start_timeout=30.0
         )
         await interrupting
         return down, up

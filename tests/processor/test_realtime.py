@@ -62,7 +62,7 @@ def test_realtime_service_is_listened_to_and_not_prefixed(config, aggregators_kn
     pipeline = Pipeline([pair.user(), *between, SpeechToSpeech(), pair.assistant()])
     sent = [Mark(), SleepFrame(0.2)]
     with logged() as lines:
-        asyncio.run(run_test(pipeline, frames_to_send=sent, start_timeout=10.0))
+        asyncio.run(run_test(pipeline, frames_to_send=sent, start_timeout=30.0))
     assert context.messages == [user(QUESTION), assistant("Max, of course.")]
     asked, answered = turns(config)[-2:]
     assert (asked.text, answered.text) == (QUESTION, "Max, of course.")

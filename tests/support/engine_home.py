@@ -40,7 +40,7 @@ def stalled(engine: MemoryEngine) -> Iterator[None]:
     gate = Gate()
     thread = threading.Thread(target=engine.store._checked_writer().call, args=(gate,))
     thread.start()
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(30)
     try:
         yield
     finally:
@@ -53,7 +53,7 @@ def busy(engine: MemoryEngine) -> Iterator[None]:
     """Keep the engine's worker busy."""
     gate = Gate()
     engine.wiring.indexer.talk.submit(gate)
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(30)
     try:
         yield
     finally:

@@ -161,7 +161,7 @@ def stalled(store: Store) -> Iterator[None]:
     writer = store._checked_writer()
     thread = threading.Thread(target=writer.call, args=(block,))
     thread.start()
-    assert reached.wait(10)
+    assert reached.wait(30)
     try:
         yield
     finally:

@@ -5,13 +5,19 @@ It reads commands from standard input, one JSON list a line, and answers each wi
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+WAIT_S = 120.0  # for an answer; a process that hangs is killed, and its test fails
 
 
 class OwnerProcess:
@@ -24,7 +30,11 @@ class OwnerProcess:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
-        self.ready = self._answer()
+        try:
+            self.ready = self._answer()
+        except BaseException:
+            self.kill()
+            raise
 
     def call(self, *command: Any, scope: str = "anna") -> Any:
         assert self.process.stdin is not None
@@ -34,8 +44,13 @@ class OwnerProcess:
 
     def _answer(self) -> Any:
         assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, "the process ended"
+        watch = threading.Timer(WAIT_S, self.process.kill)
+        watch.start()
+        try:
+            line = self.process.stdout.readline()
+        finally:
+            watch.cancel()
+        assert line, "the process ended, or did not answer"
         return json.loads(line)
 
     def kill(self) -> None:
@@ -52,10 +67,39 @@ class OwnerProcess:
         trace: TracebackType | None,
     ) -> None:
         assert self.process.stdin is not None and self.process.stdout is not None
-        if self.process.poll() is None:
-            self.process.stdin.close()
-            self.process.wait(30)
-        self.process.stdout.close()
+        try:
+            if self.process.poll() is None and kind is None:
+                self.process.stdin.close()
+                self.process.wait(WAIT_S)
+        finally:
+            self.kill()
+            self.process.stdout.close()
+
+
+@contextmanager
+def stopped(pid: int) -> Iterator[None]:
+    """Stop a process; it does nothing more until the block ends."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        ends = time.monotonic() + WAIT_S
+        while not _is_stopped(pid):
+            assert time.monotonic() < ends, "it goes on"
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether each of its threads is stopped: a signal reaches them one after another."""
+    tasks = Path(f"/proc/{pid}/task")
+    if not tasks.exists():  # no procfs: the signal is all there is
+        return True
+    try:
+        stats = [(task / "stat").read_text() for task in tasks.iterdir()]
+    except (FileNotFoundError, ProcessLookupError):  # a thread ended meanwhile
+        return False
+    states = [stat.rpartition(")")[2].split()[0] for stat in stats]
+    return all(state in "Tt" for state in states)
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ def serving(reply=None, **options) -> Iterator[ScriptedServer]:
     server = ScriptedServer(reply, **options)
 
     def call(work):
-        return asyncio.run_coroutine_threadsafe(work, loop).result(10)
+        return asyncio.run_coroutine_threadsafe(work, loop).result(30)
 
     call(server.__aenter__())
     try:

@@ -91,7 +91,7 @@ def test_realtime_tools_tool_realtime_service_consent_is_a_new_start_of_speech(e
         Calls(CONFIRM),
     ]
     pipeline = Pipeline([memory, service])
-    asyncio.run(run_test(pipeline, frames_to_send=frames, start_timeout=10.0))
+    asyncio.run(run_test(pipeline, frames_to_send=frames, start_timeout=30.0))
     search, first, early, agreed = service.told
     assert any("called Max" in line for line in search["memories"])
     assert first["would_forget"] and not early["forgotten"]

@@ -56,8 +56,8 @@ class ClientSession(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         connected = transport.get_extra_info("socket")
-        self._fd = connected.fileno()
-        not_inherited.add(self._fd)
+        self._socket = connected
+        not_inherited.add(connected)
         try:
             ours = peer_uid(connected) == self._server.uid
         except OSError:
@@ -76,7 +76,7 @@ class ClientSession(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        not_inherited.discard(self._fd)
+        not_inherited.discard(self._socket)
         self._unsubscribe()
         for task in self._tasks:
             task.cancel()

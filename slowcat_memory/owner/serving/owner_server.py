@@ -80,7 +80,7 @@ class OwnerServer:
         if self._thread.is_alive():
             self.soon(self._end, to)
             self._thread.join(STOP_S)
-        not_inherited.discard(self._socket.fileno())
+        not_inherited.discard(self._socket)
         self._socket.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -186,5 +186,5 @@ def _listen(where: Path) -> socket.socket:
     except BaseException:
         made.close()
         raise
-    not_inherited.add(made.fileno())
+    not_inherited.add(made)
     return made

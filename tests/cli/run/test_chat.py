@@ -168,7 +168,7 @@ def test_chat_ctrl_c_stops_an_answer_and_not_the_chat(run, monkeypatch):
 
                 def result(timeout=None):
                     future.result = wait
-                    assert started.wait(10)
+                    assert started.wait(30)
                     raise KeyboardInterrupt
 
                 future.result = result

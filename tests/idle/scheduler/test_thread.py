@@ -121,7 +121,7 @@ def test_idle_thread_the_closing_of_the_store_ends_it(host):
     one, thread = host(Fake())
     thread.drain().result(30)
     one.store.close()
-    for _ in range(500):
+    for _ in range(3000):
         if not thread._thread.is_alive():
             return
         time.sleep(0.01)

@@ -217,7 +217,7 @@ def test_generation_a_build_can_be_stopped_from_outside(
             assert not running.done()
         build.stop()
         with pytest.raises(IndexDamagedError, match="stopped"):
-            running.result(10)
+            running.result(30)
     assert list(root.iterdir()) == []
     with pytest.raises(IndexDamagedError, match="stopped"):
         build.run(root, program, [], Manifest)

@@ -62,7 +62,7 @@ class Gate:
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         self.reached.set()
-        assert self.open.wait(10)
+        assert self.open.wait(30)
         return self._then(*args, **kwargs)
 
 
@@ -71,7 +71,7 @@ def test_pipeline_run_a_turn_out_of_time_takes_the_words_while_the_embedder_work
     mind, asked = Mind(embed=gate), query("What is my dog called?")
     worker = threading.Thread(target=lambda: results.append(mind.run(asked, progress)))
     worker.start()
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(30)
     found = mind.settle(asked, progress)
     gate.open.set()
     worker.join()

@@ -47,7 +47,7 @@ class Counted(HashEmbedder):
         if threading.current_thread().name.startswith(("slowcat-ahead", "slowcat-recall")):
             self.asked.append(text)
             self.reached.set()
-            assert self.gate.wait(20)
+            assert self.gate.wait(30)
         return super().encode_query(text)
 
 
@@ -78,7 +78,7 @@ class Scene:
         """What is at hand when nobody has had to wait; on an event loop."""
         prefetch = self.engine.prefetch(self.ask)
         prefetch.hear(text, whole=True)
-        self.engine.wiring.indexer.ahead.submit(lambda: None).result(20)
+        self.engine.wiring.indexer.ahead.submit(lambda: None).result(30)
         return prefetch
 
     async def recall(self, text: str, prefetch: Prefetch | None = None, **more) -> Recollection:
@@ -310,7 +310,7 @@ class Waking:
         made: Future = Future()
 
         def run() -> None:
-            assert self.wakes.wait(20)
+            assert self.wakes.wait(30)
             made.set_running_or_notify_cancel()
             made.set_result(work(*arguments))
 
@@ -412,7 +412,7 @@ def test_prefetch_in_a_turn_recall_words_that_were_only_heard_are_kept_nowhere(
         ahead = scene.engine.prefetch(scene.ask)
         ahead.hear(f"my secret is {mark} and more")
         assert holds(ahead, mark)  # while it may still be said
-        scene.engine.wiring.indexer.ahead.submit(lambda: None).result(20)
+        scene.engine.wiring.indexer.ahead.submit(lambda: None).result(30)
         await scene.recall(ASKED, ahead)
         if said:  # the negative control: what a turn asked is in the cache of vectors
             await scene.recall(f"my secret is {mark} and more")

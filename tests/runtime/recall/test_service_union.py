@@ -107,7 +107,7 @@ def test_service_union_union_one_that_is_not_loaded_yet_does_not_hold_up_the_oth
 def test_service_union_union_what_is_late_gives_the_words_of_both(engine: MemoryEngine) -> None:
     slow, done = retrieval(engine, deadline_ms=1.0), threading.Event()
     run = slow._pipeline.run
-    slow._pipeline.run = lambda *how, **more: (done.wait(10), run(*how, **more))[1]  # type: ignore[method-assign]
+    slow._pipeline.run = lambda *how, **more: (done.wait(30), run(*how, **more))[1]  # type: ignore[method-assign]
     found = asyncio.run(slow.recall(asked()))
     done.set()
     assert found.stage == "tail" and {*SAID["anna"][:1], *SAID["home"][:1]} <= texts(found)

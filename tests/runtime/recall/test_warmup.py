@@ -180,7 +180,7 @@ def touched(engine: MemoryEngine) -> float:
     query = engine.turn_recall.query("", "anna")
     running = engine.wiring.retrieval.touch(query)
     assert running is not None
-    return running.result(20)
+    return running.result(30)
 
 
 def test_warmup_touch_recalls_all_the_way_and_leaves_no_trace(
@@ -234,5 +234,5 @@ def test_warmup_touch_indexes_the_turn_before_while_somebody_speaks(engine: Memo
     namespace = engine.wiring.namespaces.get("anna")
     assert id_ not in namespace.searcher  # held back for its own recall
     touched(engine)
-    engine.wiring.indexer.talk.submit(lambda: None).result(20)
+    engine.wiring.indexer.talk.submit(lambda: None).result(30)
     assert id_ in namespace.searcher

@@ -202,7 +202,7 @@ def test_icebreakers_icebreaker_two_threads_that_ask_at_once_hear_the_same(home:
     start = threading.Barrier(8)
 
     def ask(_: int) -> str:
-        start.wait(10)
+        start.wait(30)
         return engine.session_context("anna")
 
     with ThreadPoolExecutor(8) as pool:

@@ -321,9 +321,12 @@ def test_erasure_the_file_of_a_killed_export_is_deleted_at_the_next_start(
     filled(path, 3).close()
     pid = os.fork()
     if not pid:
-        with drafts.noted(path, draft):
-            draft.write_text(token(1))
-            os._exit(9)
+        try:
+            with drafts.noted(path, draft):
+                draft.write_text(token(1))
+                os._exit(9)
+        finally:
+            os._exit(1)
     os.waitpid(pid, 0)
     assert draft.exists()
     with Store.open(path, options=SMALL):

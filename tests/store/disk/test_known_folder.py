@@ -122,7 +122,7 @@ def test_known_folder_nothing_is_acknowledged_into_a_deleted_file(
     store.append(turn(1)).wait(30)
     GONE[what](path)
     waiting = store.append(turn(2))
-    assert told.wait(20)
+    assert told.wait(30)
     assert isinstance(reasons[0], StoreGoneError) and reasons[0].hint
     assert not waiting.done() and store.unsaved() == 1
     with pytest.raises(StoreError):
@@ -139,9 +139,9 @@ def test_known_folder_words_are_saved_once_the_folder_is_back(tmp_path: Path) ->
     store.append(turn(1)).wait(30)
     (path / "data.mdb").rename(tmp_path / "aside.mdb")
     waiting = store.append(turn(2))
-    assert told.wait(20)
+    assert told.wait(30)
     (tmp_path / "aside.mdb").rename(path / "data.mdb")
-    waiting.wait(20)
+    waiting.wait(30)
     assert events(store) == [1, 2]
     store.close()
 

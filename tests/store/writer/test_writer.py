@@ -207,12 +207,12 @@ size = (store.path / "data.mdb").stat().st_size
 _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20_000, hard))
 acks = [store.append(turn(n)) for n in range(2, 200)]
-was_refused = refused.wait(10)
+was_refused = refused.wait(30)
 unsaved = store.unsaved()
 with store.snapshot() as snapshot:
     readable = snapshot.turn(1) is not None
 resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-saved = store.flush(10)
+saved = store.flush(30)
 store.close()
 with Store.open(store.path) as store, store.snapshot() as snapshot:
     whole = [t.text for t in snapshot.turns()] == [turn(n).text for n in range(1, 200)]
