@@ -52,7 +52,8 @@ def _print(what: str, remedy: str = "", label: str = "Error: ") -> None:
     line = Text(label, style="bold red")
     said = " ".join(map(_sentence, filter(None, (what, remedy))))
     line.append(said, style="default not bold")
-    err().print(line, soft_wrap=True)
+    console = err()
+    console.print(line, soft_wrap=not console.is_terminal)  # a script reads one line
 
 
 def _sentence(text: str) -> str:
