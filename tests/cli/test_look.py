@@ -31,6 +31,13 @@ def test_look_search_shows_when_who_and_how_likely(filled) -> None:
     assert "found by its" in filled.ok("search", "the dog", "--why")
 
 
+def test_look_search_says_when_nothing_is_likely_to_answer(filled, monkeypatch) -> None:
+    assert "Nothing there answers" not in filled("search", "what is the dog called").stderr
+    monkeypatch.setattr("slowcat_memory.cli.look.search.UNLIKELY", 1.1)
+    result = filled("search", "what is the dog called")
+    assert "Nothing there answers that" in result.stderr and "Max" in result.stdout
+
+
 @pytest.mark.parametrize("width", [60, 80])
 def test_look_lists_fit_a_narrow_terminal(filled, monkeypatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))

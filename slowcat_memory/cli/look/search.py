@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from slowcat_memory.runtime.recall.query import Recollection
 
 LINE_CHARS = 300
+UNLIKELY = 0.05  # a probability below which a hit answers nothing
 SUREST = 0.99  # a probability is never certainty
 VIEWS = {
     "turn": "its words",
@@ -71,6 +72,8 @@ def search(
             return print_json(_plain(found))
         if not found.hits:
             raise NotFound(_why_none(engine, where))
+        if all(hit.probability < UNLIKELY for hit in found.hits):
+            warn("Nothing there answers that; this is nearest to it:")
         print_paged(_listed(found.hits, engine.zone, why=why))
         _print_summary(engine, found)
 

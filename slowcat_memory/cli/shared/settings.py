@@ -276,7 +276,7 @@ def nothing_in(engine: "Memory", scope: str) -> str:
         }
     if any(holds.values()):
         found = " and ".join(count(n, kind) for kind, n in holds.items() if n)
-        commands = "`slowcat-memory facts` and `slowcat-memory show --notes` show what is there"
+        commands = "`slowcat-memory facts` and `slowcat-memory notes` show what is there"
         return f"No conversations in the scope {scope} yet, but {found}: {commands}."
     if not others:
         return f"Nothing is remembered yet. {NEXT_STEP}"
