@@ -83,6 +83,8 @@ def test_muted_what_was_made_before_is_muted_too_and_comes_back(mind: Mind) -> N
     assert {"head", "graph", f"block of {ASK[0]}", f"search {ASK[0]}"} <= before
     mute(mind, turns)
     assert leaking(mind) == set()
+    assert mind.think(llm) == 0 and leaking(mind) == set()
+    assert "Siemens" in mind.engine.session_context("anna"), "blocks are written again without it"
     assert set(layers(mind)) >= {"fact", "summary/session"}, "it is kept"
     with mind.engine.snapshot() as snapshot:
         person = mind.engine.reader("anna", local=True, muted=True)
@@ -126,6 +128,21 @@ def test_muted_a_reply_to_a_muted_turn_is_muted(mind: Mind) -> None:
     mind.engine.append(reply)
     mind.engine.flush(30.0, indexed=True)
     assert leaking(mind) == set()
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_muted_words_are_no_hotwords_for_speech_to_text(mind: Mind, local: bool) -> None:
+    said = ["My sister Isaura lives in Porto.", "My brother Bertrand lives in Porto."]
+    first, _ = mind.talk("names", said)
+
+    def hot() -> set[str]:
+        return {one.word for one in mind.engine.hotwords("anna", local=local)}
+
+    assert {"Isaura", "Bertrand"} <= hot()
+    mute(mind, [first.id])
+    assert "Isaura" not in hot() and "Bertrand" in hot()
+    mute(mind, [first.id], on=False)
+    assert "Isaura" in hot()
 
 
 def test_muted_survives_an_export_and_an_import(mind: Mind, tmp_path: Path) -> None:

@@ -180,11 +180,21 @@ def options(
     ctx.obj = Settings(config.expanduser() if config else None, path, debug, user)
 
 
+def _print_log_line(line: str) -> None:
+    """Print a line of the log, wrapped between words."""
+    from slowcat_memory.cli.shared.output import warn
+
+    warn(line.rstrip())
+
+
 def _set_up_log(debug: bool) -> None:
     from loguru import logger
 
     logger.remove()
-    logger.add(sys.stderr, level="DEBUG" if debug else "WARNING", format="{message}")
+    if debug:
+        logger.add(sys.stderr, level="DEBUG", format="{message}")
+    else:
+        logger.add(_print_log_line, level="WARNING", format="{message}")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 

@@ -158,7 +158,11 @@ class Memory(Protocol):
         """
 
     def prepare(self, scope: str) -> None:
-        """Load a scope's index, so that its first recall is as fast as later ones."""
+        """Load a scope's index, so that its first recall is answered in full. Blocks.
+
+        What makes it as fast as later ones (patterns, rules, a full garbage collection) takes a
+        second of processor time once in a process, and follows in the background.
+        """
 
     def set_activity(self, name: str, busy: bool) -> None:
         """Close the gate of idle work while an activity lasts. Returns at once; any thread.
@@ -205,7 +209,8 @@ class Memory(Protocol):
         """Return counts and sizes, as plain values.
 
         ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``, ``kernels``,
-        ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``.
+        ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``; and, where several
+        processes share the store, ``clients``: names and process ids of the owner's.
         """
 
     def remember(
@@ -265,7 +270,8 @@ class Memory(Protocol):
         do not overwrite.
 
         Returns:
-            What replaces it, durable; None if there is no such current memory.
+            What replaces it, durable; None if there is no such current memory, and for a turn: what
+            was said stays as it was said.
 
         Raises:
             ValueError: The text is empty, or too long for a block.

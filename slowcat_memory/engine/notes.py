@@ -166,7 +166,7 @@ class Notes:
         """Replace a memory by the user's own wording; see ``Memory.correct``."""
         with self._wiring.store.snapshot() as snapshot:
             old = snapshot.read(scope, memory_id)
-        if old is None or old.retired_at is not None:
+        if old is None or old.retired_at is not None or turn_of(memory_id):
             return None
         note = self.note(text, scope, speaker=old.speaker, sources=old.sources, at=old.valid_from)
         if note.id == old.id:

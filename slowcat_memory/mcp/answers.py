@@ -12,7 +12,8 @@ from functools import partial
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.memory import FACT, NOTE, believed, family, turn_of
+from slowcat_memory.core.memory import FACT, NOTE, SUMMARY, believed, family, turn_of
+from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_date
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
@@ -79,7 +80,7 @@ class Reading:
         now = self._memory.clock()
         talks = self._seen.talks(now - timedelta(days=asked.days), asked.limit)
         lines = [
-            f"- ({self._day(talk.began)}) {neutralise('; '.join(one.text for one in talk.about))}"
+            f"- ({self._day(talk.began)}) {'; '.join(map(self._gist, talk.about))}"
             for talk in talks
         ]
         each = self._memory.config.pack.memory_tokens
@@ -92,11 +93,23 @@ class Reading:
             raise Unclear("Which date? Write it like 2024-05-31.")
         at = min(span.end - timedelta(microseconds=1), self._memory.clock())
         facts = self._seen.about(query, partial(believed, at=at), SAID)
-        # Not ``at``, which reads every memory for those retired since: the facts have these.
-        hits = self._seen.search(query, SAID, {"until": at, "now": at})
+        said_then = self._said_before(query, at)
         known = {fact.id for fact in facts}
-        said = [hit.memory for hit in hits if hit.memory.id not in known]
+        said = [one for one in said_then if one.id not in known]
         return self.listed([*facts, *said], heading=f"As of {self._day(at)}. {NOTES}")
+
+    def _said_before(self, query: str, at: datetime) -> list[Disclosed]:
+        """Return what was said before a moment and answers a query best.
+
+        A search with a filter of times reads every memory where it finds too few, so it is only
+        made where one without finds too few. Memories retired since are among the facts.
+        """
+        hits = self._seen.search(query, 3 * SAID, {"now": at, "talk": False})
+        found = [hit.memory for hit in hits if hit.memory.valid_from <= at]
+        if len(found) < SAID and len(found) < len(hits):
+            hits = self._seen.search(query, SAID, {"until": at, "now": at, "talk": False})
+            found = [hit.memory for hit in hits]
+        return found[:SAID]
 
     def facts_list(self, asked: given.Nothing) -> Answer:
         facts = self._seen.listed(partial(believed, at=self._memory.clock()))
@@ -137,6 +150,13 @@ class Reading:
     def line(self, memory: Disclosed) -> str:
         limit, now = self._memory.config.pack.memory_tokens, self._memory.clock()
         return memory_line(memory, now, self._memory.zone, limit, shorten, self._words)
+
+    def _gist(self, memory: Disclosed) -> str:
+        """Return a text; in a summary, what may be an order is quoted or left out."""
+        if family(memory.kind) != SUMMARY:
+            return neutralise(memory.text)
+        somebody = self._words.preamble.somebody
+        return neutralise(attributed(memory.text, somebody, self._words))
 
     @property
     def _floor(self) -> float:

@@ -5,25 +5,53 @@ nor what was made from them, and muted memories reach nobody. Everything that a 
 through ``Seen``; what is hidden is not counted either.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import islice
 
 from msgspec import Struct
 
 from slowcat_memory.core.disclosure import Reader, disclose_found
-from slowcat_memory.core.memory import BLOCK, CHUNK, SESSION_SUMMARY, chunk
+from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY, chunk, chunk_id, searchable
 from slowcat_memory.core.render.head_blocks import PROFILE
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.engine.search import SearchArguments
 from slowcat_memory.mcp.listed_memories import ListedMemories, Test
 from slowcat_memory.records import Disclosed, Hit, Turn
+from slowcat_memory.records import Memory as MemoryRecord
+from slowcat_memory.runtime.recall.scan import waiting_to_be_erased
 from slowcat_memory.store import Snapshot
 
 ABOUT_USER = (PROFILE, f"{BLOCK}/human")
 LATEST_TURNS = 3000  # how many turns back ``talks`` looks
 LATEST_ROWS = 50  # of the ledger, which has those of every scope
 LEADS = 3  # turns of a conversation that say what it is about
+
+
+class View(Struct, frozen=True):
+    """A snapshot of the store, and who looks at it.
+
+    Attributes:
+        gone: Ids of memories forgotten by a voice command that can still be undone.
+        on_private: Called with each local-only memory that is shown.
+    """
+
+    snapshot: Snapshot
+    reader: Reader
+    gone: frozenset[str]
+    on_private: Callable[[Disclosed], object]
+
+    def show(self, memory: MemoryRecord | None) -> Disclosed | None:
+        """Return a memory as it may be seen; None if it must not be, or there is none."""
+        if memory is None or memory.id in self.gone:
+            return None
+        if self.gone and any(chunk_id(turn) in self.gone for turn in memory.sources):
+            return None
+        shown = disclose_found(memory, self.reader, self.snapshot.memory)
+        if shown is not None and shown.local_only:
+            self.on_private(shown)
+        return shown
 
 
 class Talk(Struct, frozen=True):
@@ -44,15 +72,13 @@ class Seen:
         """
         self.memory, self.scope, self.local = memory, scope, local
         self._lists = ListedMemories(memory, scope)
+        self.showed_private = False  # whether the host's LLM may know what is local-only
 
     def search(self, text: str, k: int, how: SearchArguments) -> list[Hit]:
         asked: SearchArguments = {**how, "local": self.local}
         found = self.memory.search(text, self.scope, k, **asked)
-        with self.memory.snapshot() as snapshot:
-            reader = self._reader()
-            return [
-                hit for hit in found.hits if disclose_found(hit.memory, reader, snapshot.memory)
-            ]
+        with self._view() as view:
+            return [hit for hit in found.hits if view.show(hit.memory)]
 
     def listed(self, wanted: Test, most: int | None = None) -> list[Disclosed]:
         """Return facts, notes and pinned memories: pinned ones first, then the latest.
@@ -60,35 +86,30 @@ class Seen:
         Args:
             wanted: A test of a memory whose text is left out.
         """
-        with self.memory.snapshot() as snapshot:
-            ids = self._lists.matching(snapshot, wanted)
-            return list(islice(self._read(ids, snapshot), most))
+        with self._view() as view:
+            ids = self._lists.matching(view.snapshot, wanted)
+            return list(islice(self._read(ids, view), most))
 
     def about(self, text: str, wanted: Test, most: int | None = None) -> list[Disclosed]:
         """Return those that share words with a text, those with most of them first."""
-        with self.memory.snapshot() as snapshot:
-            ids = self._lists.about(snapshot, text, wanted)
-            return list(islice(self._read(ids, snapshot), most))
+        with self._view() as view:
+            ids = self._lists.about(view.snapshot, text, wanted)
+            return list(islice(self._read(ids, view), most))
 
-    def _read(self, ids: Iterable[str], snapshot: Snapshot) -> Iterator[Disclosed]:
-        reader = self._reader()
+    def _read(self, ids: Iterable[str], view: View) -> Iterator[Disclosed]:
         for id in ids:
-            memory = snapshot.memory(self.scope, id)
-            if memory and (shown := disclose_found(memory, reader, snapshot.memory)):
+            memory = view.snapshot.memory(self.scope, id)
+            if memory and searchable(memory) and (shown := view.show(memory)):
                 yield shown
 
     def profile(self) -> list[Disclosed]:
-        """Return what sums up the user: the profile and the blocks about them."""
-        with self.memory.snapshot() as snapshot:
-            reader = self._reader()
-            blocks = [
-                shown
-                for one in snapshot.memories(self.scope, f"{BLOCK}/")
-                if one.retired_at is None
-                and (shown := disclose_found(one, reader, snapshot.memory))
-            ]
+        """Return what sums up the user: the profile and the block about them."""
+        with self._view() as view:
+            every = view.snapshot.memories(self.scope, f"{BLOCK}/")
+            shown = (view.show(one) for one in every if one.retired_at is None)
+            blocks = [one for one in shown if one and one.text.strip()]
         blocks.sort(key=lambda one: (one.recorded_at or one.valid_from, one.id))
-        latest = {one.kind: one for one in blocks if one.text.strip()}
+        latest = {one.kind: one for one in blocks}
         return [latest[kind] for kind in ABOUT_USER if kind in latest]
 
     def talks(self, since: datetime, most: int) -> list[Talk]:
@@ -96,29 +117,25 @@ class Seen:
 
         One of which nothing may be seen is left out.
         """
-        with self.memory.snapshot() as snapshot:
+        with self._view() as view:
             sessions: dict[str, list[Turn]] = {}
-            for turn in islice(snapshot.latest_turns(self.scope), LATEST_TURNS):
+            for turn in islice(view.snapshot.latest_turns(self.scope), LATEST_TURNS):
                 if turn.at < since or (len(sessions) > most and turn.session not in sessions):
                     break
                 sessions.setdefault(turn.session, []).append(turn)
-            reader = self._reader()
-            talks = (self._talk(session, turns[::-1], reader, snapshot)
-                     for session, turns in sessions.items())  # fmt: skip
+            talks = (self._talk(id, turns[::-1], view) for id, turns in sessions.items())
             return [talk for talk in talks if talk.about][:most]
 
-    def _talk(self, session: str, turns: list[Turn], reader: Reader, snapshot: Snapshot) -> Talk:
-        began = turns[0].at
+    def _talk(self, session: str, turns: list[Turn], view: View) -> Talk:
+        """Return what a conversation was about: its summary, or else its longest turns."""
+        snapshot, began = view.snapshot, turns[0].at
         summary = snapshot.memory(self.scope, f"{SESSION_SUMMARY}/{session}")
-        if summary is not None and summary.retired_at is None:
-            if shown := disclose_found(summary, reader, snapshot.memory):
-                return Talk(began, (shown,))
-        chunks = (
-            snapshot.memory(self.scope, f"{CHUNK}/{turn.id}") or chunk(turn)
-            for turn in turns
-            if turn.role == "user" and not turn.aside
-        )
-        said = [shown for one in chunks if (shown := disclose_found(one, reader, snapshot.memory))]
+        if summary and summary.retired_at is None and (shown := view.show(summary)):
+            return Talk(began, (shown,))
+        own = [turn for turn in turns if turn.role == "user" and not turn.aside]
+        chunks = (snapshot.memory(self.scope, chunk_id(turn.id)) or chunk(turn) for turn in own)
+        seen = (view.show(one) for one in chunks if one.retired_at is None)
+        said = [one for one in seen if one]
         longest = sorted(said, key=lambda one: -len(one.text))[:LEADS]
         return Talk(began, tuple(one for one in said if one in longest))
 
@@ -128,29 +145,25 @@ class Seen:
         Args:
             turn: Its log id; 0 for the latest of the scope.
         """
-        with self.memory.snapshot() as snapshot:
-            if turn:
-                rows = [row for row in (snapshot.ledger(turn),) if row]
-            else:
-                rows = snapshot.ledger_tail(LATEST_ROWS)
-            entry = next((row for row in rows if row.scope == self.scope), None)
+        with self._view() as view:
+            snapshot = view.snapshot
+            rows = [snapshot.ledger(turn)] if turn else snapshot.ledger_tail(LATEST_ROWS)
+            entry = next((row for row in rows if row and row.scope == self.scope), None)
             if entry is None:
                 return None
-            reader = self._reader()
-            read = (
-                snapshot.memory(offer.scope or self.scope, offer.memory)
-                or snapshot.read(offer.scope or self.scope, offer.memory)
-                for offer in entry.offers
-            )
-            return [
-                shown
-                for one in read
-                if one and (shown := disclose_found(one, reader, snapshot.memory))
-            ]
+            read = (snapshot.read(one.scope or self.scope, one.memory) for one in entry.offers)
+            return [shown for one in read if (shown := view.show(one))]
 
     def warm(self) -> None:
         """Read what is listed, so that the first call need not."""
         self.listed(lambda memory: False)
 
-    def _reader(self) -> Reader:
-        return self.memory.reader(self.scope, local=self.local)
+    @contextmanager
+    def _view(self) -> Iterator[View]:
+        with self.memory.snapshot() as snapshot:
+            reader = self.memory.reader(self.scope, local=self.local)
+            gone = waiting_to_be_erased(snapshot, self.scope)
+            yield View(snapshot, reader, gone, self._on_private)
+
+    def _on_private(self, memory: Disclosed) -> None:
+        self.showed_private = True

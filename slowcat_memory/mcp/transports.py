@@ -5,9 +5,13 @@ user are answered: the check is made once, when a connection is opened. ``Host``
 checked in any case, so that no web page reaches the memory.
 """
 
+import asyncio
 import secrets
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -21,8 +25,7 @@ from slowcat_memory.mcp import local_peers
 from slowcat_memory.mcp.memory_server import MemoryTools, memory_server
 
 if TYPE_CHECKING:
-    import asyncio
-
+    import uvicorn
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 PATH = "/mcp"
@@ -96,14 +99,16 @@ async def serve_http(
     token: str = "",
     is_answered: PeerCheck = local_peers.is_own_user,
     ready: Callable[[str], object] = lambda url: None,
+    ended: asyncio.Event | None = None,
 ) -> None:
-    """Serve hosts over streamable HTTP until it is cancelled, or a signal ends it.
+    """Serve hosts over streamable HTTP until a signal or an event ends it.
 
     Args:
         listening: From ``listen``; it is closed at the end.
         token: What a request's ``Authorization: Bearer`` must say; "" for the check of users.
         is_answered: Whether a connection is answered, where there is no token.
-        ready: Called with the URL once requests are answered.
+        ready: Called with the URL once connections are accepted.
+        ended: Ends it when it is set.
     """
     import uvicorn
 
@@ -118,11 +123,56 @@ async def serve_http(
         server_header=False,
         timeout_graceful_shutdown=CLOSE_S,
     )
+    server = uvicorn.Server(config)
     async with anyio.create_task_group() as group:
         group.start_soon(_open_early, tools)
+        if ended is not None:
+            group.start_soon(_end_at, ended, server)
         ready(f"http://{host}:{port}{PATH}")
-        await uvicorn.Server(config).serve(sockets=[listening])
+        await server.serve(sockets=[listening])
         group.cancel_scope.cancel()
+
+
+async def _end_at(ended: asyncio.Event, server: "uvicorn.Server") -> None:
+    await ended.wait()
+    server.should_exit = True
+
+
+@contextmanager
+def served_beside(
+    tools: MemoryTools, listening: socket.socket, *, token: str = ""
+) -> Iterator[str]:
+    """Serve over HTTP on a thread of its own while the block runs; yields the URL.
+
+    Arguments as in ``serve_http``.
+    """
+    started: Future[tuple[str, Callable[[], object]]] = Future()
+
+    async def serve() -> None:
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+
+        def ready(url: str) -> None:
+            started.set_result((url, lambda: loop.call_soon_threadsafe(ended.set)))
+
+        await serve_http(tools, listening, token=token, ready=ready, ended=ended)
+
+    def run() -> None:
+        try:
+            asyncio.run(serve())
+        except Exception as error:
+            if not started.done():
+                started.set_exception(error)
+            else:
+                logger.error(f"MCP over HTTP ended: {type(error).__name__}")
+
+    thread = threading.Thread(target=run, name="slowcat-mcp")
+    thread.start()
+    url, end = started.result()
+    try:
+        yield url
+    finally:
+        end()
+        thread.join()
 
 
 def http_app(server: "Server[Any]", port: int, token: str, *, public: bool = False) -> "ASGIApp":
@@ -173,16 +223,24 @@ class TokenCheck:
 
 
 def checked_protocol(is_answered: PeerCheck) -> "type[asyncio.Protocol]":
-    """Return an HTTP protocol that refuses a connection before it reads a byte of it."""
+    """Return an HTTP protocol that refuses a connection, whatever is sent on it."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Checked(H11Protocol):
-        def connection_made(self, transport: "asyncio.Transport") -> None:  # type: ignore[override]  # as its parent's
+        refused = False
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its parent's
             super().connection_made(transport)
             ends = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-            if not (all(ends) and is_answered(*(end[:2] for end in ends))):
-                logger.warning("a connection of another user, or of a container, was refused")
-                transport.write(NOT_OURS)
-                transport.close()
+            self.refused = not (all(ends) and is_answered(*(end[:2] for end in ends)))
+
+        def data_received(self, data: bytes) -> None:
+            if not self.refused:
+                return super().data_received(data)
+            if not self.transport.is_closing():
+                logger.warning("a program of another user, or in a container, was refused")
+                self.transport.write(NOT_OURS)
+                self.transport.close()
+            return None
 
     return Checked

@@ -384,8 +384,10 @@ class Member:
         return self._reading.snapshot()
 
     def stats(self) -> dict[str, Any]:
-        found = self._do("stats")
-        return found | {"unsaved": found["unsaved"] + len(self._life.backlog)}
+        found, server = self._do("stats"), self._life.server
+        clients = server.clients if server else found.get("clients", [])
+        unsaved = found["unsaved"] + len(self._life.backlog)
+        return found | {"unsaved": unsaved, "clients": clients}
 
     def carry_out(self, command: Command, context: CommandContext) -> Outcome:
         self._wait_for_target("carry_out")

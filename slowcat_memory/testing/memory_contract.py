@@ -178,6 +178,9 @@ def _check_correct(memory: Memory) -> None:
     texts = _texts(memory, "piano tuner")
     assert wrong.text in texts and right.text not in texts
     assert memory.correct(SCOPE, "note/none", "Anything") is None
+    with memory.snapshot() as snapshot:
+        said = next(iter(snapshot.turns(SCOPE)))
+    assert memory.correct(SCOPE, chunk_id(said.id), "Anything") is None, "what was said stays"
 
 
 def _check_events(memory: Memory) -> None:

@@ -1,6 +1,7 @@
 """What the page's handlers work with: the memory, whose it may show, and threads to read in."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from slowcat_memory.web.undo import Undo
 
 T = TypeVar("T")
 THREADS = 4  # requests that are answered at once: a browser sends six
+STOP_S = 5.0  # that idle work may take to stop when the page ends
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -26,6 +28,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     state: str
     found: str
     hint: str = ""
+
+
+class Stopped(Exception):
+    """Idle work that the page began is to end."""
 
 
 Doctor = Callable[[Memory], Sequence[Finding]]
@@ -47,17 +53,45 @@ class PageContext:
         self.memory, self.person, self.doctor = memory, check_scope(person), doctor
         self.everyone = everyone or memory.config.people.scopes == "one"
         self.undo = Undo()
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="page")
+        self._thinking, self._stop = threading.Lock(), threading.Event()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="slowcat-page")
         self._catalogues: dict[str, Catalogue] = {}
 
     async def run(self, work: Callable[..., T], *args: Any) -> T:
         """Do blocking work on a thread of the page's own."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *args)
 
+    def think(self) -> int | None:
+        """Do the idle work that is due; return how much is left, None when it was stopped.
+
+        Raises:
+            Refusal: The page is doing it already.
+        """
+        if not self._thinking.acquire(blocking=False):
+            raise Refusal(409, "Idle work is being done already.")
+        try:
+            self._stop.clear()
+            return self.memory.think(progress=self._go_on)
+        except Stopped:
+            return None
+        finally:
+            self._thinking.release()
+
+    def _go_on(self, _: object) -> None:
+        if self._stop.is_set():
+            raise Stopped
+
+    def stop_thinking(self) -> None:
+        """End the idle work that the page began. Returns at once."""
+        self._stop.set()
+
     def close(self) -> None:
-        """Carry out what was to be forgotten, and end the threads. Blocks."""
+        """Carry out what was to be forgotten, and end what the page began. Blocks."""
         self.undo.settle()
-        self._threads.shutdown(cancel_futures=True)
+        self.stop_thinking()
+        if self._thinking.acquire(timeout=STOP_S):
+            self._thinking.release()
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def scopes(self, snapshot: Snapshot) -> list[str]:
         """Return whose memories the page may show; guests' only with ``everyone``."""

@@ -1,7 +1,10 @@
 """The page's server: aiohttp on 127.0.0.1, in a thread of the command that opened it."""
 
+import asyncio
+
 from aiohttp import web
 
+from slowcat_memory.errors import ConfigError
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import Refusal
 from slowcat_memory.web.routes import add_routes, index
@@ -35,13 +38,16 @@ class PageServer:
         """Listen on a port of 127.0.0.1, 0 for a free one; return it.
 
         Raises:
-            OSError: The port is taken.
+            ConfigError: The port is taken, or not allowed.
         """
         self._stream.start()
         self._runner = web.AppRunner(self.app, access_log=None, shutdown_timeout=2.0)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, ADDRESS, port)
-        await site.start()
+        try:
+            await web.TCPSite(self._runner, ADDRESS, port).start()
+        except OSError as error:
+            hint = "Give another --port, or none for a free one"
+            raise ConfigError(f"the page cannot listen on port {port}", hint=hint) from error
         self.guard.port = self._runner.addresses[0][1]
         return self.guard.port
 
@@ -50,8 +56,7 @@ class PageServer:
         self._stream.stop()
         if self._runner is not None:
             await self._runner.cleanup()
-        await self._page.run(self._page.undo.settle)
-        self._page.close()
+        await asyncio.to_thread(self._page.close)
 
     def url(self) -> str:
         """Return an address that opens the page once."""

@@ -11,7 +11,6 @@ from slowcat_memory.records import Forget, Key, Made, Memory, WriteBatch
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import Refusal, moment, text
 from slowcat_memory.web.shapes import memory_row, turn_row
-from slowcat_memory.web.undo import WINDOW_S
 
 JOB = "person"  # who made a change, in its row
 MARKS = ("pinned", "local_only", "muted")
@@ -92,7 +91,7 @@ def preview(page: PageContext, given: Given) -> dict[str, Any]:
         "memories": len(derived),
         "rows": [turn_row(one) for one in turns],
         "made": [memory_row(one) for one in made],
-        "seconds": WINDOW_S,
+        "seconds": page.undo.window_s,
     }
 
 
@@ -100,7 +99,7 @@ def forget(page: PageContext, given: Given) -> dict[str, Any]:
     """Forget for good, once the time to undo is over. Fields: see ``_order``."""
     order = _order(page, given)
     undo = page.undo.defer("Kept", lambda: page.memory.forget(order))
-    return {"undo": undo, "words": "Forgetting", "seconds": WINDOW_S}
+    return {"undo": undo, "words": "Forgetting", "seconds": page.undo.window_s}
 
 
 def _order(page: PageContext, given: Given) -> Forget:
@@ -162,15 +161,18 @@ def undo(page: PageContext, given: Given) -> dict[str, Any]:
 
 
 def think(page: PageContext, given: Given) -> dict[str, Any]:
-    """Do the idle work that is due; returns when it is done."""
+    """Do the idle work that is due; returns when it is done, or stopped."""
     page.memory.set_activity(PAUSE, False)
-    return {"left": page.memory.think()}
+    left = page.think()
+    return {"left": left or 0, "stopped": left is None}
 
 
 def pause(page: PageContext, given: Given) -> dict[str, Any]:
     """Hold idle work back, as while somebody speaks, or let it go on. Fields: ``on``."""
     on = bool(given.get("on"))
     page.memory.set_activity(PAUSE, on)
+    if on:
+        page.stop_thinking()
     return {"paused": on}
 
 

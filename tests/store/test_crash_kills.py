@@ -12,8 +12,8 @@ def test_crash_kill9_loses_nothing_acknowledged():
     nothing(found, "lost", "torn", "corrupt", "accused", "torn_file")
 
 
-def test_crash_kill9_control_a_page_that_is_overwritten_is_found_by_the_canary():
-    assert harness("kill9", "--kills", "1", "--control", "page")["torn_file"] == 1
+def test_crash_kill9_control_pages_that_are_overwritten_are_found_by_the_canary():
+    assert harness("kill9", "--kills", "1", "--control", "pages")["torn_file"] == 1
 
 
 def test_crash_kill9_control_a_receipt_before_the_commit_is_found_out():

@@ -1,15 +1,18 @@
 import gc
 import threading
+from datetime import UTC, datetime
 
 import pytest
 
 from slowcat_memory.errors import StoreError
-from slowcat_memory.records import WriteBatch
+from slowcat_memory.records import LedgerEntry, Run, Task, WriteBatch
 from slowcat_memory.store import StoreOptions
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import ReaderGate
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import memory, turn
+
+AT = datetime(2026, 5, 12, tzinfo=UTC)
 
 
 def test_snapshot_a_snapshot_does_not_change_while_others_write(store):
@@ -152,3 +155,24 @@ def test_snapshot_a_snapshot_that_has_ended_holds_no_readers_slot(store):
     finally:
         gc.enable()
     assert max(used) < 5, "the most that were ever in use at once"
+
+
+def test_snapshot_reads_pages_by_key(store):
+    for n in range(1, 10):
+        store.append(turn(n, scope="ben" if n % 3 == 0 else "anna"))
+        store.write_ledger(LedgerEntry(turn=n, scope="anna", session="s1", at=AT))
+        run = Run(task=f"facts/anna/{n}", job="facts", at=AT, ms=1.0, outcome="done")
+        task = Task(id=f"facts/anna/{n}", job="facts", key=str(n), created=AT)
+        store.apply("facts", WriteBatch(run=run, tasks=(task,)))
+    store.flush(30)
+    with store.snapshot() as snapshot:
+        assert [one.id for one in snapshot.latest_turns("anna", before=7)] == [5, 4, 2, 1]
+        assert [one.id for one in snapshot.latest_turns("anna", before=100)] == [8, 7, 5, 4, 2, 1]
+        assert [one.id for one in snapshot.latest_turns("ben", before=3)] == []
+        assert [one.turn for one in snapshot.ledger_tail(2, before=5)] == [4, 3]
+        assert [one.turn for one in snapshot.ledger_tail(2, before=100)] == [9, 8]
+        assert snapshot.ledger_tail(2, before=1) == []
+        assert [one.id for one in snapshot.runs(2, before=5)] == [4, 3]
+        assert snapshot.runs(2, before=1) == []
+        assert snapshot.logged_between("anna", 2, 7) == 4
+        assert snapshot.tasks_by_job() == {"facts": 9}

@@ -1,6 +1,7 @@
 """A client of the page that says exactly what a test wants it to say."""
 
 import json
+import socket
 from http.client import HTTPConnection
 from typing import Any
 
@@ -80,3 +81,38 @@ class Client:
 def entered(running: Running) -> Client:
     """Return a client that has opened the page."""
     return Client(running).enter(running.server.url())
+
+
+class Events:
+    """The page's events, as the browser hears them."""
+
+    def __init__(self, client: Client) -> None:
+        self._client, self._heard = client, b""
+        self._line = socket.create_connection(("127.0.0.1", client.port), TIMEOUT_S)
+
+    def __enter__(self) -> "Events":
+        host, cookie = self._client.host, self._client.cookie
+        asked = f"GET /api/events HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n"
+        self._line.sendall(asked.encode())
+        self._more_until(b": open\n\n")
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._line.close()
+
+    def until(self, what: str) -> dict[str, Any]:
+        """Return the next event of a kind; events before it are passed over."""
+        while True:
+            before = self._more_until(b"\n\n")
+            _, found, data = before.partition(b"data: ")
+            if found and (event := json.loads(data))["what"] == what:
+                return event
+
+    def _more_until(self, mark: bytes) -> bytes:
+        """Read on to a mark; return what came before it. Chunks' lengths are lines of their own."""
+        while mark not in self._heard:
+            more = self._line.recv(4096)
+            assert more, "the stream has ended"
+            self._heard += more
+        before, _, self._heard = self._heard.partition(mark)
+        return before

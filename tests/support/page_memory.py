@@ -56,7 +56,7 @@ PEOPLE = (("Anna", "person"), ("Clara", "person"), ("Max", "pet"), ("Miso", "pet
 RELATIONS = (
     ("Anna", "lives_in", "York", 0, 0, True),
     ("Anna", "lives_in", "Derby", 1, 0, False),
-    ("Anna", "sister", "Clara", 0, 1, False),
+    ("Anna", "has_sister", "Clara", 0, 1, False),
     ("Clara", "works_as", "nurse", 0, 1, False),
     ("Clara", "has_cat", "Miso", 1, 2, False),
     ("Anna", "has_dog", "Max", 0, 2, False),
@@ -122,7 +122,7 @@ def _facts(scope: str, turns: list[list[Turn]]) -> Iterator[Memory]:
     for talk, n, kind, text, subject, _ in FACTS:
         turn = turns[talk][n]
         later = replaced.get(text)
-        facets = {"subject": subject, "quote": turn.text, "confidence": "high"}
+        facets = {"subject": subject, "quote": turn.text, "confidence": "high", "recalled": "no"}
         if later:
             facets["superseded_by"] = ids[later[0]]
         yield Memory(

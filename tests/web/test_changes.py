@@ -1,9 +1,10 @@
 """What a person can change on the page, that it holds, and that it can be taken back."""
 
 import json
-import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from slowcat_memory.web import PageContext, context
 from slowcat_memory.web.undo import Undo
-from tests.support.page_client import Client, entered
+from tests.support.page_client import Client, Events, entered
 from tests.support.page_memory import ANNA, MONDAY, Running, page_of
 from tests.support.stores import configured
 
@@ -177,6 +178,24 @@ def test_idle_work_is_held_back_and_let_go(client: Client, running: Running) -> 
     assert client.done("retry") == {"tasks": 0}
 
 
+def test_idle_work_that_the_page_began_is_stopped(client: Client, running: Running) -> None:
+    begun = threading.Event()
+
+    def endless(progress: Callable[[object], None]) -> int:
+        begun.set()
+        while True:
+            progress(None)
+            time.sleep(0.01)
+
+    running.page.memory.think = endless  # type: ignore[method-assign,assignment]  # never done
+    with ThreadPoolExecutor(1) as thread:
+        thinking = thread.submit(client.done, "think")
+        assert begun.wait(30)
+        assert client.change("think").status == 409
+        client.done("pause", on=True)
+        assert thinking.result(30) == {"left": 0, "stopped": True}
+
+
 def test_a_backup_is_made_and_everything_verified(client: Client) -> None:
     assert client.done("backup")["bytes"] > 0
     assert len(client.read("health")["backups"]) == 1
@@ -187,16 +206,8 @@ def test_a_backup_is_made_and_everything_verified(client: Client) -> None:
 
 def test_the_browser_hears_of_a_change_by_id_alone(client: Client) -> None:
     one = fact(client, "cello")
-    with closing(socket.create_connection(("127.0.0.1", client.port), 30)) as line:
-        ask = f"GET /api/events HTTP/1.1\r\nHost: {client.host}\r\nCookie: {client.cookie}\r\n\r\n"
-        line.sendall(ask.encode())
-        heard = b""
-        while b": open" not in heard:
-            heard += line.recv(4096)
+    with Events(client) as events:
         client.done("mark", id=one["id"], pinned=True)
-        while b"data: " not in heard:
-            heard += line.recv(4096)
-    event = json.loads(heard.partition(b"data: ")[2].partition(b"\n")[0])
-    assert one["id"] in event["ids"]
-    assert b"cello" not in heard
-    assert b"text/event-stream" in heard
+        event = events.until("marked")
+    assert event["ids"] == [one["id"]]
+    assert "cello" not in json.dumps(event)

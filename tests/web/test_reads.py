@@ -62,8 +62,11 @@ def test_people_come_with_what_holds_and_what_held(page: PageContext) -> None:
     assert ("lives in", "Derby", False) in lines
     assert ("lives in", "York", True) in lines
     clara = know.person(page, {"id": "entity/clara"})
-    assert ("Anna", "sister") in [(one["subject"], one["what"]) for one in clara["relations"]]
-    assert "Clara is a nurse in Leeds." in [one["text"] for one in clara["facts"]]
+    assert ("Anna", "has sister") in [(one["subject"], one["what"]) for one in clara["relations"]]
+    assert [one["text"] for one in anna["facts"]] == [  # the others are said by relations already
+        "Anna has a dentist appointment on 27 March.",
+        "Anna plays the cello on Thursdays.",
+    ]
 
 
 def test_blocks_are_shown_with_who_wrote_them(page: PageContext) -> None:

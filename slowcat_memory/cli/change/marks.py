@@ -43,7 +43,7 @@ def local(
 def mute(ctx: typer.Context, what: What, scope: Scope = None, as_json: AsJson = False) -> None:
     """Keep a memory, but never recall it or put it into a prompt; unmute undoes it.
 
-    It stays in lists and in search, and [bold]slowcat-memory notes --muted[/] shows it.
+    It stays in lists and in time lines, and [bold]slowcat-memory notes --muted[/] shows it.
 
     Examples: [bold]slowcat-memory mute 17[/], [bold]slowcat-memory unmute 17[/]
     """

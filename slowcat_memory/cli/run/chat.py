@@ -1,5 +1,7 @@
 """``slowcat-memory chat``: chat with a local model in the terminal, with a memory."""
 
+import re
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
@@ -17,8 +19,20 @@ from slowcat_memory.errors import EndpointError, SlowcatError
 
 if TYPE_CHECKING:
     from slowcat_memory.cli.run.chat_pipeline import ChatThread
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine import Memory
 
+SILENT = ("pipecat", "slowcat_memory.processor.reports.slow_turns")
+"""Loggers whose lines the chat replaces: its errors take one line, and each turn shows its time."""
+AGENT = "Agent> "
+SPOKEN = (
+    ("Remember that the key is behind the clock.", "keeps a note in your words"),
+    ("Forget that.", "forgets the last exchange; Undo that: has it back"),
+    ("Forget what I said about Ben.", "says how many things mention it, and asks"),
+    ("What do you know about me?", "tells you"),
+    ("Why did you say that?", "names the memories behind the last answer"),
+    ("Off the record, please.", "keeps nothing until you say: back on the record"),
+)
+_WORD = re.compile(r"\s*\S+|\s+")
 _VIEWS = ("window", "turn", "dense")
 _UNPRINTABLE = {c: None for c in (*range(32), *range(127, 160)) if c not in (9, 10)}
 
@@ -43,7 +57,8 @@ def chat(
     Examples: [bold]slowcat-memory chat[/],
     [bold]slowcat-memory chat --user anna --model qwen3-4b[/]
     """
-    config = _for_user(settings(ctx).config, user)
+    known = settings(ctx)
+    config = _for_user(known.config, user or known.scope())
     remote = allow_remote or config.llm.allow_remote
     console = out()
     server = choose_server(llm_url or config.llm.url, remote)
@@ -58,28 +73,61 @@ def _converse(config: Config, server: Server, model: str, console: Console) -> N
     from loguru import logger
 
     from slowcat_memory.cli.run.chat_pipeline import ChatThread
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.owner import open_memory
 
     with suppress(ImportError):  # not on Windows
         import readline  # noqa: F401  # line editing and history
 
-    logger.disable("pipecat")  # errors are printed here, in one line
-    engine = MemoryEngine(config)
+    for name in SILENT:
+        logger.disable(name)
+    memory = open_memory(config, client="chat")
     try:
-        _greet(console, engine, server, model)
-        with ChatThread(engine, config.memory.user_id, server.url, model) as thread:
-            Chat(console, engine, thread, config).run()
+        _greet(console, memory, server, model)
+        with ChatThread(memory, config.memory.user_id, server.url, model) as thread:
+            Chat(console, memory, thread, config).run()
     finally:
-        engine.release()
-        logger.enable("pipecat")
+        memory.release()
+        for name in SILENT:
+            logger.enable(name)
     console.print("Saved. Until next time.", style="dim")
+
+
+class Wrapped:
+    """Writes text as it comes, and begins a new line before a word that would not fit.
+
+    Blanks and the last word are held back until it is known where they go.
+    """
+
+    def __init__(self, write: Callable[[str], None], width: int, column: int) -> None:
+        """Set where to write, the width of a line, and the column of the first character."""
+        self._write, self._width, self._column, self._held = write, width, column, ""
+
+    def __call__(self, text: str) -> None:
+        """Write what is complete of the text so far."""
+        *complete, self._held = _WORD.findall(self._held + text) or [""]
+        for word in complete:
+            self._put(word)
+
+    def end(self) -> None:
+        """Write what is held back."""
+        self._put(self._held)
+        self._held = ""
+
+    def _put(self, word: str) -> None:
+        """Write a word with the blanks before it."""
+        lines = word.split("\n")
+        if len(lines) == 1 and self._column + len(word) > self._width and self._column:
+            word = f"\n{word.lstrip()}"
+            lines = word.split("\n")
+        self._column = len(lines[-1]) + (self._column if len(lines) == 1 else 0)
+        self._write(word)
 
 
 class Chat:
     """Reads lines: messages for the model, and commands that start with a slash."""
 
     def __init__(
-        self, console: Console, engine: "MemoryEngine", thread: "ChatThread", config: Config
+        self, console: Console, engine: "Memory", thread: "ChatThread", config: Config
     ) -> None:
         self._out, self._engine, self._thread = console, engine, thread
         self._scope, self._configured = config.memory.user_id, config.memory.user_name
@@ -97,11 +145,17 @@ class Chat:
         called = self._engine.reader(self._scope, local=True).called
         return called[0].now if called else self._configured
 
+    def _prompt(self) -> str:
+        """Return the prompt, coloured where readline knows that colours take no room."""
+        name = f"{self._user_name()}> "
+        coloured = self._out.is_terminal and "readline" in sys.modules
+        return f"\n\001\033[1;32m\002{name}\001\033[0m\002" if coloured else f"\n{name}"
+
     def run(self) -> None:
         """Chat until the user leaves. Ctrl-C during an answer stops the answer."""
         while True:
             try:
-                line = input(f"\n{self._user_name()}> ")
+                line = input(self._prompt())
             except (EOFError, KeyboardInterrupt):
                 self._out.print()
                 return
@@ -124,17 +178,22 @@ class Chat:
 
     def _ask(self, words: str) -> None:
         self._said += 1
+        self._out.print(Text(AGENT, "bold magenta"), end="")
+        wrapped = Wrapped(self._write, self._out.width, len(AGENT))
         try:
-            reply = self._thread.ask(words, self._write)
+            reply = self._thread.ask(words, wrapped)
         except EndpointError as error:
             self._out.print()
-            self._print_error(f"No answer: {short(str(error), 240)}")
+            self._print_error(
+                f"No answer: {short(error.message, 240).rstrip('.')}. {error.hint}".strip()
+            )
             return
+        wrapped.end()
         stopped = " (stopped)" if reply.interrupted else ""
         self._out.print(Text(f"{stopped}{self._recalled()}", "dim"))
 
-    def _write(self, token: str) -> None:
-        self._out.print(Text(token.translate(_UNPRINTABLE)), end="", soft_wrap=True)
+    def _write(self, text: str) -> None:
+        self._out.print(Text(text.translate(_UNPRINTABLE)), end="", soft_wrap=True)
 
     def _recalled(self) -> str:
         if not self._thread.recalled or not self._thread.recalled[1].hits:
@@ -197,6 +256,9 @@ class Chat:
     def _help(self) -> None:
         for name, (_, meaning) in self._commands.items():
             self._out.print(Text.assemble((f"  {name:<9}", "bold"), meaning))
+        self._out.print("Or say it, as to a voice agent:")
+        for example, meaning in SPOKEN:
+            self._out.print(Text.assemble((f"  {example}", "bold"), f": {meaning}"))
 
     def _print_error(self, what: str) -> None:
         self._out.print(Text(what, "red"), soft_wrap=True)
@@ -213,7 +275,7 @@ def _for_user(config: Config, user: str) -> Config:
     return replace(config, memory=replace(known, user_id=scope, user_name=name))
 
 
-def _greet(console: Console, engine: "MemoryEngine", server: Server, model: str) -> None:
+def _greet(console: Console, engine: "Memory", server: Server, model: str) -> None:
     scope = engine.config.memory.user_id
     with engine.snapshot() as snapshot:
         sessions = list(snapshot.sessions(scope))

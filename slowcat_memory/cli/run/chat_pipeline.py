@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine import Memory
 from slowcat_memory.engine.search import latest_session
 from slowcat_memory.processor import HybridContextualMemoryProcessor
 from slowcat_memory.records import Forget, Forgotten, Turn
@@ -28,8 +28,8 @@ _STOP_S = 10.0
 class ChatThread:
     """One conversation with a model server, with memory."""
 
-    def __init__(self, engine: MemoryEngine, scope: str, llm_url: str, llm_model: str) -> None:
-        self._engine, self._scope = engine, scope
+    def __init__(self, memory: Memory, scope: str, llm_url: str, llm_model: str) -> None:
+        self._memory, self._scope = memory, scope
         self._url, self._model = llm_url, llm_model
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="chat", daemon=True)
@@ -49,7 +49,7 @@ class ChatThread:
             self._thread.join(_STOP_S)
 
     async def _start(self) -> None:
-        memory = HybridContextualMemoryProcessor(engine=self._engine, user_id=self._scope)
+        memory = HybridContextualMemoryProcessor(config=self._memory.config, user_id=self._scope)
         memory.add_event_handler("on_memory_recalled", self._on_recalled)
         known = await memory.session_context()
         self._conversation = HeadlessConversation(
@@ -101,8 +101,8 @@ class ChatThread:
 
     def last_exchange(self) -> list[Turn]:
         """Return the turns of the latest stored exchange, the user's first; empty if none."""
-        self._engine.flush(_STOP_S)
-        with self._engine.snapshot() as snapshot:
+        self._memory.flush(_STOP_S)
+        with self._memory.snapshot() as snapshot:
             session = latest_session(snapshot, self._scope)
             if session is None:
                 return []
@@ -111,7 +111,7 @@ class ChatThread:
         return [turn for turn in (asked, last) if turn]
 
     def forget(self, turns: list[Turn]) -> Forgotten:
-        gone = self._engine.forget(
+        gone = self._memory.forget(
             Forget(scope=self._scope, turns=tuple(turn.id for turn in turns))
         )
         self._wait(self._drop_last())

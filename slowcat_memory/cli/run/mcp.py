@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,9 @@ from slowcat_memory.cli.shared.settings import Scope, settings
 from slowcat_memory.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slowcat_memory.engine.memory import Memory
     from slowcat_memory.mcp.memory_server import MemoryTools
 
 DEFAULT_PORT = 8766
@@ -75,7 +79,7 @@ def mcp(
     """
     known = settings(ctx)
     whose = known.scope(scope)
-    _check_installed()
+    check_installed()
     import anyio
 
     from slowcat_memory.mcp.memory_server import MemoryTools
@@ -83,7 +87,7 @@ def mcp(
     from slowcat_memory.owner import open_memory
 
     offered = MemoryTools(
-        lambda: open_memory(known.config, client="mcp"),
+        lambda: open_memory(known.existing().config, client="mcp"),
         whose,
         local=local_llm,
         every=tools is Tools.all,
@@ -97,6 +101,24 @@ def mcp(
             anyio.run(serve_stdio, offered)
     finally:
         offered.close()
+
+
+@contextmanager
+def mcp_beside(memory: "Memory", scope: str, port: int, token_file: Path | None) -> "Iterator[str]":
+    """Offer a memory that is open already over HTTP while the block runs; yields the URL.
+
+    Raises:
+        ConfigError: The extra is missing, or it would be open to others.
+    """
+    check_installed()
+    from slowcat_memory.mcp.memory_server import MemoryTools
+    from slowcat_memory.mcp.transports import listen, served_beside
+
+    token = _token(None, token_file)
+    with served_beside(
+        MemoryTools(lambda: memory, scope), listen(port, token=token), token=token
+    ) as url:
+        yield url
 
 
 def _serve_http(tools: "MemoryTools", host: str, port: int, token: str) -> None:
@@ -117,7 +139,7 @@ def _print_ready(has_token: bool) -> Any:
     return lambda url: err().print(f"MCP for programs {whose}: {url}", markup=False)
 
 
-def _check_installed() -> None:
+def check_installed() -> None:
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:

@@ -2,34 +2,57 @@
 
 import signal
 import threading
+from contextlib import ExitStack
+from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from slowcat_memory.cli.run.mcp import DEFAULT_PORT, mcp_beside
 from slowcat_memory.cli.shared.output import count, out, warn
-from slowcat_memory.cli.shared.settings import settings
+from slowcat_memory.cli.shared.settings import Scope, settings
 
 if TYPE_CHECKING:
+    from slowcat_memory.engine.memory import Memory
     from slowcat_memory.owner.member import Member
 
 READY_S = 30.0  # how long the store may take to open
 LOOK_S = 0.5  # between two looks at who owns the memory
 
 
-def serve(ctx: typer.Context) -> None:
-    """Own the memory without a bot, and serve every program of this user that uses it.
+def serve(
+    ctx: typer.Context,
+    mcp_http: Annotated[
+        bool, typer.Option("--mcp-http", help="Also offer it over MCP; see `mcp --http`.")
+    ] = False,
+    mcp_port: Annotated[
+        int, typer.Option(help="With --mcp-http: the port; 0 for any free one.", min=0, max=65535)
+    ] = DEFAULT_PORT,
+    mcp_token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="With --mcp-http: what hosts must send; made if new.",
+        ),
+    ] = None,
+    scope: Scope = None,
+) -> None:
+    r"""Own the memory without a bot, and serve every program of this user that uses it.
 
     For a machine that is always on: agents, the command line and MCP hosts are its clients, and
     idle work goes on while no agent runs. While an agent owns the memory, this waits as its client,
     and takes over when that ends, or at once where the agent's configuration has prefer = "serve"
     under owner. Ctrl-C ends it; whoever is connected takes over.
 
-    Example: [bold]slowcat-memory serve[/]
+    Examples: [bold]slowcat-memory serve[/], [bold]slowcat-memory serve --mcp-http --user anna[/]
     """
     from slowcat_memory.owner.member import Member
 
-    config = settings(ctx).config
+    known = settings(ctx)
+    config = known.config
+    whose = known.scope(scope) if mcp_http else ""
     if config.owner.mode == "client":
         raise typer.BadParameter('[owner] mode = "client" never owns a memory')
     ended = threading.Event()
@@ -43,7 +66,13 @@ def serve(ctx: typer.Context) -> None:
         member.start(READY_S)
         if member.availability.trouble:
             raise member.availability.trouble
-        _report_until(ended, member)
+        with ExitStack() as stack:
+            if mcp_http:
+                url = stack.enter_context(
+                    mcp_beside(cast("Memory", member), whose, mcp_port, mcp_token_file)
+                )
+                out().print(f"MCP at {url}", markup=False, soft_wrap=True)
+            _report_until(ended, member)
     finally:
         member.release()
         for number, handler in before.items():

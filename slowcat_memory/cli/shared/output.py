@@ -68,7 +68,8 @@ def say(line: str = "") -> None:
 
 
 def warn(line: str) -> None:
-    err().print(Text(line, style="yellow"), soft_wrap=True)
+    console = err()
+    console.print(Text(line, style="yellow"), soft_wrap=not console.is_terminal)
 
 
 def print_json(value: Any) -> None:

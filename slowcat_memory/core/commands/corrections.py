@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 from slowcat_memory.core.language import Language
+from slowcat_memory.core.language.data import compiled
 
 Tokenize = Callable[[str], list[str]]
 Verdict = Literal["own", "unclear", "new"]
@@ -219,15 +220,15 @@ def _says_something(
 def _parts(correction: str, language: Language) -> _Correction:
     table = language.commands
     text = correction.strip(" .!?,;:")
-    value = re.match(table.right_value, text, re.IGNORECASE)
+    value = compiled(table.right_value, re.IGNORECASE).match(text)
     rest = text[value.end() :] if value else text
-    wrong, named = "", re.search(table.right_and_wrong, text, re.IGNORECASE)
+    wrong, named = "", compiled(table.right_and_wrong, re.IGNORECASE).search(text)
     if named:
         groups = named.groupdict()
         wrong = (groups.get("y") or groups.get("z") or "").strip(" ,.")
         rest = (groups.get("x") or groups.get("w") or "").strip(" ,.")
-    rest = re.sub(table.spelt, "", rest, flags=re.IGNORECASE).strip(" ,.")
-    vague = re.match(table.right_vague, text, re.IGNORECASE) is not None
+    rest = compiled(table.spelt, re.IGNORECASE).sub("", rest).strip(" ,.")
+    vague = compiled(table.right_vague, re.IGNORECASE).match(text) is not None
     return _Correction(rest, wrong, value is not None or bool(named), vague)
 
 

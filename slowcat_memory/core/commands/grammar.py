@@ -21,6 +21,7 @@ from slowcat_memory.core.commands.composition import (
 from slowcat_memory.core.commands.intent import asks_something, candidates
 from slowcat_memory.core.commands.intent_model import read_model
 from slowcat_memory.core.language import CommandKind, language_of
+from slowcat_memory.core.language.data import compiled
 from slowcat_memory.core.language.table import CommandRule, CommandWords
 
 MAX_WORDS = 120  # of an utterance; a longer one is conversation
@@ -171,7 +172,7 @@ def _is_statement(kind: CommandKind, argument: str, table: CommandWords) -> bool
     line = _line(argument.translate(_QUOTES) if len(argument) <= MAX_CHARS else "")
     named = argument[:1].isupper() or argument[:1].isdigit()
     is_value = kind == "correct" and named and line.count(" ") < MAX_VALUE
-    return is_value or re.match(table.statement, line) is not None
+    return is_value or compiled(table.statement).match(line) is not None
 
 
 def _line(text: str) -> str:
@@ -287,7 +288,9 @@ def compile_patterns(language: str, names: tuple[str, ...] = ()) -> None:
     for answers in (True, False):
         _rules(language, names, answers)
         _any_rule(language, names, answers)
-    for slot in language_of(language).commands.composed.compiled.values():
+    table = language_of(language).commands
+    compiled(table.statement)
+    for slot in table.composed.compiled.values():
         for patterns in slot.values():
             for one in patterns:
                 one.pattern.compile()

@@ -87,6 +87,16 @@ def compile_lazy_patterns() -> None:
         _ = one.search
 
 
+@cache
+def compiled(expression: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern of a language's table, compiled once.
+
+    The cache of ``re`` holds 512 patterns; a conversation has more, and would compile some anew at
+    each turn.
+    """
+    return re.compile(expression, flags)
+
+
 def word_set(text: str) -> frozenset[str]:
     return frozenset(text.casefold().split())
 

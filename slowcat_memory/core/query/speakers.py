@@ -20,6 +20,7 @@ _CALENDAR = lazy_pattern(  # what makes "May" a month
     r"(?:\b(?:in|since|last|next|this|until|by|early|mid|late|during|of|and|\d\d?(?:st|nd|rd|th)?)\s+)$",
     re.IGNORECASE,
 )
+_DAY = lazy_pattern(r",?\s*\d")
 _MONTHS = frozenset(("april", "may", "june", "august", "summer", "autumn", "winter"))
 _START = lazy_pattern(r"(?:^|[.!?…:]\s*|\n)[\s\"'“‘(¿¡]*$")
 _NO_SPACES = lazy_pattern(
@@ -103,7 +104,7 @@ def _is_name(found: re.Match[str]) -> bool:
     if not found[1][0].isupper() or (_START.search(before) and not found["s"]):
         return False
     rest = found.string[found.end() : found.end() + 6]
-    return key not in _MONTHS or not (_CALENDAR.search(before) or re.match(r",?\s*\d", rest))
+    return key not in _MONTHS or not (_CALENDAR.search(before) or _DAY.match(rest))
 
 
 def _pronoun(found: re.Match[str]) -> str:

@@ -24,6 +24,8 @@ _TOKEN = re.compile(
     r"|(?P<stop>[^\s\w-])",
     re.IGNORECASE,
 )
+_DIGITS, _NO_DIGIT = re.compile(r"\d+"), re.compile(r"\D")
+_NOT_ASCII_DIGIT = re.compile(r"[^0-9]")
 _GROUPED = re.compile(r"\d{1,3}(?:[., \u00a0\u202f'’]\d{3})+")
 _DECIMAL = re.compile(r"(?P<whole>\d{1,3}(?:[., \u00a0\u202f'’]\d{3})+|\d+)[.,](?P<part>\d+)")
 _DOTTED_TIME = re.compile(r"(\d\d?)\.([0-5]\d)")
@@ -147,11 +149,11 @@ def _readings(digits: str, suffix: str) -> frozenset[Fraction]:
     """Return the values of digits: "1.250" is 1,250 or 1.25, "1.6m" a million or metres."""
     found = set[Fraction]()
     if digits.isdecimal() or _GROUPED.fullmatch(digits):
-        found.add(Fraction(re.sub(r"\D", "", digits)))
+        found.add(Fraction(_NO_DIGIT.sub("", digits)))
     if match := _DECIMAL.fullmatch(digits):
-        found.add(Fraction(f"{re.sub(r'[^0-9]', '', match['whole'])}.{match['part']}"))
+        found.add(Fraction(f"{_NOT_ASCII_DIGIT.sub('', match['whole'])}.{match['part']}"))
     if not found:  # "12.06.2026"
-        found = {Fraction(one) for one in re.findall(r"\d+", digits)}
+        found = {Fraction(one) for one in _DIGITS.findall(digits)}
     scaled = {value * _SUFFIXES.get(suffix.lower(), 1) for value in found}
     return frozenset(scaled | found if suffix in ("m", "") else scaled)
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from slowcat_memory.core.language.time import TimeWords
 from slowcat_memory.core.time.pieces import FIRST_YEAR, LAST_YEAR
 
+_DATE_SIGN = re.compile(r"[-/.]")
 _TOKEN = re.compile(
     r"(?P<iso>\d{4}[-/]\d\d?(?:[-/]\d\d?)?(?!\d))"
     r"|(?P<dotted>\d\d?\.\d\d?\.\d{4}(?!\d))"
@@ -82,7 +83,7 @@ def _number(match: re.Match[str], language: TimeWords) -> tuple[str, Any]:
     if match["stop"] or match["comma"]:
         return "," if match["comma"] else "|", None
     if match["iso"] or match["dotted"]:
-        numbers = [int(part) for part in re.split(r"[-/.]", match[0])]
+        numbers = [int(part) for part in _DATE_SIGN.split(match[0])]
         year, month, day = numbers[::-1] if match["dotted"] else [*numbers, 0][:3]
         return "X", (year, month, day)
     if match["short"] or match["place"]:

@@ -49,6 +49,10 @@ def parse(tokens: Sequence[Token], anchor: Anchor, join: bool = True) -> list[At
     return whole
 
 
+_RANGE_ENDS = re.compile(r"e[O>]$")
+_PAIR = re.compile(r"(.?)[mv][Ao]$")
+
+
 def _is_modified(match: re.Match[str], rule: str, tokens: Sequence[Token]) -> bool:
     """Return whether a neighbour changes the meaning in a way that no rule reads.
 
@@ -56,16 +60,18 @@ def _is_modified(match: re.Match[str], rule: str, tokens: Sequence[Token]) -> bo
     """
     kinds, start, end = match.string, match.start(), match.end()
     before = kinds[:start][-3:]
-    if before[-1:] == "e" or re.search(r"e[O>]$", before):
+    if before[-1:] == "e" or _RANGE_ENDS.search(before):
         return True
-    pair = re.search(r"(.?)[mv][Ao]$", before)
+    pair = _PAIR.search(before)
     if (
         rule == "month" and pair and pair[1] not in tuple("iJjcbkuBEFLtS>")
     ):  # "April and May are sisters"
         return True
     if rule != "weekday" or not match[0].startswith(("W", "d")):
         return False
-    if before[-1:] in ("a", "w", "N") or (before[-1:] == "T" and re.match("[bk]", kinds[end:])):
+    if before[-1:] in ("a", "w", "N") or (
+        before[-1:] == "T" and kinds[end : end + 1] in ("b", "k")
+    ):
         return True
     if before.endswith("jT."):
         return True

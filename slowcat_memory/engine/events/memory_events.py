@@ -1,6 +1,8 @@
 """Events of a memory for its subscribers; nothing is computed while there are none."""
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from functools import partial
 
 from slowcat_memory.clock import Clock
 from slowcat_memory.core.memory import CHUNK, chunk_id
@@ -59,9 +61,17 @@ class MemoryEvents:
             self._metrics.count("listener_failures", failures)
 
     def stored(self, ack: Ack) -> None:
-        """Pass on, once it is on disk, that a turn was stored; voice commands are no memories."""
+        """Pass on, once it is on disk, that a turn was stored; voice commands are no memories.
+
+        Called on event loops: the event is made on the store's thread.
+        """
         turn = ack.event
         if not self._listeners or not isinstance(turn, Turn) or turn.aside:
+            return
+        ack.future.add_done_callback(partial(self._on_stored, turn))
+
+    def _on_stored(self, turn: Turn, future: Future[None]) -> None:
+        if future.cancelled() or future.exception() is not None:
             return
         event = MemoryEvent(
             what="stored",
@@ -72,12 +82,7 @@ class MemoryEvents:
             turn=turn.id,
             at=turn.at,
         )
-
-        def on_done(future: object) -> None:
-            if not ack.future.cancelled() and ack.future.exception() is None:
-                self.send((event,))
-
-        ack.future.add_done_callback(on_done)
+        self.send((event,))
 
     def recalled(self, entry: LedgerEntry) -> None:
         """Pass on what was put before the LLM at a turn."""

@@ -245,6 +245,8 @@ class ClientSession(asyncio.Protocol):
                 for name in sent.callbacks:
                     kwargs[name] = partial(self._call_back, sent.number, name)
                 result = getattr(self._engine, sent.verb)(*args, **kwargs)
+                if sent.verb == "stats":
+                    result |= {"clients": self._server.clients}
             answer = messages.Answer(sent.number, msgspec.Raw(verb.encode_result(result)))
         except Exception as error:  # whatever it is belongs to the caller
             answer = messages.Failed(sent.number, verbs.failure(error))

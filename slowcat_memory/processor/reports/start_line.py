@@ -9,7 +9,7 @@ from slowcat_memory.owner import who_owns
 
 
 def start_line(engine: Memory, config: Config, scope: str, file: str) -> str:
-    """Return the store, whose memory, how many, the model, the configuration, owner or client.
+    """Return the store, whose memory, how many turns, the model, the configuration, owner or client.
 
     Blocks for some milliseconds.
 
@@ -19,11 +19,12 @@ def start_line(engine: Memory, config: Config, scope: str, file: str) -> str:
     Raises:
         StoreError: The store cannot be read.
     """
-    index = engine.stats()["index"].get(scope, {})
+    with engine.snapshot() as snapshot:
+        turns = sum(session.turns for session in snapshot.sessions(scope))
     whose = "everybody has their own" if config.people.scopes == "each" else f"of {scope!r}"
     parts = (
         f"memory {whose} in {_short(config.folder)}",
-        f"memories: {index.get('memories', 0):,}",
+        f"turns: {turns:,}",
         f"embedding: {engine.embedding.source}",
         f"configuration: {file}",
         _role(config.folder),

@@ -18,6 +18,7 @@ from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
 from slowcat_memory.records import Disclosed, Hit, Memory
 from slowcat_memory.runtime.recall.query import Query
+from slowcat_memory.runtime.recall.session_times import SessionTimes
 from slowcat_memory.store import Snapshot, Store
 
 MOST = 4  # summaries per question
@@ -30,6 +31,7 @@ class Overviews:
 
     def __init__(self, store: Store, zone: tzinfo, language: str) -> None:
         self._store, self._zone, self._language = store, zone, language
+        self._sessions_of = SessionTimes()
 
     def lead(self, query: Query, scope: str, limit: int, hits: Sequence[Hit]) -> list[Hit] | None:
         """Return the hits with summaries before them; reads rows only for an overview question.
@@ -78,7 +80,7 @@ class Overviews:
     ) -> Iterator[Memory]:
         """Yield the summaries of a time span, longest period first; else of the latest sessions."""
         if not past:
-            yield from _sessions(snapshot, scope, None)
+            yield from self._sessions(snapshot, scope, None)
         days = list[Memory]()
         for name in names(past, now, self._zone):
             if memory := snapshot.memory(scope, f"{SUMMARY}/{name}"):
@@ -89,21 +91,21 @@ class Overviews:
                 if part := snapshot.memory(scope, id):
                     yield part
         for one in past if not days else ():
-            yield from _sessions(snapshot, scope, (one.start, one.end))
+            yield from self._sessions(snapshot, scope, (one.start, one.end))
+
+    def _sessions(
+        self, snapshot: Snapshot, scope: str, span: tuple[datetime, datetime] | None
+    ) -> Iterator[Memory]:
+        """Yield the summaries of the latest sessions, or of those of a time span."""
+        sessions = self._sessions_of.latest(snapshot, scope)
+        if span is not None:
+            begun, over = span[0], span[1] + timedelta(hours=4)  # a day ends in the small hours
+            sessions = [one for one in sessions if one.last >= begun and one.started < over]
+        read = (snapshot.memory(scope, f"{SESSION_SUMMARY}/{s.id}") for s in sessions[:LOOKED_AT])
+        yield from [memory for memory in read if memory][: SESSIONS if span is None else LOOKED_AT]
 
 
 def _is_told(text: str, summaries: Sequence[str]) -> bool:
     """Return whether a summary has a turn's words."""
     words = fingerprint(text)
     return any(f" {words} " in f" {fingerprint(one)} " for one in summaries)
-
-
-def _sessions(
-    snapshot: Snapshot, scope: str, span: tuple[datetime, datetime] | None
-) -> Iterator[Memory]:
-    sessions = sorted(snapshot.sessions(scope), key=lambda one: one.last, reverse=True)
-    if span is not None:
-        begun, over = span[0], span[1] + timedelta(hours=4)  # a day ends in the small hours
-        sessions = [one for one in sessions if one.last >= begun and one.started < over]
-    read = (snapshot.memory(scope, f"{SESSION_SUMMARY}/{s.id}") for s in sessions[:LOOKED_AT])
-    yield from [memory for memory in read if memory][: SESSIONS if span is None else LOOKED_AT]

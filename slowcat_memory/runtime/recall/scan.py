@@ -89,11 +89,16 @@ def retired(snapshot: Snapshot, scope: str, at: datetime) -> Iterator[Memory]:
 
     Excludes those forgotten by a voice command and waiting to be erased.
     """
-    pending = (entry for entry in snapshot.commands() if entry.state == "done" and entry.due)
-    forgotten = {id_ for entry in pending for where, id_ in entry.all_hidden if where == scope}
+    forgotten = waiting_to_be_erased(snapshot, scope)
     for memory in filter(searchable, snapshot.memories(scope)):
         if memory.retired_at is not None and memory.id not in forgotten and believed(memory, at):
             yield memory
+
+
+def waiting_to_be_erased(snapshot: Snapshot, scope: str) -> frozenset[str]:
+    """Return the ids of memories forgotten by a voice command that can still be undone."""
+    pending = (entry for entry in snapshot.commands() if entry.state == "done" and entry.due)
+    return frozenset(id_ for entry in pending for where, id_ in entry.all_hidden if where == scope)
 
 
 def within(speaker: str, since: datetime | None, until: datetime | None) -> Keep:

@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import datetime, tzinfo
 
+import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import Need
@@ -181,6 +182,16 @@ class Retrieval:
         """Recall in the query's own scope, without a gate, on the caller's thread."""
         query = self._named(query, load=True)
         return self._run_each(query, [query.scope], [Progress()])
+
+    def rehearse(self, query: Query) -> None:
+        """Recall and throw the result away, on the caller's thread: what it needs is made then.
+
+        Nothing of it is counted, and no cache keeps its words. Only a model in this process embeds
+        them.
+        """
+        if not self._pipeline.has_own_model:
+            query = replace(query, vector=np.zeros(1, np.float32))
+        self._pipeline.run(self._namespaces.get(query.scope), query, ahead=True)
 
     def encode(self, query: Query) -> Encoded | None:
         """Embed a query ahead of its recall, for ``Query.vector``, on the caller's thread.

@@ -38,7 +38,7 @@ class Work extends Paged {
     this.setState({ doing: words });
     try {
       const found = await change(path, given);
-      this.setState({ doing: "", paused: found.paused ?? false });
+      this.setState({ doing: found.left ? `${many(found.left, "task")} left.` : "", ...("paused" in found && { paused: found.paused }) });
     } catch (error) {
       this.setState({ doing: error.message });
     }
@@ -52,7 +52,7 @@ class Work extends Paged {
       ${extra && html`<p>${waiting.length ? waiting.map(([job, n]) => `${job.replaceAll("_", " ")} ${n.toLocaleString("en")}`).join(", ") : "Nothing waits."}</p>`}
       ${extra && !extra.llm && html`<p class="quiet">No model is configured for thinking: only the work by rules is done.</p>`}
       <div class="verbs">
-        <button class="main" onClick=${() => this.order("think", {}, "Thinking …")}>Run now</button>
+        <button class="main" onClick=${() => this.order("think", {}, "Working …")}>Run now</button>
         ${paused
           ? html`<button onClick=${() => this.order("pause", { on: false }, "")}>Go on</button>`
           : html`<button onClick=${() => this.order("pause", { on: true }, "")}>Stop</button>`}

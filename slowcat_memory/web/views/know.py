@@ -1,6 +1,6 @@
 """What do you know about me? Blocks, facts, notes and people, each with the words that say it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from slowcat_memory.core.blocks.block import history, label_of, owner_of
@@ -110,7 +110,9 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         every = catalogue.relations(entity.id)
         relations = _read(snapshot, scope, every[:PAGE])
         stated = catalogue.facts_about(names, FACTS_OF_PERSON)
-        rows = [memory_row(one, called) for one in _read(snapshot, scope, stated)]
+        quoted = {one.facets.get("quote") for one in relations}
+        facts = [one for one in _read(snapshot, scope, stated) if _adds(one, quoted)]
+        rows = [memory_row(one, called) for one in facts]
     return {
         "id": entity.id,
         "name": names[0],
@@ -121,6 +123,11 @@ def person(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
         "more": max(0, len(every) - PAGE),
         "facts": rows,
     }
+
+
+def _adds(fact: Memory, quoted: Collection[str | None]) -> bool:
+    """Return whether no relation that is shown was read from the same words."""
+    return fact.facets.get("quote", "") not in quoted
 
 
 def _read(snapshot: Snapshot, scope: str, wanted: list[Listed]) -> list[Memory]:

@@ -91,7 +91,7 @@ def _reply(snapshot: Snapshot, turn: Turn | None) -> Turn | None:
 def _weighed(page: PageContext, memory: Memory | None, one: Any, verdict: str) -> dict[str, Any]:
     shown = memory is not None and (page.everyone or memory.scope == page.person)
     return {
-        "id": memory.id if memory is not None else "",
+        "id": memory.id if memory is not None and shown else "",
         "memory": memory_row(memory) if memory is not None and shown else None,
         "verdict": verdict,
         "score": round(one.score, 3) if one else None,

@@ -1,0 +1,120 @@
+"""Whatever is made, read or collected once in a process happens before the first turn."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import slowcat_memory
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Turn
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+DAYS = 30
+FRESH = """
+import asyncio, gc, json, sys
+import re._compiler as compiler
+from pathlib import Path
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Turn
+from slowcat_memory.store.snapshot import Snapshot
+from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
+
+counts = dict.fromkeys(("patterns", "rows", "collections"), 0)
+
+def counting(name, function):
+    def counted(*arguments, **named):
+        counts[name] += 1
+        return function(*arguments, **named)
+    return counted
+
+compiler.compile = counting("patterns", compiler.compile)
+Snapshot._decode = counting("rows", Snapshot._decode)
+Snapshot._event = counting("rows", Snapshot._event)
+gc.callbacks.append(
+    lambda phase, info: counts.update(
+        collections=counts["collections"] + (phase == "start" and info["generation"] == 2)
+    )
+)
+clock = FixedClock()
+config = memory_config(Path(sys.argv[1]), recall={"floor": 0.0, "keep_share": 0.0})
+engine = MemoryEngine(config, clock=clock, embedder=HashEmbedder(64, token_dim=32))
+if sys.argv[2] == "prepared":
+    engine.prepare("anna")
+    engine.drain()
+else:
+    engine.wiring.namespaces.get("anna")
+
+async def said(text):
+    at = clock()
+    clock.advance(30)
+    ack = engine.append(Turn(session="now", scope="anna", speaker="Anna", role="user", text=text, at=at))
+    found = await engine.recall(text, "anna", now=at, exclude=frozenset({f"chunk/{ack.id}"}))
+    engine.note_recall(ack.event, found, engine.pack(found, at))
+    return found.stage
+
+async def turns():
+    every = []
+    for text in json.loads(sys.argv[3]) * 2:
+        before, modules = dict(counts), len(sys.modules)
+        stage = await said(text)
+        made = {name: counts[name] - before[name] for name in counts}
+        every.append({**made, "modules": len(sys.modules) - modules, "stage": stage})
+    return every
+
+print(json.dumps(asyncio.run(turns())))
+engine.close()
+"""
+TURNS = (
+    "What is my dog called?",
+    "What did I buy three days ago?",
+    "What have we talked about lately?",
+)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path, clock = tmp_path_factory.mktemp("first") / "memory", FixedClock()
+    engine = MemoryEngine(memory_config(path), clock=clock, embedder=HashEmbedder(64, token_dim=32))
+    for day in range(DAYS):
+        for n in range(3):
+            at = clock() - timedelta(days=DAYS - day, minutes=-n)
+            text = f"Yesterday I bought {n + 2} boxes of word{day}{n}. My dog is called Max."
+            engine.append(
+                Turn(session=f"s{day}", scope="anna", speaker="Anna", role="user", text=text, at=at)
+            )
+    engine.drain()
+    engine.close()
+    return path
+
+
+def first_turns(path: Path, how: str) -> Iterator[dict]:
+    """The turns of a new process, each of them twice; what they made, read and collected."""
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH, str(path), how, json.dumps(TURNS)],
+        cwd=Path(slowcat_memory.__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return iter(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_first_turns_make_read_and_collect_nothing_that_later_ones_do_not(filled: Path) -> None:
+    found = list(first_turns(filled, "prepared"))
+    assert [turn["stage"] for turn in found] == ["full"] * 6
+    for name in ("patterns", "modules", "collections"):
+        assert [turn[name] for turn in found[:3]] == [0, 0, 0], name
+    first, again = ([turn["rows"] for turn in found[n : n + 3]] for n in (0, 3))
+    assert all(a <= b + 1 for a, b in zip(first, again, strict=True)), (first, again)
+    assert max(first) < DAYS, "an overview reads every session"
+
+
+def test_first_turns_control_without_preparation_they_do_it_all(filled: Path) -> None:
+    found = list(first_turns(filled, "at once"))[:3]
+    assert sum(turn["patterns"] for turn in found) > 20
+    assert max(turn["rows"] for turn in found) > DAYS

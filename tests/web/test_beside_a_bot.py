@@ -1,0 +1,105 @@
+"""The page of a memory that another process keeps: it reads, changes and hears through its owner."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.config import Config
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.owner import open_memory
+from slowcat_memory.web import PageContext
+from tests.support.page_client import Client, Events, entered
+from tests.support.page_memory import ANNA, Running, furnish
+from tests.support.stores import configured
+
+BOT = """
+import sys
+from pathlib import Path
+from slowcat_memory.owner import open_memory
+from slowcat_memory.records import Turn
+from tests.support.page_memory import ANNA, MONDAY
+from tests.support.stores import configured
+memory = open_memory(configured(Path(sys.argv[1])), client="bot")
+print("up", flush=True)
+for line in sys.stdin:
+    turn = Turn(session="now", scope=ANNA, speaker="Anna", role="user", text=line.strip(), at=MONDAY)
+    memory.append(turn).wait(30)
+    print("said", flush=True)
+memory.release()
+"""
+
+
+@contextmanager
+def bot(config: Config) -> Iterator["subprocess.Popen[str]"]:
+    """Keep the memory in another process, which says what it is given."""
+    command = [sys.executable, "-c", BOT, str(config.folder)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "up\n"
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    made = configured(tmp_path / "memory")
+    engine = MemoryEngine(made)
+    furnish(engine)
+    engine.close()
+    return made
+
+
+@contextmanager
+def page(config: Config) -> Iterator[Client]:
+    memory = open_memory(config, client="page")
+    try:
+        with Running(PageContext(memory, person=ANNA)) as running:
+            yield entered(running)
+    finally:
+        memory.release()
+
+
+def say(process: "subprocess.Popen[str]", words: str) -> None:
+    assert process.stdin is not None and process.stdout is not None
+    print(words, file=process.stdin, flush=True)
+    assert process.stdout.readline() == "said\n"
+
+
+def test_what_the_bot_hears_is_on_the_page_and_what_the_page_changes_holds(config: Config) -> None:
+    with bot(config) as process, page(config) as client, Events(client) as events:
+        say(process, "The kettle is boiling.")
+        assert events.until("stored")["scope"] == ANNA
+        rows = client.read("said/turns?session=now")["rows"]
+        assert [row["text"] for row in rows] == ["The kettle is boiling."]
+        cello = next(r for r in client.read("know/facts")["rows"] if "cello" in r["text"])
+        done = client.done("mark", id=cello["id"], muted=True)
+        assert events.until("marked")["ids"] == [cello["id"]]
+        assert [r["id"] for r in client.read("know/facts?mark=muted")["rows"]] == [cello["id"]]
+        client.done("undo", undo=done["undo"])
+        fixed = client.done("correct", id=cello["id"], text="Anna plays the viola.")
+        assert fixed["memory"]["text"] == "Anna plays the viola."
+        assert client.done("forget/preview", session="anna-0")["turns"] == 6
+        assert client.read("said/search?q=kettle")["rows"][0]["text"] == "The kettle is boiling."
+        assert client.read("health")["owner"]["program"]
+        assert [name for name, _ in client.read("health/process")["clients"]] == ["page"]
+        assert client.done("backup")["bytes"] > 0
+
+
+def test_the_page_goes_on_when_the_bot_ends(config: Config) -> None:
+    with bot(config) as process, page(config) as client:
+        say(process, "The kettle is boiling.")
+        process.kill()
+        process.wait(30)
+        cello = next(r for r in client.read("know/facts")["rows"] if "cello" in r["text"])
+        assert client.done("mark", id=cello["id"], pinned=True)["memory"]["pinned"]
+        rows = client.read("said/turns?session=now")["rows"]
+        assert json.dumps(rows).count("kettle") == 1
