@@ -3,27 +3,24 @@
 import asyncio
 
 from slowcat_memory.owner import who_owns
-from tests.support import voice_pipeline
 from tests.support.held_store import logged_texts
 from tests.support.owner_process import OwnerProcess
 from tests.support.processors import memory
 from tests.support.voice_pipeline import VoicePipeline, run
 
 
-def test_as_client_a_conversation_recalls_commands_and_outlives_its_owner(config, monkeypatch):
-    monkeypatch.setattr(voice_pipeline, "TIMEOUT_S", 60.0)
-
+def test_as_client_a_conversation_recalls_commands_and_outlives_its_owner(config):
     async def scenario(other):
         processor = memory(config)
         async with VoicePipeline(memory=processor) as voice:
             assert processor.engine is None, "it owns nothing"
-            answer = await voice.exchange("where is my violin?")
+            answer = await exchange(voice, "where is my violin?")
             assert "attic" in answer.content, "what another process logged is recalled"
-            await voice.exchange("my boat is called Flora")
-            await voice.exchange("what is the capital of Portugal?")
+            await exchange(voice, "my boat is called Flora")
+            await exchange(voice, "what is the capital of Portugal?")
             await asyncio.to_thread(processor._engine_handle.memory.flush, 30, indexed=True)
             voice.context.set_messages([])
-            answer = await voice.exchange("what is my boat called?")
+            answer = await exchange(voice, "what is my boat called?")
             assert "Flora" in answer.content, "its own turns are numbered and indexed there"
             noted = await asyncio.to_thread(_ledger, processor)
             assert noted, "the owner wrote the ledger's row"
@@ -31,7 +28,7 @@ def test_as_client_a_conversation_recalls_commands_and_outlives_its_owner(config
             await asyncio.to_thread(processor._engine_handle.memory._do, "stats")
             assert processor.engine is not None, "it owns the store now"
             voice.context.set_messages([])
-            answer = await voice.exchange("where is my violin?")
+            answer = await exchange(voice, "where is my violin?")
             assert "attic" in answer.content and voice.errors == []
 
     with OwnerProcess(config.folder) as other:
@@ -47,6 +44,14 @@ def test_as_client_a_conversation_recalls_commands_and_outlives_its_owner(config
         "where is my violin?",
     ]
     assert who_owns(config.folder) is None
+
+
+async def exchange(voice: VoicePipeline, text: str):
+    """Speak, and wait for the answer, also beside busy processes."""
+    before = len(voice.turns)
+    await voice.speak(text)
+    await voice.until(lambda: any(turn.content for turn in voice.turns[before:]), 60.0)
+    return next(turn for turn in voice.turns[before:] if turn.content)
 
 
 def _ledger(processor) -> list[str]:
