@@ -80,9 +80,9 @@ docs: $(VENV)/ready
 	$(RUN) -m docs_site.outputs
 	$(RUN) -m benchmarks.run_all --render-only
 
-docs-site: $(VENV)/docs
-	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(RUN) -m mkdocs build
-	$(RUN) -m docs_site.check build/site
+docs-site: $(VENV)/site
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(VENV)/site/bin/python -m mkdocs build
+	$(VENV)/site/bin/python -m docs_site.check build/site
 
 clean:
 	rm -rf $(VENV) $(OLD)
@@ -129,8 +129,10 @@ $(VENV)/axe.min.js: $(VENV)/ready
 	cd $(VENV) && npm pack --silent axe-core@$(AXE) && tar -xzf axe-core-$(AXE).tgz package/axe.min.js
 	mv $(VENV)/package/axe.min.js $@
 
-$(VENV)/docs: $(VENV)/ready
-	$(RUN) $(PIP) --editable ".[dev,docs]"
+# The site is made from texts and docstrings: none of the package's dependencies is needed.
+$(VENV)/site: pyproject.toml
+	$(PYTHON) -m venv $@
+	$@/bin/python $(PIP) $$($(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	@touch $@
 
 $(OLD)/ready: pyproject.toml constraints.txt $(KERNELS)

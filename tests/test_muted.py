@@ -130,6 +130,21 @@ def test_muted_a_reply_to_a_muted_turn_is_muted(mind: Mind) -> None:
     assert leaking(mind) == set()
 
 
+@pytest.mark.parametrize("local", [True, False])
+def test_muted_words_are_no_hotwords_for_speech_to_text(mind: Mind, local: bool) -> None:
+    said = ["My sister Isaura lives in Porto.", "My brother Bertrand lives in Porto."]
+    first, _ = mind.talk("names", said)
+
+    def hot() -> set[str]:
+        return {one.word for one in mind.engine.hotwords("anna", local=local)}
+
+    assert {"Isaura", "Bertrand"} <= hot()
+    mute(mind, [first.id])
+    assert "Isaura" not in hot() and "Bertrand" in hot()
+    mute(mind, [first.id], on=False)
+    assert "Isaura" in hot()
+
+
 def test_muted_survives_an_export_and_an_import(mind: Mind, tmp_path: Path) -> None:
     [turn, _] = mind.talk("secret", [(f"My sister {SECRET} lives in Porto.", "I see.")])
     note = mind.engine.remember(f"{SECRET} likes figs", "anna")

@@ -261,15 +261,21 @@ class MemoryEngine:
         wiring.retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
         namespace.searcher.warm()
         namespace.finish_opening()
-        memory = self.config.memory
-        compile_patterns(memory.language, memory.agent_name)
-        for text in rehearsed(memory.language):
-            wiring.retrieval.rehearse(Query(text=text, scope=scope, now=self.clock()))
-        collect_garbage()
+        wiring.indexer.later(self._warm_up, scope)
         if not self.readonly:
             wiring.indexer.later(wiring.vectors.draft_missing, scope, wiring.indexer.closing)
             if namespace.seal_due():
                 wiring.indexer.later(namespace.reseal)
+
+    def _warm_up(self, scope: str) -> None:
+        """Make what the first turns need and later ones have: a second of processor time, once."""
+        memory, retrieval = self.config.memory, self.wiring.retrieval
+        compile_patterns(memory.language, memory.agent_name)
+        for text in rehearsed(memory.language):
+            if self.wiring.indexer.closing.is_set():
+                return
+            retrieval.rehearse(Query(text=text, scope=scope, now=self.clock(), local=True))
+        collect_garbage()
 
     def set_activity(self, name: str, busy: bool) -> None:
         gate = self.idle.gate

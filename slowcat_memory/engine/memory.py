@@ -158,10 +158,10 @@ class Memory(Protocol):
         """
 
     def prepare(self, scope: str) -> None:
-        """Load a scope's index, so that its first recall is as fast as later ones. Blocks.
+        """Load a scope's index, so that its first recall is answered in full. Blocks.
 
-        It answers as soon as the index is loaded; what comes behind that (patterns, rules, texts)
-        takes a second of processor time, once in a process.
+        What makes it as fast as later ones (patterns, rules, a full garbage collection) takes a
+        second of processor time once in a process, and follows in the background.
         """
 
     def set_activity(self, name: str, busy: bool) -> None:

@@ -222,18 +222,24 @@ class Search:
 
 
 def hotwords(wiring: EngineWiring, scope: str, n: int, *, local: bool) -> list[Hotword]:
-    """Return a scope's hotwords; without ``local``, only words of memories that may leave."""
-    if scope not in wiring.reader(scope).scopes:
+    """Return a scope's hotwords; without ``local``, only words of memories that may leave.
+
+    Words of muted memories alone are left out. Reads every memory of the scope.
+    """
+    reader = wiring.reader(scope, local=local)
+    if scope not in reader.scopes:
         return []
     namespace = wiring.namespaces.get(scope)
     hidden = frozenset[str]() if local else namespace.local_only()
+    with wiring.store.snapshot() as snapshot:
+        hidden |= {one.id for one in snapshot.memories(scope) if one.muted}
     if not hidden:
         return namespace.searcher.hotwords(n)
     found = namespace.searcher.hotwords(MOST_NAMES)
     private = {word for one in namespace.fetch(list(hidden)).values() for word in _words_of(one)}
     private &= {one.word.lower() for one in found}
     with wiring.store.snapshot() as snapshot:
-        private -= _words_said(snapshot, scope, wiring.reader(scope), private)
+        private -= _words_said(snapshot, scope, reader, private)
     return [one for one in found if one.word.lower() not in private][:n]
 
 

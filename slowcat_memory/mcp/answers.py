@@ -12,7 +12,8 @@ from functools import partial
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.memory import FACT, NOTE, believed, family, turn_of
+from slowcat_memory.core.memory import FACT, NOTE, SUMMARY, believed, family, turn_of
+from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_date
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
@@ -79,7 +80,7 @@ class Reading:
         now = self._memory.clock()
         talks = self._seen.talks(now - timedelta(days=asked.days), asked.limit)
         lines = [
-            f"- ({self._day(talk.began)}) {neutralise('; '.join(one.text for one in talk.about))}"
+            f"- ({self._day(talk.began)}) {'; '.join(map(self._gist, talk.about))}"
             for talk in talks
         ]
         each = self._memory.config.pack.memory_tokens
@@ -149,6 +150,13 @@ class Reading:
     def line(self, memory: Disclosed) -> str:
         limit, now = self._memory.config.pack.memory_tokens, self._memory.clock()
         return memory_line(memory, now, self._memory.zone, limit, shorten, self._words)
+
+    def _gist(self, memory: Disclosed) -> str:
+        """Return a text; in a summary, what may be an order is quoted or left out."""
+        if family(memory.kind) != SUMMARY:
+            return neutralise(memory.text)
+        somebody = self._words.preamble.somebody
+        return neutralise(attributed(memory.text, somebody, self._words))
 
     @property
     def _floor(self) -> float:

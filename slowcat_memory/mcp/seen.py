@@ -5,7 +5,7 @@ nor what was made from them, and muted memories reach nobody. Everything that a 
 through ``Seen``; what is hidden is not counted either.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import islice
@@ -34,11 +34,13 @@ class View(Struct, frozen=True):
 
     Attributes:
         gone: Ids of memories forgotten by a voice command that can still be undone.
+        on_private: Called with each local-only memory that is shown.
     """
 
     snapshot: Snapshot
     reader: Reader
     gone: frozenset[str]
+    on_private: Callable[[Disclosed], object]
 
     def show(self, memory: MemoryRecord | None) -> Disclosed | None:
         """Return a memory as it may be seen; None if it must not be, or there is none."""
@@ -46,7 +48,10 @@ class View(Struct, frozen=True):
             return None
         if self.gone and any(chunk_id(turn) in self.gone for turn in memory.sources):
             return None
-        return disclose_found(memory, self.reader, self.snapshot.memory)
+        shown = disclose_found(memory, self.reader, self.snapshot.memory)
+        if shown is not None and shown.local_only:
+            self.on_private(shown)
+        return shown
 
 
 class Talk(Struct, frozen=True):
@@ -67,6 +72,7 @@ class Seen:
         """
         self.memory, self.scope, self.local = memory, scope, local
         self._lists = ListedMemories(memory, scope)
+        self.showed_private = False  # whether the host's LLM may know what is local-only
 
     def search(self, text: str, k: int, how: SearchArguments) -> list[Hit]:
         asked: SearchArguments = {**how, "local": self.local}
@@ -156,4 +162,8 @@ class Seen:
     def _view(self) -> Iterator[View]:
         with self.memory.snapshot() as snapshot:
             reader = self.memory.reader(self.scope, local=self.local)
-            yield View(snapshot, reader, waiting_to_be_erased(snapshot, self.scope))
+            gone = waiting_to_be_erased(snapshot, self.scope)
+            yield View(snapshot, reader, gone, self._on_private)
+
+    def _on_private(self, memory: Disclosed) -> None:
+        self.showed_private = True

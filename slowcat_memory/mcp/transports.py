@@ -223,16 +223,24 @@ class TokenCheck:
 
 
 def checked_protocol(is_answered: PeerCheck) -> "type[asyncio.Protocol]":
-    """Return an HTTP protocol that refuses a connection before it reads a byte of it."""
+    """Return an HTTP protocol that refuses a connection, whatever is sent on it."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Checked(H11Protocol):
-        def connection_made(self, transport: "asyncio.Transport") -> None:  # type: ignore[override]  # as its parent's
+        refused = False
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its parent's
             super().connection_made(transport)
             ends = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-            if not (all(ends) and is_answered(*(end[:2] for end in ends))):
-                logger.warning("a connection of another user, or of a container, was refused")
-                transport.write(NOT_OURS)
-                transport.close()
+            self.refused = not (all(ends) and is_answered(*(end[:2] for end in ends)))
+
+        def data_received(self, data: bytes) -> None:
+            if not self.refused:
+                return super().data_received(data)
+            if not self.transport.is_closing():
+                logger.warning("a program of another user, or in a container, was refused")
+                self.transport.write(NOT_OURS)
+                self.transport.close()
+            return None
 
     return Checked

@@ -47,13 +47,15 @@ class Writing:
         self._lock = Lock()
 
     def remember(self, asked: given.Remember) -> Answer:
+        """Keep a statement; local-only once the LLM that words it was shown what is."""
         text = words_of(asked.text, "text")
         if len(text) > LONGEST:
             raise Unclear("That is too long. Keep one sentence at a time.")
         for hit in self._seen.search(text, SAME_AGAIN, {"talk": True}):
             if family(hit.memory.kind) == NOTE and fold(hit.memory.text) == fold(text):
                 return Answer(f"Kept already: {neutralise(hit.memory.text)}", (hit.memory.id,))
-        kept = self._memory.remember(text, self._seen.scope)
+        private = self._seen.showed_private
+        kept = self._memory.remember(text, self._seen.scope, local_only=private)
         order = Forget(scope=self._seen.scope, memories=(kept.id,))
         self._can_undo("remember", lambda: self._memory.forget(order))
         return Answer(f"Kept: {neutralise(kept.text)}", (kept.id,))

@@ -161,7 +161,13 @@ class Member:
         return self._life.last_error
 
     def _open_engine(self) -> MemoryEngine:
-        return MemoryEngine.acquire(self.config, metrics=self.metrics)
+        """Open the engine; its scopes are found by words from the first recall on."""
+        engine = MemoryEngine.acquire(self.config, metrics=self.metrics)
+        for scope in tuple(self._scopes):
+            with suppress(Exception):  # what is wrong is reported when it is prepared
+                engine.wiring.users.load(scope)
+                engine.wiring.namespaces.get(scope)
+        return engine
 
     def _open_reader(self) -> MemoryEngine:
         reader = MemoryEngine(self.config, readonly=True, clock=self.clock, metrics=self.metrics)

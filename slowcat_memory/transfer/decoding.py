@@ -12,7 +12,7 @@ from typing import IO
 import zstandard
 
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.transfer.formats import Sample, refuse
+from slowcat_memory.transfer.formats import NotATranscriptError, Sample, refuse
 from slowcat_memory.transfer.formats.json_reader import JsonReader
 from slowcat_memory.transfer.formats.refused import OTHER, by_bytes
 from slowcat_memory.transfer.sources import Source
@@ -144,7 +144,7 @@ def _start(bytes_: IO[bytes]) -> bytes:
 
 def _check(name: str, start: bytes) -> None:
     if not start.strip():
-        raise TranscriptError(f"{name} is empty")
+        raise NotATranscriptError(f"{name} is empty")
     if kind := by_bytes(start):
         raise refuse(name, kind)
 
@@ -182,4 +182,4 @@ def _is_binary(start: bytes) -> bool:
 
 def _check_text(name: str, start: bytes, encoding: str) -> None:
     if not encoding.startswith("utf-16") and _is_binary(start):
-        raise TranscriptError(f"{name} is not a text file", hint=OTHER)
+        raise NotATranscriptError(f"{name} is not a text file", hint=OTHER)

@@ -23,7 +23,7 @@ def readings(path: Path, options: Options, report: Report, beside: Report) -> It
         path: A file, a folder or a zip archive.
         options: How they are read.
         report: Called with an error for each file of a folder or an archive that cannot be read.
-        beside: Called for each that is known and no transcript, such as a picture.
+        beside: Called for each that is no transcript, such as a picture or a list of accounts.
 
     Raises:
         TranscriptError: The path, or the only file that it stands for, cannot be read.

@@ -54,7 +54,7 @@ class PageContext:
         self.everyone = everyone or memory.config.people.scopes == "one"
         self.undo = Undo()
         self._thinking, self._stop = threading.Lock(), threading.Event()
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="page")
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="slowcat-page")
         self._catalogues: dict[str, Catalogue] = {}
 
     async def run(self, work: Callable[..., T], *args: Any) -> T:

@@ -56,6 +56,7 @@ READS: dict[str, Read] = {
     "thinking/work": thinking.work,
     "thinking/rejected": thinking.rejected,
     "health": health.overview,
+    "health/process": health.process,
     "health/speed": health.speed,
     "health/doctor": health.doctor,
 }

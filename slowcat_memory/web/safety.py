@@ -14,13 +14,16 @@ import hmac
 import secrets
 import threading
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from aiohttp import web
-from aiohttp.typedefs import Middleware
 from loguru import logger
 
 from slowcat_memory.errors import ConfigError, SlowcatError, StoreError
 from slowcat_memory.web.replies import Refusal, reply
+
+if TYPE_CHECKING:
+    from aiohttp.typedefs import Middleware
 
 WRITE_HEADER, WRITE_VALUE = "X-Slowcat", "page"
 MOST_BYTES = 64 * 1024  # of a request's body
@@ -136,7 +139,7 @@ class Guard:
         return (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}") if port else ()
 
     @property
-    def middleware(self) -> Middleware:
+    def middleware(self) -> "Middleware":
         """What runs around every handler."""
 
         @web.middleware

@@ -17,6 +17,10 @@ WINDOW_S = 10.0  # for which an order to forget waits
 KEPT = 50  # changes that can be taken back
 
 
+Timer = Callable[[float, Callable[[], None]], Callable[[], None]]
+"""Calls a function after some seconds, and returns what cancels that."""
+
+
 class Undone(Struct, frozen=True):
     """A change: how it is called, what takes it back, and whether it has yet to happen."""
 
@@ -28,14 +32,14 @@ class Undone(Struct, frozen=True):
 class Undo:
     """The changes of one page. Safe to use from any thread.
 
-    Args:
-        timer: Calls a function after some seconds, and returns what cancels that.
+    Attributes:
+        window_s: For how long an order to forget waits.
     """
 
-    def __init__(
-        self, timer: Callable[[float, Callable[[], None]], Callable[[], None]] | None = None
-    ) -> None:
+    def __init__(self, timer: Timer | None = None, window_s: float = WINDOW_S) -> None:
+        """Store the arguments; ``timer`` is for tests."""
         self._timer, self._lock = timer or _timer, threading.Lock()
+        self.window_s = window_s
         self._numbers = count(1)
         self._done: dict[int, Undone] = {}
         self._waiting: dict[int, tuple[Callable[[], object], Callable[[], None]]] = {}
@@ -50,11 +54,14 @@ class Undo:
         return number
 
     def defer(self, words: str, work: Callable[[], object]) -> int:
-        """Do something after ``WINDOW_S``, unless it is taken back; return its number."""
+        """Do something after ``window_s``, unless it is taken back; return its number."""
         with self._lock:
             number = next(self._numbers)
             self._done[number] = Undone(words, lambda: None, waits=True)
-            self._waiting[number] = work, self._timer(WINDOW_S, lambda: self._carry_out(number))
+            self._waiting[number] = (
+                work,
+                self._timer(self.window_s, lambda: self._carry_out(number)),
+            )
         return number
 
     def back(self, number: int) -> str:

@@ -11,7 +11,6 @@ from slowcat_memory.records import Forget, Key, Made, Memory, WriteBatch
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import Refusal, moment, text
 from slowcat_memory.web.shapes import memory_row, turn_row
-from slowcat_memory.web.undo import WINDOW_S
 
 JOB = "person"  # who made a change, in its row
 MARKS = ("pinned", "local_only", "muted")
@@ -92,7 +91,7 @@ def preview(page: PageContext, given: Given) -> dict[str, Any]:
         "memories": len(derived),
         "rows": [turn_row(one) for one in turns],
         "made": [memory_row(one) for one in made],
-        "seconds": WINDOW_S,
+        "seconds": page.undo.window_s,
     }
 
 
@@ -100,7 +99,7 @@ def forget(page: PageContext, given: Given) -> dict[str, Any]:
     """Forget for good, once the time to undo is over. Fields: see ``_order``."""
     order = _order(page, given)
     undo = page.undo.defer("Kept", lambda: page.memory.forget(order))
-    return {"undo": undo, "words": "Forgetting", "seconds": WINDOW_S}
+    return {"undo": undo, "words": "Forgetting", "seconds": page.undo.window_s}
 
 
 def _order(page: PageContext, given: Given) -> Forget:

@@ -1,8 +1,8 @@
 """What all commands share: a fast start, help, errors in one line."""
 
+import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -26,10 +26,11 @@ def test_app_help_is_there_at_once_and_loads_nothing_heavy() -> None:
         "try: app(['--help'])\nexcept SystemExit: pass\n"
         f"print(sorted(set({HEAVY}) & set(sys.modules)))"
     )
-    begun = time.monotonic()
+    begun = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime  # the machine may be busy
     ran = python("-c", script)
     assert ran.stdout.splitlines()[-1] == "[]", ran.stderr
-    assert time.monotonic() - begun < 3  # 0.3 s on an idle machine
+    took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begun
+    assert took < 3, f"{took:.1f} s"  # 0.3 s on an idle machine
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -45,6 +45,7 @@ config = memory_config(Path(sys.argv[1]), recall={"floor": 0.0, "keep_share": 0.
 engine = MemoryEngine(config, clock=clock, embedder=HashEmbedder(64, token_dim=32))
 if sys.argv[2] == "prepared":
     engine.prepare("anna")
+    engine.drain()
 else:
     engine.wiring.namespaces.get("anna")
 

@@ -226,8 +226,8 @@ def kills(
             victim = next(one for one in running if one.process.pid == owner.pid)
             until(lambda victim=victim: victim.rows("acked"))
             time.sleep(rng.random() * 0.1)  # at another moment of its work each time
-            victim.process.kill()
             killed = time.monotonic()
+            victim.process.kill()
             victim.process.wait(WAIT_S)
             running = [one for one in running if one is not victim]
             heirs = tuple(running)

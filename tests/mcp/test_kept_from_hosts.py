@@ -6,7 +6,7 @@ import pytest
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.mcp.arguments import TOOLS
-from slowcat_memory.records import Forget
+from slowcat_memory.records import Forget, Memory
 from slowcat_memory.testing import ScriptedLLM
 from tests.support.layers import ELSE, SECRET, TOLD
 from tests.support.mcp_host import Host, asking
@@ -94,6 +94,34 @@ def test_hosts_counts_are_as_if_it_had_never_been_said(minds) -> None:
         kept = tuple(turn.id for turn in snapshot.turns("anna") if SECRET in turn.text)
     engine.forget(Forget(scope="anna", turns=kept))
     assert asking(engine, count, "anna", every=True) == before
+
+
+def test_hosts_what_a_local_llm_keeps_after_it_saw_the_secret_is_local_only_too(minds) -> None:
+    async def keep(host: Host) -> None:
+        await host("remember", text="The bins are emptied on Thursdays.")
+        await host("search_memory", query="my brother in Berlin works at Siemens", limit=1)
+        await host("remember", text="The lamp is green.")
+        await host("search_memory", query="my dentist", limit=20)
+        await host("remember", text="The dentist has a name.")
+
+    mind = minds["muted"]  # whose secret is not local-only: nothing private is shown
+    asking(mind.engine, keep, "anna", local=True)
+    dentist = next(m for m in notes(mind) if "dentist" in m.text)
+    mind.engine.mark("anna", dentist.id, local_only=True)
+    asking(mind.engine, keep_again, "anna", local=True)
+    marked = {note.text: note.local_only for note in notes(mind)}
+    assert not marked["The bins are emptied on Thursdays."] and not marked["The lamp is green."]
+    assert marked["The practice is in the next street."]
+
+
+async def keep_again(host: Host) -> None:
+    assert "has a name" in await host("search_memory", query="the dentist has a name")
+    await host("remember", text="The practice is in the next street.")
+
+
+def notes(mind: Mind) -> list[Memory]:
+    with mind.engine.snapshot() as snapshot:
+        return list(snapshot.memories("anna", "note/"))
 
 
 def test_hosts_nobody_reads_another_scope(minds) -> None:

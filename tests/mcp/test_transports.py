@@ -166,7 +166,7 @@ def test_http_a_program_of_the_same_user_is_answered(engine, mode: str) -> None:
 
 def test_http_a_program_of_another_user_is_refused(engine) -> None:
     refuse = {"is_answered": lambda *ends: False}
-    assert served(engine, status, **refuse) == 403
+    assert served(engine, status, **refuse) in (403, 0)  # or it sees the connection close first
     with engine.snapshot() as snapshot:
         assert not snapshot.calls()
 
@@ -197,10 +197,10 @@ def test_http_no_web_page_reaches_the_memory(engine) -> None:
 
 
 def test_http_is_served_beside_what_a_process_does_and_ends_with_it(engine) -> None:
-    tools = MemoryTools(lambda: engine, "user")
-    with served_beside(tools, listen()) as url:
+    tools, listening = MemoryTools(lambda: engine, "user"), listen()
+    with served_beside(tools, listening) as url:
         assert "Max" in asyncio.run(search(url))
-    assert asyncio.run(status(url)) == 0, "nobody listens any more"
+    assert listening.fileno() == -1, "nobody listens any more"
 
 
 def test_http_is_not_open_to_others_without_a_token(monkeypatch) -> None:

@@ -41,7 +41,9 @@ def test_interruptions_interruption_keeps_what_was_heard(engine, config):
             return voice
 
     voice = run(scenario())
-    (asked, cut, stop, yes) = session_turns(engine)
+    logged = session_turns(engine)  # on a busy machine "stop" is logged before what it cut
+    asked, stop = (turn for turn in logged if turn.role == "user")
+    cut, yes = (turn for turn in logged if turn.role == "assistant")
     assert cut.interrupted and not yes.interrupted
     assert cut.text and STORY.startswith(cut.text) and cut.text != STORY
     assert cut.text == voice.turns[0].content

@@ -28,8 +28,10 @@ def test_reports_one_line_says_what_the_memory_is(config) -> None:
 
     async def scenario() -> list[str]:
         with logged("INFO") as lines:
-            async with VoicePipeline(memory=memory(config, user_id="anna")) as voice:
-                await voice.exchange(QUESTION)
+            async with VoicePipeline(memory=memory(config, user_id="anna")):
+                async with asyncio.timeout(30):
+                    while not any("turns: " in line for line in lines):
+                        await asyncio.sleep(0.01)
         return lines
 
     [line] = [line for line in run(scenario()) if "turns: " in line]
@@ -164,7 +166,9 @@ def test_reports_percentiles_are_in_a_metrics_frame(config) -> None:
         params = PipelineParams(enable_metrics=True)
         async with VoicePipeline(memory=one, params=params) as voice:
             await voice.exchange(QUESTION)
-            await voice.exchange("and what is my cat called")
+            async with asyncio.timeout(30):
+                while not seen:
+                    await asyncio.sleep(0.01)
 
     run(scenario())
     assert seen and seen[-1].turn_wait["n"] >= 1

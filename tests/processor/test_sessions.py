@@ -82,7 +82,7 @@ def test_sessions_session_client_that_leaves_and_comes_back(config):
 def test_sessions_session_silence_ends_the_session(tmp_path):
     from tests.support.stores import configured
 
-    config = configured(tmp_path / "memory", sessions={"silence_s": 0.3})
+    config = configured(tmp_path / "memory", sessions={"silence_s": 1.0})
 
     async def scenario():
         processor = memory(config)

@@ -26,9 +26,9 @@ class OwnerProcess:
         )
         self.ready = self._answer()
 
-    def call(self, *command: Any) -> Any:
+    def call(self, *command: Any, scope: str = "anna") -> Any:
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.write(json.dumps([scope, *command]) + "\n")
         self.process.stdin.flush()
         return self._answer()
 
@@ -75,22 +75,17 @@ def role(member: Any) -> str:
     return "owner" if member.engine else "client" if member.owner else "none"
 
 
-def obey(member: Any, what: str, *arguments: Any) -> Any:
+def obey(member: Any, scope: str, what: str, *arguments: Any) -> Any:
     from tests.support.said import turn_at
 
     if what == "role":
         return role(member)
-    if what == "wait":
-        member._life.wait_until_ready(30)
-        return role(member)
     if what == "say":
-        acks = [member.append(turn_at(text)) for text in arguments]
+        acks = [member.append(turn_at(text, scope=scope)) for text in arguments]
         member.flush(30, indexed=True)
         return [ack.id for ack in acks]
     if what == "search":
         return [hit.memory.text for hit in member.search(*arguments).hits]
-    if what == "modules":
-        return sorted(sys.modules)
     raise ValueError(what)
 
 

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from slowcat_memory.records import Turn
 
 
-def turn_at(text: str, session: str = "s") -> Turn:
+def turn_at(text: str, session: str = "s", scope: str = "anna") -> Turn:
     """Return an unnumbered turn of Anna's."""
     return Turn(
-        session=session, scope="anna", speaker="Anna", role="user", text=text,
+        session=session, scope=scope, speaker="Anna", role="user", text=text,
         at=datetime(2026, 11, 2, 10, tzinfo=UTC),
     )  # fmt: skip
 

@@ -62,7 +62,7 @@ except ImportError:  # before Pipecat 1.14
 
 T = TypeVar("T")
 RATE = 16000
-TIMEOUT_S = 5.0
+TIMEOUT_S = 30.0
 
 
 def _cut_sentences_offline() -> None:
@@ -75,7 +75,7 @@ def _cut_sentences_offline() -> None:
 _cut_sentences_offline()
 
 
-def run(scenario: Awaitable[T], timeout_s: float = 30.0) -> T:
+def run(scenario: Awaitable[T], timeout_s: float = 120.0) -> T:
     """Run one scenario in an event loop of its own."""
 
     async def limited() -> T:

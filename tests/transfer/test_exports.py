@@ -184,6 +184,8 @@ def test_exports_an_archive_and_a_folder_are_read_file_by_file(tmp_path: Path) -
         "conversations.json": content_of(EXPORTS["claude.json"].content),
         "users.json": as_json([{"uuid": "1", "email_address": "a@example.org"}]).encode(),
         "chat.html": b"<html></html>",
+        "feedback.json": b'[{"rating": 1}]',
+        "empty.txt": b"",
         "__MACOSX/x.txt": b"\0\0",
         ".DS_Store": b"\0\0",
     }
@@ -195,7 +197,7 @@ def test_exports_an_archive_and_a_folder_are_read_file_by_file(tmp_path: Path) -
     for path in (folder, written(tmp_path, archive(files), "all.zip")):
         found, faults, beside = read(path)
         assert [(s.format, s.turns) for s, _, _ in found] == [("WhatsApp", 2), ("Claude", 2)]
-        assert faults == [] and len(beside) == 3
+        assert faults == [] and len(beside) == 5
         assert any("00001-PHOTO.jpg looks like a picture" in line for line in beside)
 
 

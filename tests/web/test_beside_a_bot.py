@@ -89,9 +89,8 @@ def test_what_the_bot_hears_is_on_the_page_and_what_the_page_changes_holds(confi
         assert fixed["memory"]["text"] == "Anna plays the viola."
         assert client.done("forget/preview", session="anna-0")["turns"] == 6
         assert client.read("said/search?q=kettle")["rows"][0]["text"] == "The kettle is boiling."
-        health = client.read("health")
-        assert health["owner"]["program"]
-        assert [name for name, _ in health["clients"]] == ["page"]
+        assert client.read("health")["owner"]["program"]
+        assert [name for name, _ in client.read("health/process")["clients"]] == ["page"]
         assert client.done("backup")["bytes"] > 0
 
 

@@ -136,6 +136,8 @@ def import_(
         import_plan.show_faults(plan)
     if dry_run or plan.empty:
         return _only_shown(plan, options.zone, dry_run, as_json)
+    if not me and (name := import_plan.name_of_user(plan, import_plan.ask)):
+        plan = import_plan.surveyed(paths or [], replace(options, me=name))
     dates = import_plan.date_of_undated(plan, begin, undated, now, import_plan.ask)
     where = Where(scope=scope, conversations=conversation or [], again=again)
     _run(chosen, plan, where, dates, embed=embed, as_json=as_json)
@@ -177,8 +179,6 @@ def _run(
     as_json: bool,
 ) -> None:
     """Import what was surveyed, and say what came in."""
-    from slowcat_memory.cli.data import import_plan
-
     begun = time.monotonic()
     with chosen.engine() as engine:
         done = [_one(engine, file, where, dates, as_json) for file in plan.files]
@@ -190,7 +190,9 @@ def _run(
     else:
         _print_renamed(done)
         _summary(done, scopes, time.monotonic() - begun)
-        import_plan.hint_of_names(plan)
+        if plan.beside:
+            much = count(len(plan.beside), "other file")
+            out().print(f"[dim]{much} left out, as no chats: --dry-run lists them[/]")
     if where.conversations and not any(entry["conversations"] for entry in done):
         raise TranscriptError(
             "there is no such conversation", hint="`--dry-run` lists what there is."

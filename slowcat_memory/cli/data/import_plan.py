@@ -131,6 +131,27 @@ def date_of_undated(
     return dates
 
 
+def unknown_people(plan: Plan) -> list[str]:
+    """Return who talks in a file in which several people do, and none is known to be the user."""
+    for file in plan.files:
+        spoke = file.found.speakers.most_common() if file.found else []
+        people = [name for (name, role), _ in spoke if role == "user"]
+        if len(people) > 1 and "" not in people:
+            return people
+    return []
+
+
+def name_of_user(plan: Plan, ask: Callable[[str], str]) -> str:
+    """Return under which name the user speaks; "" if the files say it, or nobody can be asked."""
+    people = unknown_people(plan)
+    while people and stdin().isatty():
+        answer = ask(f"Which of them are you: {listed(people)}? (Enter: none)").strip()
+        if not answer or answer.casefold() in map(str.casefold, people):
+            return answer
+        warn(f"Nobody is called {answer!r} there.")
+    return ""
+
+
 def _asked(file: File, ask: Callable[[str], str], reading: Reading) -> datetime | None:
     from slowcat_memory.transfer.transcript import time_of
 
@@ -223,13 +244,8 @@ def show_faults(plan: Plan) -> None:
 
 def hint_of_names(plan: Plan) -> None:
     """Say how to name the user, where several people talk and none is known to be the user."""
-    for file in plan.files:
-        if file.found is None:
-            continue
-        people = [name for (name, role) in file.found.speakers if role == "user"]
-        if len(people) > 1 and "" not in people:
-            err().print(Text(f"Which of them are you? `--me {people[0]!r}` says it.", "yellow"))
-            return
+    if people := unknown_people(plan):
+        err().print(Text(f"Which of them are you? `--me {people[0]!r}` says it.", "yellow"))
 
 
 # ------------------------------------------------------------------- as JSON

@@ -68,7 +68,7 @@ def _announce(server: "PageServer", stack: ExitStack, browser: bool) -> None:
     from slowcat_memory.web import open_browser, private_link
 
     out().print(server.url(), markup=False, soft_wrap=True)
-    say("[dim]Open it within this machine's browser; it works once. Ctrl-C ends the page.[/]")
+    say("[dim]Open it in a browser on this machine; it works once. Ctrl-C ends the page.[/]")
     if browser:
         open_browser(stack.enter_context(private_link(server.url())))
 

@@ -16,7 +16,7 @@ PATIENCE_S = 600.0  # a slow model is measured, not given up
 PURPOSES = {
     "facts": "write down facts",
     "entities": "know who is who",
-    "contextualize": "describe turns, so that they are found",
+    "contextualize": "describe turns",
     "session_summary": "sum up conversations",
     "merge": "tell repeated facts apart",
     "rerank": "judge what was recalled",

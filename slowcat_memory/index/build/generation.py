@@ -23,6 +23,7 @@ import msgspec
 
 from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import IndexDamagedError
+from slowcat_memory.index.build.verified import Identity, Verified
 from slowcat_memory.index.vectors.sealed_vectors import VECTORS
 from slowcat_memory.records import IndexFile, Manifest
 
@@ -133,7 +134,7 @@ def check(root: Path, manifest: Manifest, *, vectors: bool) -> Path:
     """Verify one half of a published index; return the folder to load.
 
     May run on a thread beside the one that loads it. ``vectors`` selects the files of the dense
-    part, else all others.
+    part, else all others. A file is hashed once a boot; see ``verified``.
 
     Raises:
         IndexDamagedError: A file is missing, or is not the one that was built.
@@ -141,19 +142,27 @@ def check(root: Path, manifest: Manifest, *, vectors: bool) -> Path:
     folder = root / manifest.generation
     wanted = [file for file in manifest.files if file.name.startswith(f"{VECTORS}.") == vectors]
     # The largest first: beside a busy thread each step between two pieces waits for the GIL.
-    piece = memoryview(bytearray(PIECE))
+    piece, verified = memoryview(bytearray(PIECE)), Verified(folder, "dense" if vectors else "rest")
+    found, hashed = dict[str, tuple[Identity, str]](), False
     for file in sorted(wanted, key=lambda file: -file.size):
         path = folder / file.name
-        if (
-            not path.is_file()
-            or path.stat().st_size != file.size
-            or _hash(path, piece) != file.sha256
-        ):
-            raise IndexDamagedError(
-                f"index file {file.name} is not the one that was built",
-                hint="It is left alone and the index is rebuilt from the log",
-            )
+        if not path.is_file() or path.stat().st_size != file.size:
+            raise _not_the_one(file)
+        found[file.name] = (verified.identity(file.name), file.sha256)
+        if not verified.has(file.name, *found[file.name]):
+            hashed = True
+            if _hash(path, piece) != file.sha256:
+                raise _not_the_one(file)
+    if hashed:
+        verified.record(found)
     return folder
+
+
+def _not_the_one(file: IndexFile) -> IndexDamagedError:
+    return IndexDamagedError(
+        f"index file {file.name} is not the one that was built",
+        hint="It is left alone and the index is rebuilt from the log",
+    )
 
 
 def sweep(root: Path, keep: str = "") -> None:

@@ -27,7 +27,7 @@ FORMATS: tuple[Format, ...] = tuple(module.FORMAT for module in (rows, *_JSON, *
 
 
 class NotATranscriptError(TranscriptError):
-    """The file is known, and is no transcript: something that lies beside one in an export."""
+    """The file is no transcript: in a folder or an archive, something that lies beside one."""
 
 
 def recognise(sample: Sample) -> Format:
@@ -49,7 +49,7 @@ def recognise(sample: Sample) -> Format:
         if module.FORMAT.knows(sample):
             return module.FORMAT
     what = "JSON of no known kind" if sample.is_json else "text without names of speakers"
-    raise TranscriptError(f"{sample.name} is {what}", hint=HINT)
+    raise NotATranscriptError(f"{sample.name} is {what}", hint=HINT)
 
 
 def refuse(name: str, kind: refused.Refused) -> TranscriptError:

@@ -72,7 +72,8 @@ class Page extends Component {
     clearTimeout(this.fading);
     if (!words) return this.setState({ notice: null });
     this.setState({ notice: { words, undo, seconds } });
-    this.fading = setTimeout(() => this.setState({ notice: null }), (seconds || 12) * 1000);
+    // What can be undone for good stays until it is closed; an order to forget is over in time.
+    if (seconds) this.fading = setTimeout(() => this.notify("Forgotten."), seconds * 1000);
   }
 
   async undo(number) {

@@ -7,7 +7,7 @@ const SIGNS = { fine: "✓", note: "·", wrong: "✗" };
 const SPOKEN = { fine: "fine", note: "note", wrong: "wrong" };
 
 export default class Health extends View {
-  state = { found: null, speed: null, checks: null, doing: "", error: "" };
+  state = { found: null, process: null, speed: null, checks: null, doing: "", error: "" };
 
   componentDidMount() {
     super.componentDidMount();
@@ -32,6 +32,7 @@ export default class Health extends View {
     try {
       const [found, speed] = [await read("health"), await read("health/speed")];
       this.setState({ found, speed, error: "" });
+      this.setState({ process: await read("health/process") });
     } catch (error) {
       this.setState({ error: error.message });
     }
@@ -69,13 +70,13 @@ export default class Health extends View {
     });
   }
 
-  render(_, { found, speed, checks, doing, error }) {
+  render(_, { found, process, speed, checks, doing, error }) {
     if (error) return html`<p class="error" role="alert">${error}</p>`;
     if (!found) return html`<p class="quiet wait">Reading …</p>`;
     return html`
       <section aria-label="Speed"><h2>Speed</h2>
         ${speed?.at.length > 1 ? html`<${Plot} speed=${speed} />` : html`<${Empty}>No recalls on record yet.<//>`}
-        <${Latency} rows=${found.latency_ms} />
+        <${Latency} rows=${process?.latency_ms ?? {}} />
       </section>
       <section aria-label="Checks"><h2>Checks and backups</h2>
         <div class="verbs">
@@ -92,12 +93,12 @@ export default class Health extends View {
           : html`<p class="quiet">No backups yet.</p>`}
       </section>
       <section aria-label="Size"><h2>Size</h2>
-        <p>${bytes(found.disk_bytes)} on disk · ${found.embedding}${found.unsaved ? ` · ${many(found.unsaved, "turn")} not saved yet` : ""}</p>
+        <p>${bytes(found.disk_bytes)} on disk · ${found.embedding}${process?.unsaved ? ` · ${many(process.unsaved, "turn")} not saved yet` : ""}</p>
         <ul class="plain">${Object.entries(found.counts).map(([name, n]) => html`<li key=${name}>${n.toLocaleString("en")} ${name}</li>`)}</ul>
       </section>
       <section aria-label="Connected"><h2>Connected</h2>
         <p>${found.owner ? `The memory is kept by ${found.owner.program}, since ${when(found.owner.since, "minute")}.` : "This page keeps the memory open itself."}</p>
-        ${found.clients.length > 0 && html`<ul class="plain">${found.clients.map(([name, pid]) => html`<li key=${pid + name}>${name} (process ${pid})</li>`)}</ul>`}
+        ${process?.clients.length > 0 && html`<ul class="plain">${process.clients.map(([name, pid]) => html`<li key=${pid + name}>${name} (process ${pid})</li>`)}</ul>`}
         <p class="quiet">slowcat_memory ${found.version}</p>
       </section>`;
   }

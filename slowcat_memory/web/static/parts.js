@@ -106,7 +106,7 @@ function source(memory) {
 }
 
 export function Meta({ memory }) {
-  const parts = [
+  const parts = memory.turn ? [] : [ // the title of a turn says who and when
     HOW[memory.how] + (memory.how === "said" && memory.speaker ? ` by ${memory.speaker}` : ""),
     memory.since && `since ${when(memory.since)}`,
     memory.until && `until ${when(memory.until)}`,

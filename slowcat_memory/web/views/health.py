@@ -22,22 +22,30 @@ COUNTED = {  # rows of these tables, in words
 
 
 def overview(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return counts, sizes, latencies, backups and connected programs."""
+    """Return counts, sizes, backups, and which process keeps the memory."""
     folder = page.memory.config.folder
-    stats = page.memory.stats()
+    with page.memory.snapshot() as snapshot:
+        counts = snapshot.counts()
+    files = (path for path in folder.rglob("*") if path.is_file())
     owner = who_owns(folder)
     return {
         "version": __version__,
-        "disk_bytes": stats["disk_bytes"],
-        "counts": {COUNTED[name]: n for name, n in stats["counts"].items() if name in COUNTED},
-        "tiers": stats["tiers"],
-        "embedding": stats["embedding"],
-        "unsaved": stats["unsaved"],
-        "latency_ms": stats["latency_ms"],
+        "disk_bytes": sum(path.stat().st_blocks * 512 for path in files),
+        "counts": {COUNTED[name]: n for name, n in counts.items() if name in COUNTED},
+        "embedding": page.memory.embedding.source,
         "backups": [
             {"at": time_of(one.at), "bytes": one.file.stat().st_size} for one in backups_of(folder)
         ],
         "owner": {"program": owner.program, "since": owner.since} if owner else None,
+    }
+
+
+def process(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the process that keeps the memory counts: it reads the store's tiers for that."""
+    stats = page.memory.stats()
+    return {
+        "latency_ms": stats["latency_ms"],
+        "unsaved": stats["unsaved"],
         "clients": stats.get("clients", []),
     }
 

@@ -2,12 +2,15 @@
 
 import io
 import json
+from collections.abc import Callable
+from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slowcat_memory.clock import SystemClock
 from tests.support.owner_process import OwnerProcess
 from tests.transfer.exports import EXPORTS, REFUSED, content_of
 
@@ -50,33 +53,48 @@ def test_import_a_chat_without_dates_is_refused_unless_somebody_says_when(sm) ->
     assert first["at"].startswith("2024-05-01T00:00")
 
 
-def test_import_a_chat_without_dates_that_is_accepted_is_not_of_today(sm) -> None:
-    from slowcat_memory.cli.data.import_plan import UNDATED_AGE
-    from slowcat_memory.clock import SystemClock
-
+def test_import_a_chat_without_dates_that_is_accepted_is_weeks_old(sm) -> None:
     sm.ok("import", put(sm, "messages.json"), "--undated", "--no-embed")
-    oldest = (SystemClock()() - UNDATED_AGE).date().isoformat()
-    assert all(turn["at"][:10] <= oldest for turn in sm.json("show", "--last", "2"))
+    weeks_ago = (SystemClock()() - timedelta(weeks=4)).isoformat()
+    assert all(turn["at"] < weeks_ago for turn in sm.json("show", "--last", "2"))
 
 
-def test_import_on_a_terminal_asks_when_a_chat_was(sm, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """A terminal: called with answers, it returns the questions that are asked."""
     from slowcat_memory.cli.data import import_plan
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
-    questions, answers = list[str](), ["once", "2024-05-01"]
+    def answering(*answers: str) -> list[str]:
+        questions, left = list[str](), list(answers)
 
-    def ask(question: str) -> str:
-        questions.append(question)
-        return answers.pop(0)
+        def ask(question: str) -> str:
+            questions.append(question)
+            return left.pop(0)
 
-    monkeypatch.setattr(import_plan, "ask", ask)
-    monkeypatch.setattr(import_plan, "stdin", Terminal)
+        monkeypatch.setattr(import_plan, "ask", ask)
+        monkeypatch.setattr(import_plan, "stdin", Terminal)
+        return questions
+
+    return answering
+
+
+def test_import_on_a_terminal_asks_when_a_chat_was(sm, terminal: Any) -> None:
+    questions = terminal("once", "2024-05-01")
     sm.ok("import", put(sm, "messages.json"), "--no-embed")
     assert len(questions) == 2 and "messages.json has no dates. When was it?" in questions[0]
     assert sm.json("show", "--last", "1")[0]["at"].startswith("2024-05-01")
+
+
+def test_import_on_a_terminal_asks_who_the_user_is(sm, terminal: Any) -> None:
+    questions = terminal("Cleo", "anna")
+    result = sm("import", put(sm, "whatsapp ios.txt"), "--no-embed")
+    assert questions == ["Which of them are you: Anna, Ben? (Enter: none)"] * 2
+    assert "Nobody is called 'Cleo' there." in result.stderr
+    assert [turn["speaker"] for turn in sm.json("show", "--last", "2")] == ["User", "Ben"]
 
 
 def test_import_the_user_speaks_under_the_configured_name(sm) -> None:
@@ -155,7 +173,8 @@ def test_import_a_folder_takes_the_chats_and_leaves_the_rest(sm, tmp_path: Path)
         (folder / name).write_bytes(content_of(EXPORTS[name].content))
     (folder / "photo.jpg").write_bytes(b"\xff\xd8\xff\0\0")
     assert "left out: photo.jpg looks like a picture" in sm.ok("import", str(folder), "--dry-run")
-    assert "4 turns in 2 sessions" in sm.ok("import", str(folder), "--no-embed")
+    done = sm.ok("import", str(folder), "--no-embed")
+    assert "4 turns in 2 sessions" in done and "1 other file left out, as no chats" in done
     (folder / "slack.json").write_bytes(content_of(REFUSED["slack.json"][0]))
     assert "looks like a Slack export" in sm.fails("import", str(folder), "--no-embed")
 

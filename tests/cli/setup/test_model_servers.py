@@ -66,8 +66,8 @@ def test_model_servers_a_silent_server_costs_no_more_than_the_timeout():
         listener.listen()
         silent = tuple(Known(f"{n}", listener.getsockname()[1], ()) for n in range(3))
         start = time.perf_counter()
-        assert find_servers(0.2, silent) == []
-        assert time.perf_counter() - start < 0.5  # asked at once, not in turn
+        assert find_servers(1.0, silent) == []
+        assert time.perf_counter() - start < 2.8  # asked at once, not in turn
 
 
 @pytest.mark.parametrize("proxy", ["http_proxy", "HTTP_PROXY", "ALL_PROXY"])
