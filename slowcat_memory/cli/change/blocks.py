@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slowcat_memory.cli.shared.exits import NotFound, usage
-from slowcat_memory.cli.shared.output import listed, out, print_json, row, short, table, when
+from slowcat_memory.cli.shared.output import entries, entry, listed, out, print_json, short, when
 from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settings
 
 if TYPE_CHECKING:
@@ -101,15 +101,10 @@ def _change(engine: "MemoryVerbs", scope: str, label: str, text: str | None) -> 
 def _table(engine: "MemoryVerbs", found: "list[Memory]", *, whole: bool) -> Any:
     from slowcat_memory.core.blocks.block import label_of, owner_of
 
-    made = table("block", ">version", "owner", "since", "text*")
+    made = entries(width=max(10, *(len(label_of(memory)) for memory in found)))
     for memory in found:
-        row(
-            made,
-            label_of(memory),
-            memory.facets.get("version", ""),
-            owner_of(memory),
-            when(memory.recorded_at or memory.valid_from, engine.zone),
-            memory.text if whole else short(memory.text),
-            style="dim" if memory.retired_at else "",
-        )
+        at = when(memory.recorded_at or memory.valid_from, engine.zone)
+        about = f"version {memory.facets.get('version', '')}, by {owner_of(memory)}, {at}"
+        text = memory.text if whole else short(memory.text)
+        entry(made, label_of(memory), text, about, style="dim" if memory.retired_at else "")
     return made

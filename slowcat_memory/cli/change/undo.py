@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slowcat_memory.cli.shared.exits import NotFound
-from slowcat_memory.cli.shared.output import err, out, print_json, row, short, table, warn, when
+from slowcat_memory.cli.shared.output import entries, entry, err, out, print_json, short, warn, when
 from slowcat_memory.cli.shared.settings import AsJson, Scope, settings
 
 if TYPE_CHECKING:
@@ -43,21 +43,21 @@ def undo(
     where = known.scope(scope)
     with known.engine(readonly=only_list, words_only=True) as engine:
         with engine.snapshot() as snapshot:
-            entries = snapshot.commands(where, LAST)
+            latest = snapshot.commands(where, LAST)
         if only_list:
-            return print_json(entries) if as_json else _show_commands(engine, entries)
-        entry = _chosen(engine, where, number)
+            return print_json(latest) if as_json else _show_commands(engine, latest)
+        chosen = _chosen(engine, where, number)
         if not yes:
-            _show_commands(engine, [entry] if entry else entries, err())
-        if entry is None:
+            _show_commands(engine, [chosen] if chosen else latest, err())
+        if chosen is None:
             if as_json:
                 return print_json(None)
             raise NotFound("there is nothing to undo")
         if not yes:
             typer.confirm("Undo this?", abort=True, err=True)
-        undone = engine.undo(entry)
+        undone = engine.undo(chosen)
     if undone is None:
-        raise NotFound(f"voice command {entry.id} cannot be undone", hint=_LIST)
+        raise NotFound(f"voice command {chosen.id} cannot be undone", hint=_LIST)
     return print_json(undone) if as_json else out().print(f"[green]✓[/] Undone: {_kind(undone)}.")
 
 
@@ -73,17 +73,20 @@ def _chosen(engine: "Memory", scope: str, number: int | None) -> "CommandEntry |
     return None
 
 
-def _show_commands(engine: "Memory", entries: "list[CommandEntry]", console: Any = None) -> None:
-    if not entries:
+def _show_commands(memory: "Memory", commands: "list[CommandEntry]", console: Any = None) -> None:
+    if not commands:
         return warn("No voice commands so far.")
-    made = table(">number", "when", "what", "state", "until", "words*")
-    with engine.snapshot() as snapshot:
-        for entry in entries:
-            turn = snapshot.turn(entry.turn) if entry.turn else None
-            until = when(entry.due, engine.zone) if entry.due and entry.state == "done" else ""
-            words = short(turn.text) if turn else ""
-            row(
-                made, entry.id, when(entry.at, engine.zone), _kind(entry), entry.state, until, words
+    made = entries(width=6)
+    with memory.snapshot() as snapshot:
+        for one in commands:
+            turn = snapshot.turn(one.turn) if one.turn else None
+            until = f"until {when(one.due, memory.zone)}" if one.due and one.state == "done" else ""
+            about = (_kind(one), one.state, until, when(one.at, memory.zone))
+            entry(
+                made,
+                str(one.id),
+                short(turn.text) if turn else _kind(one),
+                " · ".join(filter(None, about)),
             )
     (console or out()).print(made)
     return None

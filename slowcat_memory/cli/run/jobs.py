@@ -6,9 +6,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from slowcat_memory.cli.shared.exits import NotFound, usage
-from slowcat_memory.cli.shared.output import count, out, print_json, row, short, table, warn, when
+from slowcat_memory.cli.shared.output import (
+    count,
+    entries,
+    entry,
+    out,
+    print_json,
+    row,
+    short,
+    table,
+    warn,
+    when,
+)
 from slowcat_memory.cli.shared.settings import AsJson, settings
 
 if TYPE_CHECKING:
@@ -175,20 +187,19 @@ def _print_dead(tasks: "list[Task]", zone: "tzinfo") -> None:
 def _print_runs(runs: "list[Run]", zone: "tzinfo") -> None:
     if not runs:
         return
-    made = table("when", "task", "outcome", ">ms", ">tokens", ">made", "why*", title="Last runs")
+    out().print("\nLast runs", style="bold")
+    made = entries(width=16)
     for run in runs:
         tokens = run.tokens_in + run.tokens_out
-        row(
-            made,
-            when(run.at, zone),
-            run.task or run.job,
+        about = [
             run.outcome,
-            f"{run.ms:,.0f}",
-            f"{tokens:,}" if tokens else "",
-            run.made or "",
+            f"{run.ms:,.0f} ms",
+            f"{tokens:,} tokens" if tokens else "",
+            count(run.made, "record") if run.made else "",
             short(run.error, 80),
-            style=STYLES[run.outcome],
-        )
+        ]
+        text = Text(run.task or run.job, STYLES[run.outcome])
+        entry(made, when(run.at, zone), text, " · ".join(filter(None, about)))
     out().print(made)
 
 
