@@ -101,7 +101,7 @@ $(VENV)/ready: pyproject.toml constraints.txt $(KERNELS)
 # What the demo and a first conversation need; pip shows what it downloads.
 $(VENV)/demo: pyproject.toml constraints.txt $(KERNELS)
 	@$(PYTHON) -c '$(NEWER)'
-	@echo "Setting up $(VENV), once: some minutes; about 500 MB to download, 2 GB on disk."
+	@echo "Setting up $(VENV), once: some minutes; about 550 MB to download, 2 GB on disk."
 	@$(PYTHON) -m venv $(VENV)
 	@$(RUN) $(filter-out --quiet,$(PIP)) --editable ".[offline]"
 	@touch $@

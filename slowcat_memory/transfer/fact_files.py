@@ -33,7 +33,7 @@ from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
 
 if TYPE_CHECKING:
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine import Memory as MemoryVerbs
 
 Drafting = Callable[[Path, Path], AbstractContextManager[None]]
 """Gives a file, written in the block, its name at the end; see ``Store.drafting``."""
@@ -221,7 +221,7 @@ def _write(path: Path, value: Any, drafting: Drafting | None) -> None:
             os.fsync(file.fileno())
 
 
-def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Imported:
+def import_facts(engine: "MemoryVerbs", folder: Path, scope: str = "") -> Imported:
     """Import facts from a folder; facts with known ids are not changed. Blocks.
 
     Args:
@@ -258,7 +258,7 @@ def import_facts(engine: "MemoryEngine", folder: Path, scope: str = "") -> Impor
     return replace(done, faults=tuple(faults))
 
 
-def _check_keeps_facts(engine: "MemoryEngine", scope: str) -> None:
+def _check_keeps_facts(engine: "MemoryVerbs", scope: str) -> None:
     if check_scope(scope) == guest_scope(engine.config.people):
         raise ConfigError(f"{scope!r} is the guests' scope, which keeps no facts")
 
@@ -281,7 +281,7 @@ def _read(path: Path, scope: str, faults: list[str]) -> list[FactRow]:
     return rows
 
 
-def _import(engine: "MemoryEngine", scope: str, rows: list[FactRow], done: Imported) -> Imported:
+def _import(engine: "MemoryVerbs", scope: str, rows: list[FactRow], done: Imported) -> Imported:
     put, known, refused = list[Memory](), 0, 0
     with engine.snapshot() as snapshot:
         said = _turns_at(snapshot, scope, {row.source_date for row in rows})

@@ -1,10 +1,7 @@
 """The command line in this process, on a store of the test's own."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,25 +46,6 @@ class CommandLine:
 
     def json(self, *args: str) -> Any:
         return json.loads(self.ok(*args, "--json"))
-
-    @contextmanager
-    def held(self) -> Iterator[int]:
-        """Let another process have the store open for writing.
-
-        Yields:
-            Its process id.
-        """
-        script = (
-            "import sys; from slowcat_memory.testing import memory_config\n"
-            "from slowcat_memory.engine import MemoryEngine\n"
-            "MemoryEngine(memory_config(sys.argv[1])); print('up', flush=True); sys.stdin.read()"
-        )
-        arguments = [sys.executable, "-c", script, str(self.store)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        with subprocess.Popen(arguments, **pipes) as holder:  # type: ignore[call-overload]
-            assert holder.stdout.readline() == "up\n"
-            yield holder.pid
-            holder.kill()
 
     def fails(self, *args: str, code: int = 1, stdin: str = "") -> str:
         result = self(*args, stdin=stdin)

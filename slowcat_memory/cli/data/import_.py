@@ -25,7 +25,7 @@ from slowcat_memory.errors import TranscriptError
 
 if TYPE_CHECKING:
     from slowcat_memory.cli.data.import_plan import File, Plan
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine.memory import Memory
     from slowcat_memory.transfer.import_ import Imported, Step, Where
 
 SHOWN = 10  # renamed conversations that are listed
@@ -200,7 +200,7 @@ def _run(
 
 
 def _one(
-    engine: "MemoryEngine",
+    engine: "Memory",
     file: "File",
     where: "Where",
     dates: dict[str, datetime],

@@ -11,7 +11,7 @@ from slowcat_memory.cli.shared.settings import Settings
 from slowcat_memory.errors import ProviderError
 
 if TYPE_CHECKING:
-    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.engine.memory import Memory
     from slowcat_memory.transfer.fact_files import Imported as ImportedFacts
 
 SHOWN = 10  # faults that are listed
@@ -53,7 +53,7 @@ def _print_facts(done: "ImportedFacts") -> None:
         warn(f"and {len(done.faults) - SHOWN} more")
 
 
-def tidy_new(engine: "MemoryEngine", scopes: list[str], quiet: bool) -> str:
+def tidy_new(engine: "Memory", scopes: list[str], quiet: bool) -> str:
     """Embed and index the new turns; after a failure they are kept, and found by words only."""
     try:
         tidy_scopes(engine, scopes, quiet)

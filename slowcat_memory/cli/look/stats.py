@@ -83,6 +83,8 @@ def in_words(found: dict[str, Any], zone: "tzinfo", now: "datetime") -> Iterator
     known = [f"{what} {ago(at, now, zone)}" for what, at in times.items() if at]
     if known:
         yield f"{'; '.join(known)}.".replace("last", "Last", not last)
+    if doubt := _clock(found["clock_doubted"]):
+        yield f"The clock is {doubt}."
     if writer := found["writer"]:
         yield f"In use by process {writer['pid']} ({writer['program']})."
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import tzinfo
 
+    from slowcat_memory.config import Config
     from slowcat_memory.engine.memory import Memory
     from slowcat_memory.idle.forecast import Forecast
     from slowcat_memory.idle.scheduler.waits import Wait
@@ -45,10 +46,20 @@ def idle(
     with settings(ctx).existing().engine(thinking=not finite) as engine:
         if not engine.config.thinking.url:
             warn("No LLM is configured ([idle_llm] url): only the rule-based work is done.")
+        elif away := _server_trouble(engine.config):
+            warn(f"{away} Only the rule-based work is done meanwhile.")
         if finite:
             _until_done(engine, job)
         else:
             _run_forever(engine)
+
+
+def _server_trouble(config: "Config") -> str:
+    """Return why the LLM's server cannot be used now, and the remedy; "" when it can."""
+    from slowcat_memory.cli.setup.checks import endpoint
+
+    found = endpoint(config)
+    return f"{found.found.rstrip('.')}. {found.hint.rstrip('.')}." if found.state == "wrong" else ""
 
 
 def _until_done(engine: "Memory", jobs: "Sequence[str] | None") -> None:

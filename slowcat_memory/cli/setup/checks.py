@@ -142,6 +142,28 @@ def model(engine: "Memory") -> Finding:
     )
 
 
+def torch_build() -> Iterator[Finding]:
+    """Check for a CUDA build of torch, which is large and not used here."""
+    from slowcat_memory.cli.setup.torch_build import gpu_build
+
+    if found := gpu_build():
+        yield Finding(
+            what="torch",
+            state="note",
+            found=f"a CUDA build, {size(found.bytes)} with its libraries; nothing here uses it",
+            hint=found.remedy,
+        )
+
+
+def owner(folder: Path) -> Iterator[Finding]:
+    """Report which process has the memory open for writing."""
+    from slowcat_memory.owner import who_owns
+
+    if process := who_owns(folder):
+        found = f"process {process.pid} ({process.program}) has it open, and serves this command"
+        yield Finding(what="owner", state="fine", found=found)
+
+
 def kernels() -> Finding:
     from slowcat_memory.kernels import library
 
@@ -238,7 +260,7 @@ def clock(overdue: "Overdue", now: datetime) -> Finding:
         what="clock",
         state="note",
         found=f"it is doubted, nothing is erased by it: {overdue.doubted}",
-        hint=f"Is it {shown}? Synchronise the system's time, or stop the agent and run"
+        hint=f"Is it {shown}? Synchronise the system's time, or run"
         " slowcat-memory doctor --clock-is-right",
     )
 

@@ -15,10 +15,12 @@ from slowcat_memory.cli.setup.checks import (
     indexes,
     kernels,
     model,
+    owner,
     permissions,
     queue,
     retention,
     store,
+    torch_build,
     vectors,
 )
 from slowcat_memory.cli.shared.output import count, out, print_json, row, size, table, warn
@@ -85,7 +87,7 @@ def examine(known: Settings) -> list[Finding]:
         return [Finding(what="store", state="note", found=f"none at {config.folder}", hint=hint)]
     from slowcat_memory.store.care.health import check_file
 
-    findings = [permissions(config.folder)]
+    findings = [permissions(config.folder), *owner(config.folder)]
     try:
         check_file(config.folder)
         with known.engine(readonly=True) as engine:
@@ -94,7 +96,7 @@ def examine(known: Settings) -> list[Finding]:
         findings.append(_damaged(error))
     except StoreError as error:
         findings.append(_closed(error))
-    return [*findings, endpoint(config)]
+    return [*findings, endpoint(config), *torch_build()]
 
 
 def _inside(engine: "Memory") -> list[Finding]:

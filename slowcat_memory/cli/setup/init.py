@@ -2,6 +2,7 @@
 
 import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,13 +39,14 @@ def init(
     """
     known = settings(ctx)
     file, written = _write_config(known)
-    known = Settings(file, known.store, known.debug)
+    known = Settings(file, known.store, known.debug, known.user)
     found = [
         _config_finding(file, written),
         _store(known),
         _model(known.config, model, as_json),
         _servers(),
         _disk(known.config),
+        *_torch(),
     ]
     if as_json:
         return print_json({what: {"ok": ok, "found": line} for ok, what, line in found})
@@ -103,8 +105,16 @@ def _model(config: "Config", wanted: bool, quiet: bool) -> Finding:
 def _export(config: "Config", quiet: bool) -> None:
     from slowcat_memory import providers
 
-    with waiting("making the embedding model ready", quiet) as told:
-        providers.export_model(config.embedding, told)
+    with waiting(_what_is_prepared(config.embedding.model), quiet) as step:
+        providers.export_model(config.embedding, step)
+
+
+def _what_is_prepared(model: str) -> str:
+    from slowcat_memory.providers.embedding.model_files import is_on_this_machine
+
+    if is_on_this_machine(model):
+        return "making the embedding model ready"
+    return f"downloading {model} once (the default one: 90 MB) and making it ready"
 
 
 def _servers() -> Finding:
@@ -122,6 +132,15 @@ def _disk(config: "Config") -> Finding:
     free = shutil.disk_usage(config.folder).free
     needed = max(ENOUGH_BYTES, config.store.min_free_mb * 1_000_000)
     return free > needed, "disk", f"{size(free)} free"
+
+
+def _torch() -> Iterator[Finding]:
+    """Name a CUDA build of torch, and how to be rid of it."""
+    from slowcat_memory.cli.setup.torch_build import gpu_build
+
+    if build := gpu_build():
+        found = f"a CUDA build, {size(build.bytes)}, which nothing here uses: {build.remedy}"
+        yield False, "torch", found
 
 
 def _print(found: list[Finding], file: Path) -> None:

@@ -50,10 +50,13 @@ def _print(what: str, remedy: str = "", label: str = "Error: ") -> None:
     from slowcat_memory.cli.shared.output import err
 
     line = Text(label, style="bold red")
-    end = "" if what.endswith(("?", "!")) else "."
-    line.append(f"{what.rstrip('.')}{end}", style="default not bold")
-    line.append(f" {remedy}" if remedy else "", style="default not bold")
+    said = " ".join(map(_sentence, filter(None, (what, remedy))))
+    line.append(said, style="default not bold")
     err().print(line, soft_wrap=True)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(("?", "!")) else f"{text.rstrip('.')}."
 
 
 def usage(message: str, option: str = "") -> typer.BadParameter:

@@ -133,7 +133,7 @@ class Settings:
     @overload
     def engine(
         self, *, readonly: bool = False, words_only: bool = False, thinking: bool = False
-    ) -> AbstractContextManager[Any]: ...
+    ) -> "AbstractContextManager[Memory]": ...
 
     @contextmanager
     def engine(
@@ -152,9 +152,7 @@ class Settings:
 
             memory: Memory = MemoryEngine(config, readonly=True)
         else:
-            from slowcat_memory.owner import open_memory
-
-            memory = open_memory(config, client="command")
+            memory = _open(config)
         try:
             _warn_of_recovery(memory)
             yield memory
@@ -163,19 +161,23 @@ class Settings:
 
     @contextmanager
     def alone(self, llm: "LLM | None" = None) -> "Iterator[MemoryEngine]":
-        """Open the store for writing in this process, for work that needs an LLM of its own.
+        """Open the store for writing in this process, while its owner pauses.
+
+        For work that needs an LLM of its own.
 
         Args:
             llm: Used for idle work instead of the configured LLM.
         """
         from slowcat_memory.engine import MemoryEngine
+        from slowcat_memory.owner import paused
 
-        engine = MemoryEngine(self._quiet(), llm=llm)
-        try:
-            _warn_of_recovery(engine)
-            yield engine
-        finally:
-            engine.release()
+        with paused(self.config.folder):
+            engine = MemoryEngine(self._quiet(), llm=llm)
+            try:
+                _warn_of_recovery(engine)
+                yield engine
+            finally:
+                engine.release()
 
     def _quiet(self, words_only: bool = False, thinking: bool = False) -> "Config":
         """Return the configuration for a command: without what it does not need."""
@@ -187,6 +189,19 @@ class Settings:
         if words_only:
             config = replace(config, embedding=replace(config.embedding, kind="none"))
         return config
+
+
+def _open(config: "Config") -> "Memory":
+    """Own the store, or become a client of its owner."""
+    from slowcat_memory.engine.availability import KEPT
+    from slowcat_memory.errors import StoreError
+    from slowcat_memory.owner import open_memory
+
+    try:
+        return open_memory(config, client="command")
+    except StoreError as error:
+        error.hint = error.hint.replace(KEPT, "").strip()  # a command that failed keeps nothing
+        raise
 
 
 def _warn_of_recovery(engine: "Memory") -> None:

@@ -54,7 +54,7 @@ TROUBLE_S = 60.0  # pause after a full disk, or an error of the loop itself
 LOOK_BACK = 1000  # runs that are read to restore the spent tokens after a restart
 SERVER_WAIT_S, SERVER_LONGEST_WAIT_S = 5.0, 300.0  # for an LLM without a circuit breaker
 
-SERVER_PATIENCE_S = 60.0  # of ``run_until_done``, when all that is left waits for the LLM's server
+SERVER_PATIENCE_S = 8.0  # of ``run_until_done``, when all that is left waits for the LLM's server
 
 OnApplied = Callable[[WriteBatch], None]
 

@@ -54,10 +54,3 @@ def test_icebreaker_what_makes_no_sense(sm) -> None:
     assert "No queued icebreaker has the id icebreaker/1" in sm.fails(
         "icebreaker", "drop", "icebreaker/1"
     )
-
-
-def test_icebreaker_what_waits_is_shown_while_an_agent_runs_and_not_changed(sm) -> None:
-    sm.ok("icebreaker", "add", "Ask about the garden.")
-    with sm.held():
-        assert "the garden" in sm.ok("icebreaker", "list")
-        assert "open for writing" in sm.fails("icebreaker", "add", "Praise the cake.")

@@ -86,8 +86,3 @@ def test_why_replay_of_a_turn_without_a_row(filled) -> None:
 def test_why_replay_of_what_is_no_turn(filled) -> None:
     assert "99 is no turn of a person" in filled.fails("replay", "--turn", "99")
     assert "3 is no turn of a person" in filled.fails("replay", "--turn", "3")
-
-
-def test_why_replay_works_while_an_agent_runs(asked) -> None:
-    with asked.held():
-        assert "then" in asked.ok("replay", "--turn", "7")

@@ -93,12 +93,6 @@ def test_doctor_an_llm_that_does_not_answer(kept: Any) -> None:
     assert found(kept, code=1)["LLM"]["state"] == "wrong"
 
 
-def test_doctor_it_looks_while_an_agent_runs(kept: Any) -> None:
-    with kept.held():
-        assert found(kept)["store"]["state"] == "fine"
-        assert "open for writing" in kept.fails("reindex")
-
-
 def test_doctor_the_index_is_made_anew(kept: Any) -> None:
     before = _index_file(kept.store).parent.name
     assert "1 scope" in kept.ok("reindex", "--scope", "anna")
