@@ -15,9 +15,10 @@ ROOT_PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "LICENSE": "license.md",
+    "NOTICE": "notice.md",
     "config.toml": "settings.md",
 }
-TITLES = {"LICENSE": "Licence", "config.toml": "Every setting"}
+TITLES = {"LICENSE": "Licence", "NOTICE": "Code of others", "config.toml": "Every setting"}
 LINK = re.compile(r"(\]\()(?!\w+:|#)([^)\s#]+)((?:#[^)\s]*)?\))")
 
 

@@ -5,6 +5,7 @@ everything but numbers. The store is searched by words alone, so that no model d
 """
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -29,6 +30,7 @@ ENVIRONMENT = {
     "SLOWCAT_MEMORY__TIME_ZONE": "UTC",
     "SLOWCAT_EMBEDDING__KIND": "none",
 }
+TIME = re.compile(r" in [\d.,]+ m?s\b")  # says nothing: this store is new, and the machine busy
 Run = Callable[[Sequence[str], Mapping[str, str]], str]
 """Runs the command line with arguments and additions to the environment; returns what it prints."""
 
@@ -45,7 +47,7 @@ def shown(folder: Path, run: Run) -> str:
     run(["idle", "--until-done"], environment)
     parts = []
     for line in SHOWN:
-        printed = run(shlex.split(line)[1:], environment)
+        printed = TIME.sub("", run(shlex.split(line)[1:], environment))
         kept = "\n".join(row.rstrip() for row in printed.splitlines()).strip("\n")
         parts.append(f"$ {line}\n{kept}")
     return "```text\n" + "\n\n".join(parts) + "\n```"

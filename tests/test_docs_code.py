@@ -78,6 +78,14 @@ def missing_targets(text: str) -> list[str]:
     return sorted({*named} - {*targets}) + [one for one in files if not (ROOT / one).exists()]
 
 
+def unknown_extras(text: str) -> list[str]:
+    """Return extras of our package that a page installs and pyproject.toml does not have."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = re.findall(r"(?:pipecat-slowcat-memory|\"(?:\.|/src))\[([\w, -]+)\]", text)
+    given = {extra.strip() for group in named for extra in group.split(",")}
+    return sorted(given - {*project["optional-dependencies"]})
+
+
 def unknown_variables(text: str) -> list[str]:
     """Return environment variables of ours that no source reads; ``__`` sets a knob."""
     named = set(re.findall(r"\bSLOWCAT_[A-Z_]+\b", text))
@@ -96,6 +104,7 @@ def test_docs_code_names_what_exists(page: str) -> None:
     assert [name for code in blocks(text, "python") for name in unknown_names(code)] == []
     assert wrong_settings(text) == []
     assert missing_targets(text) == []
+    assert unknown_extras(text) == []
     assert unknown_variables(text) == []
     assert unknown_events(text) == []
 
@@ -113,6 +122,8 @@ def test_docs_code_names_what_exists(page: str) -> None:
         ),
         (missing_targets, "run `make coffee`\nmake test", ["coffee"]),
         (missing_targets, "python examples/no_bot.py", ["examples/no_bot.py"]),
+        (unknown_extras, 'pip install "pipecat-slowcat-memory[offline, gpu]"', ["gpu"]),
+        (unknown_extras, 'pip install ".[dev,tests]"', ["tests"]),
         (unknown_variables, "SLOWCAT_CONFIG and SLOWCAT_SPEED=1", ["SLOWCAT_SPEED"]),
         (unknown_events, "`on_memory_recalled`, `on_memory_lost`", ["on_memory_lost"]),
     ],

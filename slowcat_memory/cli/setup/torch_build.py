@@ -7,12 +7,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-"""PyTorch's own package index of CPU builds."""
-
 GPU_LIBRARIES = ("nvidia-", "triton")
 REMEDY = (
-    f"`pip install --force-reinstall torch --index-url {CPU_INDEX}`, then "
+    "reinstall torch with the CPU command of PyTorch's installation page, then "
     "`pip uninstall {names}`, unless something else here computes on the GPU"
 )
 
