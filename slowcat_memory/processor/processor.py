@@ -185,7 +185,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
 
     @property
     def engine(self) -> MemoryEngine | None:
-        """The engine; None before the pipeline starts, and while the store cannot be opened."""
+        """The engine; None before the start, without a store, and while another process owns it."""
         return self._engine_handle.engine
 
     def can_generate_metrics(self) -> bool:
