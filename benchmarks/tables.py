@@ -122,7 +122,7 @@ def percent(share: float) -> str:
 
 
 def figures(results: Mapping[str, Sequence[dict[str, Any]]]) -> str:
-    """Write the few figures that the README shows, each with its command.
+    """Write the few figures of the page's beginning, each with its command.
 
     Args:
         results: Each benchmark's JSON files, by its name.

@@ -15,6 +15,7 @@ from slowcat_memory.records import Turn
 from slowcat_memory.runtime.first_turn import compile_patterns
 
 AFTER_S = 2.0  # of being a client: commands have ended by then
+SAID = datetime(2026, 1, 1, tzinfo=UTC)  # of statements that are read and thrown away
 NICE = 10  # of the thread, where each has a priority of its own
 
 
@@ -56,7 +57,5 @@ def _read_a_statement() -> None:
     from slowcat_memory.core.extraction.stated import stated_by
 
     for text in ("I moved to Porto in May.", "Ich bin im Mai nach Porto gezogen."):
-        turn = Turn(
-            session="", scope="", speaker="User", role="user", text=text, at=datetime.now(UTC)
-        )
+        turn = Turn(session="", scope="", speaker="User", role="user", text=text, at=SAID)
         stated_by(turn)

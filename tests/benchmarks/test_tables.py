@@ -1,6 +1,15 @@
 from pathlib import Path
 
-from benchmarks import common, plots, recall_plots, recall_tables, run_all, tables, turn
+from benchmarks import (
+    common,
+    plain_figures,
+    plots,
+    recall_plots,
+    recall_tables,
+    run_all,
+    tables,
+    turn,
+)
 from benchmarks.peers import base
 from tests.support import tiny_dataset as made_up
 
@@ -18,10 +27,15 @@ def test_tables_the_page_shows_the_results_that_are_kept():
     assert parts and tables.fill(page, parts) == page, "run `make docs`"
 
 
-def test_tables_the_readme_shows_the_results_that_are_kept():
-    page = run_all.README.read_text(encoding="utf-8")
-    figures = tables.figures(run_all.kept())
-    assert tables.fill(page, {"figures": figures}) == page, "run `make docs`"
+def test_tables_readme_and_machines_show_the_results_that_are_kept():
+    results = run_all.kept()
+    for path, parts in (
+        (run_all.PAGE, {"figures": tables.figures(results)}),
+        (run_all.README, {"figures": plain_figures.plain(results)}),
+        (run_all.MACHINES, {"machines": plain_figures.machines(results)}),
+    ):
+        page = path.read_text(encoding="utf-8")
+        assert tables.fill(page, parts) == page, "run `make docs`"
 
 
 def test_tables_every_part_has_a_place_and_says_what_it_is():

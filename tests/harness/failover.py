@@ -120,10 +120,10 @@ def work(folder: Path, name: str, notes: Path, pace_s: float, *, plant: bool) ->
                 note("role", role=role)
                 was = role
             if n % 3 == 0:
-                began = time.perf_counter()
+                began = time.monotonic()
                 found = await member.recall(QUESTION, SCOPE)
-                took = (time.perf_counter() - began) * 1e3
-                note("recalled", stage=found.stage, hits=len(found.hits), ms=took)
+                took = (time.monotonic() - began) * 1e3
+                note("recalled", began=began, stage=found.stage, hits=len(found.hits), ms=took)
             await asyncio.sleep(pace_s)
 
     print("up", flush=True)
@@ -291,11 +291,11 @@ def _config(folder: Path) -> Any:
 def _first(
     heirs: tuple[Process, ...], what: str, since: float, fits: Callable[[dict[str, Any]], Any]
 ) -> float:
-    """Return when something first happened after a kill, in milliseconds."""
+    """Return when something that began after a kill first happened, in milliseconds."""
 
     def found() -> list[float]:
         rows = [row for one in heirs for row in one.rows(what)]
-        return [row["at"] for row in rows if row["at"] > since and fits(row)]
+        return [row["at"] for row in rows if row.get("began", row["at"]) > since and fits(row)]
 
     return float((min(until(found)) - since) * 1e3)
 

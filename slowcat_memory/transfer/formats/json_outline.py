@@ -20,10 +20,17 @@ def outline(text: str) -> frozenset[str]:
             if pending and len(containers) <= DEEPEST:
                 found.add(pending)
         elif token[0] in "{[":
-            containers.append((pending or containers[-1]) + ("[]" if token[0] == "[" else ""))
+            containers.append(_inside(containers, pending, token[0]))
             pending = ""
         else:
             pending = ""
             if len(containers) > 1:
                 containers.pop()
     return frozenset(found)
+
+
+def _inside(containers: list[str], key: str, opening: str) -> str:
+    """Return the path of what a bracket opens; too deep for any key, it does not grow."""
+    if len(containers) > DEEPEST:
+        return containers[-1]
+    return (key or containers[-1]) + ("[]" if opening == "[" else "")
