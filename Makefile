@@ -48,6 +48,7 @@ failover: $(VENV)/ready
 	$(RUN) -m tests.harness.failover --count 300
 	$(RUN) -m tests.harness.failover --what starters
 	$(RUN) -m tests.harness.failover --what stopped
+	$(RUN) -m tests.harness.many_programs
 
 test-audio: $(VENV)/audio
 	$(RUN) -m pytest -m audio tests/audio

@@ -77,6 +77,7 @@ POWERLOSS = ("bad", "lost", "corrupt", "undead", "died")
 TURNS = ("missing", "doubled", "broken", "edited", "captured", "lost", "repeated", "wrong", "stuck")
 WRITTEN = ("facts kept", "orders leaked", "dates wrong", "changes superseded", "answered")
 LIVES = ("dates", "superseded", "current", "icebreakers", "opposites", "spoken")
+PROGRAMS = ("lost", "doubled", "leaked", "refused")
 KILLS = "--kills"
 SCENES = ("backup", "restore", "salvage", "index")
 
@@ -115,6 +116,9 @@ RUNS = (
             options=("--what", "starters")),
     Harness(name="failover control", module="failover", count=("--count", 40), seeds=(),
             options=("--plant",)),
+    Harness(name="many programs", module="many_programs", count=("--minutes", 60), laws=PROGRAMS),
+    Harness(name="many programs control", module="many_programs", count=("--minutes", 10),
+            options=("--plant",), laws=("leaked",), control=True),
     Harness(name="starts control", module="starts", count=("--rounds", 12),
             options=("--control",), laws=("lost",), control=True),
     Harness(name="restores control", module="restores", count=("--restores", 20),
