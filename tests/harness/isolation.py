@@ -460,7 +460,7 @@ CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "forgotten": ("forgotten", half_forgotten),
     "ended": ("record", lambda: mock.patch.object(OffRecord, "end", _ended)),
     "record": ("record", lambda: mock.patch.object(OffRecord, "begin", lambda *_: None)),
-    "kept": ("log recall", lambda: mock.patch.object(conversation, "Exchange", _Kept)),
+    "kept": ("log recall caches", lambda: mock.patch.object(conversation, "Exchange", _Kept)),
     "purge": (
         "caches",
         lambda: mock.patch.object(Household, "record_changed", lambda self, off: None),
