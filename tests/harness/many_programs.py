@@ -1,7 +1,7 @@
 """Two bots, a command line, the page and an MCP host on one memory, for a simulated hour of talk.
 
 Each is a process of its own, but the page, which this one serves. Anna talks to the bot in the
-kitchen, Ben to the one in the study, a turn every six simulated seconds, without the pauses. The
+kitchen, Ben to the one in the study: a turn every six simulated seconds, ``pace`` in truth. The
 others act for Anna meanwhile. Whatever is said or written down has a word of its own
 (``xannakitchen17x``), so that the log can be searched for it, and every answer for the words of
 others. At the end each turn and note is there once, and nothing came out where it must not:
@@ -36,6 +36,7 @@ from msgspec import Struct, field
 
 ROOT = Path(__file__).parents[2]
 TURN_S = 6.0  # simulated, from one turn of a bot to its next
+PACE_S = 0.5  # a pause after each turn
 WAIT_S = 120.0
 PEOPLE = {"kitchen": "anna", "study": "ben"}
 WORD = re.compile(r"x(anna|ben)([a-z]+)(\d+)x")
@@ -66,7 +67,7 @@ class Found(Struct):
 # ------------------------------------------------------------------- a bot's process
 
 
-async def talk(folder: Path, name: str, turns: int, seed: int) -> None:
+async def talk(folder: Path, name: str, turns: int, seed: int, pace_s: float) -> None:
     """Speak some turns with a bot; print what its LLM read, one line of JSON a turn."""
     from slowcat_memory import HybridContextualMemoryProcessor
     from tests.support.voice_pipeline import VoicePipeline
@@ -87,6 +88,7 @@ async def talk(folder: Path, name: str, turns: int, seed: int) -> None:
             voice.server.requests.clear()
             voice.context.set_messages([])  # only the memory knows what was said before
             print(json.dumps({"word": word, "began": began, "read": read}), flush=True)
+            await asyncio.sleep(pace_s)
         errors = [*voice.errors, *troubles]
     print(json.dumps({"errors": errors}), flush=True)
 
@@ -104,9 +106,11 @@ def _config(folder: Path, person: str) -> Any:
 
 
 @contextmanager
-def bot(folder: Path, name: str, turns: int, seed: int, found: Found) -> Iterator[threading.Thread]:
+def bot(
+    folder: Path, name: str, turns: int, seed: int, pace_s: float, found: Found
+) -> Iterator[threading.Thread]:
     """Run a bot in a process; the thread ends when it has said everything."""
-    arguments = [str(folder), name, str(turns), str(seed)]
+    arguments = [str(folder), name, str(turns), str(seed), str(pace_s)]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.harness.many_programs", "--bot", *arguments],
         stdout=subprocess.PIPE, text=True, cwd=ROOT,
@@ -276,13 +280,15 @@ def look_at_page(folder: Path, found: Found, ended: Callable[[], bool], seed: in
 # ------------------------------------------------------------------- the hour
 
 
-def hour(folder: Path, minutes: float, seed: int = 1, *, plant: bool = False) -> Found:
+def hour(
+    folder: Path, minutes: float, seed: int = 1, *, pace_s: float = PACE_S, plant: bool = False
+) -> Found:
     """Let everybody use one memory for some simulated minutes; return what was seen."""
     found, rng = Found(), random.Random(seed)
     turns = round(minutes * 60 / TURN_S)
     with ExitStack() as stack:
         bots = [
-            stack.enter_context(bot(folder, name, turns, seed + n, found))
+            stack.enter_context(bot(folder, name, turns, seed + n, pace_s, found))
             for n, name in enumerate(PEOPLE)
         ]
         while len(found.said) < 2 * len(PEOPLE) and any(one.is_alive() for one in bots):
@@ -340,18 +346,19 @@ def _words(texts: Iterator[str]) -> Iterator[str]:
 
 def main() -> int:
     if sys.argv[1:2] == ["--bot"]:
-        folder, name, turns, seed = sys.argv[2:]
-        asyncio.run(talk(Path(folder), name, int(turns), int(seed)))
+        folder, name, turns, seed, pace = sys.argv[2:]
+        asyncio.run(talk(Path(folder), name, int(turns), int(seed), float(pace)))
         return 0
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=60.0, help="simulated")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pace", type=float, default=PACE_S, help="seconds after each turn")
     parser.add_argument("--plant", action="store_true", help="plant a fault: it must be found")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "memory"
         began = time.monotonic()
-        found = hour(folder, given.minutes, given.seed, plant=given.plant)
+        found = hour(folder, given.minutes, given.seed, pace_s=given.pace, plant=given.plant)
         laws = judge(folder, found)
         print(json.dumps({
             "minutes": given.minutes, "took_s": round(time.monotonic() - began),
