@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,7 @@ class Process:
     def __init__(self, folder: Path, name: str, notes: Path, pace_s: float, *, plant: bool) -> None:
         arguments = [str(folder), name, str(notes), str(pace_s), *(["--plant"] if plant else [])]
         self.name, self.notes = name, notes
+        self._read, self._rows = 0, list[dict[str, Any]]()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.harness.failover", "--worker", *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
@@ -160,12 +162,15 @@ class Process:
         assert self.process.stdout.readline() == "up\n", f"{self.name} did not start"
 
     def rows(self, what: str) -> list[dict[str, Any]]:
-        if not self.notes.exists():
-            return []
-        lines = self.notes.read_text().splitlines(keepends=True)
-        if lines and not lines[-1].endswith("\n"):  # it is being written, or was as it was killed
-            del lines[-1]
-        return [row for line in lines if (row := json.loads(line))["what"] == what]
+        """Return its notes of a kind, in their order; only what is new is read."""
+        if self.notes.exists():
+            with self.notes.open("rb") as file:
+                file.seek(self._read)
+                whole = file.read().rpartition(b"\n")[0]  # a line may be half written
+            if whole:
+                self._read += len(whole) + 1
+                self._rows += map(json.loads, whole.split(b"\n"))
+        return [row for row in self._rows if row["what"] == what]
 
     def end(self) -> None:
         assert self.process.stdin is not None and self.process.stdout is not None
@@ -294,8 +299,11 @@ def _first(
     """Return when something that began after a kill first happened, in milliseconds."""
 
     def found() -> list[float]:
-        rows = [row for one in heirs for row in one.rows(what)]
-        return [row["at"] for row in rows if row.get("began", row["at"]) > since and fits(row)]
+        newest = (reversed(one.rows(what)) for one in heirs)
+        later = [
+            takewhile(lambda row: row.get("began", row["at"]) > since, rows) for rows in newest
+        ]
+        return [row["at"] for rows in later for row in rows if fits(row)]
 
     return float((min(until(found)) - since) * 1e3)
 
