@@ -41,7 +41,7 @@ from slowcat_memory.owner.address import Owner, last_owner
 from slowcat_memory.owner.backlog import Backlog, Entry, ProvisionalAck
 from slowcat_memory.owner.channel import OwnerAwayError
 from slowcat_memory.owner.client import RemoteMemory
-from slowcat_memory.owner.pausing import is_paused
+from slowcat_memory.owner.pausing import opening
 from slowcat_memory.owner.serving.intake import saved_before
 from slowcat_memory.owner.serving.owner_server import OwnerServer
 from slowcat_memory.records import Cursor, Event
@@ -192,8 +192,6 @@ class Lifecycle:
     def _own_or_connect(self) -> None:
         mode = self._config.owner.mode
         if mode != "client" and time.monotonic() >= self._not_before:
-            if is_paused(self._config.folder):
-                raise OwnerAwayError("the files of the memory are being replaced")
             try:
                 return self._own()
             except StoreBusyError:
@@ -220,23 +218,31 @@ class Lifecycle:
             self._fail(error)
 
     def _own(self) -> None:
-        if self.reader is not None:  # which must be closed first, so not in vain
-            check_writable(self._config.folder, self._config.store)
-            self._close_reader()
-        self._before_owning()
-        engine = self._open_engine()
+        with opening(self._config.folder):
+            if self.reader is not None:  # which must be closed first, so not in vain
+                check_writable(self._config.folder, self._config.store)
+                self._close_reader()
+            self._before_owning()
+            engine = self._open_engine()
+            try:
+                self._hand_over(engine)
+                self._serve(engine)
+            except BaseException:
+                self._let_go(engine)
+                raise
         try:
-            self._hand_over(engine)
-            self._serve(engine)
             self._on_ready(engine)
         except BaseException:
-            self._stop_serving()
-            with self._lock:
-                self.engine = None
-            engine.release()
+            self._let_go(engine)
             raise
         self._recovered(engine.availability.trouble is None)
         _report_damage(engine, self._availability)
+
+    def _let_go(self, engine: MemoryEngine) -> None:
+        self._stop_serving()
+        with self._lock:
+            self.engine = None
+        engine.release()
 
     def _recovered(self, can_save: bool) -> None:
         self._alone_since = 0.0
