@@ -11,7 +11,8 @@ import os
 import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +101,12 @@ class RemoteMemory:
 
     # ------------------------------------------------------------------- turns
 
-    def send(self, entry: Entry) -> None:
-        """Send an entry of the backlog. Entries are sent in order, under the caller's lock."""
+    def send(self, entry: Entry, *, again: bool = False) -> None:
+        """Send an entry of the backlog. Entries are sent in order, under the caller's lock.
+
+        Args:
+            again: It has waited for this owner.
+        """
         append = messages.Append(
             entry.counter,
             self._backlog.floor,
@@ -111,7 +116,7 @@ class RemoteMemory:
             entry.bulk,
         )
         try:
-            self._channel.send(append)
+            self._channel.send(append, again=again)
         except (WireError, TypeError, UnicodeError) as error:  # it fails alone
             poison = StoreError(f"this cannot be saved: {error}")
             self._backlog.settle(entry.counter, poison)
@@ -156,11 +161,21 @@ class RemoteMemory:
             if callback := callbacks.get(sent.callback):
                 self._later(functools.partial(callback, *arguments))
 
-    def _later(self, work: Callable[[], object] | None) -> None:
+    def _later(self, work: Callable[[], object]) -> None:
         try:
             self._events.put_nowait(work)
         except queue.Full:
             self.metrics.count("events_dropped")
+
+    def _end_listeners(self) -> None:
+        """End the thread of the callbacks, also where one of them is slow and others wait for it."""
+        while True:
+            try:
+                return self._events.put_nowait(None)
+            except queue.Full:
+                with suppress(queue.Empty):
+                    self._events.get_nowait()
+                    self.metrics.count("events_dropped")
 
     def _call_listeners(self) -> None:
         while (work := self._events.get()) is not None:
@@ -177,23 +192,41 @@ class RemoteMemory:
         Raises:
             StoreError: The owner ended meanwhile, or does not answer.
         """
+        try:
+            return self._ask(None if name in LONG else ANSWER_S, name, *args, **kwargs)
+        except _LateError:
+            raise StoreError(
+                f"process {self.owner.pid}, which holds the memory, does not answer",
+                hint="Is it stopped, or very busy?",
+            ) from None
+
+    def flush(self, timeout_s: float | None, *, indexed: bool) -> bool:
+        """Wait until everything is durable; it is not, if the owner does not answer in time.
+
+        Raises:
+            StoreError: The owner ended meanwhile.
+        """
+        try:
+            return bool(self._ask(timeout_s, "flush", timeout_s, indexed=indexed))
+        except _LateError:
+            return False
+
+    def _ask(self, answer_s: float | None, name: str, *args: Any, **kwargs: Any) -> Any:
         verb = verbs.verb(name)
         number, call = next(self._numbers), _PendingCall(verb.functions(*args, **kwargs))
         arguments = msgspec.Raw(verb.encode_arguments(*args, **kwargs))
         with self._calls_lock:
             self._calls[number] = call
-        if self._channel.is_lost:
-            self._fail_calls()
-        self._channel.send(messages.Call(number, name, arguments, tuple(call.callbacks)))
         try:
-            sent = call.answer.result(None if name in LONG else ANSWER_S)
-        except TimeoutError:
-            raise StoreError(
-                f"process {self.owner.pid}, which holds the memory, does not answer",
-                hint="Is it stopped, or very busy?",
-            ) from None
+            if self._channel.is_lost:
+                self._fail_calls()
+            self._channel.send(messages.Call(number, name, arguments, tuple(call.callbacks)))
+            if not wait((call.answer,), answer_s).done:
+                raise _LateError
+            sent = call.answer.result()
         finally:
-            self._calls.pop(number, None)
+            with self._calls_lock:
+                self._calls.pop(number, None)
         return verb.decode_result(sent)
 
     def send_call(self, name: str, *args: Any) -> None:
@@ -209,7 +242,7 @@ class RemoteMemory:
         with self._calls_lock:
             calls, self._calls = self._calls, {}
         for call in calls.values():
-            if not call.answer.done():
+            with suppress(InvalidStateError):  # it was answered just now
                 call.answer.set_exception(gone)
 
     # ------------------------------------------------------------------- from the owner
@@ -240,12 +273,13 @@ class RemoteMemory:
                 self._recalls.take_in(message)
             return
         call = self._calls.get(message.number)
-        if call is None or call.answer.done():
+        if call is None:
             return
-        if isinstance(message, messages.Answer):
-            call.answer.set_result(message.result)
-        else:
-            call.answer.set_exception(verbs.error_of(message.error))
+        with suppress(InvalidStateError):  # it has failed just now
+            if isinstance(message, messages.Answer):
+                call.answer.set_result(message.result)
+            else:
+                call.answer.set_exception(verbs.error_of(message.error))
 
     def _called_back(self, message: messages.Called_) -> None:
         if call := self._calls.get(message.number):
@@ -255,8 +289,12 @@ class RemoteMemory:
     def _lose(self) -> None:
         self._recalls.lost()
         self._fail_calls()
-        self._later(None)
+        self._end_listeners()
         self._on_lost(self._goodbye)
+
+
+class _LateError(Exception):
+    """The answer to a call has not come in time."""
 
 
 class _PendingCall:

@@ -271,7 +271,7 @@ class Lifecycle:
         with self._lock:
             self.remote = remote
             for entry in self.backlog.pending():
-                remote.send(entry)
+                remote.send(entry, again=True)
         remote.start(self._on_lost)
         self._recovered(True)
         self._metrics.count("owners_met")

@@ -9,6 +9,7 @@ import asyncio
 import functools
 import inspect
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
@@ -21,6 +22,7 @@ from msgspec.structs import replace
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import Memory, MemoryEngine, retrieval_options
 from slowcat_memory.engine.availability import Availability
@@ -33,11 +35,13 @@ from slowcat_memory.owner.address import Owner
 from slowcat_memory.owner.client import RemoteMemory
 from slowcat_memory.owner.heir import Heir
 from slowcat_memory.owner.lifecycle import Lifecycle, unavailable
+from slowcat_memory.owner.numbers import Numbers, provisional_turn
 from slowcat_memory.owner.read_only import ReadOnlyStore
 from slowcat_memory.owner.remote_recall import RemoteAttempt
 from slowcat_memory.owner.serving.owner_server import OwnerServer
 from slowcat_memory.providers import EmbedderReport
-from slowcat_memory.records import Cursor, Event, Turn
+from slowcat_memory.records import Cursor, Event, Forget, Forgotten, Turn
+from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.runtime.commands.executor import CommandContext, Outcome
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.runtime.namespaces.vectors import Told
@@ -289,8 +293,8 @@ class Member:
             return Recollection()
         if prefetch is not None and isinstance(prefetch.attempt, RemoteAttempt):
             prefetch.drop()
-        if self._life.backlog and "exclude" in known:
-            known["exclude"] = self._life.backlog.numbers.logged_memories(known["exclude"])
+        if self._life.backlog:
+            known = _logged(known, self._life.backlog.numbers)
         return await self._recall_here(engine, text, scope, prefetch, known)
 
     async def _recall_here(
@@ -323,7 +327,7 @@ class Member:
             if query is None or engine is None:
                 return None
             with suppress(RuntimeError):  # it is being closed
-                return engine.wiring.retrieval.begin(query)
+                return engine.wiring.retrieval.begin(self._logged_query(query))
             return None
 
         def touch() -> Future[float] | None:
@@ -335,10 +339,20 @@ class Member:
             if query is None or engine is None:
                 return None
             with suppress(RuntimeError):
-                return engine.wiring.retrieval.touch(query)
+                return engine.wiring.retrieval.touch(self._logged_query(query))
             return None
 
         return Prefetch(begin, self.config.prefetch, asyncio.get_running_loop(), touch)
+
+    def _logged_query(self, query: Query) -> Query:
+        if not self._life.backlog:
+            return query
+        numbers = self._life.backlog.numbers
+        return replace(
+            query,
+            exclude=numbers.logged_memories(query.exclude),
+            dialogue=numbers.logged_dialogue(query.dialogue),
+        )
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
         return self._writer.pack(found, now or self.clock())
@@ -394,6 +408,34 @@ class Member:
         turn = self._life.backlog.wait_for(context.turn, NUMBERED_S)
         return cast(Outcome, self._do("carry_out", command, replace(context, turn=turn)))
 
+    def mark(self, scope: str, memory_id: str, **marks: Any) -> MemoryRecord | None:
+        memory_id = self._wait_logged(memory_id)
+        return cast(MemoryRecord | None, self._do("mark", scope, memory_id, **marks))
+
+    def correct(self, scope: str, memory_id: str, text: str) -> MemoryRecord | None:
+        memory_id = self._wait_logged(memory_id)
+        return cast(MemoryRecord | None, self._do("correct", scope, memory_id, text))
+
+    def forget(self, what: Forget | Sequence[Forget], **how: bool) -> Forgotten:
+        orders = [what] if isinstance(what, Forget) else what
+        logged = [self._logged_order(order) for order in orders]
+        return cast(Forgotten, self._do("forget", logged, **how))
+
+    def _logged_order(self, order: Forget) -> Forget:
+        turns = tuple(map(self._wait_numbered, order.turns))
+        return replace(order, turns=turns, memories=tuple(map(self._wait_logged, order.memories)))
+
+    def _wait_logged(self, memory_id: str) -> str:
+        """Return the id of a memory; for a turn that waits, once it is logged."""
+        turn = provisional_turn(memory_id)
+        return chunk_id(self._wait_numbered(turn)) if turn else memory_id
+
+    def _wait_numbered(self, turn: int) -> int:
+        try:
+            return self._life.backlog.wait_for(turn, NUMBERED_S)
+        except TimeoutError:
+            raise StoreError("that turn is not saved yet", hint="Try again in a moment") from None
+
     def maintain(
         self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
     ) -> Any:
@@ -422,9 +464,17 @@ class Member:
         return end
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
-        if not self._life.backlog.wait_empty(timeout_s) or not self._life.is_ready:
-            return not len(self._life.backlog)
-        return bool(self._do("flush", timeout_s, indexed=indexed))
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while self._life.backlog.wait_empty(_until(deadline)):
+            if not self._life.is_ready:
+                return not len(self._life.backlog)
+            target = self._wait_for_target("flush")
+            try:
+                return bool(target.flush(_until(deadline), indexed=indexed))
+            except StoreError:
+                if not (isinstance(target, RemoteMemory) and target.is_lost):
+                    raise  # else the next owner is asked
+        return not len(self._life.backlog)
 
 
 def _do(target: Target, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -432,6 +482,16 @@ def _do(target: Target, name: str, *args: Any, **kwargs: Any) -> Any:
         return target.call(name, *args, **kwargs)
     member = getattr(target, name)
     return member(*args, **kwargs) if callable(member) else member
+
+
+def _logged(known: RecallArguments, numbers: Numbers) -> RecallArguments:
+    """Return what a turn knows, with the log's ids of turns that waited."""
+    known = known.copy()
+    if "exclude" in known:
+        known["exclude"] = numbers.logged_memories(known["exclude"])
+    if "dialogue" in known:
+        known["dialogue"] = numbers.logged_dialogue(known["dialogue"])
+    return known
 
 
 def _forwarded(name: str) -> Callable[..., Any]:
@@ -448,7 +508,8 @@ for _name, _function in vars(Memory).items():
     if inspect.isfunction(_function) and not _name.startswith("_"):
         if _name not in vars(Member):
             setattr(Member, _name, _forwarded(_name))
-functools.update_wrapper(Member.subscribe, Memory.subscribe)
+for _name in ("subscribe", "mark", "correct", "forget"):
+    functools.update_wrapper(getattr(Member, _name), getattr(Memory, _name))
 
 
 def open_member(config: Config, *, name: str, wait_s: float) -> Member:
@@ -464,6 +525,11 @@ def open_member(config: Config, *, name: str, wait_s: float) -> Member:
         member.release()
         raise error or unavailable(None)
     return member
+
+
+def _until(deadline: float | None) -> float | None:
+    """Return the seconds that are left, by the monotonic clock."""
+    return None if deadline is None else max(0.0, deadline - time.monotonic())
 
 
 def _soon(work: Callable[[], object]) -> None:

@@ -57,6 +57,7 @@ class OwnerServer:
         self.engine, self.uid, self.pid = engine, os.getuid(), os.getpid()
         self.where = socket_path(folder)
         self._on_server, self._on_pause = on_server, on_pause
+        self.connections: set[ClientSession] = set()  # greeted or not; of the loop alone
         self._sessions: set[ClientSession] = set()
         self._intakes: dict[str, Intake] = {}
         self._recalls: dict[Intake, ClientRecalls] = {}
@@ -148,7 +149,15 @@ class OwnerServer:
         except Exception:  # a bug: the clients go on without a memory, the agent with one
             logger.exception("the memory serves no other processes")
         finally:
+            self._drop_all()
             self._loop.close()
+
+    def _drop_all(self) -> None:
+        """End what is still connected: a client that reads nothing, one that has just come."""
+        for _ in range(3):  # one that is being accepted is connected only then
+            for session in tuple(self.connections):
+                session.drop()
+            self._loop.run_until_complete(asyncio.sleep(0))
 
     async def _listen(self) -> None:
         self._server = await self._loop.create_unix_server(
