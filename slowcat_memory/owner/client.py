@@ -8,7 +8,6 @@ connection.
 import functools
 import itertools
 import os
-import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError, wait
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from loguru import logger
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import Packed
@@ -26,6 +24,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.address import Owner
 from slowcat_memory.owner.backlog import Backlog, Entry
+from slowcat_memory.owner.callbacks import CallbackThread
 from slowcat_memory.owner.channel import connect
 from slowcat_memory.owner.protocol import messages, verbs
 from slowcat_memory.owner.protocol.wire import PROTOCOL, WireError, untagged
@@ -36,7 +35,6 @@ from slowcat_memory.runtime.recall.query import Query, Recollection
 
 ANSWER_S = 10.0  # how long a call may take that does no long work
 LONG = frozenset({"maintain", "think", "forget", "apply", "flush", "prepare"})
-EVENTS_LIMIT = 10_000  # that wait for the application's callbacks
 
 
 class RemoteMemory:
@@ -54,11 +52,13 @@ class RemoteMemory:
         *,
         name: str,
         metrics: Metrics,
+        callbacks: CallbackThread,
         serves: bool = False,
     ) -> None:
         """Connect.
 
         Args:
+            callbacks: Calls the application's functions.
             name: What this process is, for lists of clients.
             serves: Whether it is a server, to which the owner may give way.
 
@@ -76,7 +76,7 @@ class RemoteMemory:
         self._calls: dict[int, _PendingCall] = {}
         self._calls_lock = threading.Lock()
         self._listeners: dict[object, dict[str, Callable[..., Any]]] = {}
-        self._events: queue.Queue[Callable[[], object] | None] = queue.Queue(EVENTS_LIMIT)
+        self._callbacks = callbacks
         self._on_lost: Callable[[str], None] = lambda to: None
         self._goodbye = ""
 
@@ -88,7 +88,6 @@ class RemoteMemory:
                 owner gives way to one.
         """
         self._on_lost = on_lost
-        threading.Thread(target=self._call_listeners, name="slowcat-events", daemon=True).start()
         self._channel.start(self._receive, self._lose)
 
     def release(self) -> None:
@@ -140,7 +139,7 @@ class RemoteMemory:
     # ------------------------------------------------------------------- events
 
     def subscribe(self, **callbacks: Callable[..., Any] | None) -> Callable[[], None]:
-        """Register callbacks; they run on a thread of their own, in order."""
+        """Register callbacks; they run on the thread of callbacks, in order."""
         key = object()
         self._listeners[key] = {name: one for name, one in callbacks.items() if one is not None}
         self._subscribe()
@@ -159,30 +158,7 @@ class RemoteMemory:
         arguments = tuple(map(untagged, sent.arguments))
         for callbacks in tuple(self._listeners.values()):
             if callback := callbacks.get(sent.callback):
-                self._later(functools.partial(callback, *arguments))
-
-    def _later(self, work: Callable[[], object]) -> None:
-        try:
-            self._events.put_nowait(work)
-        except queue.Full:
-            self.metrics.count("events_dropped")
-
-    def _end_listeners(self) -> None:
-        """End the thread of the callbacks, also where one of them is slow and others wait for it."""
-        while True:
-            try:
-                return self._events.put_nowait(None)
-            except queue.Full:
-                with suppress(queue.Empty):
-                    self._events.get_nowait()
-                    self.metrics.count("events_dropped")
-
-    def _call_listeners(self) -> None:
-        while (work := self._events.get()) is not None:
-            try:
-                work()
-            except Exception as error:  # the application's code
-                logger.error(f"memory: a listener failed: {type(error).__name__}")
+                self._callbacks.later(functools.partial(callback, *arguments))
 
     # ------------------------------------------------------------------- calls
 
@@ -284,12 +260,11 @@ class RemoteMemory:
     def _called_back(self, message: messages.Called_) -> None:
         if call := self._calls.get(message.number):
             callback = call.callbacks[message.callback]
-            self._later(functools.partial(callback, *map(untagged, message.arguments)))
+            self._callbacks.later(functools.partial(callback, *map(untagged, message.arguments)))
 
     def _lose(self) -> None:
         self._recalls.lost()
         self._fail_calls()
-        self._end_listeners()
         self._on_lost(self._goodbye)
 
 

@@ -41,7 +41,7 @@ from slowcat_memory.owner.address import Owner, last_owner
 from slowcat_memory.owner.backlog import Backlog, Entry, ProvisionalAck
 from slowcat_memory.owner.channel import OwnerAwayError
 from slowcat_memory.owner.client import RemoteMemory
-from slowcat_memory.owner.pausing import opening
+from slowcat_memory.owner.pausing import is_paused, opening
 from slowcat_memory.owner.serving.intake import saved_before
 from slowcat_memory.owner.serving.owner_server import OwnerServer
 from slowcat_memory.records import Cursor, Event
@@ -105,6 +105,7 @@ class Lifecycle:
         self._lock = threading.Lock()  # of the state and of the order of appends; never held long
         self._trying = threading.Lock()
         self._tried, self._closing = threading.Event(), threading.Event()
+        self._closed, self._ending, self._released = threading.Event(), threading.RLock(), False
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._damaged: object = None  # identity of a file that could not be recovered
@@ -146,6 +147,8 @@ class Lifecycle:
             self._keep_ready()
         finally:
             slow.cancel()
+            if self._closed.is_set():
+                self._end()
 
     def _report_slow(self) -> None:
         if not self._tried.is_set():
@@ -341,23 +344,44 @@ class Lifecycle:
         """Save what waits if that can be done now, and release the engine; idempotent. Blocks."""
         self._closing.set()
         self._wake.set()
-        if self._thread is not None:  # which may be in the middle of a recovery
+        if self._thread not in (None, threading.current_thread()):
+            # It may be in the middle of a recovery.
             self._thread.join(LAST_TRY_S if len(self.backlog) else CLOSE_S)
-        if self.remote is not None:
-            self.backlog.wait_empty(CLOSE_S)
-        if not self.is_ready and len(self.backlog) and not self._trying.locked():
-            self.attempt()
-        self._close_reader()
-        if self.remote is not None:
-            self.backlog.wait_empty(CLOSE_S)
-            self.remote.release()
+        self._save_rest()
         if lost := self.backlog.abandon(StoreClosedError("the memory was closed before this")):
             why = self._availability.trouble
             logger.error("{} events were not saved before the memory was closed: {}", lost, why)
-        self._stop_serving()
-        if self.engine is not None:
-            self.engine.release()
-        self._before_owning()
+        self._closed.set()
+        self._end()
+
+    def _save_rest(self) -> None:
+        """Have what waits saved, by this process or by an owner; also while another takes over."""
+        deadline = time.monotonic() + LAST_TRY_S
+        while len(self.backlog) and time.monotonic() < deadline:
+            if self.remote is not None:
+                if self.backlog.wait_empty(CLOSE_S) or self.remote is not None:
+                    return  # the owner is stopped, or very busy
+            elif self.engine is not None or self._trying.locked():
+                return
+            if not self._is_settling():
+                self._not_before = 0.0
+            if self.attempt():
+                continue
+            if not (self._is_settling() or is_paused(self._config.folder)):
+                return
+            time.sleep(QUICK_S)
+
+    def _end(self) -> None:
+        """Let go of everything; idempotent. Also by the thread, where it was opening meanwhile."""
+        with self._ending:
+            self._close_reader()
+            if self.remote is not None:
+                self.remote.release()
+            self._stop_serving()
+            if self.engine is not None and not self._released:
+                self._released = True
+                self.engine.release()
+            self._before_owning()
 
     # ---------------------------------------------------------------- what waits
 

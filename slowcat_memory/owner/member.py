@@ -10,7 +10,7 @@ import functools
 import inspect
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
@@ -32,6 +32,7 @@ from slowcat_memory.engine.turns import RecallArguments, build_query
 from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.address import Owner
+from slowcat_memory.owner.callbacks import CallbackThread
 from slowcat_memory.owner.client import RemoteMemory
 from slowcat_memory.owner.heir import Heir
 from slowcat_memory.owner.lifecycle import Lifecycle, unavailable
@@ -95,6 +96,7 @@ class Member:
         self._unsubscribe: dict[object, Callable[[], None]] = {}
         self._target: Target | None = None  # what subscriptions and activities are passed to
         self._target_lock = threading.Lock()
+        self._callbacks = CallbackThread(self.metrics)
         self._heir = Heir(config, lambda: self._life.remote is not None)
         self._life = Lifecycle(
             config,
@@ -135,6 +137,7 @@ class Member:
     def _close(self) -> None:
         self._heir.stop()
         self._life.close()
+        self._callbacks.end()
 
     def start(self, wait_s: float) -> None:
         """Begin to own or to connect, and wait for the first try, ``wait_s`` seconds at most."""
@@ -186,6 +189,7 @@ class Member:
             self._life.backlog,
             name=self._name,
             metrics=self.metrics,
+            callbacks=self._callbacks,
             serves=self._serves,
         )
 
@@ -198,7 +202,7 @@ class Member:
             for name in self._busy:
                 target.set_activity(name, True)
             for key, callbacks in self._subscribers.items():
-                self._unsubscribe[key] = target.subscribe(**callbacks)
+                self._unsubscribe[key] = self._subscribe(target, callbacks)
         for scope in tuple(self._scopes):
             self._prepare_scope(target, scope)
         if self._scopes and isinstance(target, RemoteMemory):  # a conversation
@@ -452,7 +456,7 @@ class Member:
         with self._target_lock:
             self._subscribers[key] = wanted
             if self._target is not None:
-                self._unsubscribe[key] = self._target.subscribe(**wanted)
+                self._unsubscribe[key] = self._subscribe(self._target, wanted)
 
         def end() -> None:
             with self._target_lock:
@@ -462,6 +466,17 @@ class Member:
                 unsubscribe()
 
         return end
+
+    def _subscribe(
+        self, target: Target, callbacks: Mapping[str, Callable[..., Any]]
+    ) -> Callable[[], None]:
+        """Subscribe; the callbacks run on the thread of callbacks, whoever owns the store."""
+        if isinstance(target, RemoteMemory):
+            return target.subscribe(**callbacks)
+        return target.subscribe(**{name: self._passed_on(one) for name, one in callbacks.items()})
+
+    def _passed_on(self, callback: Callable[..., Any]) -> Callable[..., None]:
+        return lambda *happened: self._callbacks.later(functools.partial(callback, *happened))
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
@@ -519,11 +534,13 @@ def open_member(config: Config, *, name: str, wait_s: float) -> Member:
         StoreError: Neither can be had within ``wait_s`` seconds.
     """
     member = Member.acquire(config, name, reads_meanwhile=False)
-    member.start(wait_s)
-    if not member.is_ready:
-        error = member.last_error
+    try:
+        member.start(wait_s)
+        if not member.is_ready:
+            raise member.last_error or unavailable(None)
+    except BaseException:  # Ctrl-C too
         member.release()
-        raise error or unavailable(None)
+        raise
     return member
 
 

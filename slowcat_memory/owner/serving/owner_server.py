@@ -64,21 +64,25 @@ class OwnerServer:
         self._pool = ThreadPoolExecutor(THREADS, "slowcat-serve")
         self._socket = _listen(self.where)
         self._loop = asyncio.new_event_loop()
+        self._listening = threading.Event()
         self._thread = threading.Thread(target=self._run, name="slowcat-owner", daemon=True)
         self._unsubscribe: Callable[[], None] = lambda: None
         announce(folder, self.where)
 
     def start(self) -> None:
-        """Serve, on a thread of its own."""
+        """Serve, on a thread of its own; it may be stopped from now on."""
         self._thread.start()
+        self._listening.wait(STOP_S)
 
     def stop(self, to: str = "") -> None:
-        """Say goodbye to all clients and close the socket; from any thread but the server's.
+        """Say goodbye to all clients and close the socket.
 
         Args:
             to: As in ``Goodbye``.
         """
-        if self._thread.is_alive():
+        if self._thread is threading.current_thread():  # in a callback
+            self._end(to)
+        elif self._thread.is_alive():
             self.soon(self._end, to)
             self._thread.join(STOP_S)
         not_inherited.discard(self._socket)
@@ -145,10 +149,12 @@ class OwnerServer:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_until_complete(self._listen())
+            self._listening.set()
             self._loop.run_forever()
         except Exception:  # a bug: the clients go on without a memory, the agent with one
             logger.exception("the memory serves no other processes")
         finally:
+            self._listening.set()
             self._drop_all()
             self._loop.close()
 
