@@ -41,6 +41,7 @@ from slowcat_memory.owner.address import Owner, last_owner
 from slowcat_memory.owner.backlog import Backlog, Entry, ProvisionalAck
 from slowcat_memory.owner.channel import OwnerAwayError
 from slowcat_memory.owner.client import RemoteMemory
+from slowcat_memory.owner.forking import closed_in_child
 from slowcat_memory.owner.pausing import is_paused, opening
 from slowcat_memory.owner.serving.intake import saved_before
 from slowcat_memory.owner.serving.owner_server import OwnerServer
@@ -111,6 +112,7 @@ class Lifecycle:
         self._damaged: object = None  # identity of a file that could not be recovered
         self._give_up = ""  # why the store is to be given up: "server" or "pause"
         self._not_before = self._keep_until = self._alone_since = 0.0  # by the monotonic clock
+        closed_in_child.add(self)
 
     # ---------------------------------------------------------------- life
 
@@ -382,6 +384,16 @@ class Lifecycle:
                 self._released = True
                 self.engine.release()
             self._before_owning()
+
+    def close_after_fork(self) -> None:
+        """Refuse every use in a forked child; what is open is the parent's, and is not closed."""
+        self._parents = self.engine, self.remote, self.reader, self.server  # nor freed
+        self.engine = self.remote = self.reader = self.server = None
+        self._lock, self._trying = threading.Lock(), threading.Lock()
+        self._ending, self._thread, self._alone_since = threading.RLock(), None, 0.0
+        error = "the memory was opened before a fork"
+        self.backlog.close_after_fork(StoreClosedError(error, hint="Open it in this process"))
+        self._closing.set()
 
     # ---------------------------------------------------------------- what waits
 

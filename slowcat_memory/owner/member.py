@@ -243,7 +243,7 @@ class Member:
         if name in READS:
             target = target or self._life.reader
         if target is None:
-            raise unavailable(self.availability.trouble)
+            raise self._life.backlog.closed or unavailable(self.availability.trouble)
         return target
 
     @property
@@ -398,7 +398,7 @@ class Member:
         if engine := self._life.engine or self._life.reader:
             return engine.snapshot()
         if self._life.remote is None:
-            raise unavailable(self.availability.trouble)
+            raise self._life.backlog.closed or unavailable(self.availability.trouble)
         return self._reading.snapshot()
 
     def stats(self) -> dict[str, Any]:
