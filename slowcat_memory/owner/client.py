@@ -33,6 +33,7 @@ from slowcat_memory.owner.version import VERSION
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Query, Recollection
 
+CALLS = messages.CALLS_LIMIT - 8  # at a time that are waited for; other threads wait their turn
 ANSWER_S = 10.0  # how long a call may take that does no long work
 LONG = frozenset({"maintain", "think", "forget", "apply", "flush", "prepare"})
 
@@ -75,6 +76,7 @@ class RemoteMemory:
         self._numbers = itertools.count(-1, -1)  # recalls have the positive ones
         self._calls: dict[int, _PendingCall] = {}
         self._calls_lock = threading.Lock()
+        self._turns = threading.Semaphore(CALLS)
         self._listeners: dict[object, dict[str, Callable[..., Any]]] = {}
         self._callbacks = callbacks
         self._on_lost: Callable[[str], None] = lambda to: None
@@ -191,9 +193,11 @@ class RemoteMemory:
         verb = verbs.verb(name)
         number, call = next(self._numbers), _PendingCall(verb.functions(*args, **kwargs))
         arguments = msgspec.Raw(verb.encode_arguments(*args, **kwargs))
-        with self._calls_lock:
-            self._calls[number] = call
+        if not self._turns.acquire(timeout=answer_s):
+            raise _LateError
         try:
+            with self._calls_lock:
+                self._calls[number] = call
             if self._channel.is_lost:
                 self._fail_calls()
             self._channel.send(messages.Call(number, name, arguments, tuple(call.callbacks)))
@@ -203,6 +207,7 @@ class RemoteMemory:
         finally:
             with self._calls_lock:
                 self._calls.pop(number, None)
+            self._turns.release()
         return verb.decode_result(sent)
 
     def send_call(self, name: str, *args: Any) -> None:

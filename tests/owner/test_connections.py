@@ -10,10 +10,12 @@ import pytest
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.understand import DialogueTurn
-from slowcat_memory.owner import callbacks, channel, paused
+from slowcat_memory.owner import callbacks, channel, client, paused
+from slowcat_memory.owner.client import CALLS
 from slowcat_memory.owner.member import Member
 from slowcat_memory.owner.numbers import FIRST_ID, Numbers
 from slowcat_memory.owner.protocol import messages, verbs
+from slowcat_memory.owner.protocol.messages import CALLS_LIMIT
 from slowcat_memory.owner.serving import ahead, client_session
 from slowcat_memory.records import Forget, MemoryEvent
 from slowcat_memory.testing import memory_config
@@ -190,6 +192,26 @@ def test_connections_a_slow_callback_does_not_keep_its_thread_for_ever(
     go_on.set()
     thread = slow._callbacks._thread
     assert thread is not None and until(lambda: not thread.is_alive())
+
+
+def test_connections_many_threads_wait_their_turn(
+    clients: tuple[OwnerProcess, Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "ANSWER_S", WAIT_S)
+    other, member = clients
+    remote, found = member._life.remote, list[object]()
+    assert remote is not None
+    with stopped(other.process.pid):
+        threads = [
+            threading.Thread(target=lambda: found.append(member.search("boat", "anna")))
+            for _ in range(CALLS_LIMIT + 16)
+        ]
+        for thread in threads:
+            thread.start()
+        assert until(lambda: len(remote._calls) == CALLS)
+    for thread in threads:
+        thread.join(WAIT_S)
+    assert len(found) == len(threads) and not remote._calls
 
 
 def test_connections_a_flush_waits_no_longer_than_it_says(

@@ -16,7 +16,7 @@ from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError
 from slowcat_memory.owner.address import peer_uid
 from slowcat_memory.owner.forking import not_inherited
 from slowcat_memory.owner.protocol import messages, verbs
-from slowcat_memory.owner.protocol.messages import Message, from_client
+from slowcat_memory.owner.protocol.messages import CALLS_LIMIT, Message, from_client
 from slowcat_memory.owner.protocol.wire import PROTOCOL, FrameBuffer, WireError, framed, tagged
 from slowcat_memory.owner.version import VERSION
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from slowcat_memory.owner.serving.owner_server import OwnerServer
 
 UNREAD_LIMIT = 16 << 20  # bytes that a client may leave unread when the next message comes
-CALLS_LIMIT = 64  # calls of one client at a time, and as many recalls
 HELLO_S = 10.0  # how long one that has connected may take to say what it is
 RATE = 5000.0  # messages a second that a client may send, over ``BURST``
 BURST = 20_000.0

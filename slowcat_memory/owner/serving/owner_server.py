@@ -22,6 +22,7 @@ from slowcat_memory.owner.serving.intake import Intake
 from slowcat_memory.records import MemoryEvent
 
 GRACE_S = 2.0  # how long a lost client's activities count: it may be back
+WAITING = 1024  # connections that are not accepted yet; the system may allow fewer
 THREADS = 16  # for calls that block
 INTAKES = 256  # clients whose appends are remembered
 STOP_S = 5.0
@@ -196,7 +197,7 @@ def _listen(where: Path) -> socket.socket:
             where.unlink()
         made.bind(str(where))
         where.chmod(0o600)
-        made.listen(128)
+        made.listen(WAITING)
         made.setblocking(False)
     except BaseException:
         made.close()
