@@ -1,5 +1,6 @@
 """One object for each store of this process, opened by its first user and closed by its last."""
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -20,9 +21,12 @@ class Shared(Generic[T]):
 
     def __init__(self) -> None:
         self._slots: dict[Path, _Slot[T]] = {}
+        self._pid = os.getpid()
 
     def acquire(self, folder: Path, make: Callable[[], T], is_closed: Callable[[T], bool]) -> T:
         """Return a folder's object, making it if there is none or ``is_closed`` says so."""
+        if self._pid != os.getpid():  # a forked child: they are the parent's
+            self._slots, self._pid = {}, os.getpid()
         slot = self._slots.setdefault(folder.absolute(), _Slot())
         with slot.lock:
             if slot.shared is None or is_closed(slot.shared):
@@ -33,7 +37,7 @@ class Shared(Generic[T]):
 
     def release(self, folder: Path, shared: T, close: Callable[[], None]) -> None:
         """Close an object when its last user releases it, or when it was never shared."""
-        slot = self._slots.get(folder.absolute())
+        slot = self._slots.get(folder.absolute()) if self._pid == os.getpid() else None
         if slot is None:
             return close()
         with slot.lock:

@@ -5,7 +5,6 @@ most 107 bytes) in a folder of this user below the system's temporary one. The o
 into the lock file, because two processes may have different runtime directories.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -13,6 +12,7 @@ import socket
 import struct
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,8 +21,9 @@ from msgspec import Struct
 from slowcat_memory.errors import StoreUnsafeError
 from slowcat_memory.owner.version import VERSION
 from slowcat_memory.store.disk.folder import WRITER
-from slowcat_memory.store.disk.locks import alive
+from slowcat_memory.store.disk.locks import alive, is_locked, write_record
 
+SIGNING, SIGNING_POLL_S = 50, 0.001  # looks at the record of a process that has just got the lock
 LONGEST_PATH = 103  # bytes that every system takes; Linux takes 107
 
 
@@ -37,9 +38,20 @@ class Owner(Struct, frozen=True, kw_only=True):
 
 
 def who_owns(folder: Path) -> Owner | None:
-    """Return the process that has a store open for writing; None when none has."""
-    found = last_owner(folder)
-    return found if found and alive(found.pid) and _is_locked(folder) else None
+    """Return the process that has a store open for writing; None when none has.
+
+    The lock decides. The record of one that has only just got it is waited for; where it cannot be
+    read, the process id is 0.
+    """
+    found = None
+    for _ in range(SIGNING):
+        if not is_locked(folder / WRITER):
+            return None
+        found = last_owner(folder)
+        if found is not None and alive(found.pid):
+            return found
+        time.sleep(SIGNING_POLL_S)
+    return found or Owner(pid=0, program="unknown")  # it may be in another container
 
 
 def last_owner(folder: Path) -> Owner | None:
@@ -57,29 +69,13 @@ def last_owner(folder: Path) -> Owner | None:
         return None
 
 
-def _is_locked(folder: Path) -> bool:
-    try:
-        fd = os.open(folder / WRITER, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False
-
-
 def announce(folder: Path, where: Path) -> None:
     """Write into the lock file where its holder listens. Only the holder of the lock may call it."""
     fd = os.open(folder / WRITER, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         signed = json.loads(os.pread(fd, 65536, 0))
         signed |= {"socket": str(where), "version": VERSION}
-        written = json.dumps(signed).encode()
-        os.pwrite(fd, written, 0)
-        os.ftruncate(fd, len(written))
+        write_record(fd, signed)
     finally:
         os.close(fd)
 

@@ -56,6 +56,7 @@ class Backlog:
         client: The name under which owners know this queue; unique.
         numbers: The ids that its events got.
         dropped: How many events were dropped because the queue was full.
+        closed: Why nothing is queued any more; None while it is.
     """
 
     def __init__(self, limit: int) -> None:
@@ -65,7 +66,7 @@ class Backlog:
         self._entries: dict[int, Entry] = {}  # by counter, in order
         self._waiting = 0  # events
         self._next_id, self._next_counter = FIRST_ID, 1
-        self._closed: StoreError | None = None
+        self.closed: StoreError | None = None
         self.dropped = 0
 
     def __len__(self) -> int:
@@ -102,8 +103,8 @@ class Backlog:
         """
         dropped = list[Entry]()
         with self._lock:
-            if self._closed:
-                raise self._closed
+            if self.closed:
+                raise self.closed
             if bulk and self._waiting and self._waiting + len(events) > self._limit:
                 raise StoreFullError(f"{self._waiting} events wait to be saved")
             while self._entries and self._waiting + len(events) > self._limit:
@@ -186,12 +187,17 @@ class Backlog:
     def abandon(self, error: StoreError) -> int:
         """Fail what still waits; return how many events are lost, those dropped before included."""
         with self._lock:
-            self._closed = error
+            self.closed = error
             left, self._entries = list(self._entries.values()), {}
             self._waiting = 0
         for entry in left:
             entry.future.set_exception(error)
         return sum(len(entry.events) for entry in left) + self.dropped
+
+    def close_after_fork(self, error: StoreError) -> None:
+        """Queue nothing in a forked child; what waits is the parent's."""
+        self._lock = threading.Lock()  # another thread of the parent may have held it
+        self._entries, self._waiting, self.closed = {}, 0, error
 
     def _remove(self, counter: int) -> Entry:
         entry = self._entries.pop(counter)

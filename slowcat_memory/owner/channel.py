@@ -31,7 +31,7 @@ from slowcat_memory.owner.protocol.messages import (
 from slowcat_memory.owner.protocol.wire import PROTOCOL, FrameBuffer, WireError, framed
 
 GREETING_S = 2.0  # how long an owner may take to answer: it may be stopped
-UNSENT_LIMIT = 32 << 20  # bytes that wait for an owner before the connection is given up
+UNSENT_LIMIT = 64 << 20  # bytes that wait for an owner before the connection is given up
 _CHUNK = 1 << 18
 
 
@@ -49,7 +49,7 @@ class Channel:
         not_inherited.add(connected)
         self._lock = threading.Lock()  # of the outgoing side; held for microseconds
         self._unsent: deque[memoryview] = deque()
-        self._unsent_bytes = 0
+        self._unsent_bytes, self._limit = 0, UNSENT_LIMIT
         self._wake = threading.Event()
         self._lost = threading.Event()
         self._ended = threading.Event()
@@ -69,14 +69,20 @@ class Channel:
     def is_lost(self) -> bool:
         return self._lost.is_set()
 
-    def send(self, message: Message) -> None:
+    def send(self, message: Message, *, again: bool = False) -> None:
         """Send a message. Never waits; what is sent on a lost connection goes nowhere.
+
+        Args:
+            again: It was kept for this owner: however much that is, it does not end the connection.
 
         Raises:
             WireError: It is too large.
             TypeError: It holds something that cannot be sent.
         """
-        self._write(memoryview(framed(message)))
+        data = memoryview(framed(message))
+        if again:
+            self._limit += len(data)
+        self._write(data)
 
     def hang_up(self) -> None:
         """Close a connection that was never started; the owner reads what was sent."""
@@ -107,7 +113,7 @@ class Channel:
                 return
             self._unsent.append(data)
             self._unsent_bytes += len(data)
-            if self._unsent_bytes > UNSENT_LIMIT:
+            if self._unsent_bytes > self._limit:
                 logger.warning("memory: its owner does not read; the connection is given up")
                 return self._lose()
         self._wake.set()
@@ -118,9 +124,17 @@ class Channel:
             self._wake.wait()
             self._wake.clear()
             while self._unsent and not self._lost.is_set():
-                _, writable, _ = select.select([], [self._socket], [], 1.0)
-                if writable:
+                if self._takes_more():
                     self._send_some()
+
+    def _takes_more(self) -> bool:
+        """Wait until the socket takes something, a second at most."""
+        waiting = select.poll()  # ``select`` refuses descriptors beyond 1023
+        try:
+            waiting.register(self._socket, select.POLLOUT)
+            return bool(waiting.poll(1000))
+        except (OSError, ValueError):  # it was closed meanwhile
+            return False
 
     def _send_some(self) -> None:
         with self._lock:

@@ -8,15 +8,14 @@ connection.
 import functools
 import itertools
 import os
-import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from loguru import logger
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import Packed
@@ -25,6 +24,7 @@ from slowcat_memory.errors import StoreError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.address import Owner
 from slowcat_memory.owner.backlog import Backlog, Entry
+from slowcat_memory.owner.callbacks import CallbackThread
 from slowcat_memory.owner.channel import connect
 from slowcat_memory.owner.protocol import messages, verbs
 from slowcat_memory.owner.protocol.wire import PROTOCOL, WireError, untagged
@@ -33,9 +33,9 @@ from slowcat_memory.owner.version import VERSION
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Query, Recollection
 
+CALLS = messages.CALLS_LIMIT - 8  # at a time that are waited for; other threads wait their turn
 ANSWER_S = 10.0  # how long a call may take that does no long work
 LONG = frozenset({"maintain", "think", "forget", "apply", "flush", "prepare"})
-EVENTS_LIMIT = 10_000  # that wait for the application's callbacks
 
 
 class RemoteMemory:
@@ -53,11 +53,13 @@ class RemoteMemory:
         *,
         name: str,
         metrics: Metrics,
+        callbacks: CallbackThread,
         serves: bool = False,
     ) -> None:
         """Connect.
 
         Args:
+            callbacks: Calls the application's functions.
             name: What this process is, for lists of clients.
             serves: Whether it is a server, to which the owner may give way.
 
@@ -74,8 +76,9 @@ class RemoteMemory:
         self._numbers = itertools.count(-1, -1)  # recalls have the positive ones
         self._calls: dict[int, _PendingCall] = {}
         self._calls_lock = threading.Lock()
+        self._turns = threading.Semaphore(CALLS)
         self._listeners: dict[object, dict[str, Callable[..., Any]]] = {}
-        self._events: queue.Queue[Callable[[], object] | None] = queue.Queue(EVENTS_LIMIT)
+        self._callbacks = callbacks
         self._on_lost: Callable[[str], None] = lambda to: None
         self._goodbye = ""
 
@@ -87,7 +90,6 @@ class RemoteMemory:
                 owner gives way to one.
         """
         self._on_lost = on_lost
-        threading.Thread(target=self._call_listeners, name="slowcat-events", daemon=True).start()
         self._channel.start(self._receive, self._lose)
 
     def release(self) -> None:
@@ -100,8 +102,12 @@ class RemoteMemory:
 
     # ------------------------------------------------------------------- turns
 
-    def send(self, entry: Entry) -> None:
-        """Send an entry of the backlog. Entries are sent in order, under the caller's lock."""
+    def send(self, entry: Entry, *, again: bool = False) -> None:
+        """Send an entry of the backlog. Entries are sent in order, under the caller's lock.
+
+        Args:
+            again: It has waited for this owner.
+        """
         append = messages.Append(
             entry.counter,
             self._backlog.floor,
@@ -111,7 +117,7 @@ class RemoteMemory:
             entry.bulk,
         )
         try:
-            self._channel.send(append)
+            self._channel.send(append, again=again)
         except (WireError, TypeError, UnicodeError) as error:  # it fails alone
             poison = StoreError(f"this cannot be saved: {error}")
             self._backlog.settle(entry.counter, poison)
@@ -135,7 +141,7 @@ class RemoteMemory:
     # ------------------------------------------------------------------- events
 
     def subscribe(self, **callbacks: Callable[..., Any] | None) -> Callable[[], None]:
-        """Register callbacks; they run on a thread of their own, in order."""
+        """Register callbacks; they run on the thread of callbacks, in order."""
         key = object()
         self._listeners[key] = {name: one for name, one in callbacks.items() if one is not None}
         self._subscribe()
@@ -154,20 +160,7 @@ class RemoteMemory:
         arguments = tuple(map(untagged, sent.arguments))
         for callbacks in tuple(self._listeners.values()):
             if callback := callbacks.get(sent.callback):
-                self._later(functools.partial(callback, *arguments))
-
-    def _later(self, work: Callable[[], object] | None) -> None:
-        try:
-            self._events.put_nowait(work)
-        except queue.Full:
-            self.metrics.count("events_dropped")
-
-    def _call_listeners(self) -> None:
-        while (work := self._events.get()) is not None:
-            try:
-                work()
-            except Exception as error:  # the application's code
-                logger.error(f"memory: a listener failed: {type(error).__name__}")
+                self._callbacks.later(functools.partial(callback, *arguments))
 
     # ------------------------------------------------------------------- calls
 
@@ -177,23 +170,44 @@ class RemoteMemory:
         Raises:
             StoreError: The owner ended meanwhile, or does not answer.
         """
-        verb = verbs.verb(name)
-        number, call = next(self._numbers), _PendingCall(verb.functions(*args, **kwargs))
-        arguments = msgspec.Raw(verb.encode_arguments(*args, **kwargs))
-        with self._calls_lock:
-            self._calls[number] = call
-        if self._channel.is_lost:
-            self._fail_calls()
-        self._channel.send(messages.Call(number, name, arguments, tuple(call.callbacks)))
         try:
-            sent = call.answer.result(None if name in LONG else ANSWER_S)
-        except TimeoutError:
+            return self._ask(None if name in LONG else ANSWER_S, name, *args, **kwargs)
+        except _LateError:
             raise StoreError(
                 f"process {self.owner.pid}, which holds the memory, does not answer",
                 hint="Is it stopped, or very busy?",
             ) from None
+
+    def flush(self, timeout_s: float | None, *, indexed: bool) -> bool:
+        """Wait until everything is durable; it is not, if the owner does not answer in time.
+
+        Raises:
+            StoreError: The owner ended meanwhile.
+        """
+        try:
+            return bool(self._ask(timeout_s, "flush", timeout_s, indexed=indexed))
+        except _LateError:
+            return False
+
+    def _ask(self, answer_s: float | None, name: str, *args: Any, **kwargs: Any) -> Any:
+        verb = verbs.verb(name)
+        number, call = next(self._numbers), _PendingCall(verb.functions(*args, **kwargs))
+        arguments = msgspec.Raw(verb.encode_arguments(*args, **kwargs))
+        if not self._turns.acquire(timeout=answer_s):
+            raise _LateError
+        try:
+            with self._calls_lock:
+                self._calls[number] = call
+            if self._channel.is_lost:
+                self._fail_calls()
+            self._channel.send(messages.Call(number, name, arguments, tuple(call.callbacks)))
+            if not wait((call.answer,), answer_s).done:
+                raise _LateError
+            sent = call.answer.result()
         finally:
-            self._calls.pop(number, None)
+            with self._calls_lock:
+                self._calls.pop(number, None)
+            self._turns.release()
         return verb.decode_result(sent)
 
     def send_call(self, name: str, *args: Any) -> None:
@@ -209,7 +223,7 @@ class RemoteMemory:
         with self._calls_lock:
             calls, self._calls = self._calls, {}
         for call in calls.values():
-            if not call.answer.done():
+            with suppress(InvalidStateError):  # it was answered just now
                 call.answer.set_exception(gone)
 
     # ------------------------------------------------------------------- from the owner
@@ -240,23 +254,27 @@ class RemoteMemory:
                 self._recalls.take_in(message)
             return
         call = self._calls.get(message.number)
-        if call is None or call.answer.done():
+        if call is None:
             return
-        if isinstance(message, messages.Answer):
-            call.answer.set_result(message.result)
-        else:
-            call.answer.set_exception(verbs.error_of(message.error))
+        with suppress(InvalidStateError):  # it has failed just now
+            if isinstance(message, messages.Answer):
+                call.answer.set_result(message.result)
+            else:
+                call.answer.set_exception(verbs.error_of(message.error))
 
     def _called_back(self, message: messages.Called_) -> None:
         if call := self._calls.get(message.number):
             callback = call.callbacks[message.callback]
-            self._later(functools.partial(callback, *map(untagged, message.arguments)))
+            self._callbacks.later(functools.partial(callback, *map(untagged, message.arguments)))
 
     def _lose(self) -> None:
         self._recalls.lost()
         self._fail_calls()
-        self._later(None)
         self._on_lost(self._goodbye)
+
+
+class _LateError(Exception):
+    """The answer to a call has not come in time."""
 
 
 class _PendingCall:

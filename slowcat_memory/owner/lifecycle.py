@@ -41,7 +41,8 @@ from slowcat_memory.owner.address import Owner, last_owner
 from slowcat_memory.owner.backlog import Backlog, Entry, ProvisionalAck
 from slowcat_memory.owner.channel import OwnerAwayError
 from slowcat_memory.owner.client import RemoteMemory
-from slowcat_memory.owner.pausing import is_paused
+from slowcat_memory.owner.forking import closed_in_child
+from slowcat_memory.owner.pausing import is_paused, opening
 from slowcat_memory.owner.serving.intake import saved_before
 from slowcat_memory.owner.serving.owner_server import OwnerServer
 from slowcat_memory.records import Cursor, Event
@@ -105,11 +106,13 @@ class Lifecycle:
         self._lock = threading.Lock()  # of the state and of the order of appends; never held long
         self._trying = threading.Lock()
         self._tried, self._closing = threading.Event(), threading.Event()
+        self._closed, self._ending, self._released = threading.Event(), threading.RLock(), False
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._damaged: object = None  # identity of a file that could not be recovered
         self._give_up = ""  # why the store is to be given up: "server" or "pause"
         self._not_before = self._keep_until = self._alone_since = 0.0  # by the monotonic clock
+        closed_in_child.add(self)
 
     # ---------------------------------------------------------------- life
 
@@ -146,6 +149,8 @@ class Lifecycle:
             self._keep_ready()
         finally:
             slow.cancel()
+            if self._closed.is_set():
+                self._end()
 
     def _report_slow(self) -> None:
         if not self._tried.is_set():
@@ -192,8 +197,6 @@ class Lifecycle:
     def _own_or_connect(self) -> None:
         mode = self._config.owner.mode
         if mode != "client" and time.monotonic() >= self._not_before:
-            if is_paused(self._config.folder):
-                raise OwnerAwayError("the files of the memory are being replaced")
             try:
                 return self._own()
             except StoreBusyError:
@@ -220,23 +223,31 @@ class Lifecycle:
             self._fail(error)
 
     def _own(self) -> None:
-        if self.reader is not None:  # which must be closed first, so not in vain
-            check_writable(self._config.folder, self._config.store)
-            self._close_reader()
-        self._before_owning()
-        engine = self._open_engine()
+        with opening(self._config.folder):
+            if self.reader is not None:  # which must be closed first, so not in vain
+                check_writable(self._config.folder, self._config.store)
+                self._close_reader()
+            self._before_owning()
+            engine = self._open_engine()
+            try:
+                self._hand_over(engine)
+                self._serve(engine)
+            except BaseException:
+                self._let_go(engine)
+                raise
         try:
-            self._hand_over(engine)
-            self._serve(engine)
             self._on_ready(engine)
         except BaseException:
-            self._stop_serving()
-            with self._lock:
-                self.engine = None
-            engine.release()
+            self._let_go(engine)
             raise
         self._recovered(engine.availability.trouble is None)
         _report_damage(engine, self._availability)
+
+    def _let_go(self, engine: MemoryEngine) -> None:
+        self._stop_serving()
+        with self._lock:
+            self.engine = None
+        engine.release()
 
     def _recovered(self, can_save: bool) -> None:
         self._alone_since = 0.0
@@ -265,7 +276,7 @@ class Lifecycle:
         with self._lock:
             self.remote = remote
             for entry in self.backlog.pending():
-                remote.send(entry)
+                remote.send(entry, again=True)
         remote.start(self._on_lost)
         self._recovered(True)
         self._metrics.count("owners_met")
@@ -335,23 +346,54 @@ class Lifecycle:
         """Save what waits if that can be done now, and release the engine; idempotent. Blocks."""
         self._closing.set()
         self._wake.set()
-        if self._thread is not None:  # which may be in the middle of a recovery
+        if self._thread not in (None, threading.current_thread()):
+            # It may be in the middle of a recovery.
             self._thread.join(LAST_TRY_S if len(self.backlog) else CLOSE_S)
-        if self.remote is not None:
-            self.backlog.wait_empty(CLOSE_S)
-        if not self.is_ready and len(self.backlog) and not self._trying.locked():
-            self.attempt()
-        self._close_reader()
-        if self.remote is not None:
-            self.backlog.wait_empty(CLOSE_S)
-            self.remote.release()
+        self._save_rest()
         if lost := self.backlog.abandon(StoreClosedError("the memory was closed before this")):
             why = self._availability.trouble
             logger.error("{} events were not saved before the memory was closed: {}", lost, why)
-        self._stop_serving()
-        if self.engine is not None:
-            self.engine.release()
-        self._before_owning()
+        self._closed.set()
+        self._end()
+
+    def _save_rest(self) -> None:
+        """Have what waits saved, by this process or by an owner; also while another takes over."""
+        deadline = time.monotonic() + LAST_TRY_S
+        while len(self.backlog) and time.monotonic() < deadline:
+            if self.remote is not None:
+                if self.backlog.wait_empty(CLOSE_S) or self.remote is not None:
+                    return  # the owner is stopped, or very busy
+            elif self.engine is not None or self._trying.locked():
+                return
+            if not self._is_settling():
+                self._not_before = 0.0
+            if self.attempt():
+                continue
+            if not (self._is_settling() or is_paused(self._config.folder)):
+                return
+            time.sleep(QUICK_S)
+
+    def _end(self) -> None:
+        """Let go of everything; idempotent. Also by the thread, where it was opening meanwhile."""
+        with self._ending:
+            self._close_reader()
+            if self.remote is not None:
+                self.remote.release()
+            self._stop_serving()
+            if self.engine is not None and not self._released:
+                self._released = True
+                self.engine.release()
+            self._before_owning()
+
+    def close_after_fork(self) -> None:
+        """Refuse every use in a forked child; what is open is the parent's, and is not closed."""
+        self._parents = self.engine, self.remote, self.reader, self.server  # nor freed
+        self.engine = self.remote = self.reader = self.server = None
+        self._lock, self._trying = threading.Lock(), threading.Lock()
+        self._ending, self._thread, self._alone_since = threading.RLock(), None, 0.0
+        error = "the memory was opened before a fork"
+        self.backlog.close_after_fork(StoreClosedError(error, hint="Open it in this process"))
+        self._closing.set()
 
     # ---------------------------------------------------------------- what waits
 

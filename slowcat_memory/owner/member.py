@@ -9,7 +9,8 @@ import asyncio
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
@@ -21,6 +22,7 @@ from msgspec.structs import replace
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.core.commands.grammar import Command
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import Memory, MemoryEngine, retrieval_options
 from slowcat_memory.engine.availability import Availability
@@ -30,14 +32,17 @@ from slowcat_memory.engine.turns import RecallArguments, build_query
 from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.address import Owner
+from slowcat_memory.owner.callbacks import CallbackThread
 from slowcat_memory.owner.client import RemoteMemory
 from slowcat_memory.owner.heir import Heir
 from slowcat_memory.owner.lifecycle import Lifecycle, unavailable
+from slowcat_memory.owner.numbers import Numbers, provisional_turn
 from slowcat_memory.owner.read_only import ReadOnlyStore
 from slowcat_memory.owner.remote_recall import RemoteAttempt
 from slowcat_memory.owner.serving.owner_server import OwnerServer
 from slowcat_memory.providers import EmbedderReport
-from slowcat_memory.records import Cursor, Event, Turn
+from slowcat_memory.records import Cursor, Event, Forget, Forgotten, Turn
+from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.runtime.commands.executor import CommandContext, Outcome
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.runtime.namespaces.vectors import Told
@@ -91,6 +96,7 @@ class Member:
         self._unsubscribe: dict[object, Callable[[], None]] = {}
         self._target: Target | None = None  # what subscriptions and activities are passed to
         self._target_lock = threading.Lock()
+        self._callbacks = CallbackThread(self.metrics)
         self._heir = Heir(config, lambda: self._life.remote is not None)
         self._life = Lifecycle(
             config,
@@ -131,6 +137,7 @@ class Member:
     def _close(self) -> None:
         self._heir.stop()
         self._life.close()
+        self._callbacks.end()
 
     def start(self, wait_s: float) -> None:
         """Begin to own or to connect, and wait for the first try, ``wait_s`` seconds at most."""
@@ -182,6 +189,7 @@ class Member:
             self._life.backlog,
             name=self._name,
             metrics=self.metrics,
+            callbacks=self._callbacks,
             serves=self._serves,
         )
 
@@ -194,7 +202,7 @@ class Member:
             for name in self._busy:
                 target.set_activity(name, True)
             for key, callbacks in self._subscribers.items():
-                self._unsubscribe[key] = target.subscribe(**callbacks)
+                self._unsubscribe[key] = self._subscribe(target, callbacks)
         for scope in tuple(self._scopes):
             self._prepare_scope(target, scope)
         if self._scopes and isinstance(target, RemoteMemory):  # a conversation
@@ -235,7 +243,7 @@ class Member:
         if name in READS:
             target = target or self._life.reader
         if target is None:
-            raise unavailable(self.availability.trouble)
+            raise self._life.backlog.closed or unavailable(self.availability.trouble)
         return target
 
     @property
@@ -289,8 +297,8 @@ class Member:
             return Recollection()
         if prefetch is not None and isinstance(prefetch.attempt, RemoteAttempt):
             prefetch.drop()
-        if self._life.backlog and "exclude" in known:
-            known["exclude"] = self._life.backlog.numbers.logged_memories(known["exclude"])
+        if self._life.backlog:
+            known = _logged(known, self._life.backlog.numbers)
         return await self._recall_here(engine, text, scope, prefetch, known)
 
     async def _recall_here(
@@ -323,7 +331,7 @@ class Member:
             if query is None or engine is None:
                 return None
             with suppress(RuntimeError):  # it is being closed
-                return engine.wiring.retrieval.begin(query)
+                return engine.wiring.retrieval.begin(self._logged_query(query))
             return None
 
         def touch() -> Future[float] | None:
@@ -335,10 +343,20 @@ class Member:
             if query is None or engine is None:
                 return None
             with suppress(RuntimeError):
-                return engine.wiring.retrieval.touch(query)
+                return engine.wiring.retrieval.touch(self._logged_query(query))
             return None
 
         return Prefetch(begin, self.config.prefetch, asyncio.get_running_loop(), touch)
+
+    def _logged_query(self, query: Query) -> Query:
+        if not self._life.backlog:
+            return query
+        numbers = self._life.backlog.numbers
+        return replace(
+            query,
+            exclude=numbers.logged_memories(query.exclude),
+            dialogue=numbers.logged_dialogue(query.dialogue),
+        )
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
         return self._writer.pack(found, now or self.clock())
@@ -380,7 +398,7 @@ class Member:
         if engine := self._life.engine or self._life.reader:
             return engine.snapshot()
         if self._life.remote is None:
-            raise unavailable(self.availability.trouble)
+            raise self._life.backlog.closed or unavailable(self.availability.trouble)
         return self._reading.snapshot()
 
     def stats(self) -> dict[str, Any]:
@@ -393,6 +411,34 @@ class Member:
         self._wait_for_target("carry_out")
         turn = self._life.backlog.wait_for(context.turn, NUMBERED_S)
         return cast(Outcome, self._do("carry_out", command, replace(context, turn=turn)))
+
+    def mark(self, scope: str, memory_id: str, **marks: Any) -> MemoryRecord | None:
+        memory_id = self._wait_logged(memory_id)
+        return cast(MemoryRecord | None, self._do("mark", scope, memory_id, **marks))
+
+    def correct(self, scope: str, memory_id: str, text: str) -> MemoryRecord | None:
+        memory_id = self._wait_logged(memory_id)
+        return cast(MemoryRecord | None, self._do("correct", scope, memory_id, text))
+
+    def forget(self, what: Forget | Sequence[Forget], **how: bool) -> Forgotten:
+        orders = [what] if isinstance(what, Forget) else what
+        logged = [self._logged_order(order) for order in orders]
+        return cast(Forgotten, self._do("forget", logged, **how))
+
+    def _logged_order(self, order: Forget) -> Forget:
+        turns = tuple(map(self._wait_numbered, order.turns))
+        return replace(order, turns=turns, memories=tuple(map(self._wait_logged, order.memories)))
+
+    def _wait_logged(self, memory_id: str) -> str:
+        """Return the id of a memory; for a turn that waits, once it is logged."""
+        turn = provisional_turn(memory_id)
+        return chunk_id(self._wait_numbered(turn)) if turn else memory_id
+
+    def _wait_numbered(self, turn: int) -> int:
+        try:
+            return self._life.backlog.wait_for(turn, NUMBERED_S)
+        except TimeoutError:
+            raise StoreError("that turn is not saved yet", hint="Try again in a moment") from None
 
     def maintain(
         self, task: MaintenanceTask, scope: str = "", *, progress: Told | None = None
@@ -410,7 +456,7 @@ class Member:
         with self._target_lock:
             self._subscribers[key] = wanted
             if self._target is not None:
-                self._unsubscribe[key] = self._target.subscribe(**wanted)
+                self._unsubscribe[key] = self._subscribe(self._target, wanted)
 
         def end() -> None:
             with self._target_lock:
@@ -421,10 +467,29 @@ class Member:
 
         return end
 
+    def _subscribe(
+        self, target: Target, callbacks: Mapping[str, Callable[..., Any]]
+    ) -> Callable[[], None]:
+        """Subscribe; the callbacks run on the thread of callbacks, whoever owns the store."""
+        if isinstance(target, RemoteMemory):
+            return target.subscribe(**callbacks)
+        return target.subscribe(**{name: self._passed_on(one) for name, one in callbacks.items()})
+
+    def _passed_on(self, callback: Callable[..., Any]) -> Callable[..., None]:
+        return lambda *happened: self._callbacks.later(functools.partial(callback, *happened))
+
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
-        if not self._life.backlog.wait_empty(timeout_s) or not self._life.is_ready:
-            return not len(self._life.backlog)
-        return bool(self._do("flush", timeout_s, indexed=indexed))
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while self._life.backlog.wait_empty(_until(deadline)):
+            if not self._life.is_ready:
+                return not len(self._life.backlog)
+            target = self._wait_for_target("flush")
+            try:
+                return bool(target.flush(_until(deadline), indexed=indexed))
+            except StoreError:
+                if not (isinstance(target, RemoteMemory) and target.is_lost):
+                    raise  # else the next owner is asked
+        return not len(self._life.backlog)
 
 
 def _do(target: Target, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -432,6 +497,16 @@ def _do(target: Target, name: str, *args: Any, **kwargs: Any) -> Any:
         return target.call(name, *args, **kwargs)
     member = getattr(target, name)
     return member(*args, **kwargs) if callable(member) else member
+
+
+def _logged(known: RecallArguments, numbers: Numbers) -> RecallArguments:
+    """Return what a turn knows, with the log's ids of turns that waited."""
+    known = known.copy()
+    if "exclude" in known:
+        known["exclude"] = numbers.logged_memories(known["exclude"])
+    if "dialogue" in known:
+        known["dialogue"] = numbers.logged_dialogue(known["dialogue"])
+    return known
 
 
 def _forwarded(name: str) -> Callable[..., Any]:
@@ -448,7 +523,8 @@ for _name, _function in vars(Memory).items():
     if inspect.isfunction(_function) and not _name.startswith("_"):
         if _name not in vars(Member):
             setattr(Member, _name, _forwarded(_name))
-functools.update_wrapper(Member.subscribe, Memory.subscribe)
+for _name in ("subscribe", "mark", "correct", "forget"):
+    functools.update_wrapper(getattr(Member, _name), getattr(Memory, _name))
 
 
 def open_member(config: Config, *, name: str, wait_s: float) -> Member:
@@ -458,12 +534,19 @@ def open_member(config: Config, *, name: str, wait_s: float) -> Member:
         StoreError: Neither can be had within ``wait_s`` seconds.
     """
     member = Member.acquire(config, name, reads_meanwhile=False)
-    member.start(wait_s)
-    if not member.is_ready:
-        error = member.last_error
+    try:
+        member.start(wait_s)
+        if not member.is_ready:
+            raise member.last_error or unavailable(None)
+    except BaseException:  # Ctrl-C too
         member.release()
-        raise error or unavailable(None)
+        raise
     return member
+
+
+def _until(deadline: float | None) -> float | None:
+    """Return the seconds that are left, by the monotonic clock."""
+    return None if deadline is None else max(0.0, deadline - time.monotonic())
 
 
 def _soon(work: Callable[[], object]) -> None:

@@ -5,11 +5,12 @@ ones, and is never taken for a relative ``reply_to``.
 """
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import CHUNK, chunk_id
+from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.records import Event, Turn
 
 FIRST_ID = -(1 << 40)
@@ -53,10 +54,20 @@ class Numbers:
             return replace(event, id=0, reply_to=self.logged_id(event.reply_to, missing=0))
         return replace(event, id=0)
 
+    def logged_dialogue(self, turns: Iterable[DialogueTurn]) -> tuple[DialogueTurn, ...]:
+        """Return turns with the log's ids of those that waited."""
+        return tuple(replace(one, memory=self.logged_memory(one.memory)) for one in turns)
+
     def logged_memories(self, ids: Collection[str]) -> frozenset[str]:
         """Return ids of memories, with the log's ids for chunks of turns that waited."""
         return frozenset(map(self.logged_memory, ids))
 
     def logged_memory(self, memory_id: str) -> str:
-        number = memory_id.removeprefix(f"{CHUNK}/-")
-        return memory_id if number == memory_id else chunk_id(self.logged_id(-int(number)))
+        turn = provisional_turn(memory_id)
+        return chunk_id(self.logged_id(turn)) if turn else memory_id
+
+
+def provisional_turn(memory_id: str) -> int:
+    """Return the provisional id of the turn that a memory is; 0 for every other memory."""
+    number = memory_id.removeprefix(f"{CHUNK}/-")
+    return 0 if number == memory_id or not number.isdecimal() else -int(number)

@@ -1,7 +1,8 @@
 """A memory that is closed for a while, because its files are about to be replaced.
 
 Whoever pauses holds a lock of its own beside the store's: nobody opens the store for writing while
-it is held, and the kernel frees it when its process ends.
+it is held, and the kernel frees it when its process ends. Who opens the store shares that lock until
+its owner listens: so a pause begins before that, or asks the owner.
 """
 
 import fcntl
@@ -17,25 +18,39 @@ from slowcat_memory.owner.channel import OwnerAwayError, connect
 from slowcat_memory.owner.protocol.messages import Hello, Pause
 from slowcat_memory.owner.protocol.wire import PROTOCOL
 from slowcat_memory.owner.version import VERSION
+from slowcat_memory.store.disk.locks import is_locked, lock_alone
 
 PAUSED = "paused.lock"
 WAIT_S = 15.0  # how long an owner may take to save and close
 _POLL_S = 0.01
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def is_paused(folder: Path) -> bool:
     """Return whether some process has asked for the store to stay closed."""
+    return is_locked(folder / PAUSED)
+
+
+@contextmanager
+def opening(folder: Path) -> Iterator[None]:
+    """Open a store in the block, until its owner can be asked to close it: no pause begins in it.
+
+    Raises:
+        OwnerAwayError: The store is paused.
+    """
     try:
-        fd = os.open(folder / PAUSED, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return False
+        fd = os.open(folder / PAUSED, _FLAGS, 0o600)
+    except OSError:  # no folder, or no place in it: opening the store says what is wrong
+        yield
+        return
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OwnerAwayError("the files of the memory are being replaced") from None
+        yield
     finally:
         os.close(fd)
-    return False
 
 
 @contextmanager
@@ -50,27 +65,39 @@ def paused(folder: Path, wait_s: float = WAIT_S) -> Iterator[None]:
     if not folder.is_dir():
         yield
         return
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(folder / PAUSED, flags, 0o600)
+    deadline = time.monotonic() + wait_s
+    fd = os.open(folder / PAUSED, _FLAGS, 0o600)
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreBusyError(
-                f"the files of {folder} are being replaced by another process",
-                hint="Wait until it is done",
-            ) from None
-        _wait_closed(folder, time.monotonic() + wait_s)
+        _lock(fd, folder, deadline)
+        _wait_closed(folder, deadline)
         yield
     finally:
         os.close(fd)
 
 
+def _lock(fd: int, folder: Path, deadline: float) -> None:
+    """Wait for those who are opening the store, and never for another pause."""
+    while True:
+        try:
+            return lock_alone(fd)
+        except BlockingIOError:
+            if is_paused(folder):
+                raise StoreBusyError(
+                    f"the files of {folder} are being replaced by another process",
+                    hint="Wait until it is done",
+                ) from None
+            if time.monotonic() > deadline:
+                raise StoreBusyError(
+                    f"{folder} is still being opened by another process",
+                    hint="Try again when it is open",
+                ) from None
+        time.sleep(_POLL_S)
+
+
 def _wait_closed(folder: Path, deadline: float) -> None:
     asked = 0
     while (owner := who_owns(folder)) is not None:
-        if owner.pid != asked and owner.socket:
-            _ask(owner.socket)
+        if owner.pid != asked and owner.socket and _ask(owner.socket):
             asked = owner.pid
         if time.monotonic() > deadline:
             raise StoreBusyError(
@@ -81,12 +108,14 @@ def _wait_closed(folder: Path, deadline: float) -> None:
         time.sleep(_POLL_S)
 
 
-def _ask(where: str) -> None:
+def _ask(where: str) -> bool:
+    """Ask an owner to close; return whether it has been asked."""
     version, pid = VERSION, os.getpid()
     hello = Hello(PROTOCOL, version, f"pause-{pid}", "pause", pid)
     try:
         channel = connect(Path(where), hello, os.getuid())
-    except OwnerAwayError:
-        return
+    except OwnerAwayError:  # it is just ending, or busy
+        return False
     channel.send(Pause())
     channel.hang_up()
+    return True

@@ -220,6 +220,7 @@ class RemoteRecalls:
         numbers = self._backlog.numbers
         known = {name: getattr(query, name) for name in _ASKED}
         known["exclude"] = numbers.logged_memories(query.exclude)
+        known["dialogue"] = numbers.logged_dialogue(query.dialogue)
         return Asked(**known)
 
 

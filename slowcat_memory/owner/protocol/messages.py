@@ -18,6 +18,8 @@ from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.owner.protocol.wire import Tagged, decoder, framed
 from slowcat_memory.records import Cursor, Event, Hit, Turn
 
+CALLS_LIMIT = 64  # calls of one client at a time, and as many recalls
+
 
 class Message(Struct, frozen=True, array_like=True):
     """Base of all messages."""

@@ -12,6 +12,7 @@ from slowcat_memory.owner.protocol.messages import Asked, Found, NoteRecall
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
 
+BEGUN = 32  # recalls ahead at a time; the oldest is abandoned for the next
 KEPT = 32  # recollections whose row of the ledger may still be written
 
 
@@ -51,6 +52,8 @@ class ClientRecalls:
         if attempt is None:
             return ready(None)
         self._attempts[number] = attempt
+        if len(self._attempts) > BEGUN:
+            self.abandon(next(iter(self._attempts)))
 
         def done(running: Any) -> None:
             failed = running.cancelled() or running.exception() is not None
@@ -93,14 +96,13 @@ class ClientRecalls:
         )
 
     def _query(self, asked: Asked) -> Query:
-        logged = self._numbers.logged_memory
         return Query(
             text=asked.text,
             scope=asked.scope,
             now=asked.now,
             exclude=self._numbers.logged_memories(asked.exclude),
             exclude_words=asked.exclude_words,
-            dialogue=tuple(replace(one, memory=logged(one.memory)) for one in asked.dialogue),
+            dialogue=self._numbers.logged_dialogue(asked.dialogue),
             also=asked.also,
             local=asked.local,
             called=asked.called,

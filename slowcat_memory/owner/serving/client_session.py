@@ -16,15 +16,15 @@ from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError
 from slowcat_memory.owner.address import peer_uid
 from slowcat_memory.owner.forking import not_inherited
 from slowcat_memory.owner.protocol import messages, verbs
-from slowcat_memory.owner.protocol.messages import Message, from_client
+from slowcat_memory.owner.protocol.messages import CALLS_LIMIT, Message, from_client
 from slowcat_memory.owner.protocol.wire import PROTOCOL, FrameBuffer, WireError, framed, tagged
 from slowcat_memory.owner.version import VERSION
 
 if TYPE_CHECKING:
     from slowcat_memory.owner.serving.owner_server import OwnerServer
 
-UNREAD_LIMIT = 16 << 20  # bytes that a client may leave unread before it is dropped
-CALLS_LIMIT = 64  # calls of one client at a time
+UNREAD_LIMIT = 16 << 20  # bytes that a client may leave unread when the next message comes
+HELLO_S = 10.0  # how long one that has connected may take to say what it is
 RATE = 5000.0  # messages a second that a client may send, over ``BURST``
 BURST = 20_000.0
 
@@ -58,6 +58,8 @@ class ClientSession(asyncio.Protocol):
         connected = transport.get_extra_info("socket")
         self._socket = connected
         not_inherited.add(connected)
+        self._server.connections.add(self)
+        self._silent = self._loop.call_later(HELLO_S, self.drop)
         try:
             ours = peer_uid(connected) == self._server.uid
         except OSError:
@@ -68,14 +70,19 @@ class ClientSession(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             for body in self._received.feed(data):
+                if self._is_ending:  # it was refused
+                    return
                 self._receive(from_client.decode(body))
                 self._limit_rate()
-        except (WireError, msgspec.MsgspecError, StoreClosedError) as error:
-            logger.warning("memory: {} is dropped: {}", self.name or "a client", error)
+        except Exception as error:  # whatever it sent costs it its connection, and nobody else
+            why = error if isinstance(error, _EXPECTED) else type(error).__name__
+            logger.warning("memory: {} is dropped: {}", self.name or "a client", why)
             self.drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._silent.cancel()
+        self._server.connections.discard(self)
         not_inherited.discard(self._socket)
         self._unsubscribe()
         for task in self._tasks:
@@ -86,13 +93,17 @@ class ClientSession(asyncio.Protocol):
 
     def send(self, message: Message) -> None:
         """Send a message; on the event loop."""
-        if self._transport is None or self._transport.is_closing():
+        if self._transport is None or self._is_ending:
             return
-        self._transport.write(framed(message))
         if self._transport.get_write_buffer_size() > UNREAD_LIMIT:
             self._engine.metrics.count("clients_dropped")
             logger.warning("memory: {} does not read, and is dropped", self.name)
-            self.drop()
+            return self.drop()
+        self._transport.write(framed(message))
+
+    @property
+    def _is_ending(self) -> bool:
+        return self._transport is None or self._transport.is_closing()
 
     def send_soon(self, message: Message) -> None:
         """Send a message, from any thread."""
@@ -121,7 +132,7 @@ class ClientSession(asyncio.Protocol):
             self._loop.call_later(-self._allowed / RATE + 0.1, self._resume_reading)
 
     def _resume_reading(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
+        if self._transport is not None and not self._is_ending:
             self._transport.resume_reading()
 
     # ------------------------------------------------------------------- messages
@@ -132,7 +143,9 @@ class ClientSession(asyncio.Protocol):
             if kind is messages.Hello:
                 return self._greet(message)
             return self._refuse("a client begins with Hello")
-        _HANDLERS[kind](self, message)
+        if (handler := _HANDLERS.get(kind)) is None:
+            raise WireError("a client says Hello once")
+        handler(self, message)
 
     def _greet(self, hello: messages.Hello) -> None:
         if hello.protocol != PROTOCOL:
@@ -142,6 +155,7 @@ class ClientSession(asyncio.Protocol):
                 f"Restart process {self._server.pid}, or this program, with the same version",
             )
         self.client, self.name, self.pid = hello.client, hello.name, hello.pid
+        self._silent.cancel()
         self._intake = self._server.intake_of(self.client)
         self.recalls = self._server.recalls_of(self._intake)
         self.send(messages.Welcome(PROTOCOL, VERSION, self._server.pid))
@@ -167,7 +181,10 @@ class ClientSession(asyncio.Protocol):
         saved.add_done_callback(settled)
 
     def _recall(self, sent: messages.Recall) -> None:
-        self._start(self._answer_recall(sent))
+        if len(self._tasks) < CALLS_LIMIT:
+            self._start(self._answer_recall(sent))
+        else:
+            self.send(messages.Recalled(sent.number, None))
 
     def _start(self, work: Any) -> None:
         task = self._loop.create_task(work)
@@ -266,6 +283,7 @@ class ClientSession(asyncio.Protocol):
             self.send(messages.Failed(answer.number, verbs.failure(error)))
 
 
+_EXPECTED = (WireError, msgspec.MsgspecError, StoreClosedError)  # their messages hold no texts
 _HANDLERS: dict[type, Callable[[ClientSession, Any], None]] = {
     messages.Append: ClientSession._append,
     messages.Call: ClientSession._call,

@@ -22,6 +22,7 @@ from slowcat_memory.owner.serving.intake import Intake
 from slowcat_memory.records import MemoryEvent
 
 GRACE_S = 2.0  # how long a lost client's activities count: it may be back
+WAITING = 1024  # connections that are not accepted yet; the system may allow fewer
 THREADS = 16  # for calls that block
 INTAKES = 256  # clients whose appends are remembered
 STOP_S = 5.0
@@ -57,27 +58,32 @@ class OwnerServer:
         self.engine, self.uid, self.pid = engine, os.getuid(), os.getpid()
         self.where = socket_path(folder)
         self._on_server, self._on_pause = on_server, on_pause
+        self.connections: set[ClientSession] = set()  # greeted or not; of the loop alone
         self._sessions: set[ClientSession] = set()
         self._intakes: dict[str, Intake] = {}
         self._recalls: dict[Intake, ClientRecalls] = {}
         self._pool = ThreadPoolExecutor(THREADS, "slowcat-serve")
         self._socket = _listen(self.where)
         self._loop = asyncio.new_event_loop()
+        self._listening = threading.Event()
         self._thread = threading.Thread(target=self._run, name="slowcat-owner", daemon=True)
         self._unsubscribe: Callable[[], None] = lambda: None
         announce(folder, self.where)
 
     def start(self) -> None:
-        """Serve, on a thread of its own."""
+        """Serve, on a thread of its own; it may be stopped from now on."""
         self._thread.start()
+        self._listening.wait(STOP_S)
 
     def stop(self, to: str = "") -> None:
-        """Say goodbye to all clients and close the socket; from any thread but the server's.
+        """Say goodbye to all clients and close the socket.
 
         Args:
             to: As in ``Goodbye``.
         """
-        if self._thread.is_alive():
+        if self._thread is threading.current_thread():  # in a callback
+            self._end(to)
+        elif self._thread.is_alive():
             self.soon(self._end, to)
             self._thread.join(STOP_S)
         not_inherited.discard(self._socket)
@@ -144,11 +150,21 @@ class OwnerServer:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_until_complete(self._listen())
+            self._listening.set()
             self._loop.run_forever()
         except Exception:  # a bug: the clients go on without a memory, the agent with one
             logger.exception("the memory serves no other processes")
         finally:
+            self._listening.set()
+            self._drop_all()
             self._loop.close()
+
+    def _drop_all(self) -> None:
+        """End what is still connected: a client that reads nothing, one that has just come."""
+        for _ in range(3):  # one that is being accepted is connected only then
+            for session in tuple(self.connections):
+                session.drop()
+            self._loop.run_until_complete(asyncio.sleep(0))
 
     async def _listen(self) -> None:
         self._server = await self._loop.create_unix_server(
@@ -181,7 +197,7 @@ def _listen(where: Path) -> socket.socket:
             where.unlink()
         made.bind(str(where))
         where.chmod(0o600)
-        made.listen(128)
+        made.listen(WAITING)
         made.setblocking(False)
     except BaseException:
         made.close()

@@ -25,6 +25,8 @@ from slowcat_memory.store.disk.known_folder import KnownFolder
 from slowcat_memory.store.disk.running_mark import unmark_running
 
 POLL_S = 0.01  # between two tries for the folder's lock
+LOOK_S, LOOK_POLL_S = 1.0, 0.001  # how long others may look at a lock while it is acquired
+RECORD = 1024  # bytes, at least, of what the lock file says about its holder
 
 
 class WriterLock:
@@ -41,7 +43,7 @@ class WriterLock:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         self._fd: int | None = os.open(path / WRITER, flags, 0o600)
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_alone(self._fd)
             if now is not None:
                 self._sign(self._fd, now)
         except BlockingIOError:
@@ -54,8 +56,7 @@ class WriterLock:
     def _sign(self, fd: int, now: datetime) -> None:
         holder = {"pid": os.getpid(), "program": sys.argv[0], "since": now.isoformat()}
         os.fchmod(fd, 0o600)
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, json.dumps(holder).encode(), 0)
+        write_record(fd, holder)
 
     def release(self) -> None:
         """Release it; idempotent.
@@ -65,6 +66,48 @@ class WriterLock:
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
+
+
+def write_record(fd: int, record: dict[str, object]) -> None:
+    """Write what a lock file says about its holder, over what it said before.
+
+    The file is never cut, and is written at once: a reader finds the old record or the new one.
+    """
+    size = max(RECORD, os.fstat(fd).st_size)
+    os.pwrite(fd, json.dumps(record).encode().ljust(size), 0)
+
+
+def lock_alone(fd: int) -> None:
+    """Lock a file, without waiting for another holder; those who only look are waited for.
+
+    Raises:
+        BlockingIOError: Another has it.
+    """
+    deadline = time.monotonic() + LOOK_S
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # fails beside a holder
+        fcntl.flock(fd, fcntl.LOCK_UN)
+        time.sleep(LOOK_POLL_S)
+
+
+def is_locked(path: Path) -> bool:
+    """Look whether a process holds a lock file alone."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 def holder(path: Path) -> tuple[int, str]:
