@@ -15,6 +15,7 @@ from slowcat_memory.testing.server import ScriptedServer
 from tests.support.sources import members, source_of, tree
 from tests.support.voice_pipeline import run
 
+PATIENCE_S = 240.0  # for a bot in a process of its own, beside busy ones
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 BOTS = [path for path in EXAMPLES if path.stem in ("minimal_bot", "local_voice_bot")]
@@ -127,7 +128,7 @@ async def talk(url: str, store: Path, *lines: str, example: str = "minimal_bot.p
     """Run a typed bot with lines on its standard input."""
     bot = await start(url, store, example)
     typed = "".join(f"{line}\n" for line in lines).encode()
-    out, err = await asyncio.wait_for(bot.communicate(typed), 60)
+    out, err = await asyncio.wait_for(bot.communicate(typed), PATIENCE_S)
     assert bot.returncode == 0, err.decode()
     return out.decode()
 
@@ -136,7 +137,7 @@ async def talk_until_ctrl_c(url: str, store: Path, *lines: str) -> list[str]:
     """Run the minimal bot; press Ctrl-C while it waits for the next line."""
     bot = await start(url, store, "minimal_bot.py")
     bot.stdin.write("".join(f"{line}\n" for line in lines).encode())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         out = [(await bot.stdout.readline()).decode().strip() for line in lines if line]
         bot.send_signal(signal.SIGINT)
         code, err = await bot.wait(), (await bot.stderr.read()).decode()
@@ -155,7 +156,7 @@ def test_examples_the_minimal_bot_ends_on_ctrl_c_and_remembers_in_another_proces
         assert "“My dog is called Max.”" in second
         assert "talked once before" in systems[-1] and "talked" not in systems[0]
 
-    run(scenario(), timeout_s=150)
+    run(scenario(), timeout_s=2 * PATIENCE_S)
 
 
 def test_examples_of_two_people_each_is_answered_from_their_own_memory(tmp_path):
@@ -167,7 +168,7 @@ def test_examples_of_two_people_each_is_answered_from_their_own_memory(tmp_path)
             asked = ("ben: What is my dog called?", "guest: What is my dog called?")
             return await talk(server.url, store, *asked, example=example)
 
-    of_ben, of_guest = run(scenario(), timeout_s=120).splitlines()
+    of_ben, of_guest = run(scenario(), timeout_s=2 * PATIENCE_S).splitlines()
     assert "Rex" in of_ben and "Max" not in of_ben
     assert "Rex" not in of_guest and "Max" not in of_guest
 
@@ -179,7 +180,7 @@ def test_examples_the_german_bot_obeys_a_german_command(tmp_path):
             out = await talk(server.url, tmp_path / "store", said, example="german_bot.py")
             return out, [request["messages"] for request in server.requests]
 
-    out, requests = run(scenario(), timeout_s=60)
+    out, requests = run(scenario(), timeout_s=2 * PATIENCE_S)
     assert "Schlüssel" in out or "merke" in out.casefold()
     assert requests == [], "the memory answers by itself"
 
@@ -190,7 +191,7 @@ def test_examples_the_voice_bot_names_the_extras_that_it_misses(tmp_path):
         [sys.executable, str(FOLDER / "local_voice_bot.py")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{FOLDER.parent}"},
     )
     assert done.returncode == 1 and "Traceback" not in done.stderr
@@ -202,7 +203,7 @@ def test_examples_the_custom_job_thinks():
         [sys.executable, str(FOLDER / "custom_job.py")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         env=os.environ | {"PYTHONPATH": str(FOLDER.parent)},
     )
     assert done.returncode == 0, done.stderr

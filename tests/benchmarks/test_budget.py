@@ -65,6 +65,7 @@ def test_budget_a_meter_sees_what_a_turn_asks_of_its_engine(tmp_path) -> None:
     meter = Meter()
     try:
         engine.remember("My dog is called Max", "anna")
+        engine.flush(30, indexed=True)
         own = engine.recall
         end = meter.watch(engine)
 
