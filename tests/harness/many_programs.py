@@ -184,14 +184,14 @@ class CommandLine:
 
     def act(self, rng: random.Random) -> None:
         """Do one of the things that people do."""
-        what = rng.choice(("remember", "search", "facts", "notes", "hide", "stats", "show"))
+        what = rng.choice(("remember", "search", "facts", "notes", "hide", "hide", "stats", "show"))
         if what == "remember":
             self.n += 1
             word = f"xannacommand{self.n}x"
             self("remember", f"The {rng.choice(THINGS)} {word} was a present.")
             self.found.noted.append(word)
         elif what == "hide":
-            self._hide(rng.choice(("local", "mute")))
+            self._hide(rng.choice(("local", "mute")), rng.choice(THINGS))
         elif what == "search":
             self("search", f"where is the {rng.choice(THINGS)}", may_find_nothing=True)
         elif what == "show":
@@ -199,8 +199,8 @@ class CommandLine:
         else:
             self(what, may_find_nothing=what != "stats")
 
-    def _hide(self, mark: str) -> None:
-        asked = ("search", "where is the ladder", "--json")
+    def _hide(self, mark: str, thing: str) -> None:
+        asked = ("search", f"where is my {thing}", "--json")
         hits = json.loads(self(*asked, may_find_nothing=True) or "{}").get("hits") or []
         for hit in hits:
             text, id_ = hit["memory"]["text"], hit["memory"]["id"]
@@ -235,7 +235,7 @@ async def ask_host(folder: Path, found: Found, ended: Callable[[], bool], seed: 
                 word = f"xannahost{n}x"
                 failed, text = await host.ask("remember", text=f"The parcel {word} came today.")
             elif rng.random() < 0.5:
-                asked = f"where is the {rng.choice(THINGS)}"
+                asked = f"where is my {rng.choice(THINGS)}"
                 failed, text = await host.ask("search_memory", query=asked)
             else:
                 failed, text = await host.ask("recent")
