@@ -370,7 +370,8 @@ def stopped(folder: Path, turns: int = 20) -> list[float]:
 def _summary(times: list[float]) -> str:
     if not times:
         return "-"
-    return f"median {statistics.median(times):.0f} ms, worst {max(times):.0f} ms"
+    p95 = sorted(times)[int(0.95 * (len(times) - 1))]
+    return f"median {statistics.median(times):.0f} ms, p95 {p95:.0f}, worst {max(times):.0f}"
 
 
 def main() -> int:
