@@ -36,10 +36,10 @@ demo: $(VENV)/demo
 	@$(VENV)/bin/slowcat-memory demo
 
 test: $(VENV)/ready $(VENV)/models
-	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow and not browser"
+	$(RUN) -m pytest -n 3 --dist loadfile -m "not slow and not browser"
 
 test-oldest: $(OLD)/ready $(VENV)/models
-	$(OLD)/bin/python -m pytest -n 2 --dist loadfile -m "not slow and not browser"
+	$(OLD)/bin/python -m pytest -n 3 --dist loadfile -m "not slow and not browser"
 
 nightly: $(VENV)/ready $(VENV)/models
 	$(RUN) -m pytest -m "slow and not audio and not browser"; slow=$$?; $(RUN) -m tests.harness.nightly && exit $$slow

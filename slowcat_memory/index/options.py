@@ -50,7 +50,8 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Attributes:
         seal_at: A sealed index is rebuilt when the tail holds more memories than this …
         seal_share: … and more than this share of the sealed ones …
-        seal_most: … or more than this, whatever the share: a tail costs more of everything.
+        seal_most: … or more than this, whatever the share: an opening reads the whole tail, 0.25 s
+            for a thousand.
         exact_to: Sealed vectors up to which every one is compared at half precision.
         scan_to: Sealed vectors up to which every one is compared by 4-bit codes, and the best of
             these exactly; beyond, only those of the nearest cells are.
@@ -66,7 +67,7 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     same: Annotated[float, Meta(ge=0, lt=1)] = 0.6
     seal_at: Count = 1000
     seal_share: Annotated[float, Meta(ge=0, le=10)] = 0.1
-    seal_most: Count = 20_000
+    seal_most: Count = 2_000
     exact_to: Count = 4_000
     scan_to: Count = 150_000
     cells: Annotated[int, Meta(ge=1, le=65_536)] = 64
