@@ -64,7 +64,7 @@ async def talk(memory, instruction, hear=lambda line: line):
 
     @assistant_aggregator.event_handler("on_assistant_turn_stopped")
     async def on_answer(aggregator, message):
-        print(message.content)
+        print(message.content, flush=True)
         answered.set()
 
     async def send_lines():

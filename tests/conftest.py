@@ -11,6 +11,7 @@ from slowcat_memory.providers import EmbedderOptions, export_model, open_query_e
 from tests.support.stores import configured
 
 os.environ["SLOWCAT_CONFIG"] = ""  # no test, nor a process it starts, reads ~/.slowcat/config.toml
+os.environ.pop("PYTHONUNBUFFERED", None)  # what a process prints waits in its buffer, as at home
 
 
 @pytest.fixture
