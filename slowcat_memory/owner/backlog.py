@@ -33,8 +33,8 @@ class ProvisionalAck(Ack):
 
     def logged(self, turn: Turn) -> Turn:
         """Return a turn with its id in the log; unchanged while it still waits."""
-        id_ = self.numbers.logged_id(turn.id)
-        return replace(turn, id=id_, reply_to=self.numbers.logged_id(turn.reply_to))
+        known = self.numbers.with_logged_references(turn)
+        return replace(known, id=self.numbers.logged_id(turn.id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +130,8 @@ class Backlog:
             return list(self._entries.values())
 
     def outgoing(self, entry: Entry) -> tuple[Event, ...]:
-        """Return an entry's events for an owner: with provisional ids, replies as far as known."""
-        return tuple(
-            replace(event, reply_to=self.numbers.logged_id(event.reply_to))
-            if isinstance(event, Turn) and is_provisional(event.reply_to)
-            else event
-            for event in entry.events
-        )
+        """Return an entry's events for an owner: with provisional ids of their own."""
+        return tuple(map(self.numbers.with_logged_references, entry.events))
 
     # ---------------------------------------------------------------- settling
 

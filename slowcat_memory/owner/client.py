@@ -75,7 +75,7 @@ class RemoteMemory:
         self._recalls = RemoteRecalls(self._channel, backlog, options, metrics)
         self._numbers = itertools.count(-1, -1)  # recalls have the positive ones
         self._calls: dict[int, _PendingCall] = {}
-        self._calls_lock = threading.Lock()
+        self._calls_lock, self._has_ended = threading.Lock(), False
         self._turns = threading.Semaphore(CALLS)
         self._listeners: dict[object, dict[str, Callable[..., Any]]] = {}
         self._callbacks = callbacks
@@ -198,7 +198,7 @@ class RemoteMemory:
         try:
             with self._calls_lock:
                 self._calls[number] = call
-            if self._channel.is_lost:
+            if self._has_ended:
                 self._fail_calls()
             self._channel.send(messages.Call(number, name, arguments, tuple(call.callbacks)))
             if not wait((call.answer,), answer_s).done:
@@ -221,6 +221,7 @@ class RemoteMemory:
             hint="Look whether it was done, and try again",
         )
         with self._calls_lock:
+            self._has_ended = True
             calls, self._calls = self._calls, {}
         for call in calls.values():
             with suppress(InvalidStateError):  # it was answered just now
@@ -269,8 +270,8 @@ class RemoteMemory:
 
     def _lose(self) -> None:
         self._recalls.lost()
-        self._fail_calls()
         self._on_lost(self._goodbye)
+        self._fail_calls()  # last, since its caller looks for the next owner at once
 
 
 class _LateError(Exception):

@@ -36,7 +36,7 @@ from slowcat_memory.owner.callbacks import CallbackThread
 from slowcat_memory.owner.client import RemoteMemory
 from slowcat_memory.owner.heir import Heir
 from slowcat_memory.owner.lifecycle import Lifecycle, unavailable
-from slowcat_memory.owner.numbers import Numbers, provisional_turn
+from slowcat_memory.owner.numbers import provisional_turn
 from slowcat_memory.owner.read_only import ReadOnlyStore
 from slowcat_memory.owner.remote_recall import RemoteAttempt
 from slowcat_memory.owner.serving.owner_server import OwnerServer
@@ -298,7 +298,7 @@ class Member:
         if prefetch is not None and isinstance(prefetch.attempt, RemoteAttempt):
             prefetch.drop()
         if self._life.backlog:
-            known = _logged(known, self._life.backlog.numbers)
+            known = cast(RecallArguments, self._life.backlog.numbers.logged_known(known))
         return await self._recall_here(engine, text, scope, prefetch, known)
 
     async def _recall_here(
@@ -349,14 +349,8 @@ class Member:
         return Prefetch(begin, self.config.prefetch, asyncio.get_running_loop(), touch)
 
     def _logged_query(self, query: Query) -> Query:
-        if not self._life.backlog:
-            return query
-        numbers = self._life.backlog.numbers
-        return replace(
-            query,
-            exclude=numbers.logged_memories(query.exclude),
-            dialogue=numbers.logged_dialogue(query.dialogue),
-        )
+        backlog = self._life.backlog
+        return backlog.numbers.logged_query(query) if backlog else query
 
     def pack(self, found: Recollection, now: datetime | None = None) -> Packed:
         return self._writer.pack(found, now or self.clock())
@@ -411,6 +405,10 @@ class Member:
         self._wait_for_target("carry_out")
         turn = self._life.backlog.wait_for(context.turn, NUMBERED_S)
         return cast(Outcome, self._do("carry_out", command, replace(context, turn=turn)))
+
+    def search(self, text: str, scope: str, k: int = 10, **how: Any) -> Recollection:
+        known = self._life.backlog.numbers.logged_known(how)
+        return cast(Recollection, self._do("search", text, scope, k, **known))
 
     def mark(self, scope: str, memory_id: str, **marks: Any) -> MemoryRecord | None:
         memory_id = self._wait_logged(memory_id)
@@ -499,16 +497,6 @@ def _do(target: Target, name: str, *args: Any, **kwargs: Any) -> Any:
     return member(*args, **kwargs) if callable(member) else member
 
 
-def _logged(known: RecallArguments, numbers: Numbers) -> RecallArguments:
-    """Return what a turn knows, with the log's ids of turns that waited."""
-    known = known.copy()
-    if "exclude" in known:
-        known["exclude"] = numbers.logged_memories(known["exclude"])
-    if "dialogue" in known:
-        known["dialogue"] = numbers.logged_dialogue(known["dialogue"])
-    return known
-
-
 def _forwarded(name: str) -> Callable[..., Any]:
     """Return a method of the protocol's signature that calls the memory which is there."""
 
@@ -523,7 +511,7 @@ for _name, _function in vars(Memory).items():
     if inspect.isfunction(_function) and not _name.startswith("_"):
         if _name not in vars(Member):
             setattr(Member, _name, _forwarded(_name))
-for _name in ("subscribe", "mark", "correct", "forget"):
+for _name in ("subscribe", "search", "mark", "correct", "forget"):
     functools.update_wrapper(getattr(Member, _name), getattr(Memory, _name))
 
 

@@ -217,11 +217,8 @@ class RemoteRecalls:
             self._metrics.count("recalls_not_sent")
 
     def _asked(self, query: Query) -> Asked:
-        numbers = self._backlog.numbers
-        known = {name: getattr(query, name) for name in _ASKED}
-        known["exclude"] = numbers.logged_memories(query.exclude)
-        known["dialogue"] = numbers.logged_dialogue(query.dialogue)
-        return Asked(**known)
+        asked = Asked(**{name: getattr(query, name) for name in _ASKED})
+        return self._backlog.numbers.logged_query(asked)
 
 
 _ASKED = Asked.__struct_fields__

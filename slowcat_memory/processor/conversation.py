@@ -15,12 +15,12 @@ from slowcat_memory.engine.search import latest_session
 from slowcat_memory.errors import StoreError
 from slowcat_memory.processor.activity import Activity
 from slowcat_memory.processor.commands import VoiceCommands
-from slowcat_memory.processor.context_messages import remove_forgotten
+from slowcat_memory.processor.context_messages import Message, remove_forgotten
 from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.interim import InterimTranscripts
 from slowcat_memory.processor.reply import Replies
 from slowcat_memory.processor.turn import Turns
-from slowcat_memory.records import Session
+from slowcat_memory.records import Session, Turn
 from slowcat_memory.runtime.commands.executor import Outcome
 from slowcat_memory.runtime.conversation import session_tracker
 from slowcat_memory.runtime.conversation.conversation import Conversation, Names
@@ -90,18 +90,19 @@ class LiveConversation:
         """
         deps, scopes, turns = self._deps, self.log.scopes, self.turns
         known = len(scopes) == 1 and scopes[0] != deps.audience.guest
-        turn = None if turns.realtime or turns.speculates else self.log.user_turn
+        said = None if turns.realtime or turns.speculates else self.log.user_turn
         return Call(
             engine=deps.engine,
             scope=scopes[0] if known else "",
             turn=turns.count + turns.speculates,
-            turn_id=turn.id if turn else 0,
+            said=said,
             now=deps.engine.clock(),
             hidden=deps.visible.said,
             local=deps.locality.local,
             keeps=not deps.off_record.off,
             shown=self.log.shown,
             private=self.log.is_private,
+            logged=self.log.logged,
         )
 
     def _voice(self, speaks: bool) -> None:
@@ -132,10 +133,14 @@ class LiveConversation:
                 deps.neighbours.messages,
                 outcome.turns,
                 outcome.memories,
-                deps.messages.turn_of,
+                self._turn_of,
                 deps.visible,
             )
         deps.guard.notify("on_command", command, outcome)
+
+    def _turn_of(self, message: Message) -> Turn | None:
+        turn = self._deps.messages.turn_of(message)
+        return self.log.logged(turn) if turn else None
 
 
 def _open_log(deps: ConversationDeps) -> Conversation:

@@ -27,7 +27,7 @@ from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.engine import Memory as Engine
 from slowcat_memory.engine.search import SearchArguments, read_graph
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import Disclosed, Forget, Hit, Memory
+from slowcat_memory.records import Disclosed, Forget, Hit, Memory, Turn
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import EntityNames
@@ -112,13 +112,13 @@ class Proposal(Struct, frozen=True):
 
     Attributes:
         turn: Number of the user turn that asked for it.
-        turn_id: Its log id, 0 if it was not known yet.
+        said: That turn, None if it was not known yet.
         memories: Ids of what would be forgotten.
         lines: The same, in words.
     """
 
     turn: int
-    turn_id: int
+    said: Turn | None
     memories: tuple[str, ...]
     lines: tuple[str, ...]
 
@@ -130,25 +130,27 @@ class Call(Struct, frozen=True):
         scope: The namespace; "" for guests and several speakers, who have no memory.
         turn: Number of the current user turn. With a realtime service, which answers before the
             turn is known, a turn counts when the user starts to speak.
-        turn_id: Its log id, 0 if it is not known yet.
+        said: That turn, None if it is not known yet.
         hidden: Memories that are the user's own messages in the LLM's context.
         local: The LLM runs on this machine.
         keeps: The conversation is on the record.
         shown: Called, on the handler's thread, with the memories of an answer.
         private: Whether the LLM could read local-only memories for this reply: what it asks to
             remember is local-only then.
+        logged: Returns a turn with its id in the log, once that is known.
     """
 
     engine: Engine
     scope: str
     turn: int
-    turn_id: int
+    said: Turn | None
     now: datetime
     hidden: frozenset[str]
     local: bool = False
     keeps: bool = True
     shown: Callable[[Iterable[Memory]], object] = lambda memories: None
     private: bool = False
+    logged: Callable[[Turn], Turn] = lambda turn: turn
 
 
 class ToolCalls:
@@ -238,7 +240,7 @@ class ToolCalls:
         lines = self._lines(call, [hit.memory for hit in best])
         told = best[: len(lines)]
         ids = tuple(hit.memory.id for hit in told)
-        self._proposals[call.scope] = Proposal(call.turn, call.turn_id, ids, tuple(lines))
+        self._proposals[call.scope] = Proposal(call.turn, call.said, ids, tuple(lines))
         return {
             "would_forget": lines,
             "note": "Nothing is forgotten yet. Tell the user what it is and ask whether to forget "
@@ -255,7 +257,7 @@ class ToolCalls:
                 "note": "The user has not agreed yet. Ask, and wait for the answer.",
             }
         del self._proposals[call.scope]
-        gone = dict.fromkeys((*proposal.memories, *_chunks_about(call, proposal.turn_id)))
+        gone = dict.fromkeys((*proposal.memories, *_chunks_about(call, proposal.said)))
         call.engine.forget(Forget(scope=call.scope, memories=tuple(gone)))
         return {
             "forgotten": list(proposal.lines),
@@ -286,9 +288,11 @@ class ToolCalls:
         if time is None:
             raise Unclear("Which date? Write it like 2024-05-31.")
         at = min(time[1] - timedelta(microseconds=1), call.now)
-        found = call.engine.search(query, call.scope, MOST, at=at, local=call.local)
-        hits = [hit for hit in found.hits if hit.memory.id not in call.hidden]
-        told = {"as_of": f"{at.astimezone(call.engine.zone):%-d %B %Y}", **self._found(call, hits)}
+        found = call.engine.search(
+            query, call.scope, MOST, at=at, local=call.local, exclude=call.hidden
+        )
+        day = f"{at.astimezone(call.engine.zone):%-d %B %Y}"
+        told = {"as_of": day, **self._found(call, found.hits)}
         held = self._held(call, query, at)
         return {**told, "held": held} if held else told
 
@@ -376,13 +380,14 @@ def _words(text: str, name: str) -> str:
     return kept
 
 
-def _chunks_about(call: Call, since: int) -> list[str]:
+def _chunks_about(call: Call, request: Turn | None) -> list[str]:
     """Return the chunks from the request to forget up to the consent: they repeat its subject."""
-    if not since or not call.turn_id:
+    if request is None or call.said is None:
         return []
-    call.engine.flush(FLUSH_S)
+    call.engine.flush(FLUSH_S)  # from then on ids in the log are known
+    first, end = call.logged(request).id, call.logged(call.said).id
     with call.engine.snapshot() as snapshot:
-        said = snapshot.turns(call.scope, after=since - 1, upto=call.turn_id - 1)
+        said = snapshot.turns(call.scope, after=first - 1, upto=end - 1)
         return [chunk_id(turn.id) for turn in said]
 
 

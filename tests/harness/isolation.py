@@ -240,7 +240,7 @@ def look_back(home: Household) -> None:
         "thoughts", home.engine.graph(scope).portraits(), may_hold(scope), f"the people of {scope}"
     )
     call = Call(
-        engine=home.engine, scope=scope, turn=0, turn_id=0, now=home.clock(), hidden=frozenset(),
+        engine=home.engine, scope=scope, turn=0, said=None, now=home.clock(), hidden=frozenset(),
         local=True,
     )  # fmt: skip
     for name, arguments in (

@@ -12,7 +12,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.owner.member import Member
 from slowcat_memory.owner.numbers import FIRST_ID
@@ -341,3 +343,31 @@ async def _outdated(client: Member, change: Callable[[], Any]) -> None:
     await asyncio.to_thread(until, lambda: attempt.stale)
     found = await client.recall(ASKED, "anna", prefetch=prefetch)
     assert "my violin is in Rome" in [hit.memory.text for hit in found.hits]
+
+
+def test_owner_a_client_turns_name_each_other_by_their_ids_in_the_log(tmp_path: Path) -> None:
+    """The parts of a turn, a reply and its copy, and what a reply was made of."""
+    with OwnerProcess(tmp_path / "memory"):
+        member = Member(memory_config(tmp_path / "memory"), name="client")
+        member.start(WAIT_S)
+        try:
+            one = member.append(turn_at("please note my code")).event
+            two = member.append(replace(turn_at("it is blue", scope="ben"), part_of=one.id)).event
+            made = replace(
+                turn_at("Noted."),
+                role="assistant",
+                reply_to=one.id,
+                local_only=True,
+                derived_from=(("anna", chunk_id(one.id)), ("anna", "note/1")),
+            )
+            reply = member.append(made).event
+            copy = replace(made, scope="ben", reply_to=two.id, part_of=reply.id)
+            member.append(copy).wait(WAIT_S)
+            with member.snapshot() as snapshot:
+                logged = {turn.id: turn for turn in snapshot.turns()}
+        finally:
+            member.release()
+    first, second, third, fourth = sorted(logged)
+    assert logged[second].part_of == first and logged[third].reply_to == first
+    assert (logged[fourth].part_of, logged[fourth].reply_to) == (third, second)
+    assert logged[third].derived_from == (("anna", chunk_id(first)), ("anna", "note/1"))

@@ -241,6 +241,30 @@ def test_connections_a_flush_goes_on_with_the_next_owner(
     assert done == [True], "all that was acknowledged is durable"
 
 
+def test_connections_a_call_that_the_owner_did_not_answer_goes_to_the_next_one(
+    clients: tuple[OwnerProcess, Member],
+) -> None:
+    other, member = clients
+    remote, lost, go_on = member._life.remote, threading.Event(), threading.Event()
+    assert remote is not None
+    tell, found = remote._on_lost, list[object]()
+
+    def tell_late(to: str) -> None:
+        lost.set()
+        assert go_on.wait(WAIT_S)
+        tell(to)
+
+    remote._on_lost = tell_late
+    other.kill()
+    assert lost.wait(WAIT_S)
+    thread = threading.Thread(target=lambda: found.append(member.search("boat", "anna")))
+    thread.start()
+    assert until(lambda: bool(remote._calls)), "it waits for the next owner"
+    go_on.set()
+    thread.join(WAIT_S)
+    assert len(found) == 1 and role(member) == "owner"
+
+
 def test_connections_a_turn_is_named_by_the_id_it_had_before_it_was_logged(
     clients: tuple[OwnerProcess, Member],
 ) -> None:
@@ -260,4 +284,7 @@ def test_connections_turns_of_a_dialogue_are_named_by_their_ids_in_the_log() -> 
     numbers, at = Numbers(), turn_at("").at
     numbers.record([msgspec.structs.replace(turn_at("hello"), id=FIRST_ID)], 7)
     turns = [DialogueTurn("a", at, chunk_id(FIRST_ID)), DialogueTurn("b", at, "note/-x")]
-    assert [one.memory for one in numbers.logged_dialogue(turns)] == ["chunk/7", "note/-x"]
+    assert [one.memory for one in numbers.logged_known({"dialogue": turns})["dialogue"]] == [
+        "chunk/7",
+        "note/-x",
+    ]

@@ -2,7 +2,10 @@
 
 import asyncio
 
+from msgspec.structs import replace
+
 from slowcat_memory.owner import who_owns
+from slowcat_memory.testing.server import ToolCall
 from tests.support.held_store import logged_texts
 from tests.support.owner_process import OwnerProcess
 from tests.support.processors import memory
@@ -61,3 +64,54 @@ def _ledger(processor) -> list[str]:
         turns = [turn.id for turn in snapshot.turns(processor._config.memory.user_id)]
         rows = [snapshot.ledger(id_) for id_ in turns]
         return [offer.memory for row in rows if row for offer in row.offers]
+
+
+def test_as_client_what_is_forgotten_leaves_the_context_of_the_llm_too(config):
+    patient = replace(config.commands, wait_s=60.0)  # the owner has only just started
+
+    async def scenario():
+        processor = memory(replace(config, commands=patient))
+        async with VoicePipeline(memory=processor) as voice:
+            await exchange(voice, "my quokka is called Flora")
+            answer = await exchange(voice, "forget that")
+            assert "forgotten" in answer.content
+            return [str(message.get("content")) for message in voice.context.messages]
+
+    with OwnerProcess(config.folder):
+        left = run(scenario(), 240.0)
+    assert left and "Flora" not in " ".join(left)
+
+
+def test_as_client_the_request_to_forget_is_forgotten_with_what_it_is_about(config):
+    def reply(request):
+        said = [one["role"] for one in request["messages"]]
+        what = {"what": "quokka called Flora", "confirm": said.count("user") > 1}
+        return "All right." if said[-1] == "tool" else ToolCall("forget", what)
+
+    async def scenario():
+        processor = memory(config)
+        async with VoicePipeline(reply, tools=processor.tools(), memory=processor) as voice:
+            await exchange(voice, "the quokka Flora should be gone from there")
+            await exchange(voice, "yes please")
+            return voice.errors
+
+    with OwnerProcess(config.folder) as other:
+        other.call("say", "my quokka is called Flora", scope=config.memory.user_id)
+        assert run(scenario(), 240.0) == []
+    said = [text for _, text, _ in logged_texts(config.folder)]
+    assert "yes please" in said and "Flora" not in " ".join(said)
+
+
+def test_as_client_a_tool_finds_no_words_of_the_turn_that_asks(config):
+    def reply(request):
+        asks = request["messages"][-1]["role"] != "tool"
+        return ToolCall("search_memory", {"query": "quokka Flora"}) if asks else "All right."
+
+    async def scenario():
+        processor = memory(config)
+        async with VoicePipeline(reply, tools=processor.tools(), memory=processor) as voice:
+            await exchange(voice, "my quokka is called Flora")
+            return voice.server.requests[-1]["messages"][-1]["content"]
+
+    with OwnerProcess(config.folder):
+        assert "Flora" not in run(scenario(), 240.0)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.core.graph.relations import Relation
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import Memory, WriteBatch
+from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.testing.server import ToolCall
 from slowcat_memory.tools.functions import NAMES, memory_tools
 from slowcat_memory.tools.handlers import NOTHING, TOKENS, Call, ToolCalls
@@ -54,7 +54,7 @@ def one(engine, name: str, said: str = "tell me", **arguments) -> dict:
     return told[0]
 
 
-def call(engine, turn: int = 1, said: int = 0, scope: str = "user") -> Call:
+def call(engine, turn: int = 1, said: Turn | None = None, scope: str = "user") -> Call:
     return Call(engine, scope, turn, said, engine.clock(), frozenset())
 
 

@@ -195,7 +195,7 @@ class _Player:
                 continue
             words = AS_OF[self._life.language][claim.slot].format(user=self._life.user)
             call = Call(
-                engine=self._engine, scope=self._scope, turn=1, turn_id=0,
+                engine=self._engine, scope=self._scope, turn=1, said=None,
                 now=self._clock.now, hidden=frozenset(), local=True,
             )  # fmt: skip
             told = ToolCalls().answer("memory_as_of", {"query": words, "date": str(day)}, call)

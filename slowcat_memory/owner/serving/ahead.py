@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, cast
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import MemoryEngine
@@ -96,17 +96,7 @@ class ClientRecalls:
         )
 
     def _query(self, asked: Asked) -> Query:
-        return Query(
-            text=asked.text,
-            scope=asked.scope,
-            now=asked.now,
-            exclude=self._numbers.logged_memories(asked.exclude),
-            exclude_words=asked.exclude_words,
-            dialogue=self._numbers.logged_dialogue(asked.dialogue),
-            also=asked.also,
-            local=asked.local,
-            called=asked.called,
-        )
+        return Query(**asdict(self._numbers.logged_query(asked)))
 
     def _sent(self, ticket: int, found: Recollection) -> Found:
         self._found[ticket] = found

@@ -259,6 +259,7 @@ class ClientSession(asyncio.Protocol):
                 result = getattr(self._engine, sent.verb)
             else:
                 args, kwargs = verb.decode_arguments(sent.arguments)
+                kwargs = self._intake.numbers.logged_known(kwargs)
                 for name in sent.callbacks:
                     kwargs[name] = partial(self._call_back, sent.number, name)
                 result = getattr(self._engine, sent.verb)(*args, **kwargs)
