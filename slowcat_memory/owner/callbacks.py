@@ -1,7 +1,7 @@
 """The thread on which an application's callbacks run, so that they may call the memory.
 
-What happens, happens on the store's thread, on that of a connection, or on an event loop. A callback
-that called the memory there would wait for itself.
+Events arise on the store's thread, on that of a connection, or on an event loop. A callback that
+called the memory from one of these would deadlock.
 """
 
 import queue
@@ -28,7 +28,7 @@ class CallbackThread:
         self._ended = False
 
     def later(self, work: Callable[[], object]) -> None:
-        """Call a function soon; not after ``end``."""
+        """Queue a function; does nothing after ``end``."""
         with self._lock:
             if self._ended:
                 return
@@ -43,7 +43,10 @@ class CallbackThread:
             self._metrics.count("events_dropped")
 
     def end(self) -> None:
-        """Take no more, and call what waits. Idempotent; does not wait, and may be called by it."""
+        """Refuse more, and let the thread end after what waits.
+
+        Idempotent. Does not block, and may be called from a callback.
+        """
         with self._lock:
             self._ended = True
         while True:

@@ -1,7 +1,7 @@
-"""What a forked child must not hold: sockets, whose other end would not see them end, and a memory.
+"""What a forked child must not hold: a memory, and sockets whose other end would not see them close.
 
-The descriptors stay in use in the child, for nothing: closed, their numbers would be another file's,
-and a socket that is forgotten later would close that one.
+In the child the sockets' descriptors are pointed at the null device instead of being closed: a closed
+number would soon be another file's, and the socket object would close that file when it is freed.
 """
 
 import os
@@ -18,7 +18,7 @@ class HasDescriptor(Protocol):
 
 
 class Forkable(Protocol):
-    """What is of no use in a forked child."""
+    """An object that a forked child must not use."""
 
     def close_after_fork(self) -> None:
         """Refuse every use from now on, without touching what is the parent's."""

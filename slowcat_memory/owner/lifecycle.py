@@ -8,8 +8,7 @@
 
 The kernel's lock on the store is the only truth. A thread tries it: who gets it opens the store and
 listens; who does not connects to the process that has it. When the owner goes, its clients'
-connections end, and all try again, at once. What is said meanwhile waits in the ``Backlog``, and is
-appended in order, and once, by whoever owns the store then.
+connections end, and all try again, at once. What is said meanwhile waits; see ``Appends``.
 
 Where the store cannot be opened at all (its disk is full, read-only or not mounted, its file is
 damaged, a program that serves nobody holds it), an engine that only reads serves recall, and the
@@ -19,7 +18,7 @@ matter of the store's writer, which keeps its own queue.
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,19 +33,17 @@ from slowcat_memory.errors import (
     StoreClosedError,
     StoreDamagedError,
     StoreError,
-    StoreFullError,
 )
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.address import Owner, last_owner
-from slowcat_memory.owner.backlog import Backlog, Entry, ProvisionalAck
+from slowcat_memory.owner.appends import Appends
+from slowcat_memory.owner.backlog import Backlog
 from slowcat_memory.owner.channel import OwnerAwayError
 from slowcat_memory.owner.client import RemoteMemory
 from slowcat_memory.owner.forking import closed_in_child
 from slowcat_memory.owner.pausing import is_paused, opening
-from slowcat_memory.owner.serving.intake import saved_before
 from slowcat_memory.owner.serving.owner_server import OwnerServer
-from slowcat_memory.records import Cursor, Event
-from slowcat_memory.store import Ack, check_writable
+from slowcat_memory.store import check_writable
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 3.0  # between tries to open the store
 QUICK_S = 0.01  # between tries while another process takes over
@@ -61,10 +58,7 @@ class Lifecycle:
     """Owns the engine of a store, or a connection to its owner. Safe to use from any thread.
 
     Attributes:
-        engine: The engine; None unless this process owns the store, and has appended what waited.
-        remote: The owner's memory; None unless this process is its client.
-        reader: An engine that only reads, while neither can be had.
-        backlog: What waits.
+        appends: Where events go.
         last_error: Why the memory could not be used, as it was raised; None if it always could.
     """
 
@@ -93,18 +87,14 @@ class Lifecycle:
             serves: Whether this is a server: bots may give the store up to it.
             reads_meanwhile: Whether to open a reader while neither can be had.
         """
-        self.engine: MemoryEngine | None = None
-        self.remote: RemoteMemory | None = None
-        self.reader: MemoryEngine | None = None
+        self.appends = Appends(config.store.queue_limit)
         self.server: OwnerServer | None = None
         self.last_error: Exception | None = None
         self._reads_meanwhile = reads_meanwhile
-        self.backlog = Backlog(config.store.queue_limit)
         self._config, self._availability, self._metrics = config, availability, metrics
         self._open_engine, self._open_reader, self._connect = open_engine, open_reader, connect
         self._on_ready, self._before_owning, self._serves = on_ready, before_owning, serves
-        self._lock = threading.Lock()  # of the state and of the order of appends; never held long
-        self._trying = threading.Lock()
+        self._trying, self._starting = threading.Lock(), threading.Lock()
         self._tried, self._closing = threading.Event(), threading.Event()
         self._closed, self._ending, self._released = threading.Event(), threading.RLock(), False
         self._wake = threading.Event()
@@ -122,13 +112,32 @@ class Lifecycle:
         A try that takes longer than ``SLOW_S`` (a huge store is checked, or a file system hangs) is
         reported as a trouble.
         """
-        with self._lock:
+        with self._starting:
             if self._thread is None and not self._closing.is_set():
                 self._thread = threading.Thread(
                     target=self._run, name="slowcat-reopen", daemon=True
                 )
                 self._thread.start()
         self._tried.wait(wait_s)
+
+    @property
+    def engine(self) -> MemoryEngine | None:
+        """The engine; None unless this process owns the store, and has appended what waited."""
+        return self.appends.engine
+
+    @property
+    def remote(self) -> RemoteMemory | None:
+        """The owner's memory; None unless this process is its client."""
+        return self.appends.remote
+
+    @property
+    def reader(self) -> MemoryEngine | None:
+        """An engine that only reads, while neither can be had."""
+        return self.appends.reader
+
+    @property
+    def backlog(self) -> Backlog:
+        return self.appends.backlog
 
     @property
     def is_ready(self) -> bool:
@@ -230,7 +239,7 @@ class Lifecycle:
             self._before_owning()
             engine = self._open_engine()
             try:
-                self._hand_over(engine)
+                self.appends.hand_over(engine, self._closing)
                 self._serve(engine)
             except BaseException:
                 self._let_go(engine)
@@ -245,8 +254,7 @@ class Lifecycle:
 
     def _let_go(self, engine: MemoryEngine) -> None:
         self._stop_serving()
-        with self._lock:
-            self.engine = None
+        self.appends.take_engine()
         engine.release()
 
     def _recovered(self, can_save: bool) -> None:
@@ -273,10 +281,7 @@ class Lifecycle:
     def _become_client(self, owner: Owner) -> None:
         remote = self._connect(owner)
         self._close_reader()
-        with self._lock:
-            self.remote = remote
-            for entry in self.backlog.pending():
-                remote.send(entry, again=True)
+        self.appends.send_to(remote)
         remote.start(self._on_lost)
         self._recovered(True)
         self._metrics.count("owners_met")
@@ -284,11 +289,10 @@ class Lifecycle:
 
     def _on_lost(self, to: str) -> None:
         """The owner went away. On a thread of the connection."""
-        with self._lock:
-            self.remote = None
-            self._alone_since = time.monotonic()
-            if to == "server" and not self._serves:
-                self._not_before = time.monotonic() + YIELD_S
+        self._alone_since = time.monotonic()  # first, so that nobody takes this for a trouble
+        if to == "server" and not self._serves:
+            self._not_before = time.monotonic() + YIELD_S
+        self.appends.drop_remote()
         self._wake.set()
 
     # ---------------------------------------------------------------- giving up
@@ -308,12 +312,10 @@ class Lifecycle:
     def _give_the_store_up(self) -> None:
         """Close the store, and let another process have it."""
         to, self._give_up = self._give_up, ""
-        with self._lock:
-            engine, self.engine = self.engine, None
-            self._alone_since = time.monotonic()
-            if to == "server":
-                self._not_before = time.monotonic() + YIELD_S
-        if engine is None:
+        self._alone_since = time.monotonic()
+        if to == "server":
+            self._not_before = time.monotonic() + YIELD_S
+        if (engine := self.appends.take_engine()) is None:
             return
         logger.info("memory: {} is given up to another process", self._config.folder)
         self._stop_serving(to)
@@ -335,10 +337,10 @@ class Lifecycle:
         if self._reads_meanwhile and self.reader is None and not self._closing.is_set():
             with suppress(Exception):  # there is nothing to read
                 self._before_owning()
-                self.reader = self._open_reader()
+                self.appends.reader = self._open_reader()
 
     def _close_reader(self) -> None:
-        reader, self.reader = self.reader, None
+        reader, self.appends.reader = self.reader, None
         if reader is not None:
             reader.close()
 
@@ -388,107 +390,12 @@ class Lifecycle:
     def close_after_fork(self) -> None:
         """Refuse every use in a forked child; what is open is the parent's, and is not closed."""
         self._parents = self.engine, self.remote, self.reader, self.server  # nor freed
-        self.engine = self.remote = self.reader = self.server = None
-        self._lock, self._trying = threading.Lock(), threading.Lock()
+        self.server = None
+        self._trying, self._starting = threading.Lock(), threading.Lock()
         self._ending, self._thread, self._alone_since = threading.RLock(), None, 0.0
         error = "the memory was opened before a fork"
-        self.backlog.close_after_fork(StoreClosedError(error, hint="Open it in this process"))
+        self.appends.close_after_fork(StoreClosedError(error, hint="Open it in this process"))
         self._closing.set()
-
-    # ---------------------------------------------------------------- what waits
-
-    def append(self, event: Event, *, draft: bool) -> Ack:
-        """Append to the engine, or queue for its owner. Neither blocks nor raises for it."""
-        if (engine := self.engine) is not None:
-            try:
-                ack = engine.append(self.backlog.numbers.logged_event(event), draft=draft)
-                return self._as_answer(ack)
-            except StoreClosedError:
-                if self.engine is engine:
-                    raise  # it was not given up just now
-        with self._lock:
-            if self.engine is None:
-                entry = self.backlog.add((event,), draft=draft)
-                self._send(entry)
-                return self.backlog.acks(entry)[0]
-        return self.append(event, draft=draft)
-
-    def append_all(
-        self, events: Sequence[Event], cursor: Cursor | None, *, draft: bool
-    ) -> list[Ack]:
-        """Append in one transaction; see ``append``.
-
-        Raises:
-            StoreFullError: Too much waits.
-        """
-        if (engine := self.engine) is not None:
-            try:
-                return engine.append_all(events, cursor, draft=draft)
-            except StoreClosedError:
-                if self.engine is engine:
-                    raise
-        with self._lock:
-            if self.engine is None:
-                entry = self.backlog.add(events, cursor, draft=draft, bulk=True)
-                self._send(entry)
-                return self.backlog.acks(entry)
-        return self.append_all(events, cursor, draft=draft)
-
-    def _as_answer(self, ack: Ack) -> Ack:
-        """Return a receipt that can name a turn which waited; see ``Ack.logged``."""
-        if not self.backlog:
-            return ack
-        return ProvisionalAck(ack.future, ack.event, numbers=self.backlog.numbers)
-
-    def _send(self, entry: Entry) -> None:
-        if self.remote is not None:
-            self.remote.send(entry)
-        elif (reader := self.reader) is not None:
-            with suppress(Exception):  # it is being closed, or its index cannot be loaded
-                reader.wiring.indexer.add(self.backlog.acks(entry), draft=False)
-
-    def _hand_over(self, engine: MemoryEngine) -> None:
-        """Append what waits to the engine, in order; what is said meanwhile comes after it.
-
-        An earlier owner may have saved a part without this process knowing.
-        """
-        with engine.snapshot() as snapshot:
-            highest, first = saved_before(snapshot, self.backlog.client)
-        while True:
-            with self._lock:
-                pending = self.backlog.pending()
-                if not pending:
-                    self.engine = engine
-                    return
-            for entry in pending:
-                if entry.counter in first:
-                    self.backlog.number(entry.counter, first[entry.counter])
-                    self.backlog.settle(entry.counter)
-                elif entry.counter <= highest:
-                    self.backlog.settle(entry.counter, StoreError("this could not be saved"))
-                else:
-                    self._append_entry(engine, entry)
-
-    def _append_entry(self, engine: MemoryEngine, entry: Entry) -> None:
-        """Append an entry; one that is impossible fails alone."""
-        events = list(map(self.backlog.numbers.logged_event, entry.events))
-        try:
-            ack = self._with_room(engine, events, entry)
-        except (StoreClosedError, StoreFullError):
-            raise
-        except Exception as error:
-            self.backlog.settle(entry.counter, error)
-        else:
-            self.backlog.number(entry.counter, ack.id)
-            self.backlog.hand_over(entry.counter, ack)
-
-    def _with_room(self, engine: MemoryEngine, events: list[Event], entry: Entry) -> Ack:
-        while True:
-            try:
-                return engine.append_all(events, entry.cursor, draft=entry.draft)[0]
-            except StoreFullError:
-                if self._closing.wait(FIRST_PAUSE_S):
-                    raise
 
 
 def _busy(folder: Path, owner: Owner | None) -> StoreBusyError:

@@ -8,9 +8,8 @@ the protocol's signatures: they call the engine of this process, or the owner's.
 import asyncio
 import functools
 import inspect
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
@@ -33,6 +32,7 @@ from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.address import Owner
 from slowcat_memory.owner.callbacks import CallbackThread
+from slowcat_memory.owner.carried_over import CarriedOver, Target
 from slowcat_memory.owner.client import RemoteMemory
 from slowcat_memory.owner.heir import Heir
 from slowcat_memory.owner.lifecycle import Lifecycle, unavailable
@@ -55,8 +55,6 @@ READS = frozenset({"embedding", "opened", "reader", "search", "hotwords", "stats
 """Methods that an engine which only reads can do as well."""
 NUMBERED_S = 5.0  # how long a command waits for its turn to be logged
 TAKE_OVER_S = 3.0  # how long a call waits while another process takes the store over
-
-Target = MemoryEngine | RemoteMemory
 
 
 class Member:
@@ -91,12 +89,8 @@ class Member:
         self._writer = BlockWriter(self.zone, tokenizer(config), retrieval_options(config))
         self._reading = ReadOnlyStore(config.folder, config.store)
         self._scopes: dict[str, None] = {}  # to prepare, in order
-        self._busy: set[str] = set()  # running activities
-        self._subscribers: dict[object, dict[str, Callable[..., Any]]] = {}
-        self._unsubscribe: dict[object, Callable[[], None]] = {}
-        self._target: Target | None = None  # what subscriptions and activities are passed to
-        self._target_lock = threading.Lock()
         self._callbacks = CallbackThread(self.metrics)
+        self._carried_over = CarriedOver(self._callbacks)
         self._heir = Heir(config, lambda: self._life.remote is not None)
         self._life = Lifecycle(
             config,
@@ -197,12 +191,7 @@ class Member:
         """Pass on what was asked of earlier targets, and load the scopes."""
         if isinstance(target, MemoryEngine):
             target.availability.subscribe(self.availability.fail, self.availability.recover)
-        with self._target_lock:
-            self._target = target
-            for name in self._busy:
-                target.set_activity(name, True)
-            for key, callbacks in self._subscribers.items():
-                self._unsubscribe[key] = self._subscribe(target, callbacks)
+        self._carried_over.pass_on_to(target)
         for scope in tuple(self._scopes):
             self._prepare_scope(target, scope)
         if self._scopes and isinstance(target, RemoteMemory):  # a conversation
@@ -262,7 +251,7 @@ class Member:
             with suppress(StoreClosedError):  # it was given up just now, or closed
                 return engine.log.append(event, draft=draft)  # what a turn waits for
         check_scope(event.scope)
-        ack = life.append(event, draft=draft)
+        ack = life.appends.append(event, draft=draft)
         if self._life.reader is not None:
             _soon(self._index_waiting)
         return ack
@@ -277,7 +266,7 @@ class Member:
     ) -> list[Ack]:
         for event in events:
             check_scope(event.scope)
-        return self._life.append_all(events, cursor, draft=draft)
+        return self._life.appends.append_all(events, cursor, draft=draft)
 
     async def recall(
         self,
@@ -375,15 +364,7 @@ class Member:
             self._prepare_scope(target, scope)
 
     def set_activity(self, name: str, busy: bool) -> None:
-        with self._target_lock:
-            if busy:
-                self._busy.add(name)
-            elif name.endswith("/"):
-                self._busy = {one for one in self._busy if not one.startswith(name)}
-            else:
-                self._busy.discard(name)
-            if self._target is not None:
-                self._target.set_activity(name, busy)
+        self._carried_over.set_activity(name, busy)
 
     # ------------------------------------------------------------------- the rest
 
@@ -449,32 +430,8 @@ class Member:
         return self._do("maintain", task, scope, progress=progress)
 
     def subscribe(self, **callbacks: Callable[..., Any] | None) -> Callable[[], None]:
-        key = object()
         wanted = {name: one for name, one in callbacks.items() if one is not None}
-        with self._target_lock:
-            self._subscribers[key] = wanted
-            if self._target is not None:
-                self._unsubscribe[key] = self._subscribe(self._target, wanted)
-
-        def end() -> None:
-            with self._target_lock:
-                self._subscribers.pop(key, None)
-                unsubscribe = self._unsubscribe.pop(key, None)
-            if unsubscribe:
-                unsubscribe()
-
-        return end
-
-    def _subscribe(
-        self, target: Target, callbacks: Mapping[str, Callable[..., Any]]
-    ) -> Callable[[], None]:
-        """Subscribe; the callbacks run on the thread of callbacks, whoever owns the store."""
-        if isinstance(target, RemoteMemory):
-            return target.subscribe(**callbacks)
-        return target.subscribe(**{name: self._passed_on(one) for name, one in callbacks.items()})
-
-    def _passed_on(self, callback: Callable[..., Any]) -> Callable[..., None]:
-        return lambda *happened: self._callbacks.later(functools.partial(callback, *happened))
+        return self._carried_over.subscribe(wanted)
 
     def flush(self, timeout_s: float | None = None, *, indexed: bool = False) -> bool:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s

@@ -1,8 +1,8 @@
 """A memory that is closed for a while, because its files are about to be replaced.
 
-Whoever pauses holds a lock of its own beside the store's: nobody opens the store for writing while
-it is held, and the kernel frees it when its process ends. Who opens the store shares that lock until
-its owner listens: so a pause begins before that, or asks the owner.
+A pause holds a lock of its own beside the store's: while it is held the store is not opened for
+writing, and the kernel frees it when the process ends. An opening shares that lock until its process
+listens for clients. So a pause begins before an opening, or finds an owner that it can ask.
 """
 
 import fcntl
@@ -33,7 +33,7 @@ def is_paused(folder: Path) -> bool:
 
 @contextmanager
 def opening(folder: Path) -> Iterator[None]:
-    """Open a store in the block, until its owner can be asked to close it: no pause begins in it.
+    """Keep pauses from beginning in the block, in which a store is opened.
 
     Raises:
         OwnerAwayError: The store is paused.
@@ -76,7 +76,7 @@ def paused(folder: Path, wait_s: float = WAIT_S) -> Iterator[None]:
 
 
 def _lock(fd: int, folder: Path, deadline: float) -> None:
-    """Wait for those who are opening the store, and never for another pause."""
+    """Get the lock of a pause; wait for processes that are opening the store, not for a pause."""
     while True:
         try:
             return lock_alone(fd)

@@ -359,7 +359,9 @@ def test_a_command_that_has_ended_is_named(tmp_path: Path, visit: Any) -> None:
     with page_of(configured(tmp_path / "memory")) as running:
         seen = visit(running)
     seen.tab.get_by_role("button", name="Pin: Anna plays the cello").click()
-    seen.tab.get_by_text("The page's command has ended.").wait_for()
+    named = seen.tab.get_by_text("The page's command has ended.")
+    named.wait_for()
+    assert named.is_visible()
 
 
 @pytest.mark.parametrize("view", ["know", "why", "when"])

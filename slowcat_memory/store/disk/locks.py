@@ -25,7 +25,7 @@ from slowcat_memory.store.disk.known_folder import KnownFolder
 from slowcat_memory.store.disk.running_mark import unmark_running
 
 POLL_S = 0.01  # between two tries for the folder's lock
-LOOK_S, LOOK_POLL_S = 1.0, 0.001  # how long others may look at a lock while it is acquired
+LOOK_S, LOOK_POLL_S = 1.0, 0.001  # how long ``is_locked`` in other processes may delay it
 RECORD = 1024  # bytes, at least, of what the lock file says about its holder
 
 
@@ -69,16 +69,16 @@ class WriterLock:
 
 
 def write_record(fd: int, record: dict[str, object]) -> None:
-    """Write what a lock file says about its holder, over what it said before.
+    """Overwrite a lock file's record of its holder.
 
-    The file is never cut, and is written at once: a reader finds the old record or the new one.
+    The file is not truncated, and is written in one call: a reader sees the old record or the new.
     """
     size = max(RECORD, os.fstat(fd).st_size)
     os.pwrite(fd, json.dumps(record).encode().ljust(size), 0)
 
 
 def lock_alone(fd: int) -> None:
-    """Lock a file, without waiting for another holder; those who only look are waited for.
+    """Lock a file exclusively; wait for ``is_locked`` in other processes, not for another holder.
 
     Raises:
         BlockingIOError: Another has it.
@@ -96,7 +96,7 @@ def lock_alone(fd: int) -> None:
 
 
 def is_locked(path: Path) -> bool:
-    """Look whether a process holds a lock file alone."""
+    """Return whether a process holds a lock file exclusively."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
