@@ -135,13 +135,13 @@ def work(folder: Path, name: str, notes: Path, pace_s: float, *, plant: bool) ->
 
 def _forget_what_was_saved() -> None:
     """Plant a fault: an owner does not know what an earlier one saved, and says so twice."""
-    from slowcat_memory.owner import lifecycle
+    from slowcat_memory.owner import appends
     from slowcat_memory.owner.serving import intake
 
     def nothing(snapshot: object, client: str) -> tuple[int, dict[int, int]]:
         return 0, {}
 
-    intake.saved_before = lifecycle.saved_before = nothing
+    intake.saved_before = appends.saved_before = nothing
 
 
 class Process:
@@ -260,7 +260,11 @@ def kills(
         end_all(running)
     verdict = judge(_logged(folder), _acked(everybody))
     refused = sum(len(one.rows("refused")) for one in everybody)
-    shutil.rmtree(notes, ignore_errors=True)
+    if verdict.holds or plant:
+        shutil.rmtree(notes, ignore_errors=True)
+    else:
+        shutil.copytree(folder, notes / "memory")
+        print(f"{verdict.lost} {verdict.doubled} {verdict.moved}: the evidence is in {notes}")
     return Result(count, verdict, refused, owned, words, full)
 
 

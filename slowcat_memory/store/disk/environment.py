@@ -288,9 +288,11 @@ class Environment:
             with folder_lock(self.folder, fcntl.LOCK_EX):
                 self._close()
                 try:
-                    os.replace(fresh, DATA, dst_dir_fd=self.folder.fd)
+                    # First the lock file: beside the new data file its numbers of transactions
+                    # would be wrong, and a writer that read them would lose what it saves.
                     with suppress(FileNotFoundError):
                         os.unlink(LOCK, dir_fd=self.folder.fd)
+                    os.replace(fresh, DATA, dst_dir_fd=self.folder.fd)
                     os.fsync(self.folder.fd)
                 finally:
                     self._open()
