@@ -65,7 +65,7 @@ from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
-from slowcat_memory.store import Ack, OpenReport, Snapshot
+from slowcat_memory.store import Ack, OpenReport, Snapshot, Store
 
 
 class MemoryEngine:
@@ -85,6 +85,7 @@ class MemoryEngine:
         embedder: QueryEmbedder | None = None,
         llm: LLM | None = None,
         metrics: Metrics | None = None,
+        open_store: Callable[..., Store] = Store.open,
     ) -> None:
         """Open the store, and the embedder if its model is present.
 
@@ -98,6 +99,7 @@ class MemoryEngine:
             embedder: For queries and documents, instead of the configured model.
             llm: For idle work, instead of the configured one.
             metrics: Counters to continue; None for new ones.
+            open_store: Opens it, with the arguments of ``Store.open``.
 
         Raises:
             StoreError: The store cannot be opened.
@@ -116,6 +118,7 @@ class MemoryEngine:
             clock=clock,
             embedder=embedder,
             metrics=metrics,
+            open_store=open_store,
         )
         try:
             self._wire(wiring, llm)

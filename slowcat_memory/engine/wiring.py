@@ -1,5 +1,6 @@
 """Builds the components of an engine, in order."""
 
+from collections.abc import Callable
 from functools import partial
 
 from loguru import logger
@@ -48,6 +49,7 @@ class EngineWiring:
         clock: Clock = SystemClock(),
         embedder: QueryEmbedder | None = None,
         metrics: Metrics | None = None,
+        open_store: Callable[..., Store] = Store.open,
     ) -> None:
         self.config, self.readonly, self.clock = config, readonly, clock
         self.metrics = metrics or Metrics()
@@ -55,7 +57,7 @@ class EngineWiring:
         self.zone, self.tokenizer = time_zone(config), tokenizer(config)
         self.guest_scope = guest_scope(config.people)
         self.gate = IdleGate(config.idle)  # closed by every recall, whoever asks for it
-        self.store = Store.open(
+        self.store = open_store(
             config.folder,
             readonly=readonly,
             options=config.store,

@@ -47,8 +47,10 @@ from slowcat_memory.store.disk.environment import read_error
 from slowcat_memory.store.disk.folder import FreeSpace
 from slowcat_memory.store.disk.interruptible import BeforeRead, InterruptibleTxn
 from slowcat_memory.store.disk.locks import mark_stopped
+from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions, utc_now
+from slowcat_memory.store.replica.replica import Replica
 from slowcat_memory.store.rows import bookkeeping, forget_select
 from slowcat_memory.store.rows.apply import append_events, apply_batch, coded
 from slowcat_memory.store.snapshot import Snapshot
@@ -82,6 +84,7 @@ class Store:
     Attributes:
         opened: The report of opening it.
         quarantined: (table, key) of records that did not read back as written.
+        replica: What sends its changes elsewhere; None unless it was opened as a copy.
     """
 
     def __init__(
@@ -113,6 +116,9 @@ class Store:
             self._writer = Writer(self._env, self._queue, options, on_trouble, on_back, metrics)
             # A reader may have unpacked a block until the rows are deleted.
             self._erasure = Erasure(self._env, self._writer.call, self._cache.clear)
+        self.replica: Replica | None = None
+        if self._env.outbox is not None and self._writer is not None:
+            self.replica = Replica(self._env, self._env.outbox, self._writer.call)
         locks.register(self)
 
     @property
@@ -140,6 +146,7 @@ class Store:
         on_back: Callable[[], None] | None = None,
         now: Callable[[], datetime] = utc_now,
         metrics: Metrics | None = None,
+        outbox: Outbox | None = None,
     ) -> "Store":
         """Open a store, or create it if there is none. May take seconds after a crash.
 
@@ -149,6 +156,7 @@ class Store:
             readonly: Creates nothing, and works beside a writer.
             on_trouble: Called on the writer thread, once each time that the disk begins to refuse.
             on_back: Called on it, once the disk accepts again.
+            outbox: For a copy of a memory in a database: numbers and keeps what is to be sent.
 
         Raises:
             StoreBusyError: Another process has it open for writing.
@@ -156,8 +164,11 @@ class Store:
             StoreTooNewError: A newer version wrote it.
             StoreError: There is none to read.
         """
-        prepare = opening.to_read if readonly else opening.to_write
-        opened = prepare(Path(path).absolute(), options, now)
+        folder = Path(path).absolute()
+        if readonly:
+            opened = opening.to_read(folder, options, now)
+        else:
+            opened = opening.to_write(folder, options, now, outbox)
         return cls(
             opened,
             options,

@@ -18,8 +18,9 @@ from typing import Any
 import lmdb
 
 from slowcat_memory.errors import StoreDamagedError, StoreFullError
+from slowcat_memory.store.disk.change_set import Changes
 from slowcat_memory.store.disk.envelope import MAX_TABLES
-from slowcat_memory.store.disk.environment import Changes, Environment
+from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import FRESH, create
 
 Run = Callable[[Callable[[], Any]], Any]
@@ -45,7 +46,7 @@ def copy_out(env: Environment, to: Path) -> None:
     """
     os.close(create(to))
     try:
-        with env.reading() as (txn, handles), _open_alone(to, env.env.info()["map_size"]) as out:
+        with env.reading() as (txn, handles), open_alone(to, env.env.info()["map_size"]) as out:
             for name, db in handles.items():
                 _copy_table(txn.cursor(db), out, name)
             out.sync(True)
@@ -57,7 +58,7 @@ def copy_out(env: Environment, to: Path) -> None:
         raise
 
 
-def _open_alone(file: Path, map_size: int, *, readonly: bool = False) -> lmdb.Environment:
+def open_alone(file: Path, map_size: int, *, readonly: bool = False) -> lmdb.Environment:
     return lmdb.open(
         str(file),
         subdir=False,
@@ -81,7 +82,7 @@ def _copy_table(cursor: "lmdb.Cursor[bytes]", out: lmdb.Environment, name: str) 
 
 def count_rows(file: Path, table: str = "log") -> int:
     """Return the number of rows of a table in an undamaged file without a writer."""
-    with _open_alone(file, file.stat().st_size, readonly=True) as env:
+    with open_alone(file, file.stat().st_size, readonly=True) as env:
         try:
             db = env.open_db(table.encode(), create=False)
         except lmdb.NotFoundError:
@@ -136,7 +137,7 @@ def _add(fresh: Path, changes: list[Changes], map_size: int) -> None:
     """Write recorded changes, in their order, into a copy; empties the list."""
     if not changes:
         return
-    with _open_alone(fresh, map_size) as out:
+    with open_alone(fresh, map_size) as out:
         dbs = {table: out.open_db(table.encode()) for rows in changes for table in rows}
         with out.begin(write=True) as txn:
             for rows in changes:

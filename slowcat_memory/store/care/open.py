@@ -14,13 +14,14 @@ from pathlib import Path
 import lmdb
 from msgspec.structs import replace
 
-from slowcat_memory.errors import StoreDamagedError, StoreTooNewError
+from slowcat_memory.errors import StoreDamagedError, StoreTooNewError, StoreUnsafeError
 from slowcat_memory.store.blocks.reader import last_id
 from slowcat_memory.store.care import backup_check, canary_process, recover
 from slowcat_memory.store.care.backups import next_backup
 from slowcat_memory.store.care.copy import copy_out
 from slowcat_memory.store.care.erasure import Erasure, sweep
-from slowcat_memory.store.disk import folder
+from slowcat_memory.store.disk import folder, keys
+from slowcat_memory.store.disk.change_set import COPY
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
 from slowcat_memory.store.disk.folder import DATA, RUNNING, sync_dir
 from slowcat_memory.store.disk.locks import (
@@ -29,6 +30,7 @@ from slowcat_memory.store.disk.locks import (
     distrust,
     holder,
 )
+from slowcat_memory.store.disk.outbox import Outbox, read_state
 from slowcat_memory.store.disk.running_mark import (
     mark_running,
     unmark_running,
@@ -129,7 +131,12 @@ class Opened:
     next_id: int
 
 
-def to_write(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
+def to_write(
+    path: Path,
+    options: StoreOptions,
+    now: Callable[[], datetime],
+    outbox: Outbox | None = None,
+) -> Opened:
     """Open a folder for writing; raises the errors of ``Store.open``."""
     with our_errors(path), ExitStack() as undo:
         folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
@@ -140,7 +147,7 @@ def to_write(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> 
             undo.callback(unmark_running, path)
         distrust(path)
         mark_running(path, now())
-        env, report = _environment(path, options, now, report)
+        env, report = _environment(path, options, now, report, outbox)
         undo.callback(env.close)
         vouch(path)
         folder.sync_dir(path)  # LMDB flushes its files, not their names
@@ -152,13 +159,17 @@ def to_write(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> 
 
 
 def _environment(
-    path: Path, options: StoreOptions, now: Callable[[], datetime], report: OpenReport
+    path: Path,
+    options: StoreOptions,
+    now: Callable[[], datetime],
+    report: OpenReport,
+    outbox: Outbox | None,
 ) -> tuple[Environment, OpenReport]:
     """Open the environment; recover it if damage shows only now."""
     try:
-        env = _open(path, options)
+        env = _open(path, options, outbox)
     except StoreDamagedError:
-        if report.moved_aside or report.created:
+        if report.moved_aside or report.created or outbox is not None:
             raise
         found = recover.recover(path, now(), map_bytes(options.map_size_gib))
         report = replace(found, unclean_stop=report.unclean_stop)
@@ -174,16 +185,30 @@ def _environment(
     return env, replace(report, migrated_from=migrated_from)
 
 
-def _open(path: Path, options: StoreOptions) -> Environment:
+def _open(path: Path, options: StoreOptions, outbox: Outbox | None = None) -> Environment:
     """Open the environment and check that its schema number is readable."""
     map_size = map_bytes(options.map_size_gib)
-    env = Environment(path, map_size=map_size, metasync=options.durability == "full")
+    metasync = options.durability == "full"
+    env = Environment(path, map_size=map_size, metasync=metasync, outbox=outbox)
     try:
         schema_version(env)
+        if outbox is None:
+            _check_own(env)
     except BaseException:
         env.close()
         raise
     return env
+
+
+def _check_own(env: Environment) -> None:
+    """Check that a store is no copy: what were written past its outbox would never be sent."""
+    with env.reading() as (txn, handles):
+        copy = read_state(Transaction(txn, handles).get("meta", keys.name_key(COPY)))
+    if copy is not None:
+        raise StoreUnsafeError(
+            f"{env.path} is a worker's copy of the memory of {copy.person!r}",
+            hint="Change it through the fleet; `slowcat-memory fleet pull` makes a store of it.",
+        )
 
 
 def _next_id(env: Environment) -> int:

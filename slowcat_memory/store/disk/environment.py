@@ -28,18 +28,20 @@ from slowcat_memory.errors import (
     StoreUnsafeError,
 )
 from slowcat_memory.pages import give_back
+from slowcat_memory.store.disk import change_set, keys
 from slowcat_memory.store.disk.canary import is_file_damage
+from slowcat_memory.store.disk.change_set import OUTBOX, Changes
 from slowcat_memory.store.disk.envelope import MAX_TABLES
 from slowcat_memory.store.disk.folder import DATA, LOCK, allocate_lock, is_allocated
 from slowcat_memory.store.disk.known_folder import KnownFolder
 from slowcat_memory.store.disk.locks import folder_lock
+from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.reader_gate import ReaderGate
 from slowcat_memory.store.disk.running_mark import Renewal, vouch
 from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"
 Txn: TypeAlias = "lmdb.Transaction[bytes]"
-Changes: TypeAlias = "dict[str, dict[bytes, bytes | None]]"  # by table and key; None for a deletion
 
 MAX_READERS = 510
 MAP_BYTES_32_BIT = 512 << 20  # contiguous address space that a 32-bit process can map
@@ -65,9 +67,19 @@ class Environment:
     """One LMDB environment and the handles of its tables."""
 
     def __init__(
-        self, path: Path, *, map_size: int, readonly: bool = False, metasync: bool = True
+        self,
+        path: Path,
+        *,
+        map_size: int,
+        readonly: bool = False,
+        metasync: bool = True,
+        outbox: Outbox | None = None,
     ) -> None:
-        """Open it, and create it if missing; ``metasync`` flushes the meta page per commit.
+        """Open it, and create it if missing.
+
+        Args:
+            metasync: Flush the meta page at each commit.
+            outbox: Gets the change set of each transaction, where the store is a copy.
 
         Raises:
             StoreBusyError: This process has it open already.
@@ -79,6 +91,7 @@ class Environment:
         self.readonly = readonly
         self._map_size = map_size
         self._metasync = metasync
+        self.outbox = outbox
         self._gate = ReaderGate()
         self._shut = False
         self._env: lmdb.Environment | None = None
@@ -122,6 +135,8 @@ class Environment:
                 lib_version=0,
             )
             self.handles = self._open_tables(self._env)
+            if self.outbox is not None:
+                self._read_outbox(self._env, self.outbox)
             self._watch(path)
 
     def _prepare_lock(self, path: Path) -> bool:
@@ -158,7 +173,15 @@ class Environment:
             return {name.decode(): env.open_db(name, create=False) for name in present}
         # In one transaction, so that a new store has all of them or none.
         with env.begin(write=True) as txn:
-            return {name: env.open_db(name.encode(), txn=txn) for name in NAMES}
+            names = NAMES if self.outbox is None else (*NAMES, OUTBOX)
+            return {name: env.open_db(name.encode(), txn=txn) for name in names}
+
+    def _read_outbox(self, env: lmdb.Environment, outbox: Outbox) -> None:
+        with env.begin() as txn:
+            cursor = txn.cursor(self.handles[OUTBOX])
+            first = keys.id_of(cursor.key()) if cursor.first() else 0
+            row = txn.get(keys.name_key(change_set.COPY), db=self.handles["meta"])
+            outbox.read(row, first)
 
     def _inodes(self) -> tuple[int, int]:
         return self.folder.inode_of(DATA), self.folder.inode_of(LOCK)

@@ -14,7 +14,8 @@ import lmdb
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.store.disk import codec, keys, unerased
-from slowcat_memory.store.disk.environment import Changes, Environment, Handles, Txn, disk_error
+from slowcat_memory.store.disk.change_set import Changes
+from slowcat_memory.store.disk.environment import Environment, Handles, Txn, disk_error
 from slowcat_memory.store.disk.tables import COUNTS, ERASE_DUE
 
 T = TypeVar("T")
@@ -172,12 +173,16 @@ def transact(env: Environment, change: Callable[[Transaction], T]) -> T:
                 result = change(tx)
                 if forgotten := tx.forgetting():
                     undo.callback(unerased.take_back, env.folder, _add(env, forgotten))
-                if not tx.empty():
+                if writes := not tx.empty():
+                    if env.outbox is not None:
+                        env.outbox.add_to(tx)
                     tx.write()
                 txn.commit()
                 undo.pop_all()
             env.check_in_place()  # the file may have been replaced meanwhile
             env.record(tx.changes)
+            if writes and env.outbox is not None:
+                env.outbox.committed()
             if tx.erased():
                 unerased.clear(env.folder)
             return result

@@ -1,0 +1,151 @@
+"""The change sets of a copy that are still to be sent to the database that all copies share.
+
+Each transaction writes its own change set into the table ``outbox``, numbered, together with the
+rows that it changes. So whatever ends this process, what was saved here and what must be sent are
+the same. A change set is deleted by a later transaction, once it is known to have been sent.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from slowcat_memory.errors import StoreDamagedError
+from slowcat_memory.store.disk import change_set, codec, envelope, keys
+from slowcat_memory.store.disk.change_set import COPY, OUTBOX
+
+if TYPE_CHECKING:
+    from slowcat_memory.store.disk.transaction import Transaction
+
+
+class CopyState(Struct, frozen=True, kw_only=True):
+    """Whose copy a store is, and up to where; a row of ``meta``.
+
+    Attributes:
+        tenant: The tenant in the database.
+        person: The person whose memory it is.
+        seq: Number of the last change set that it contains.
+        epoch: Epoch of the lease under which it was last written.
+    """
+
+    tenant: str
+    person: str
+    seq: int = 0
+    epoch: int = 0
+
+
+class Unsent(Struct, frozen=True):
+    """A change set that waits.
+
+    Attributes:
+        seq: Its number; the first of a person is 1.
+        epoch: Epoch of the lease under which it was written.
+        last_event: Highest log id of the events in it, 0 for none.
+        body: See ``change_set.encode``.
+    """
+
+    seq: int
+    epoch: int
+    last_event: int
+    body: bytes
+
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(Unsent).decode
+
+
+def decode(key: bytes, value: bytes) -> Unsent:
+    """Return the change set in a row; raises ``StoreDamagedError`` if it is damaged."""
+    return _unpack(codec.unseal(key, value))
+
+
+class Outbox:
+    """Numbers and keeps the change sets of one open store.
+
+    ``add_to`` and ``committed`` belong to the thread that writes; the rest to any.
+    """
+
+    def __init__(self, epoch: int, on_commit: Callable[[int], None] = lambda seq: None) -> None:
+        """Take the epoch of the present lease.
+
+        Args:
+            on_commit: Called on the writing thread with the number of each committed change set.
+        """
+        self._epoch, self._on_commit = epoch, on_commit
+        self._state: CopyState | None = None
+        self._next: CopyState | None = None
+        self._dropped = self._dropping = 0
+        self._sent = 0
+
+    def read(self, row: bytes | None, first: int) -> None:
+        """Read the copy's state, as the store is opened.
+
+        Args:
+            row: The row of ``meta``.
+            first: Number of the first change set that is kept; 0 for none.
+
+        Raises:
+            StoreDamagedError: The store is nobody's copy.
+        """
+        self._state = read_state(row)
+        if self._state is None:
+            raise StoreDamagedError("this folder is not the copy of a memory in a database")
+        self._dropped = first - 1 if first else self._state.seq
+
+    @property
+    def seq(self) -> int:
+        """Number of the last change set that is committed here."""
+        return self._state.seq if self._state else 0
+
+    @property
+    def sent(self) -> int:
+        """Number up to which change sets are known to have been sent."""
+        return self._sent
+
+    def note_sent(self, upto: int) -> None:
+        """Record that change sets were sent; a later transaction deletes them here."""
+        self._sent = max(self._sent, upto)
+
+    def trim(self, tx: "Transaction") -> None:
+        """Delete what was sent."""
+        for seq in range(self._dropped + 1, self._sent + 1):
+            tx.drop(OUTBOX, keys.id_key(seq))
+
+    def add_to(self, tx: "Transaction") -> None:
+        """Add a transaction's own change set to it, and delete what was sent."""
+        state = self._state
+        assert state is not None
+        self._dropping = max(self._dropped, self._sent)
+        for seq in range(self._dropped + 1, self._dropping + 1):
+            tx.drop(OUTBOX, keys.id_key(seq))
+        self._next = state
+        changes = change_set.shared(tx.changes)
+        if changes:
+            self._next = CopyState(
+                tenant=state.tenant, person=state.person, seq=state.seq + 1, epoch=self._epoch
+            )
+            unsent = Unsent(
+                self._next.seq,
+                self._epoch,
+                change_set.last_event(changes),
+                change_set.encode(changes),
+            )
+            key = keys.id_key(unsent.seq)
+            tx.put(OUTBOX, key, envelope.seal(key, _pack(unsent)))
+            tx.set_meta(COPY, msgspec.to_builtins(self._next))
+
+    def committed(self) -> None:
+        """Record that the transaction of the last ``add_to`` is on disk."""
+        assert self._state is not None and self._next is not None
+        grown, self._state = self._next.seq > self._state.seq, self._next
+        self._dropped = self._dropping
+        if grown:
+            self._on_commit(self._state.seq)
+
+
+def read_state(row: bytes | None) -> CopyState | None:
+    """Return what the row of ``meta`` says; None without one: the store is nobody's copy."""
+    if row is None:
+        return None
+    return msgspec.convert(codec.decode_meta(keys.name_key(COPY), row), CopyState)
