@@ -12,7 +12,11 @@
     │   ├── StoreDamagedError    does not read back what was written
     │   ├── StoreGoneError       its folder or file was deleted or replaced while it was open
     │   ├── StoreFullError       no space: disk full, or too much waits to be written
-    │   └── StoreClosedError     used after close, or after fork
+    │   ├── StoreClosedError     used after close, or after fork
+    │   └── FleetError           a memory that several machines share
+    │       ├── DatabaseAwayError   the database cannot be reached, or refuses for now
+    │       ├── BusyElsewhereError  another worker talks to this person
+    │       └── LeaseLostError      another worker has taken this person over
     ├── IndexDamagedError        an index file; it is rebuilt from the log
     └── ProviderError            a model or an endpoint
         ├── ModelNotFoundError   no such embedding model here
@@ -82,6 +86,22 @@ class StoreFullError(StoreError):
 
 class StoreClosedError(StoreError):
     """The store was used after it was closed, or in a forked child."""
+
+
+class FleetError(StoreError):
+    """A memory that several machines share cannot be used as asked."""
+
+
+class DatabaseAwayError(FleetError):
+    """The database of a fleet cannot be reached, or refuses for now: the same may work later."""
+
+
+class BusyElsewhereError(FleetError):
+    """Another worker has the lease of this person's memory."""
+
+
+class LeaseLostError(FleetError):
+    """Another worker has taken this person's memory over: writes from here are refused."""
 
 
 class IndexDamagedError(SlowcatError):

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
+from slowcat_memory.config.fleet import FleetOptions
 from slowcat_memory.config.owner import OwnerOptions
 from slowcat_memory.core.blocks.block import BlocksOptions
 from slowcat_memory.core.blocks.options import EpisodesOptions
@@ -165,6 +166,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     blocks: BlocksOptions = field(default_factory=BlocksOptions)
     idle: IdleOptions = field(default_factory=IdleOptions)
     owner: OwnerOptions = field(default_factory=OwnerOptions)
+    fleet: FleetOptions = field(default_factory=FleetOptions)
 
     @property
     def folder(self) -> Path:

@@ -74,6 +74,7 @@ class Lifecycle:
         on_ready: Callable[[MemoryEngine | RemoteMemory], None],
         before_owning: Callable[[], None] = lambda: None,
         serves: bool = False,
+        shares: bool = True,
         reads_meanwhile: bool = True,
     ) -> None:
         """Start in the state "waiting"; nothing happens before ``start``.
@@ -85,12 +86,13 @@ class Lifecycle:
             on_ready: Called with the engine or the owner's memory once it is in use.
             before_owning: Closes what this process has open of the store.
             serves: Whether this is a server: bots may give the store up to it.
+            shares: Whether other processes may be clients of this one.
             reads_meanwhile: Whether to open a reader while neither can be had.
         """
         self.appends = Appends(config.store.queue_limit)
         self.server: OwnerServer | None = None
         self.last_error: Exception | None = None
-        self._reads_meanwhile = reads_meanwhile
+        self._reads_meanwhile, self._shares = reads_meanwhile, shares
         self._config, self._availability, self._metrics = config, availability, metrics
         self._open_engine, self._open_reader, self._connect = open_engine, open_reader, connect
         self._on_ready, self._before_owning, self._serves = on_ready, before_owning, serves
@@ -240,7 +242,8 @@ class Lifecycle:
             engine = self._open_engine()
             try:
                 self.appends.hand_over(engine, self._closing)
-                self._serve(engine)
+                if self._shares:
+                    self._serve(engine)
             except BaseException:
                 self._let_go(engine)
                 raise
@@ -306,7 +309,11 @@ class Lifecycle:
             self._wake.set()
 
     def _on_pause(self) -> None:
-        self._give_up = "pause"
+        self.give_up("pause")
+
+    def give_up(self, why: str) -> None:
+        """Close the store soon, and try again to get it. Any thread; returns at once."""
+        self._give_up = why
         self._wake.set()
 
     def _give_the_store_up(self) -> None:

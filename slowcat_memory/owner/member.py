@@ -70,6 +70,7 @@ class Member:
         *,
         name: str = "agent",
         serves: bool = False,
+        shares: bool = True,
         reads_meanwhile: bool = True,
     ) -> None:
         """Set the configuration; nothing is opened before ``start``.
@@ -77,6 +78,7 @@ class Member:
         Args:
             name: What this process is, for lists of clients.
             serves: Whether it is a server, to which others may give the store up.
+            shares: Whether other processes may use the store through this one.
             reads_meanwhile: Whether to recall from a store that cannot be opened for writing.
 
         Raises:
@@ -102,6 +104,7 @@ class Member:
             on_ready=self._use,
             before_owning=self._reading.close,
             serves=serves,
+            shares=shares,
             reads_meanwhile=reads_meanwhile,
         )
 
@@ -164,11 +167,14 @@ class Member:
     def _open_engine(self) -> MemoryEngine:
         """Open the engine; its scopes are found by words from the first recall on."""
         engine = MemoryEngine.acquire(self.config, metrics=self.metrics)
+        self._load_scopes(engine)
+        return engine
+
+    def _load_scopes(self, engine: MemoryEngine) -> None:
         for scope in tuple(self._scopes):
             with suppress(Exception):  # what is wrong is reported when it is prepared
                 engine.wiring.users.load(scope)
                 engine.wiring.namespaces.get(scope)
-        return engine
 
     def _open_reader(self) -> MemoryEngine:
         reader = MemoryEngine(self.config, readonly=True, clock=self.clock, metrics=self.metrics)

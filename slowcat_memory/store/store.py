@@ -490,6 +490,8 @@ class Store:
         if lost:
             logger.error("{} events were not saved before the store was closed", lost)
         if ended:  # else the writer still hangs in a flush: it keeps file and lock
+            if self.replica is not None:
+                self.replica.on_closing()
             self._end()
 
     def _end(self) -> None:

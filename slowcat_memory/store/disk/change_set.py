@@ -36,9 +36,9 @@ def shared(changes: Mapping[str, Mapping[bytes, bytes | None]]) -> Changes:
     found: Changes = {
         table: dict(rows) for table, rows in changes.items() if rows and table not in LOCAL_TABLES
     }
-    if listed := found.pop("changes", None):
-        if kept := {key: value for key, value in listed.items() if value is not None}:
-            found["changes"] = kept
+    listed = found.pop("changes", {})
+    if any(listed.values()):
+        found["changes"] = {key: value for key, value in listed.items() if value is not None}
     if meta := found.pop("meta", None):
         if own := {key: value for key, value in meta.items() if key not in _LOCAL_META}:
             found["meta"] = own

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from slowcat_memory.records import Manifest
+from slowcat_memory.store.care import copy
 from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.change_set import COPY, OUTBOX
 from slowcat_memory.store.disk.environment import Environment
@@ -25,13 +26,11 @@ class Whole(Struct, frozen=True):
 
     Attributes:
         seq: Number of the last change set in it.
-        forget_epoch: How many deletions it contains.
         generations: Names of the sealed indexes in it.
         parts: See ``parts.of_store``.
     """
 
     seq: int
-    forget_epoch: int
     generations: tuple[str, ...]
     parts: list[Part]
 
@@ -49,10 +48,15 @@ class Erased(Struct, frozen=True):
 
 
 class Replica:
-    """The replicated side of an open store. Safe to use from any thread but the writer's."""
+    """The replicated side of an open store. Safe to use from any thread but the writer's.
+
+    Attributes:
+        on_closing: Called when the last write is saved, while the store can still be read.
+    """
 
     def __init__(self, env: Environment, outbox: Outbox, run: Run) -> None:
         self._env, self._outbox, self._run = env, outbox, run
+        self.on_closing: Callable[[], object] = lambda: None
 
     @property
     def seq(self) -> int:
@@ -81,6 +85,11 @@ class Replica:
         """Delete now what was sent. Blocks."""
         self._run(partial(transact, self._env, self._outbox.trim))
 
+    def scrub(self) -> None:
+        """Delete what was sent, and its bytes from the file. Blocks."""
+        self.trim()
+        copy.rewrite(self._env, self._run)
+
     def erased(self) -> Erased:
         with self._env.reading() as (txn, handles):
             tx = Transaction(txn, handles)
@@ -102,7 +111,7 @@ class Replica:
             state = read_state(tx.get("meta", keys.name_key(COPY)))
             assert state is not None
             made = [parts.seal(one) for one in parts.of_store(txn, handles, self._env.path)]
-            return Whole(state.seq, int(tx.meta(EPOCH, 0)), _generations(tx), made)
+            return Whole(state.seq, _generations(tx), made)
 
 
 def _generations(tx: Transaction) -> tuple[str, ...]:

@@ -128,6 +128,15 @@ def top_up(folder: Path, sets: Iterable[Changes], state: CopyState) -> None:
     mark_stopped(folder)
 
 
+def sign(folder: Path, state: CopyState) -> None:
+    """Write a copy's state; it must not be open."""
+    with our_errors(folder), _opened(folder) as (env, dbs):
+        with env.begin(write=True) as txn:
+            _sign(txn, dbs, state)
+        env.sync(True)
+    mark_stopped(folder)
+
+
 @contextmanager
 def _opened(
     folder: Path, *, readonly: bool = False

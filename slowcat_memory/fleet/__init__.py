@@ -1,0 +1,1 @@
+"""One memory for many workers: people's logs, leases and tasks in PostgreSQL, recall from local copies."""

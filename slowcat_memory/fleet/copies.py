@@ -1,0 +1,108 @@
+"""This machine's copies of memories: folders that are kept from one conversation to the next.
+
+::
+
+    ~/.slowcat-fleet/              0700
+    └── 3f0c…/                     one person of one tenant, by a hash
+        ├── lock                   held while a copy is made, brought up to date or deleted
+        ├── a/                     a store; b/, c/ where a stalled process still has a/ open
+        └── set-aside-…/           a copy that could not be read: nothing deletes it
+"""
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+from string import ascii_lowercase
+
+from loguru import logger
+
+from slowcat_memory.errors import StoreError
+from slowcat_memory.store.care.canary_process import is_whole
+from slowcat_memory.store.care.recover import is_trusted
+from slowcat_memory.store.disk.folder import DATA, WRITER
+from slowcat_memory.store.disk.locks import is_locked
+from slowcat_memory.store.disk.outbox import CopyState, Unsent
+from slowcat_memory.store.replica import seeding
+
+ASIDE = "set-aside-"
+
+
+def copy_name(tenant: str, person: str) -> str:
+    """Return the name of a person's copies: a hash, since other tenants can read it."""
+    return blake2b(f"{tenant}\0{person}".encode(), digest_size=12).hexdigest()
+
+
+def is_name(name: str) -> bool:
+    """Return whether a folder's or a message's name is that of copies."""
+    return re.fullmatch("[0-9a-f]{24}", name) is not None
+
+
+class Copies:
+    """The copies of one person on this machine."""
+
+    def __init__(self, cache: Path, name: str) -> None:
+        self.folder = cache / name
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from making or deleting copies of this person in the block. Blocks."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(self.folder / "lock", flags, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def unused(self) -> Path:
+        """Return the first place whose store no process has open; there may be none there yet."""
+        for letter in ascii_lowercase:
+            place = self.folder / letter
+            if not is_locked(place / WRITER):
+                return place
+        raise StoreError(
+            f"{len(ascii_lowercase)} processes have copies in {self.folder} open",
+            hint="End those that no longer talk",
+        )
+
+    def stores(self) -> list[Path]:
+        """Return the copies that no process has open."""
+        found = (self.folder / letter for letter in ascii_lowercase)
+        return [one for one in found if (one / DATA).is_file() and not is_locked(one / WRITER)]
+
+
+def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
+    """Return whose copy a folder is, and what may not have been sent; None where there is none.
+
+    A copy that cannot be read is set aside.
+    """
+    if not (folder / DATA).is_file():
+        return None
+    try:
+        if not is_trusted(folder) and not is_whole(folder / DATA):
+            raise StoreError("its file is damaged")
+        found = seeding.state_of(folder)
+        if found is None:
+            raise StoreError("it is nobody's copy")
+        return found
+    except StoreError as error:
+        _set_aside(folder, error)
+        return None
+
+
+def _set_aside(folder: Path, why: StoreError) -> None:
+    aside = folder.with_name(f"{ASIDE}{datetime.now(UTC):%Y%m%dT%H%M%S.%f}")
+    os.rename(folder, aside)
+    logger.warning("fleet: a copy cannot be used and is kept in {}: {}", aside, why.message)
+
+
+def delete(folder: Path) -> None:
+    """Delete a copy that has nothing to send."""
+    shutil.rmtree(folder, ignore_errors=True)

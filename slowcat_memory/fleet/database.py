@@ -1,0 +1,205 @@
+"""The connections of one process to a fleet's database, on an event loop of their own thread.
+
+Whoever needs the database blocks on a thread; nothing here runs on a conversation's event loop.
+"""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import CancelledError as Cancelled
+from concurrent.futures import Future
+from typing import Any, TypeAlias, TypeVar
+
+import asyncpg
+from loguru import logger
+
+from slowcat_memory.errors import ConfigError, DatabaseAwayError, FleetError
+
+T = TypeVar("T")
+Connection: TypeAlias = Any  # ``asyncpg.Connection``, or one of its pool
+Work = Callable[[Connection], Awaitable[T]]
+
+MOST_CONNECTIONS = 4
+CONNECT_S = 5.0
+COMMAND_S = 10.0  # of one statement; longer counts as away
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0  # between tries to listen again
+
+# Classes of errors after which the same statement may succeed, by the first letters of SQLSTATE.
+PASSING = ("08", "25006", "40", "53", "55", "57", "58")
+
+
+class Database:
+    """A pool of connections. Every method may be called from any thread but its own."""
+
+    def __init__(self, dsn: str, *, most: int = MOST_CONNECTIONS) -> None:
+        """Connect to nothing yet; ``most`` is the number of connections.
+
+        Raises:
+            ConfigError: There is no DSN.
+        """
+        if not dsn.strip():
+            raise ConfigError(
+                "fleet.dsn: there is no database", hint='Set it: "postgresql://user@host/name"'
+            )
+        self._dsn, self._most = dsn, most
+        self._pool: asyncpg.Pool | None = None
+        self._opening: asyncio.Lock | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._serve, name="slowcat-fleet", daemon=True)
+        self._tasks = set[asyncio.Task[None]]()
+        self._closed = False
+        self._thread.start()
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+        self._loop.close()
+
+    def run(self, work: Work[T], timeout_s: float = COMMAND_S) -> T:
+        """Run a coroutine with a connection, and return its result. Blocks.
+
+        Raises:
+            DatabaseAwayError: It cannot be reached, or refuses for now; nothing may be assumed
+                about whether the last statement was carried out.
+            FleetError: It refuses for good.
+        """
+        if self._closed:
+            raise DatabaseAwayError("the connection to the database was closed")
+        future = asyncio.run_coroutine_threadsafe(self._run(work, timeout_s), self._loop)
+        try:
+            return future.result(timeout_s + CONNECT_S + 1.0)
+        except (TimeoutError, Cancelled):
+            future.cancel()
+            raise DatabaseAwayError(
+                f"the database does not answer within {timeout_s:g} s"
+            ) from None
+
+    async def _run(self, work: Work[T], timeout_s: float) -> T:
+        with errors():
+            pool = await self._open_pool()
+            async with pool.acquire(timeout=CONNECT_S) as connection:
+                return await asyncio.wait_for(work(connection), timeout_s)
+
+    async def _open_pool(self) -> asyncpg.Pool:
+        if self._opening is None:
+            self._opening = asyncio.Lock()
+        async with self._opening:
+            if self._pool is None:
+                self._pool = await asyncpg.create_pool(
+                    self._dsn,
+                    min_size=0,  # a connection that is lost is made again when it is needed
+                    max_size=self._most,
+                    timeout=CONNECT_S,
+                    command_timeout=COMMAND_S,
+                    server_settings={"application_name": "slowcat-memory"},
+                )
+            return self._pool
+
+    # ---------------------------------------------------------------- in the background
+
+    def repeat(self, work: Callable[[], object], every_s: float) -> None:
+        """Call a function on a worker thread every so many seconds, until ``close``."""
+
+        async def loop() -> None:
+            while True:
+                await asyncio.sleep(every_s)
+                try:
+                    await asyncio.to_thread(work)
+                except Exception as error:  # the next time may succeed
+                    logger.debug("fleet: {}", error)
+
+        self._spawn(loop())
+
+    def listen(self, channel: str, on_message: Callable[[str], object]) -> None:
+        """Call a function on a worker thread with each notification of a channel.
+
+        What is sent while the connection is broken is missed.
+        """
+
+        async def loop() -> None:
+            pause = FIRST_PAUSE_S
+            while True:
+                try:
+                    await self._listen_once(channel, on_message)
+                    pause = FIRST_PAUSE_S
+                except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, LONGEST_PAUSE_S)
+
+        self._spawn(loop())
+
+    async def _listen_once(self, channel: str, on_message: Callable[[str], object]) -> None:
+        connection = await asyncpg.connect(self._dsn, timeout=CONNECT_S)
+        ended = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def receive(_: object, __: int, ___: str, payload: object) -> None:
+            loop.run_in_executor(None, on_message, str(payload))
+
+        try:
+            connection.add_termination_listener(lambda _: ended.set())
+            await connection.add_listener(channel, receive)
+            await ended.wait()
+        finally:
+            with contextlib.suppress(Exception):
+                await connection.close(timeout=1.0)
+
+    def _spawn(self, coroutine: Any) -> None:
+        def start() -> None:
+            task = self._loop.create_task(coroutine)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+        self._loop.call_soon_threadsafe(start)
+
+    def close(self) -> None:
+        """Close every connection; idempotent. Blocks, for a second or two at most."""
+        if self._closed:
+            return
+        self._closed = True
+        ended: Future[None] = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
+        with contextlib.suppress(Exception):
+            ended.result(3.0)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(2.0)
+
+    async def _end(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._pool is not None:
+            try:
+                await asyncio.wait_for(self._pool.close(), 1.0)
+            except (TimeoutError, asyncpg.PostgresError, OSError):
+                self._pool.terminate()
+
+
+@contextlib.contextmanager
+def errors() -> Any:
+    """Raise what the driver raises as the matching ``FleetError``."""
+    try:
+        yield
+    except FleetError:
+        raise
+    except asyncpg.PostgresError as error:
+        state = error.sqlstate or ""
+        message = f"the database refuses: {error.args[0] if error.args else type(error).__name__}"
+        if state.startswith(PASSING):
+            raise DatabaseAwayError(message) from error
+        if state in ("3F000", "42P01"):
+            hint = "Run `slowcat-memory fleet init` once"
+            raise FleetError("the database has no tables of ours", hint=hint) from error
+        raise FleetError(message, hint=_HINTS.get(state, "")) from error
+    except (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+        why = str(error) or type(error).__name__
+        raise DatabaseAwayError(f"the database cannot be reached: {why}") from error
+
+
+_HINTS = {
+    "28P01": "Check the password of fleet.dsn",
+    "28000": "Check the role of fleet.dsn",
+    "3D000": "Create the database, or check the name in fleet.dsn",
+    "42501": "`slowcat-memory fleet init --role ROLE` lets this role use the tenant",
+}

@@ -1,0 +1,172 @@
+"""The lease of a person's memory: who may append to the log, by the database's clock alone.
+
+Taking a lease raises the *epoch* of its person, and each append names its epoch (``person_log``). So
+a worker that stalled, and goes on after another took over, cannot write: it is refused, and learns
+so. A conversation takes the lease of idle work at once; that of another conversation only once it
+was released or has run out.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.errors import BusyElsewhereError, LeaseLostError
+from slowcat_memory.fleet.database import Connection
+
+Purpose = Literal["conversation", "idle", "copy"]
+
+
+class Lease(Struct, frozen=True, kw_only=True):
+    """The right to append to one person's log.
+
+    Attributes:
+        epoch: Named by each append.
+        last_seq: Number of the last change set in the log when it was taken.
+        snapshot_upto: Number of the last one in the snapshot, 0 without a snapshot.
+        forget_epoch: How many deletions the snapshot and the log contain for certain.
+    """
+
+    tenant: str
+    person: str
+    holder: str
+    epoch: int
+    last_seq: int
+    snapshot_upto: int
+    forget_epoch: int
+
+
+async def take(
+    connection: Connection,
+    tenant: str,
+    person: str,
+    holder: str,
+    lease_s: float,
+    purpose: Purpose = "conversation",
+) -> Lease:
+    """Take the lease of a person, who need not be known yet.
+
+    Raises:
+        BusyElsewhereError: Another worker has it.
+    """
+    async with connection.transaction():
+        await connection.execute(
+            "INSERT INTO slowcat.owner (tenant, person) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            tenant,
+            person,
+        )
+        row = await connection.fetchrow(
+            "SELECT *, until > clock_timestamp() AS runs,"
+            " extract(epoch FROM until - clock_timestamp())::float8 AS left_s"
+            " FROM slowcat.owner WHERE tenant = $1 AND person = $2 FOR UPDATE",
+            tenant,
+            person,
+        )
+        gives_way = row["purpose"] == "idle" and purpose == "conversation"
+        if not row["released"] and row["runs"] and row["holder"] != holder and not gives_way:
+            raise BusyElsewhereError(
+                f"another worker ({row['holder']}) has the memory of {person!r}",
+                hint=f"It is free when that one ends, or in {row['left_s']:.0f} s if it has died",
+            )
+        if not row["released"]:
+            await connection.execute(
+                "INSERT INTO slowcat.taken_over (tenant, person, epoch, upto)"
+                " VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+                tenant,
+                person,
+                row["epoch"],
+                row["last_seq"],
+            )
+        await connection.execute(
+            "UPDATE slowcat.owner SET epoch = epoch + 1, holder = $3, purpose = $4,"
+            " until = clock_timestamp() + make_interval(secs => $5), released = false"
+            " WHERE tenant = $1 AND person = $2",
+            tenant,
+            person,
+            holder,
+            purpose,
+            lease_s,
+        )
+    return Lease(
+        tenant=tenant,
+        person=person,
+        holder=holder,
+        epoch=row["epoch"] + 1,
+        last_seq=row["last_seq"],
+        snapshot_upto=row["snapshot_upto"],
+        forget_epoch=row["forget_epoch"],
+    )
+
+
+async def renew(connection: Connection, leases: Sequence[Lease], lease_s: float) -> set[int]:
+    """Renew leases of one tenant; return the positions in ``leases`` of those that are lost."""
+    rows = await connection.fetch(
+        "UPDATE slowcat.owner o SET until = clock_timestamp() + make_interval(secs => $4)"
+        " FROM unnest($2::text[], $3::bigint[]) AS l(person, epoch)"
+        " WHERE o.tenant = $1 AND o.person = l.person AND o.epoch = l.epoch AND NOT o.released"
+        " RETURNING o.person, o.epoch",
+        leases[0].tenant,
+        [lease.person for lease in leases],
+        [lease.epoch for lease in leases],
+        lease_s,
+    )
+    kept = {(row["person"], row["epoch"]) for row in rows}
+    return {n for n, lease in enumerate(leases) if (lease.person, lease.epoch) not in kept}
+
+
+async def release(connection: Connection, lease: Lease, seq: int) -> bool:
+    """Release a lease after everything up to a change set was sent; return whether it was held."""
+    row = await connection.fetchrow(
+        "UPDATE slowcat.owner SET released = true, until = '-infinity', purpose = '', holder = ''"
+        " WHERE tenant = $1 AND person = $2 AND epoch = $3 AND last_seq = $4 RETURNING 1",
+        lease.tenant,
+        lease.person,
+        lease.epoch,
+        seq,
+    )
+    return row is not None
+
+
+async def give_up(connection: Connection, lease: Lease) -> None:
+    """Let others take over at once, although something may not have been sent."""
+    await connection.execute(
+        "UPDATE slowcat.owner SET until = '-infinity'"
+        " WHERE tenant = $1 AND person = $2 AND epoch = $3 AND NOT released",
+        lease.tenant,
+        lease.person,
+        lease.epoch,
+    )
+
+
+async def sent_under(connection: Connection, tenant: str, person: str, epoch: int) -> int | None:
+    """Return up to which change set the log has what was written under an epoch.
+
+    None where its lease was released, so that everything was sent.
+    """
+    row = await connection.fetchrow(
+        "SELECT epoch, released, last_seq FROM slowcat.owner WHERE tenant = $1 AND person = $2",
+        tenant,
+        person,
+    )
+    if row is not None and row["epoch"] == epoch:
+        return None if row["released"] else int(row["last_seq"])
+    found = await connection.fetchval(
+        "SELECT upto FROM slowcat.taken_over WHERE tenant = $1 AND person = $2 AND epoch = $3",
+        tenant,
+        person,
+        epoch,
+    )
+    return None if found is None else int(found)
+
+
+def at(lease: Lease, seq: int) -> Lease:
+    """Return a lease under which the log was appended to up to a change set."""
+    return replace(lease, last_seq=seq)
+
+
+def lost(lease: Lease) -> LeaseLostError:
+    return LeaseLostError(
+        f"another worker has taken over the memory of {lease.person!r}",
+        hint="The conversation goes on; what was not sent is passed on to that worker",
+    )

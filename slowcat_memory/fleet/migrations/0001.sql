@@ -1,0 +1,93 @@
+-- The first version. Every table begins with the tenant, so that one policy covers all.
+
+CREATE TABLE slowcat.tenant (
+  tenant text NOT NULL,
+  role   name NOT NULL,           -- may use the tenant's rows, and no others
+  PRIMARY KEY (role, tenant)
+);
+
+-- Who may append to a person's log, and how far it has come. One row a person.
+CREATE TABLE slowcat.owner (
+  tenant        text        NOT NULL,
+  person        text        NOT NULL,
+  epoch         bigint      NOT NULL DEFAULT 0,     -- grows with every lease
+  holder        text        NOT NULL DEFAULT '',
+  purpose       text        NOT NULL DEFAULT '',    -- conversation | idle | copy
+  until         timestamptz NOT NULL DEFAULT '-infinity',
+  released      boolean     NOT NULL DEFAULT true,  -- by its holder, with nothing left to send
+  last_seq      bigint      NOT NULL DEFAULT 0,     -- of the log; also when its rows are gone
+  snapshot_upto bigint      NOT NULL DEFAULT 0,
+  forget_epoch  bigint      NOT NULL DEFAULT 0,     -- of the snapshot: what was forgotten before is nowhere
+  PRIMARY KEY (tenant, person)
+) WITH (fillfactor = 50);         -- most updates stay on their page
+
+-- Where an epoch ended that was not released: what its worker had not sent must go another way.
+CREATE TABLE slowcat.taken_over (
+  tenant text        NOT NULL,
+  person text        NOT NULL,
+  epoch  bigint      NOT NULL,
+  upto   bigint      NOT NULL,
+  at     timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (tenant, person, epoch)
+);
+
+CREATE TABLE slowcat.log (
+  tenant     text        NOT NULL,
+  person     text        NOT NULL,
+  seq        bigint      NOT NULL,
+  epoch      bigint      NOT NULL,
+  last_event bigint      NOT NULL,  -- highest id of the turns in it, 0 for derived rows alone
+  body       bytea       NOT NULL,  -- a change set, compressed
+  crc        bigint      NOT NULL,  -- CRC-32 of body
+  at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (tenant, person, seq)
+);
+ALTER TABLE slowcat.log ALTER COLUMN body SET STORAGE EXTERNAL;
+
+CREATE TABLE slowcat.snapshot (
+  tenant text    NOT NULL,
+  person text    NOT NULL,
+  upto   bigint  NOT NULL,          -- the change sets that it contains
+  part   integer NOT NULL,
+  body   bytea   NOT NULL,
+  crc    bigint  NOT NULL,
+  PRIMARY KEY (tenant, person, upto, part)
+);
+ALTER TABLE slowcat.snapshot ALTER COLUMN body SET STORAGE EXTERNAL;
+
+CREATE TABLE slowcat.task (
+  tenant      text        NOT NULL,
+  person      text        NOT NULL,
+  job         text        NOT NULL,
+  not_before  timestamptz NOT NULL DEFAULT clock_timestamp(),
+  attempts    integer     NOT NULL DEFAULT 0,
+  lease_until timestamptz NOT NULL DEFAULT '-infinity',
+  leased_by   text        NOT NULL DEFAULT '',
+  body        bytea       NOT NULL DEFAULT '',
+  PRIMARY KEY (tenant, person, job)
+);
+CREATE INDEX task_due ON slowcat.task (tenant, not_before);
+
+-- Turns that a worker could not append under its lease; the next holder does.
+CREATE TABLE slowcat.late (
+  tenant text        NOT NULL,
+  person text        NOT NULL,
+  source text        NOT NULL,
+  n      bigint      NOT NULL,
+  body   bytea       NOT NULL,
+  crc    bigint      NOT NULL,
+  at     timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (tenant, person, source, n)
+);
+
+DO $$
+DECLARE name text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY['owner', 'taken_over', 'log', 'snapshot', 'task', 'late'] LOOP
+    EXECUTE format('ALTER TABLE slowcat.%I ENABLE ROW LEVEL SECURITY', name);
+    EXECUTE format('ALTER TABLE slowcat.%I FORCE ROW LEVEL SECURITY', name);
+    EXECUTE format(
+      'CREATE POLICY own_tenant ON slowcat.%I USING (tenant IN '
+      '(SELECT t.tenant FROM slowcat.tenant t WHERE t.role = current_user))', name);
+  END LOOP;
+END $$;

@@ -1,0 +1,93 @@
+"""One person's log in the database: change sets, numbered without gaps, appended under a lease."""
+
+import zlib
+from collections.abc import Sequence
+
+from slowcat_memory.errors import FleetError, StoreDamagedError
+from slowcat_memory.fleet.database import Connection
+from slowcat_memory.fleet.leases import Lease, lost
+from slowcat_memory.store.disk.outbox import Unsent
+
+# One statement is one transaction. The first part moves the end of the log, only from where the
+# sender believes it to be, and only in the sender's epoch; without it nothing is inserted. It locks
+# the person's row until it is committed, so that nobody takes over in between.
+APPEND = """
+WITH fence AS (
+  UPDATE slowcat.owner
+     SET last_seq = $5, until = greatest(until, clock_timestamp() + make_interval(secs => $6))
+   WHERE tenant = $1 AND person = $2 AND epoch = $3 AND last_seq = $4 AND NOT released
+  RETURNING epoch)
+INSERT INTO slowcat.log (tenant, person, seq, epoch, last_event, body, crc)
+SELECT $1, $2, s.seq, fence.epoch, s.last_event, s.body, s.crc
+  FROM fence, unnest($7::bigint[], $8::bigint[], $9::bytea[], $10::bigint[])
+       AS s(seq, last_event, body, crc)
+"""
+
+
+async def append(
+    connection: Connection, lease: Lease, sets: Sequence[Unsent], lease_s: float
+) -> None:
+    """Append change sets, which follow each other; returns once they are committed.
+
+    Sending the same again does nothing, so an unknown outcome is resolved by another try.
+
+    Raises:
+        LeaseLostError: Another worker has taken over; nothing is appended.
+        FleetError: The log ends before them: the database lost what it had acknowledged.
+    """
+    first, last = sets[0].seq, sets[-1].seq
+    done = await connection.execute(
+        APPEND,
+        lease.tenant,
+        lease.person,
+        lease.epoch,
+        first - 1,
+        last,
+        lease_s,
+        [one.seq for one in sets],
+        [one.last_event for one in sets],
+        [one.body for one in sets],
+        [zlib.crc32(one.body) for one in sets],
+    )
+    if done != f"INSERT 0 {len(sets)}":
+        await _explain(connection, lease, first, last)
+
+
+async def _explain(connection: Connection, lease: Lease, first: int, last: int) -> None:
+    """Raise why nothing was appended; return where it was appended before."""
+    row = await connection.fetchrow(
+        "SELECT epoch, last_seq FROM slowcat.owner WHERE tenant = $1 AND person = $2",
+        lease.tenant,
+        lease.person,
+    )
+    if row is None or row["epoch"] < lease.epoch or row["last_seq"] < first - 1:
+        raise FleetError(
+            f"the database has less of {lease.person!r} than it acknowledged",
+            hint="It was restored from a backup, or lost its last writes: see docs/fleet.md",
+        )
+    if row["epoch"] != lease.epoch or row["last_seq"] != last:
+        raise lost(lease)
+
+
+async def read(connection: Connection, lease: Lease, after: int) -> list[bytes] | None:
+    """Return the change sets of a log after a number, in order.
+
+    None where the first of them is gone: then a snapshot has it.
+
+    Raises:
+        StoreDamagedError: One is not as it was sent.
+    """
+    rows = await connection.fetch(
+        "SELECT seq, body, crc FROM slowcat.log"
+        " WHERE tenant = $1 AND person = $2 AND seq > $3 AND seq <= $4 ORDER BY seq",
+        lease.tenant,
+        lease.person,
+        after,
+        lease.last_seq,
+    )
+    if [row["seq"] for row in rows] != list(range(after + 1, lease.last_seq + 1)):
+        return None
+    for row in rows:
+        if zlib.crc32(row["body"]) != row["crc"]:
+            raise StoreDamagedError(f"change set {row['seq']} does not match its checksum")
+    return [row["body"] for row in rows]

@@ -1,0 +1,205 @@
+"""A person's memory in one worker: a copy that this process holds, or waits for.
+
+As with a store on this machine, what is said while it is not open waits, and a recall finds nothing.
+The receipt of a turn is resolved when the turn is committed in the database; the turn itself never
+waits for that. A lease that is lost closes the copy; the memory returns when the lease can be had.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from slowcat_memory.config import Config
+from slowcat_memory.engine import Memory, MemoryEngine
+from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError
+from slowcat_memory.fleet import late_turns
+from slowcat_memory.fleet.holding import Holding
+from slowcat_memory.owner.member import Member
+from slowcat_memory.records import Cursor, Event, Forget, Forgotten
+from slowcat_memory.store import Ack, new_future
+
+if TYPE_CHECKING:
+    from slowcat_memory.fleet.fleet_process import Fleet
+
+COMMITTED_S = 2.0  # how long a change waits for the database
+SPOKEN_S = 0.3  # how long a voice command does
+PURGED_S = 10.0  # how long a forget does
+MOST_WAITING = 50_000  # change sets that may wait for the database: some 15,000 turns
+AWAY = "fleet/away"  # the activity that keeps idle work from growing the queue
+
+
+class CopyEngine(MemoryEngine):
+    """The engine of a copy: closing it sends what is left, and releases the lease."""
+
+    def __init__(self, config: Config, holding: Holding, **how: Any) -> None:
+        self.holding = holding
+        super().__init__(config, open_store=holding.open_store, **how)
+
+    def close(self) -> None:
+        """Save and send what is left, and close. Takes a few seconds at most."""
+        if not self.closed:
+            self.idle.stop()
+            self.holding.before_closing()
+        super().close()
+
+
+class SharedMember(Member):
+    """Implements ``engine.memory.Memory`` for a person of a fleet."""
+
+    def __init__(self, fleet: "Fleet", person: str, config: Config, name: str = "agent") -> None:
+        """Set the configuration; nothing is taken before ``start``.
+
+        Args:
+            config: With the folder of the person's copies as its store.
+        """
+        config = replace(config, owner=replace(config.owner, mode="own", prefer=""))
+        super().__init__(config, name=name, shares=False, reads_meanwhile=False)
+        self.person, self._fleet = person, fleet
+        self._latest: Holding | None = None
+
+    def release(self) -> None:
+        self._fleet.release(self)
+
+    def close(self) -> None:
+        self._close()
+
+    @property
+    def holding(self) -> Holding | None:
+        """The lease and the copy; None while this worker has neither."""
+        engine = self._life.engine
+        return engine.holding if isinstance(engine, CopyEngine) else None
+
+    def _open_engine(self) -> MemoryEngine:
+        holding = self._fleet.hold(
+            self.person, self.metrics, on_lost=self._on_lost, on_away=self._on_away
+        )
+        self._latest = holding
+        memory = replace(self.config.memory, path=str(holding.folder))
+        engine = CopyEngine(replace(self.config, memory=memory), holding, metrics=self.metrics)
+        try:
+            self._load_scopes(engine)
+            self._append_late_turns(engine, holding)
+        except BaseException:
+            engine.close()
+            raise
+        return engine
+
+    def _append_late_turns(self, engine: MemoryEngine, holding: Holding) -> None:
+        """Append what was heard by workers that could not append it."""
+        database = self._fleet.database
+        late = database.run(functools.partial(late_turns.read, lease=holding.lease))
+        if late:
+            late_turns.append_to(engine, late)
+            engine.flush(COMMITTED_S)
+            if holding.shipper.wait_sent(COMMITTED_S):
+                delete = functools.partial(late_turns.delete, lease=holding.lease, late=late)
+                database.run(delete)
+
+    # ---------------------------------------------------------------- trouble
+
+    def _on_lost(self, error: StoreError) -> None:
+        """The lease was lost, or the database refuses for good. Any thread."""
+        self._life.last_error = error
+        self.availability.fail(error)
+        self._life.give_up("lease")
+
+    def _on_away(self, error: StoreError | None) -> None:
+        self.set_activity(AWAY, error is not None)
+        if error is None:
+            self.availability.recover()
+        else:
+            self.availability.fail(error)
+
+    # ---------------------------------------------------------------- turns
+
+    def append(self, event: Event, *, draft: bool = True) -> Ack:
+        if refused := self._refused():
+            return Ack(refused, event)
+        return self._committed_later(super().append(event, draft=draft))
+
+    def append_all(
+        self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
+    ) -> list[Ack]:
+        if self._refused():
+            raise self._full()
+        return [
+            self._committed_later(one) for one in super().append_all(events, cursor, draft=draft)
+        ]
+
+    def _refused(self) -> "Future[None] | None":
+        holding = self.holding
+        if holding is None or holding.shipper.waiting < MOST_WAITING:
+            return None
+        self.metrics.count("fleet_refused")
+        refused = new_future()
+        refused.set_exception(self._full())
+        return refused
+
+    def _full(self) -> StoreFullError:
+        return StoreFullError(
+            "too much waits for the database", hint="Make the database reachable again"
+        )
+
+    def _committed_later(self, ack: Ack) -> Ack:
+        """Return a receipt that is resolved when the event is committed in the database."""
+        future = new_future()
+        ack.future.add_done_callback(functools.partial(self._saved, ack, future))
+        return dataclasses.replace(ack, future=future)
+
+    def _saved(self, ack: Ack, future: "Future[None]", saved: "Future[None]") -> None:
+        if error := saved.exception():
+            future.set_exception(error)
+            return
+        assert self._latest is not None  # it saved the event just now
+        id_ = self._life.backlog.numbers.logged_id(ack.id)
+        self._latest.shipper.receipts.add(id_, future)
+
+    # ---------------------------------------------------------------- changes
+
+    def forget(self, what: Forget | Sequence[Forget], **how: bool) -> Forgotten:
+        holding = self.holding
+        if holding is not None and not how.get("dry_run"):
+            holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
+        gone = super().forget(what, **how)
+        if holding is None or how.get("dry_run") or not (gone.turns or gone.memories):
+            return gone
+        if holding.shipper.wait_purged(PURGED_S):
+            return gone
+        problem = "the database still has it, and is replaced when it can be reached"
+        return replace(gone, erased=False, problems=(*gone.problems, problem))
+
+    def carry_out(self, *args: Any, **kwargs: Any) -> Any:
+        outcome = super().carry_out(*args, **kwargs)
+        self._wait_committed(SPOKEN_S)  # what is not sent is on this disk
+        return outcome
+
+    def _wait_committed(self, timeout_s: float) -> bool:
+        holding = self.holding
+        return holding is None or holding.shipper.wait_sent(timeout_s)
+
+
+def _committed(name: str) -> Callable[..., Any]:
+    """Return a method that returns only once its change is committed in the database."""
+    change = getattr(Member, name)
+
+    @functools.wraps(change)
+    def method(self: SharedMember, *args: Any, **kwargs: Any) -> Any:
+        result = change(self, *args, **kwargs)
+        if not self._wait_committed(COMMITTED_S):
+            raise DatabaseAwayError(
+                "this is saved on this machine, and not yet in the database",
+                hint="It is sent when the database can be reached",
+            )
+        return result
+
+    return method
+
+
+for _name in ("remember", "mark", "correct", "push_icebreaker", "undo", "apply"):
+    setattr(SharedMember, _name, _committed(_name))
+functools.update_wrapper(SharedMember.forget, Memory.forget)
+functools.update_wrapper(SharedMember.carry_out, Memory.carry_out)

@@ -1,0 +1,234 @@
+"""Sends a copy's change sets to the database, in order, as they are committed here.
+
+While the database is away they wait in the copy's outbox. Once something was forgotten and erased
+here, the shipper also replaces what the database has of it.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+
+from loguru import logger
+
+from slowcat_memory.errors import DatabaseAwayError, FleetError, LeaseLostError, StoreError
+from slowcat_memory.fleet import copies, person_log, snapshots
+from slowcat_memory.fleet.database import Database
+from slowcat_memory.fleet.leases import Lease
+from slowcat_memory.fleet.receipts import Receipts
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.store.replica.replica import Replica
+
+BATCH_BYTES = 1 << 20  # of change sets in one statement
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 3.0  # between tries while the database is away
+ERASE_POLL_S = 0.2  # between looks whether an erasure under way is done here
+SNAPSHOT_AFTER = 2000  # change sets: a copy reads that many beside a snapshot in 50 ms
+
+
+class Shipper:
+    """Sends what one open copy has to send, on a thread of its own."""
+
+    def __init__(
+        self,
+        database: Database,
+        lease: Lease,
+        sent: int,
+        lease_s: float,
+        metrics: Metrics,
+        *,
+        on_lost: Callable[[StoreError], object],
+        on_away: Callable[[StoreError | None], object],
+    ) -> None:
+        """Prepare; nothing is sent before ``start``.
+
+        Args:
+            sent: Number of the last change set that the log has.
+            on_lost: Called once, when another worker has taken over; nothing is sent any more.
+            on_away: Called when the database cannot be reached, and with None when it can again.
+        """
+        self.receipts = Receipts()
+        self._database, self._lease, self._lease_s = database, lease, lease_s
+        self._metrics, self._on_lost, self._on_away = metrics, on_lost, on_away
+        self._sent, self._first = sent, sent
+        self._purged, self._snapshot_upto = lease.forget_epoch, lease.snapshot_upto
+        self._generations: tuple[str, ...] | None = None
+        self._replica: Replica | None = None
+        self._away: StoreError | None = None
+        self._ended: StoreError | None = None
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="slowcat-ship", daemon=True)
+
+    def start(self, replica: Replica) -> None:
+        self._replica = replica
+        self._replica.note_sent(self._sent)
+        self._generations = self._replica.generations()
+        self._thread.start()
+
+    def wake(self, seq: int = 0) -> None:
+        """Send what was committed. On the store's writer thread: returns at once."""
+        with self._changed:
+            self._changed.notify_all()
+
+    @property
+    def waiting(self) -> int:
+        """How many change sets are committed here and not known to be in the database."""
+        return self._replica.seq - self._sent if self._replica else 0
+
+    @property
+    def is_away(self) -> bool:
+        return self._away is not None
+
+    def wait_sent(self, timeout_s: float | None) -> bool:
+        """Wait until everything that is committed here now is in the database. Blocks.
+
+        Returns:
+            False when it is not, after ``timeout_s`` seconds.
+
+        Raises:
+            StoreError: It never will be sent from here.
+        """
+        target = self._replica.seq if self._replica else 0
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._sent >= target or self._ended is not None, timeout_s
+            )
+            if self._sent >= target:
+                return True
+            if self._ended is not None:
+                raise self._ended
+        return False
+
+    def wait_purged(self, timeout_s: float) -> bool:
+        """Wait until what was forgotten here is nowhere in the database; False if it may be."""
+        replica = self._replica
+        assert replica is not None
+
+        def done() -> bool:
+            found = replica.erased()
+            return self._ended is not None or (found.epoch <= self._purged and not found.under_way)
+
+        with self._changed:
+            return self._changed.wait_for(done, timeout_s)
+
+    def stop(self) -> None:
+        """End the thread after the statement that it is at. Blocks."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(15.0)
+
+    # ---------------------------------------------------------------- the thread
+
+    def _run(self) -> None:
+        pause = FIRST_PAUSE_S
+        while not self._stopping:
+            try:
+                worked = self._send() or self._purge()
+                self._is_back()
+                pause = FIRST_PAUSE_S
+                if not worked:
+                    self._wait()
+            except DatabaseAwayError as error:
+                self._is_gone(error)
+                with self._changed:
+                    self._changed.wait_for(lambda: self._stopping, pause)
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+            except StoreError as error:
+                return self.end(error)
+            except Exception as error:
+                logger.exception("fleet: sending failed")
+                return self.end(FleetError(f"sending failed: {type(error).__name__}"))
+
+    def _wait(self) -> None:
+        """Wait for a commit; look again soon while an erasure is under way here."""
+        assert self._replica is not None
+        replica = self._replica
+        poll = ERASE_POLL_S if replica.erased().under_way else None
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping or replica.seq > self._sent, poll)
+
+    def _send(self) -> bool:
+        """Send some change sets; return whether there were any."""
+        assert self._replica is not None
+        sets = self._replica.unsent(self._sent, BATCH_BYTES)
+        if not sets:
+            return False
+        began = time.perf_counter()
+        self._database.run(
+            partial(person_log.append, lease=self._lease, sets=sets, lease_s=self._lease_s)
+        )
+        self._metrics.observe("fleet_append", (time.perf_counter() - began) * 1e3)
+        self._replica.note_sent(sets[-1].seq)
+        with self._changed:
+            self._sent = sets[-1].seq
+            self._changed.notify_all()
+        self.receipts.settle(max(one.last_event for one in sets))
+        return True
+
+    def _purge(self) -> bool:
+        """Replace what the database has of something forgotten, once it is erased here."""
+        assert self._replica is not None
+        found = self._replica.erased()
+        if found.under_way or found.epoch <= self._purged:
+            return False
+        self._replica.scrub()
+        self._write_snapshot(forgets=found.epoch)
+        with self._changed:
+            self._purged = found.epoch
+            self._changed.notify_all()
+        return True
+
+    def snapshot_if_due(self) -> None:
+        """Write a snapshot if the log has become long, or an index was built. Blocks.
+
+        Raises:
+            StoreError: It could not be written; the log has everything.
+        """
+        assert self._replica is not None
+        built = self._replica.generations() != self._generations
+        if built or self._replica.seq - self._snapshot_upto >= SNAPSHOT_AFTER:
+            self._write_snapshot(forgets=None)
+
+    def _write_snapshot(self, *, forgets: int | None) -> None:
+        assert self._replica is not None
+        whole = self._replica.whole()
+        self.wait_sent_to(whole.seq)
+        name = copies.copy_name(self._lease.tenant, self._lease.person)
+        work = partial(snapshots.write, lease=self._lease, whole=whole, forgets=forgets, copy=name)
+        self._database.run(work, 120.0)
+        self._snapshot_upto, self._generations = whole.seq, whole.generations
+
+    def wait_sent_to(self, seq: int) -> None:
+        """Send everything up to a change set."""
+        if threading.current_thread() is self._thread:
+            while self._sent < seq and self._send():
+                pass
+        else:
+            self.wait_sent(30.0)
+
+    # ---------------------------------------------------------------- trouble
+
+    def _is_gone(self, error: DatabaseAwayError) -> None:
+        if self._away is None:
+            self._away = error
+            self._metrics.count("fleet_away")
+            self._on_away(error)
+
+    def _is_back(self) -> None:
+        if self._away is not None:
+            self._away = None
+            self._on_away(None)
+
+    def end(self, error: StoreError) -> None:
+        """Send nothing any more, and fail all receipts. Once; any thread."""
+        with self._changed:
+            if self._ended is not None:
+                return
+            self._ended, self._stopping = error, True
+            self._changed.notify_all()
+        self.receipts.fail(error)
+        if isinstance(error, LeaseLostError):
+            self._metrics.count("fleet_leases_lost")
+        self._on_lost(error)

@@ -1,0 +1,73 @@
+"""A person's whole memory in the database, so that the log before it can go."""
+
+from slowcat_memory.fleet.database import Connection
+from slowcat_memory.fleet.leases import Lease, lost
+from slowcat_memory.store.replica.parts import Part
+from slowcat_memory.store.replica.replica import Whole
+
+CHANNEL = "slowcat_forgotten"  # its messages name copies, see ``copies.copy_name``
+AT_ONCE = 8  # parts read at once: 16 MB before compression
+
+
+async def write(
+    connection: Connection, lease: Lease, whole: Whole, *, forgets: int | None, copy: str
+) -> None:
+    """Write a snapshot, and delete the one before it with the log that it made superfluous.
+
+    The log since that one is kept, so that workers which have a copy can bring it up to date.
+
+    Args:
+        forgets: How many deletions are complete in it; then nothing of before is kept, and workers
+            are notified to delete their copies. None where nothing was forgotten.
+        copy: Name of the copies.
+
+    Raises:
+        LeaseLostError: Another worker has taken over; nothing is written.
+    """
+    key = lease.tenant, lease.person
+    async with connection.transaction():
+        before = await connection.fetchrow(
+            "SELECT snapshot_upto FROM slowcat.owner WHERE tenant = $1 AND person = $2"
+            " AND epoch = $3 AND last_seq >= $4 AND NOT released FOR UPDATE",
+            *key,
+            lease.epoch,
+            whole.seq,
+        )
+        if before is None:
+            raise lost(lease)
+        await connection.execute(
+            "DELETE FROM slowcat.snapshot WHERE tenant = $1 AND person = $2", *key
+        )
+        await connection.executemany(
+            "INSERT INTO slowcat.snapshot (tenant, person, upto, part, body, crc)"
+            " VALUES ($1, $2, $3, $4, $5, $6)",
+            [(*key, whole.seq, n, part.body, part.crc) for n, part in enumerate(whole.parts)],
+        )
+        await connection.execute(
+            "DELETE FROM slowcat.log WHERE tenant = $1 AND person = $2 AND seq <= $3",
+            *key,
+            whole.seq if forgets is not None else before["snapshot_upto"],
+        )
+        await connection.execute(
+            "UPDATE slowcat.owner SET snapshot_upto = $3, forget_epoch = greatest(forget_epoch, $4)"
+            " WHERE tenant = $1 AND person = $2",
+            *key,
+            whole.seq,
+            forgets or 0,
+        )
+        if forgets is not None:
+            await connection.execute("SELECT pg_notify($1, $2)", CHANNEL, copy)
+
+
+async def read(connection: Connection, lease: Lease, first: int) -> list[Part]:
+    """Return ``AT_ONCE`` parts of the snapshot from one on; fewer are the last."""
+    rows = await connection.fetch(
+        "SELECT body, crc FROM slowcat.snapshot WHERE tenant = $1 AND person = $2 AND upto = $3"
+        " AND part >= $4 AND part < $5 ORDER BY part",
+        lease.tenant,
+        lease.person,
+        lease.snapshot_upto,
+        first,
+        first + AT_ONCE,
+    )
+    return [Part(row["body"], row["crc"]) for row in rows]
