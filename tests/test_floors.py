@@ -42,6 +42,7 @@ HOMES = {
     "mcp": ("mcp",),
     "typer": ("cli",),
     "rich": ("cli",),
+    "asyncpg": ("fleet.database",),
     "psutil": ("idle.scheduler.budget",),
     "opentelemetry": ("idle.scheduler.step", "processor.reports.spans"),
 }

@@ -87,6 +87,13 @@ class Availability:
         for listener in listeners:
             _call(listener.on_back)
 
+    def announce(self) -> None:
+        """Report that a memory has joined a conversation that began without it."""
+        with self._lock:
+            listeners = () if self._trouble else tuple(self._listeners)
+        for listener in listeners:
+            _call(listener.on_back)
+
     def report(self, error: SlowcatError) -> None:
         """Report something that the application must know and that is over already."""
         with self._lock:

@@ -18,6 +18,7 @@ from slowcat_memory.engine import Memory, MemoryEngine
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError
 from slowcat_memory.fleet import late_turns
 from slowcat_memory.fleet.holding import Holding
+from slowcat_memory.owner.carried_over import Target
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
 from slowcat_memory.store import Ack, new_future
@@ -98,6 +99,10 @@ class SharedMember(Member):
             if holding.shipper.wait_sent(COMMITTED_S):
                 delete = functools.partial(late_turns.delete, lease=holding.lease, late=late)
                 database.run(delete)
+
+    def _use(self, target: Target) -> None:
+        super()._use(target)
+        self.availability.announce()  # a recovery, where there was a trouble, is announced itself
 
     # ---------------------------------------------------------------- trouble
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from loguru import logger
 from msgspec.structs import replace
@@ -19,6 +19,9 @@ from slowcat_memory.engine.availability import Availability
 from slowcat_memory.errors import ConfigError, SlowcatError
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import MemoryEvent
+
+if TYPE_CHECKING:
+    from slowcat_memory.fleet.fleet_process import Fleet
 
 MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
 AVAILABILITY_EVENTS = ("on_memory_trouble", "on_memory_back")
@@ -84,6 +87,26 @@ def frame_processor_arguments(
     return {name: value for name, value in overrides.items() if name not in _FIELDS}
 
 
+def conversation_config(
+    engine: MemoryEngine | None,
+    fleet: "Fleet | None",
+    config: Config | str | Path | None,
+    overrides: Mapping[str, Any],
+) -> Config:
+    """Return the configuration of a conversation.
+
+    Raises:
+        ConfigError: It is wrong, or the engine or the fleet would not use all that is given.
+    """
+    if engine is not None and fleet is not None:
+        raise ConfigError("engine= and fleet= are both given", hint="Give one of them")
+    if engine is not None:
+        return config_of(engine, config, overrides)
+    if fleet is not None:
+        return config_of_fleet(fleet, config, overrides)
+    return load_config(config, overrides)
+
+
 def config_of(
     engine: MemoryEngine, config: Config | str | Path | None, overrides: Mapping[str, Any]
 ) -> Config:
@@ -100,9 +123,26 @@ def config_of(
     return engine.config
 
 
-def config_source(config: Config | str | Path | None, engine: MemoryEngine | None) -> str:
-    """Return where a processor's configuration comes from, for its start line."""
-    if isinstance(config, Config) or (engine is not None and config is None):
+def config_of_fleet(
+    fleet: "Fleet", config: Config | str | Path | None, overrides: Mapping[str, Any]
+) -> Config:
+    """Return the configuration of a conversation in a fleet: the fleet's own, if none is given.
+
+    Raises:
+        ConfigError: The application also names a store.
+    """
+    if overrides.get("path") is not None:
+        hint = "A fleet's copies are in the folder of [fleet] cache"
+        raise ConfigError("path cannot be set beside fleet=", hint=hint)
+    return load_config(fleet.config if config is None else config, overrides)
+
+
+def config_source(config: Config | str | Path | None, shared: object | None) -> str:
+    """Return where a processor's configuration comes from, for its start line.
+
+    ``shared`` is the engine or the fleet that the application gives.
+    """
+    if isinstance(config, Config) or (shared is not None and config is None):
         return "given in code"
     file = file_to_read(Path(config).expanduser() if config else None, os.environ)
     return str(file) if file else "defaults"
@@ -146,9 +186,21 @@ def _check_path(config: Config) -> None:
 class EngineHandle:
     """The memory of a processor: one that an application shares, or one that is opened here."""
 
-    def __init__(self, config: Config, engine: MemoryEngine | None) -> None:
-        """Store the arguments; nothing is opened yet."""
+    def __init__(
+        self,
+        config: Config,
+        engine: MemoryEngine | None,
+        fleet: "Fleet | None" = None,
+        person: str = "",
+    ) -> None:
+        """Store the arguments; nothing is opened yet.
+
+        Args:
+            engine: One that the application shares; None to open the store, or a fleet's copy.
+            fleet: The fleet that has the memory of ``person``.
+        """
         self._config, self._given = config, engine
+        self._fleet, self._person = fleet, person
         self._opened: Member | None = None
         self._opening = asyncio.Lock()
 
@@ -162,19 +214,24 @@ class EngineHandle:
         """The memory; None before it was opened."""
         return self._given or cast(Memory | None, self._opened)
 
-    async def open(self) -> Memory:
+    async def open(self, wait_s: float = START_S) -> Memory:
         """Return the memory. One that is opened here never fails: it waits for its store.
 
-        Waits for the store for a few seconds at most.
+        Waits ``wait_s`` seconds at most; not at all for a fleet's, which joins the conversation
+        when it is ready.
         """
         if self._given is not None:
             return self._given
         async with self._opening:
             if self._opened is None:  # acquired on a thread: its last user may be closing it
-                acquire = Member.acquire
-                self._opened = await asyncio.to_thread(acquire, self._config)
-        await asyncio.to_thread(self._opened.start, START_S)
+                self._opened = await asyncio.to_thread(self._acquire)
+        await asyncio.to_thread(self._opened.start, 0.0 if self._fleet else wait_s)
         return cast(Memory, self._opened)
+
+    def _acquire(self) -> Member:
+        if self._fleet is not None:
+            return self._fleet.member(self._person, self._config)
+        return Member.acquire(self._config)
 
     async def close(self) -> None:
         """Save, and release the memory if it was opened here.

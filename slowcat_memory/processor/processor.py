@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from loguru import logger
 from pipecat.frames.frames import Frame, InputAudioRawFrame, LLMContextFrame, StartFrame
@@ -30,12 +30,11 @@ from slowcat_memory.processor.engine_handle import (
     MEMORY_EVENTS,
     EngineHandle,
     Overrides,
-    config_of,
     config_source,
+    conversation_config,
     forward_availability,
     forward_memory_events,
     frame_processor_arguments,
-    load_config,
 )
 from slowcat_memory.processor.frames import USER_TURN, FrameDispatcher
 from slowcat_memory.processor.guard import Guard
@@ -53,6 +52,9 @@ from slowcat_memory.runtime.injection import Visible
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.tools.functions import SEARCH, FunctionSchema, memory_tools
 from slowcat_memory.tools.handlers import Call
+
+if TYPE_CHECKING:
+    from slowcat_memory.fleet.fleet_process import Fleet
 
 _LAST_EVENTS_S = 1.0  # how long event handlers and commands may take at the end
 
@@ -87,7 +89,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     """
 
     _OWN = (  # keywords of the constructor besides ``Overrides``
-        "user_id", "config", "engine", "aggregators", "speaker_names", "speakers", "llm_is_local",
+        "user_id", "config", "engine", "fleet", "aggregators", "speaker_names", "speakers", "llm_is_local",
         "add_instruction", "rtvi", "spans",
     )  # fmt: skip
 
@@ -97,6 +99,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         user_id: str | None = None,
         config: Config | str | Path | None = None,
         engine: MemoryEngine | None = None,
+        fleet: "Fleet | None" = None,
         aggregators: LLMContextAggregatorPair | None = None,
         speaker_names: Mapping[str, str] | None = None,
         speakers: Mapping[str, str] | None = None,
@@ -113,6 +116,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
                 case), digits, "_" and "-". It names the user until they introduce themselves.
             config: A configuration, or the path of a config.toml.
             engine: A shared engine; it stays open when the pipeline ends.
+            fleet: The fleet that has this user's memory, instead of a store on this machine. The
+                pipeline starts at once, and the memory joins when it is ready.
             aggregators: The context aggregators, if it cannot find them by itself.
             speakers: Scopes by STT speaker id, with ``[people] scopes = "each"``; any other
                 speaker is a guest.
@@ -129,16 +134,14 @@ class HybridContextualMemoryProcessor(FrameProcessor):
                 configuration, see ``Overrides``; others are for ``FrameProcessor``.
 
         Raises:
-            ConfigError: The configuration is wrong, a name cannot be a namespace, or ``engine`` is
-                given with values that it does not use.
+            ConfigError: The configuration is wrong, a name cannot be a namespace, or ``engine`` or
+                ``fleet`` is given with values that it does not use.
             TypeError: There is no such keyword.
         """
         super().__init__(**frame_processor_arguments(overrides, self._OWN))
-        self._config = (
-            config_of(engine, config, overrides) if engine else load_config(config, overrides)
-        )
+        self._config = conversation_config(engine, fleet, config, overrides)
         self._scope = scope_of_user(user_id or self._config.memory.user_id)
-        self._engine_handle = EngineHandle(self._config, engine)
+        self._engine_handle = EngineHandle(self._config, engine, fleet, self._scope)
         self._aggregators, self._neighbours = aggregators, Neighbours()
         self._audience = Audience(self._config.people, self._scope, speakers)
         self._speaker_names = {**(speakers or {}), **(speaker_names or {})}
@@ -151,7 +154,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._warming, self._visible, self._owned = Warming(), Visible(), OwnedMessages()
         self._messages = ContextMessages(self._own_messages, self._was_spoken, self._visible.knows)
         self._guard = Guard(self, self._call_event_handler)
-        self._config_file = config_source(config, engine)
+        self._config_file = config_source(config, engine or fleet)
         self._reports = Reports(self._guard, self.push_frame, rtvi, spans)
         self._dispatcher: FrameDispatcher | None = None
         self._live: LiveConversation | None = None  # while the memory is open
