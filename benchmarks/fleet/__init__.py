@@ -1,0 +1,1 @@
+"""Parts of ``benchmarks.fleet_queues``: what many workers over one PostgreSQL cost."""
