@@ -1,0 +1,118 @@
+"""One person on one worker after another: lease, copy, receipts, forgetting."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.config import Config
+from slowcat_memory.errors import BusyElsewhereError, StoreUnsafeError
+from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.fleet.shared_member import SharedMember
+from slowcat_memory.records import Forget
+from slowcat_memory.store import Store
+from tests.support.said import said_by_anna
+
+Make = Callable[..., Config]
+SOON_S = 10.0
+
+
+@contextmanager
+def talking(fleet: Fleet, person: str = "anna") -> Iterator[SharedMember]:
+    member = fleet.member(person)
+    member.start(SOON_S)
+    try:
+        if not member.is_ready:
+            assert member.last_error is not None
+            raise member.last_error
+        member.prepare(person)
+        yield member
+    finally:
+        member.release()
+
+
+def say(member: SharedMember, *texts: str) -> None:
+    """Say something, and wait until the database has it."""
+    for ack in [member.append(said_by_anna(text)) for text in texts]:
+        ack.wait(SOON_S)
+
+
+def recalled(member: SharedMember, question: str) -> list[str]:
+    assert member.flush(SOON_S, indexed=True)
+    found = asyncio.run(member.recall(question, "anna"))
+    return [hit.memory.text for hit in found.hits]
+
+
+def rows(fleet: Fleet, query: str) -> list[tuple[object, ...]]:
+    async def read(connection: object) -> list[tuple[object, ...]]:
+        found = await connection.fetch(query, fleet.worker.tenant)  # type: ignore[attr-defined]
+        return [tuple(row) for row in found]
+
+    return fleet.database.run(read)
+
+
+def test_what_is_acknowledged_is_in_the_database(worker_config: Make) -> None:
+    with Fleet(worker_config()) as fleet, talking(fleet) as member:
+        say(member, "My dog is called Bello.")
+        found = rows(fleet, "SELECT max(last_event) FROM slowcat.log WHERE tenant = $1")
+        assert found == [(1,)]
+
+
+def test_what_one_worker_heard_another_recalls(worker_config: Make) -> None:
+    with Fleet(worker_config("a")) as first, talking(first) as member:
+        say(member, "My dog is called Bello.", "My sister Clara plays the violin.")
+    with Fleet(worker_config("b")) as second, talking(second) as member:
+        assert member.holding is not None and not member.holding.hydrated.warm
+        assert "My sister Clara plays the violin." in recalled(member, "Who plays the violin?")
+
+
+def test_a_worker_that_had_the_person_reads_only_what_is_new(worker_config: Make) -> None:
+    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
+        with talking(first) as member:
+            say(member, "My dog is called Bello.")
+        with talking(second) as member:
+            say(member, "My cat is called Mimi.")
+        with talking(first) as member:
+            assert member.holding is not None and member.holding.hydrated.warm
+            assert "My cat is called Mimi." in recalled(member, "What is my cat called?")
+
+
+def test_the_second_conversation_of_a_person_is_refused(worker_config: Make) -> None:
+    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
+        with talking(first) as member:
+            say(member, "My dog is called Bello.")
+            with pytest.raises(BusyElsewhereError, match="anna"), talking(second):
+                pass
+        with talking(second) as member:
+            assert "My dog is called Bello." in recalled(member, "What is my dog called?")
+
+
+def test_what_is_forgotten_is_in_no_row_and_in_no_copy(worker_config: Make, tmp_path: Path) -> None:
+    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
+        with talking(first) as member:
+            say(member, "The safe's number is quobble.", "My dog is called Bello.")
+        with talking(second) as member:
+            gone = member.forget(Forget(turns=(1,)))
+            assert gone.erased and gone.turns == (1,)
+            assert rows(first, "SELECT 1 FROM slowcat.log WHERE tenant = $1") == []
+            assert rows(first, "SELECT 1 FROM slowcat.snapshot WHERE tenant = $1") != []
+        first.tidy()
+        holders = [p for p in tmp_path.rglob("*") if p.is_file() and b"quobble" in p.read_bytes()]
+        assert holders == []
+        with talking(first) as member:
+            assert recalled(member, "What is the safe's number?") == []
+            with member.snapshot() as snapshot:
+                assert [turn.text for turn in snapshot.turns("anna")] == ["My dog is called Bello."]
+
+
+def test_a_copy_cannot_be_written_past_its_outbox(worker_config: Make) -> None:
+    with Fleet(worker_config("a")) as fleet:
+        with talking(fleet) as member:
+            say(member, "My dog is called Bello.")
+            folder = member.holding.folder  # type: ignore[union-attr]
+        with pytest.raises(StoreUnsafeError, match="copy of the memory of 'anna'"):
+            Store.open(folder)
+        with Store.open(folder, readonly=True) as store, store.snapshot() as snapshot:
+            assert [turn.text for turn in snapshot.turns("anna")] == ["My dog is called Bello."]
