@@ -85,7 +85,7 @@ class MemoryEngine:
         embedder: QueryEmbedder | None = None,
         llm: LLM | None = None,
         metrics: Metrics | None = None,
-        open_store: Callable[..., Store] = Store.open,
+        open_store: Callable[..., Store] | None = None,
     ) -> None:
         """Open the store, and the embedder if its model is present.
 
@@ -99,7 +99,7 @@ class MemoryEngine:
             embedder: For queries and documents, instead of the configured model.
             llm: For idle work, instead of the configured one.
             metrics: Counters to continue; None for new ones.
-            open_store: Opens it, with the arguments of ``Store.open``.
+            open_store: Opens it, with the arguments of ``Store.open``; None for that.
 
         Raises:
             StoreError: The store cannot be opened.

@@ -49,7 +49,7 @@ class EngineWiring:
         clock: Clock = SystemClock(),
         embedder: QueryEmbedder | None = None,
         metrics: Metrics | None = None,
-        open_store: Callable[..., Store] = Store.open,
+        open_store: Callable[..., Store] | None = None,
     ) -> None:
         self.config, self.readonly, self.clock = config, readonly, clock
         self.metrics = metrics or Metrics()
@@ -57,7 +57,7 @@ class EngineWiring:
         self.zone, self.tokenizer = time_zone(config), tokenizer(config)
         self.guest_scope = guest_scope(config.people)
         self.gate = IdleGate(config.idle)  # closed by every recall, whoever asks for it
-        self.store = open_store(
+        self.store = (open_store or Store.open)(
             config.folder,
             readonly=readonly,
             options=config.store,

@@ -8,11 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory import config as configuration
 from slowcat_memory.config import Config
 from slowcat_memory.engine.sharing import Shared
+from slowcat_memory.errors import StoreError
 from slowcat_memory.fleet import housekeeping, leases, snapshots
 from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.database import Database
@@ -79,6 +81,16 @@ class Fleet:
         """
         housekeeping.tidy(self.worker)
 
+    def pass_on(self, left: Path) -> None:
+        """Pass on turns that waited for a memory until their conversation was over. Blocks.
+
+        ``left`` is their file; while the database is away it stays.
+        """
+        try:
+            housekeeping.pass_on_waiting(self.worker, left)
+        except StoreError as error:
+            logger.warning("fleet: turns wait in {}: {}", left, error.message)
+
     # ---------------------------------------------------------------- people
 
     def member(
@@ -114,7 +126,13 @@ class Fleet:
     ) -> Holding:
         """Take a person's lease, and bring the copy up to date; see ``Holding``. Blocks."""
         holding = Holding(
-            self.worker, person, metrics, purpose=purpose, on_end=self._forget_holding, **called
+            self.worker,
+            person,
+            metrics,
+            purpose=purpose,
+            on_end=self._forget_holding,
+            on_left=partial(housekeeping.tidy_person, self.worker),
+            **called,
         )
         with self._lock:
             self._holdings[holding] = None

@@ -52,19 +52,22 @@ class Holding:
         on_lost: Callable[[StoreError], object] = lambda error: None,
         on_away: Callable[[StoreError | None], object] = lambda error: None,
         on_end: Callable[["Holding"], object] = lambda holding: None,
+        on_left: Callable[[str], object] = lambda name: None,
     ) -> None:
         """Take the lease, and bring the copy up to date. Blocks.
 
         Args:
             on_lost: Called when the lease is lost, from any thread; see ``Shipper``.
             on_away: Called when the database cannot be reached, and with None when it can again.
-            on_end: Called when the lease was released or lost, and the copy is closed.
+            on_end: Called when the lease was released or lost.
+            on_left: Called with the name of the copies when one was closed with something to send.
 
         Raises:
             BusyElsewhereError: Another worker has the lease.
             DatabaseAwayError: The database cannot be reached.
         """
-        self._worker, self._on_end = worker, on_end
+        self._worker, self._on_end, self._on_left = worker, on_end, on_left
+        self._all_sent = True
         database = worker.database
         take = partial(
             leases.take,
@@ -122,16 +125,25 @@ class Holding:
         except StoreError as error:
             logger.debug("fleet: not everything was sent: {}", error.message)
 
+    def after_closing(self) -> None:
+        """Pass on what can no longer be sent under this lease, now that the copy is closed. Blocks."""
+        if not self._all_sent:
+            try:
+                name = copy_name(self.lease.tenant, self.lease.person)
+                self._on_left(name)
+            except StoreError as error:
+                logger.debug("fleet: turns are passed on later: {}", error.message)
+
     def _on_closing(self) -> None:
         """Send the rest, and release the lease; what could not be sent stays in the copy."""
         try:
-            all_sent = self.shipper.wait_sent(FLUSH_S)
+            self._all_sent = self.shipper.wait_sent(FLUSH_S)
         except StoreError:
-            all_sent = False
+            self._all_sent = False
         self.shipper.stop()
         self._on_end(self)
         try:
-            if all_sent:
+            if self._all_sent:
                 release = partial(leases.release, lease=self.lease, seq=self._replica.seq)
                 self._worker.database.run(release)
             else:

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from slowcat_memory.errors import BusyElsewhereError
-from slowcat_memory.fleet import copies, hydration, leases
+from slowcat_memory.fleet import copies, hydration, late_turns, leases, waiting_turns
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.holding import Worker
@@ -24,7 +24,7 @@ EVERY_S = 60.0  # between two looks
 def delete_copy(worker: Worker, name: str) -> None:
     """Delete the closed copies of a person of whom something was forgotten elsewhere."""
     if copies.is_name(name) and (worker.cache / name).is_dir():
-        _tidy_person(worker, Copies(worker.cache, name), forgotten=True)
+        tidy_person(worker, name, forgotten=True)
 
 
 def tidy(worker: Worker) -> None:
@@ -36,15 +36,37 @@ def tidy(worker: Worker) -> None:
     if worker.cache.is_dir():
         for folder in sorted(worker.cache.iterdir()):
             if copies.is_name(folder.name):
-                _tidy_person(worker, Copies(worker.cache, folder.name))
+                tidy_person(worker, folder.name)
 
 
-def _tidy_person(worker: Worker, place: Copies, *, forgotten: bool = False) -> None:
+def tidy_person(worker: Worker, name: str, *, forgotten: bool = False) -> None:
+    """Look at the closed copies of a name; with ``forgotten``, delete them.
+
+    Raises:
+        DatabaseAwayError: The database cannot be reached.
+    """
+    place = Copies(worker.cache, name)
     with place.locked():
         for folder in place.stores():
             found = copies.read_state(folder)
             if found is not None and _is_useless(worker, folder, *found, forgotten=forgotten):
                 copies.delete(folder)
+        for path in place.folder.glob(f"{waiting_turns.NAME}*"):
+            pass_on_waiting(worker, path)
+
+
+def pass_on_waiting(worker: Worker, path: Path) -> None:
+    """Store the turns in a file that nobody writes any more as late ones, and delete it.
+
+    Raises:
+        DatabaseAwayError: The database cannot be reached; the file stays.
+    """
+    with waiting_turns.left_behind(path) as found:
+        if found is not None:
+            whose, late = found
+            store = partial(late_turns.store, tenant=whose.tenant, person=whose.person, late=late)
+            worker.database.run(store)
+            path.unlink(missing_ok=True)
 
 
 def _is_useless(

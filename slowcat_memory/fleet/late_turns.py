@@ -30,9 +30,9 @@ class Late(Struct, frozen=True):
     """An event that waits.
 
     Attributes:
-        source: Where it was heard: a copy and an epoch.
+        source: Where it was heard: an epoch, or a file of turns that waited.
         n: Its place there.
-        event: As it was heard; it may refer to events of its source by their ``n``.
+        event: As it was heard; it may refer to events of its source by their ids there.
     """
 
     source: str
@@ -107,11 +107,11 @@ def append_to(engine: MemoryEngine, late: Sequence[Late]) -> None:
             cursor = snapshot.cursor(PREFIX + source)
             done[source] = cursor.position if cursor else 0
     for one in late:
-        first.setdefault(one.source, one.n)
+        first.setdefault(one.source, one.event.id)
         if one.n > done[one.source]:
             event = _renumbered(one, ids, first[one.source])
             receipt = partial(_cursor, one)
-            ids[one.source, one.n] = engine.log.append(event, receipt=receipt).id
+            ids[one.source, one.event.id] = engine.log.append(event, receipt=receipt).id
 
 
 def _cursor(one: Late, numbered: Sequence[Event]) -> Cursor:
@@ -119,10 +119,13 @@ def _cursor(one: Late, numbered: Sequence[Event]) -> Cursor:
 
 
 def _renumbered(one: Late, ids: dict[tuple[str, int], int], first: int) -> Event:
-    """Return an event as it is appended; what it referred to keeps its id, or has a new one."""
+    """Return an event as it is appended; what it referred to keeps its id, or has a new one.
+
+    Only ids from ``first`` on are its source's own.
+    """
 
     def now(id_: int) -> int:
-        return id_ if 0 <= id_ < first else ids.get((one.source, id_), 0)
+        return ids.get((one.source, id_), 0) if id_ >= first else max(0, id_)
 
     event = replace(one.event, id=0)
     if not isinstance(event, Turn):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
+from loguru import logger
 from msgspec.structs import replace
 
 from slowcat_memory.config import Config
@@ -18,6 +19,7 @@ from slowcat_memory.engine import Memory, MemoryEngine
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError
 from slowcat_memory.fleet import late_turns
 from slowcat_memory.fleet.holding import Holding
+from slowcat_memory.fleet.waiting_turns import WaitingTurns
 from slowcat_memory.owner.carried_over import Target
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
@@ -46,6 +48,7 @@ class CopyEngine(MemoryEngine):
             self.idle.stop()
             self.holding.before_closing()
         super().close()
+        self.holding.after_closing()
 
 
 class SharedMember(Member):
@@ -58,8 +61,15 @@ class SharedMember(Member):
             config: With the folder of the person's copies as its store.
         """
         config = replace(config, owner=replace(config.owner, mode="own", prefer=""))
-        super().__init__(config, name=name, shares=False, reads_meanwhile=False)
+        super().__init__(
+            config,
+            name=name,
+            shares=False,
+            reads_meanwhile=False,
+            on_abandoned=lambda kept: logger.info("fleet: {} turns wait on this disk", kept),
+        )
         self.person, self._fleet = person, fleet
+        self._waiting = WaitingTurns(config.folder, fleet.worker.tenant, person)
         self._latest: Holding | None = None
 
     def release(self) -> None:
@@ -67,6 +77,8 @@ class SharedMember(Member):
 
     def close(self) -> None:
         self._close()
+        if left := self._waiting.close():
+            self._fleet.pass_on(left)
 
     @property
     def holding(self) -> Holding | None:
@@ -124,7 +136,26 @@ class SharedMember(Member):
     def append(self, event: Event, *, draft: bool = True) -> Ack:
         if refused := self._refused():
             return Ack(refused, event)
+        if self._life.engine is None:
+            return self._committed_later(self._append_without_copy(event, draft=draft))
         return self._committed_later(super().append(event, draft=draft))
+
+    def _append_without_copy(self, event: Event, *, draft: bool) -> Ack:
+        """Let a turn wait, in memory and on the disk. Does not block."""
+        cursor = self._waiting.next()
+        try:
+            (ack,) = super().append_all((event,), cursor, draft=draft)
+        except StoreFullError as error:
+            refused = new_future()
+            refused.set_exception(error)
+            return Ack(refused, event)
+        self._waiting.keep(cursor, ack.event or event)
+        ack.future.add_done_callback(functools.partial(self._settle, cursor))
+        return ack
+
+    def _settle(self, cursor: Cursor, saved: "Future[None]") -> None:
+        if saved.exception() is None:
+            self._waiting.settle(cursor)
 
     def append_all(
         self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False

@@ -73,6 +73,7 @@ class Lifecycle:
         connect: Callable[[Owner], RemoteMemory],
         on_ready: Callable[[MemoryEngine | RemoteMemory], None],
         before_owning: Callable[[], None] = lambda: None,
+        on_abandoned: Callable[[int], object] | None = None,
         serves: bool = False,
         shares: bool = True,
         reads_meanwhile: bool = True,
@@ -85,6 +86,8 @@ class Lifecycle:
             connect: Connects to an owner.
             on_ready: Called with the engine or the owner's memory once it is in use.
             before_owning: Closes what this process has open of the store.
+            on_abandoned: Called with the number of events that could not be saved before it was
+                closed; None logs that they are lost.
             serves: Whether this is a server: bots may give the store up to it.
             shares: Whether other processes may be clients of this one.
             reads_meanwhile: Whether to open a reader while neither can be had.
@@ -95,6 +98,7 @@ class Lifecycle:
         self._reads_meanwhile, self._shares = reads_meanwhile, shares
         self._config, self._availability, self._metrics = config, availability, metrics
         self._open_engine, self._open_reader, self._connect = open_engine, open_reader, connect
+        self._on_abandoned = on_abandoned or self._log_lost
         self._on_ready, self._before_owning, self._serves = on_ready, before_owning, serves
         self._trying, self._starting = threading.Lock(), threading.Lock()
         self._tried, self._closing = threading.Event(), threading.Event()
@@ -360,10 +364,13 @@ class Lifecycle:
             self._thread.join(LAST_TRY_S if len(self.backlog) else CLOSE_S)
         self._save_rest()
         if lost := self.backlog.abandon(StoreClosedError("the memory was closed before this")):
-            why = self._availability.trouble
-            logger.error("{} events were not saved before the memory was closed: {}", lost, why)
+            self._on_abandoned(lost)
         self._closed.set()
         self._end()
+
+    def _log_lost(self, lost: int) -> None:
+        why = self._availability.trouble
+        logger.error("{} events were not saved before the memory was closed: {}", lost, why)
 
     def _save_rest(self) -> None:
         """Have what waits saved, by this process or by an owner; also while another takes over."""

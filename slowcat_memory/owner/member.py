@@ -72,12 +72,14 @@ class Member:
         serves: bool = False,
         shares: bool = True,
         reads_meanwhile: bool = True,
+        on_abandoned: Callable[[int], object] | None = None,
     ) -> None:
         """Set the configuration; nothing is opened before ``start``.
 
         Args:
             name: What this process is, for lists of clients.
             serves: Whether it is a server, to which others may give the store up.
+            on_abandoned: See ``Lifecycle``.
             shares: Whether other processes may use the store through this one.
             reads_meanwhile: Whether to recall from a store that cannot be opened for writing.
 
@@ -105,6 +107,7 @@ class Member:
             before_owning=self._reading.close,
             serves=serves,
             shares=shares,
+            on_abandoned=on_abandoned,
             reads_meanwhile=reads_meanwhile,
         )
 

@@ -1,14 +1,22 @@
 """One person on one worker after another: lease, copy, receipts, forgetting."""
 
 import asyncio
+import queue
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from slowcat_memory.config import Config
-from slowcat_memory.errors import BusyElsewhereError, StoreUnsafeError
+from slowcat_memory.errors import (
+    BusyElsewhereError,
+    LeaseLostError,
+    SlowcatError,
+    StoreUnsafeError,
+)
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.fleet.shared_member import SharedMember
 from slowcat_memory.records import Forget
@@ -116,3 +124,53 @@ def test_a_copy_cannot_be_written_past_its_outbox(worker_config: Make) -> None:
             Store.open(folder)
         with Store.open(folder, readonly=True) as store, store.snapshot() as snapshot:
             assert [turn.text for turn in snapshot.turns("anna")] == ["My dog is called Bello."]
+
+
+def test_turns_of_a_refused_conversation_are_appended_by_the_next_holder(
+    worker_config: Make, tmp_path: Path
+) -> None:
+    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
+        with talking(first) as member:
+            say(member, "My dog is called Bello.")
+            refused = second.member("anna")
+            refused.start(SOON_S)
+            assert not refused.is_ready
+            asked = refused.append(said_by_anna("My cat is called Mimi."))
+            refused.append(replace(said_by_anna("Mimi is grey."), reply_to=asked.id))
+            refused.release()
+        with talking(second) as member, member.snapshot() as snapshot:
+            turns = list(snapshot.turns("anna"))
+        assert [turn.text for turn in turns] == [
+            "My dog is called Bello.", "My cat is called Mimi.", "Mimi is grey."
+        ]  # fmt: skip
+        assert turns[2].reply_to == turns[1].id
+        with talking(first) as member, member.snapshot() as snapshot:
+            assert len(list(snapshot.turns("anna"))) == 3  # once
+        assert not list(tmp_path.rglob("waiting-*"))
+
+
+def test_a_lost_lease_refuses_writes_and_is_reported_and_loses_no_turn(
+    worker_config: Make,
+) -> None:
+    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
+        member = first.member("anna")
+        member.start(SOON_S)
+        say(member, "My dog is called Bello.")
+        troubles = queue.SimpleQueue[SlowcatError]()
+        member.availability.subscribe(troubles.put, lambda: None)
+        first.database.run(expire)
+        with talking(second) as other:
+            member.append(said_by_anna("My cat is called Mimi."))
+            assert isinstance(troubles.get(timeout=SOON_S), LeaseLostError)
+            say(other, "My parrot is called Coco.")
+        member.release()
+        with talking(second) as other, other.snapshot() as snapshot:
+            texts = [turn.text for turn in snapshot.turns("anna")]
+        assert sorted(texts) == [
+            "My cat is called Mimi.", "My dog is called Bello.", "My parrot is called Coco."
+        ]  # fmt: skip
+
+
+async def expire(connection: Any) -> None:
+    """Let every lease run out."""
+    await connection.execute("UPDATE slowcat.owner SET until = '-infinity'")

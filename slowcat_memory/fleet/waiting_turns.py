@@ -1,0 +1,170 @@
+"""Turns that are said while there is no copy to save them in: a file on this disk.
+
+The memory was refused, or the database is away, or the copy is just being made. Each turn is
+appended to the file, flushed, by a thread of its own. When the memory is there it saves them, and
+the file is deleted; else they become late turns as soon as the database can be reached, when the
+conversation is over or its process was killed.
+"""
+
+import fcntl
+import os
+import queue
+import secrets
+import struct
+import threading
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+from loguru import logger
+from msgspec import Struct
+
+from slowcat_memory.fleet.late_turns import PREFIX, Late
+from slowcat_memory.records import Cursor, Event
+
+NAME = "waiting-"  # begins the name of a file
+_HEAD = struct.Struct(">II")  # length and CRC-32 of what follows
+
+
+class Whose(Struct, frozen=True, tag=True):
+    """The first record of a file."""
+
+    tenant: str
+    person: str
+    source: str
+
+
+class Said(Struct, frozen=True, tag=True):
+    """A turn; ``n`` counts from 1."""
+
+    n: int
+    event: Event
+
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(Whose | Said).decode
+
+
+class WaitingTurns:
+    """The turns of one conversation's memory that wait. Any thread; nothing blocks but ``close``."""
+
+    def __init__(self, folder: Path, tenant: str, person: str) -> None:
+        """Prepare; a file is made in ``folder`` with the first turn."""
+        self._whose = Whose(tenant, person, f"w{secrets.token_hex(6)}")
+        self._path = folder / f"{NAME}{self._whose.source}"
+        self._fd = -1
+        self._lock = threading.Lock()
+        self._count, self._open = 0, set[int]()
+        self._work: queue.SimpleQueue[Said | int | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def next(self) -> Cursor:
+        """Return the cursor by which the log knows that it has the next turn."""
+        with self._lock:
+            self._count += 1
+            self._open.add(self._count)
+            return Cursor(name=PREFIX + self._whose.source, position=self._count)
+
+    def keep(self, cursor: Cursor, event: Event) -> None:
+        """Write a turn to the disk soon."""
+        self._do(Said(cursor.position, event))
+
+    def settle(self, cursor: Cursor) -> None:
+        """Note that the copy has a turn."""
+        self._do(cursor.position)
+
+    def _do(self, work: "Said | int") -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="slowcat-waiting", daemon=True
+                )
+                self._thread.start()
+        self._work.put(work)
+
+    def close(self) -> Path | None:
+        """End the thread; return the file if turns still wait. Blocks until they are on disk."""
+        if self._thread is None:
+            return None
+        self._work.put(None)
+        self._thread.join(5.0)
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+        return self._path if self._path.exists() else None
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            try:
+                if isinstance(work, Said):
+                    self._write(work)
+                else:
+                    self._settle(work)
+            except OSError as error:
+                logger.error("fleet: turns that wait cannot be saved: {}", error.strerror)
+
+    def _write(self, said: Said) -> None:
+        if said.n not in self._open:
+            return  # it is in the copy already
+        if self._fd < 0:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._fd = os.open(self._path, flags, 0o600)
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(self._fd, _sealed(self._whose))
+        os.write(self._fd, _sealed(said))
+        os.fsync(self._fd)
+
+    def _settle(self, n: int) -> None:
+        with self._lock:
+            self._open.discard(n)
+            empty = not self._open
+        if empty and self._fd >= 0:
+            self._path.unlink(missing_ok=True)
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _sealed(record: Whose | Said) -> bytes:
+    body = _pack(record)
+    return _HEAD.pack(len(body), zlib.crc32(body)) + body
+
+
+@contextmanager
+def left_behind(path: Path) -> Iterator[tuple[Whose, list[Late]] | None]:
+    """Read the turns in a file that no process writes; None for one that is in use, or empty.
+
+    In the block no other process reads it. A record that a power cut left incomplete ends it.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield None
+    else:
+        records = list(_records(path.read_bytes())) if path.exists() else []
+        if records and isinstance(whose := records[0], Whose):
+            said = [one for one in records if isinstance(one, Said)]
+            yield whose, [Late(whose.source, one.n, one.event) for one in said]
+        else:
+            yield None
+    finally:
+        os.close(fd)
+
+
+def _records(data: bytes) -> Iterator[Whose | Said]:
+    at = 0
+    while at + _HEAD.size <= len(data):
+        length, crc = _HEAD.unpack_from(data, at)
+        body = data[at + _HEAD.size : at + _HEAD.size + length]
+        if len(body) != length or zlib.crc32(body) != crc:
+            return
+        with suppress(msgspec.MsgspecError):
+            yield _unpack(body)
+        at += _HEAD.size + length
