@@ -10,6 +10,7 @@ from typing import NamedTuple
 from loguru import logger
 
 from slowcat_memory.errors import (
+    FleetError,
     SlowcatError,
     StoreBusyError,
     StoreError,
@@ -113,6 +114,8 @@ def _call(callback: Callable[..., object], *arguments: object) -> None:
 
 def trouble_of(error: Exception, folder: Path) -> SlowcatError:
     """Return the error of ours that says why a store cannot be opened, and what to do."""
+    if isinstance(error, FleetError):  # of the database, not of the folder
+        return error
     if isinstance(error, StoreError) and isinstance(error.__cause__, OSError):
         error = error.__cause__
     if isinstance(error, StoreBusyError):

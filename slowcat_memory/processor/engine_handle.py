@@ -134,7 +134,8 @@ def config_of_fleet(
     if overrides.get("path") is not None:
         hint = "A fleet's copies are in the folder of [fleet] cache"
         raise ConfigError("path cannot be set beside fleet=", hint=hint)
-    return load_config(fleet.config if config is None else config, overrides)
+    config = load_config(fleet.config if config is None else config, overrides)
+    return replace(config, memory=replace(config.memory, path=str(fleet.worker.cache)))
 
 
 def config_source(config: Config | str | Path | None, shared: object | None) -> str:

@@ -172,5 +172,5 @@ def test_a_lost_lease_refuses_writes_and_is_reported_and_loses_no_turn(
 
 
 async def expire(connection: Any) -> None:
-    """Let every lease run out."""
-    await connection.execute("UPDATE slowcat.owner SET until = '-infinity'")
+    """Let another conversation take over every lease, also one that is renewed again."""
+    await connection.execute("UPDATE slowcat.owner SET purpose = 'idle'")
