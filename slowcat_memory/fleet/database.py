@@ -11,10 +11,16 @@ from concurrent.futures import CancelledError as Cancelled
 from concurrent.futures import Future
 from typing import Any, TypeAlias, TypeVar
 
-import asyncpg
 from loguru import logger
 
 from slowcat_memory.errors import ConfigError, DatabaseAwayError, FleetError
+
+try:
+    import asyncpg
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        'a fleet needs asyncpg: pip install "pipecat-slowcat-memory[postgres]"', name="asyncpg"
+    ) from error
 
 T = TypeVar("T")
 Connection: TypeAlias = Any  # ``asyncpg.Connection``, or one of its pool

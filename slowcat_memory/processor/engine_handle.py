@@ -21,7 +21,7 @@ from slowcat_memory.owner.member import Member
 from slowcat_memory.records import MemoryEvent
 
 if TYPE_CHECKING:
-    from slowcat_memory.fleet.fleet_process import Fleet
+    from slowcat_memory.fleet import Fleet
 
 MEMORY_EVENTS = ("on_memory_created", "on_memory_updated", "on_memory_retired")
 AVAILABILITY_EVENTS = ("on_memory_trouble", "on_memory_back")

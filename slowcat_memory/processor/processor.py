@@ -54,7 +54,7 @@ from slowcat_memory.tools.functions import SEARCH, FunctionSchema, memory_tools
 from slowcat_memory.tools.handlers import Call
 
 if TYPE_CHECKING:
-    from slowcat_memory.fleet.fleet_process import Fleet
+    from slowcat_memory.fleet import Fleet
 
 _LAST_EVENTS_S = 1.0  # how long event handlers and commands may take at the end
 

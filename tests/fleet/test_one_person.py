@@ -17,7 +17,7 @@ from slowcat_memory.errors import (
     SlowcatError,
     StoreUnsafeError,
 )
-from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.fleet import Fleet
 from slowcat_memory.fleet.shared_member import SharedMember
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.config import Config
 from slowcat_memory.errors import ConfigError, FleetError
-from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.fleet import Fleet
 from tests.fleet.test_one_person import expire
 from tests.support.voice_pipeline import VoicePipeline, run
 
