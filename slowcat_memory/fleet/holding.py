@@ -104,6 +104,7 @@ class Holding:
             outbox = Outbox(self.lease.epoch, self.shipper.wake)
             store = Store.open(path, outbox=outbox, **how)
         except BaseException:
+            self._on_end(self)  # or the lease would be renewed
             self._give_up()
             raise
         assert store.replica is not None
