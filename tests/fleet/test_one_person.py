@@ -1,8 +1,7 @@
 """One person on one worker after another: lease, copy, receipts, forgetting."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,30 +12,9 @@ from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.fleet.shared_member import SharedMember
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
-from tests.support.said import said_by_anna
+from tests.fleet.talking import SOON_S, say, talking
 
 Make = Callable[..., Config]
-SOON_S = 10.0
-
-
-@contextmanager
-def talking(fleet: Fleet, person: str = "anna") -> Iterator[SharedMember]:
-    member = fleet.member(person)
-    member.start(SOON_S)
-    try:
-        if not member.is_ready:
-            assert member.last_error is not None
-            raise member.last_error
-        member.prepare(person)
-        yield member
-    finally:
-        member.release()
-
-
-def say(member: SharedMember, *texts: str) -> None:
-    """Say something, and wait until the database has it."""
-    for ack in [member.append(said_by_anna(text)) for text in texts]:
-        ack.wait(SOON_S)
 
 
 def recalled(member: SharedMember, question: str) -> list[str]:
