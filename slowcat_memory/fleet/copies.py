@@ -34,12 +34,12 @@ ASIDE = "set-aside-"
 
 
 def copy_name(tenant: str, person: str) -> str:
-    """Return the name of a person's copies: a hash, since other tenants can read it."""
+    """Return the name of a person's copies: a hash, which no file system refuses."""
     return blake2b(f"{tenant}\0{person}".encode(), digest_size=12).hexdigest()
 
 
 def is_name(name: str) -> bool:
-    """Return whether a folder's or a message's name is that of copies."""
+    """Return whether a folder's name is that of copies."""
     return re.fullmatch("[0-9a-f]{24}", name) is not None
 
 
@@ -93,11 +93,12 @@ def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
             raise StoreError("it is nobody's copy")
         return found
     except StoreError as error:
-        _set_aside(folder, error)
+        set_aside(folder, error)
         return None
 
 
-def _set_aside(folder: Path, why: StoreError) -> None:
+def set_aside(folder: Path, why: StoreError) -> None:
+    """Keep a copy under another name, which nothing deletes."""
     aside = folder.with_name(f"{ASIDE}{datetime.now(UTC):%Y%m%dT%H%M%S.%f}")
     os.rename(folder, aside)
     logger.warning("fleet: a copy cannot be used and is kept in {}: {}", aside, why.message)

@@ -141,7 +141,7 @@ class Database:
         loop = asyncio.get_running_loop()
 
         def receive(_: object, __: int, ___: str, payload: object) -> None:
-            loop.run_in_executor(None, on_message, str(payload))
+            loop.run_in_executor(None, _quietly, on_message, str(payload))
 
         try:
             connection.add_termination_listener(lambda _: ended.set())
@@ -180,6 +180,13 @@ class Database:
                 await asyncio.wait_for(self._pool.close(), 1.0)
             except (TimeoutError, asyncpg.PostgresError, OSError):
                 self._pool.terminate()
+
+
+def _quietly(work: Callable[[str], object], message: str) -> None:
+    try:
+        work(message)
+    except Exception as error:  # as a message that was missed
+        logger.debug("fleet: {}", error)
 
 
 @contextlib.contextmanager

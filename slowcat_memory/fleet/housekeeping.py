@@ -8,10 +8,18 @@ killed worker could not send are passed on.
 from functools import partial
 from pathlib import Path
 
+from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.errors import BusyElsewhereError
-from slowcat_memory.fleet import copies, hydration, late_turns, leases, waiting_turns
+from slowcat_memory.errors import BusyElsewhereError, DatabaseAwayError, FleetError
+from slowcat_memory.fleet import (
+    copies,
+    hydration,
+    late_turns,
+    leases,
+    snapshots,
+    waiting_turns,
+)
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.holding import Worker
@@ -21,14 +29,20 @@ from slowcat_memory.store.replica import seeding
 EVERY_S = 60.0  # between two looks
 
 
-def delete_copy(worker: Worker, name: str) -> None:
-    """Delete the closed copies of a person of whom something was forgotten elsewhere."""
-    if copies.is_name(name) and (worker.cache / name).is_dir():
+def delete_copy(worker: Worker, message: str) -> None:
+    """Delete the closed copies of a person of whom something was forgotten elsewhere.
+
+    Raises:
+        DatabaseAwayError: The database cannot be reached.
+    """
+    person = worker.database.run(partial(snapshots.notified, tenant=worker.tenant, message=message))
+    name = copies.copy_name(worker.tenant, person) if person else ""
+    if name and (worker.cache / name).is_dir():
         tidy_person(worker, name, forgotten=True)
 
 
 def tidy(worker: Worker) -> None:
-    """Look at every closed copy.
+    """Look at every closed copy; what the database knows nothing of is kept.
 
     Raises:
         DatabaseAwayError: The database cannot be reached.
@@ -36,7 +50,12 @@ def tidy(worker: Worker) -> None:
     if worker.cache.is_dir():
         for folder in sorted(worker.cache.iterdir()):
             if copies.is_name(folder.name):
-                tidy_person(worker, folder.name)
+                try:
+                    tidy_person(worker, folder.name)
+                except DatabaseAwayError:
+                    raise
+                except FleetError as error:
+                    logger.debug("fleet: {} is kept: {}", folder.name, error.message)
 
 
 def tidy_person(worker: Worker, name: str, *, forgotten: bool = False) -> None:
@@ -118,4 +137,6 @@ async def _is_outdated(connection: Connection, state: CopyState) -> bool:
         state.person,
         state.seq,
     )
-    return row is None or (row["last_seq"] != state.seq and row["next"] != state.seq + 1)
+    if row is None or row["last_seq"] < state.seq:
+        return False  # it is another database, or not our tenant: this may be all that there is
+    return row["last_seq"] != state.seq and row["next"] != state.seq + 1

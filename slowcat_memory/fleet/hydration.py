@@ -50,11 +50,20 @@ def hydrate(database: Database, place: Copies, lease: Lease, map_gib: float) -> 
         folder = place.unused()
         found = copies.read_state(folder)
         if found is not None:
-            if _follow_up(database, folder, lease, *found):
+            if _is_ahead(lease, *found):
+                copies.set_aside(folder, leases.has_less(lease.person))
+            elif _follow_up(database, folder, lease, *found):
                 return Hydrated(folder, lease.last_seq, warm=True)
-            copies.delete(folder)
+            else:
+                copies.delete(folder)
         _make(database, folder, lease, map_gib)
     return Hydrated(folder, lease.last_seq, warm=False)
+
+
+def _is_ahead(lease: Lease, state: CopyState, unsent: list[Unsent]) -> bool:
+    """Return whether a copy has what the database acknowledged and has lost since."""
+    sent = unsent[0].seq - 1 if unsent else state.seq
+    return state.epoch >= lease.epoch or sent > lease.last_seq
 
 
 def _follow_up(
@@ -69,7 +78,7 @@ def _follow_up(
             return True
         pass_on(database, state, waiting)
         return False
-    if state.seq > lease.last_seq or state.person != lease.person:
+    if state.person != lease.person:
         return False
     if state.seq < lease.last_seq or unsent:
         bodies = database.run(partial(person_log.read, lease=lease, after=state.seq))

@@ -12,10 +12,11 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.errors import BusyElsewhereError, LeaseLostError
+from slowcat_memory.errors import BusyElsewhereError, FleetError, LeaseLostError
 from slowcat_memory.fleet.database import Connection
 
 Purpose = Literal["conversation", "idle", "copy"]
+MAY_USE = "EXISTS (SELECT FROM slowcat.tenant t WHERE t.tenant = $1 AND t.role = current_user)"
 
 
 class Lease(Struct, frozen=True, kw_only=True):
@@ -49,20 +50,24 @@ async def take(
 
     Raises:
         BusyElsewhereError: Another worker has it.
+        FleetError: The role of this connection may not use the tenant.
     """
     async with connection.transaction():
         await connection.execute(
-            "INSERT INTO slowcat.owner (tenant, person) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            "INSERT INTO slowcat.owner (tenant, person) SELECT $1, $2"
+            f" WHERE {MAY_USE} ON CONFLICT DO NOTHING",
             tenant,
             person,
         )
         row = await connection.fetchrow(
-            "SELECT *, until > clock_timestamp() AS runs,"
+            f"SELECT *, {MAY_USE} AS may_use, until > clock_timestamp() AS runs,"
             " extract(epoch FROM until - clock_timestamp())::float8 AS left_s"
             " FROM slowcat.owner WHERE tenant = $1 AND person = $2 FOR UPDATE",
             tenant,
             person,
         )
+        if row is None or not row["may_use"]:
+            await _refuse(connection, tenant)
         gives_way = row["purpose"] == "idle" and purpose == "conversation"
         if not row["released"] and row["runs"] and row["holder"] != holder and not gives_way:
             raise BusyElsewhereError(
@@ -96,6 +101,14 @@ async def take(
         last_seq=row["last_seq"],
         snapshot_upto=row["snapshot_upto"],
         forget_epoch=row["forget_epoch"],
+    )
+
+
+async def _refuse(connection: Connection, tenant: str) -> None:
+    role = await connection.fetchval("SELECT current_user")
+    raise FleetError(
+        f"the role {role!r} of fleet.dsn may not use the tenant {tenant!r}",
+        hint=f"`slowcat-memory fleet init --role {role}` lets it; or correct fleet.tenant",
     )
 
 
@@ -143,13 +156,18 @@ async def sent_under(connection: Connection, tenant: str, person: str, epoch: in
     """Return up to which change set the log has what was written under an epoch.
 
     None where its lease was released, so that everything was sent.
+
+    Raises:
+        FleetError: The database knows nothing of that epoch: it is not the one it was.
     """
     row = await connection.fetchrow(
         "SELECT epoch, released, last_seq FROM slowcat.owner WHERE tenant = $1 AND person = $2",
         tenant,
         person,
     )
-    if row is not None and row["epoch"] == epoch:
+    if row is None or row["epoch"] < epoch:
+        raise has_less(person)
+    if row["epoch"] == epoch:
         return None if row["released"] else int(row["last_seq"])
     found = await connection.fetchval(
         "SELECT upto FROM slowcat.taken_over WHERE tenant = $1 AND person = $2 AND epoch = $3",
@@ -163,6 +181,13 @@ async def sent_under(connection: Connection, tenant: str, person: str, epoch: in
 def at(lease: Lease, seq: int) -> Lease:
     """Return a lease under which the log was appended to up to a change set."""
     return replace(lease, last_seq=seq)
+
+
+def has_less(person: str) -> FleetError:
+    return FleetError(
+        f"the database has less of {person!r} than it acknowledged",
+        hint="It is another one, was restored from a backup, or lost its last writes",
+    )
 
 
 def lost(lease: Lease) -> LeaseLostError:

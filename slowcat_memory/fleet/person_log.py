@@ -3,9 +3,9 @@
 import zlib
 from collections.abc import Sequence
 
-from slowcat_memory.errors import FleetError, StoreDamagedError
+from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.fleet.database import Connection
-from slowcat_memory.fleet.leases import Lease, lost
+from slowcat_memory.fleet.leases import Lease, has_less, lost
 from slowcat_memory.store.disk.outbox import Unsent
 
 # One statement is one transaction. The first part moves the end of the log, only from where the
@@ -61,10 +61,7 @@ async def _explain(connection: Connection, lease: Lease, first: int, last: int) 
         lease.person,
     )
     if row is None or row["epoch"] < lease.epoch or row["last_seq"] < first - 1:
-        raise FleetError(
-            f"the database has less of {lease.person!r} than it acknowledged",
-            hint="It was restored from a backup, or lost its last writes: see docs/fleet.md",
-        )
+        raise has_less(lease.person)
     if row["epoch"] != lease.epoch or row["last_seq"] != last:
         raise lost(lease)
 

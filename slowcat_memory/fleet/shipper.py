@@ -12,7 +12,7 @@ from functools import partial
 from loguru import logger
 
 from slowcat_memory.errors import DatabaseAwayError, FleetError, LeaseLostError, StoreError
-from slowcat_memory.fleet import copies, person_log, snapshots
+from slowcat_memory.fleet import person_log, snapshots
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.leases import Lease
 from slowcat_memory.fleet.receipts import Receipts
@@ -195,8 +195,7 @@ class Shipper:
         assert self._replica is not None
         whole = self._replica.whole()
         self.wait_sent_to(whole.seq)
-        name = copies.copy_name(self._lease.tenant, self._lease.person)
-        work = partial(snapshots.write, lease=self._lease, whole=whole, forgets=forgets, copy=name)
+        work = partial(snapshots.write, lease=self._lease, whole=whole, forgets=forgets)
         self._database.run(work, 120.0)
         self._snapshot_upto, self._generations = whole.seq, whole.generations
 

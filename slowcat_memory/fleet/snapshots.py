@@ -1,17 +1,17 @@
 """A person's whole memory in the database, so that the log before it can go."""
 
+from uuid import UUID
+
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.leases import Lease, lost
 from slowcat_memory.store.replica.parts import Part
 from slowcat_memory.store.replica.replica import Whole
 
-CHANNEL = "slowcat_forgotten"  # its messages name copies, see ``copies.copy_name``
+CHANNEL = "slowcat_forgotten"  # all tenants hear its messages: a random name for a person each
 AT_ONCE = 8  # parts read at once: 16 MB before compression
 
 
-async def write(
-    connection: Connection, lease: Lease, whole: Whole, *, forgets: int | None, copy: str
-) -> None:
+async def write(connection: Connection, lease: Lease, whole: Whole, *, forgets: int | None) -> None:
     """Write a snapshot, and delete the one before it with the log that it made superfluous.
 
     The log since that one is kept, so that workers which have a copy can bring it up to date.
@@ -19,7 +19,6 @@ async def write(
     Args:
         forgets: How many deletions are complete in it; then nothing of before is kept, and workers
             are notified to delete their copies. None where nothing was forgotten.
-        copy: Name of the copies.
 
     Raises:
         LeaseLostError: Another worker has taken over; nothing is written.
@@ -27,7 +26,7 @@ async def write(
     key = lease.tenant, lease.person
     async with connection.transaction():
         before = await connection.fetchrow(
-            "SELECT snapshot_upto FROM slowcat.owner WHERE tenant = $1 AND person = $2"
+            "SELECT snapshot_upto, ref::text FROM slowcat.owner WHERE tenant = $1 AND person = $2"
             " AND epoch = $3 AND last_seq >= $4 AND NOT released FOR UPDATE",
             *key,
             lease.epoch,
@@ -56,7 +55,19 @@ async def write(
             forgets or 0,
         )
         if forgets is not None:
-            await connection.execute("SELECT pg_notify($1, $2)", CHANNEL, copy)
+            await connection.execute("SELECT pg_notify($1, $2)", CHANNEL, before["ref"])
+
+
+async def notified(connection: Connection, tenant: str, message: str) -> str | None:
+    """Return of whom a message of ``CHANNEL`` is; None if it is nobody of this tenant."""
+    try:
+        ref = UUID(message)
+    except ValueError:
+        return None
+    found = await connection.fetchval(
+        "SELECT person FROM slowcat.owner WHERE tenant = $1 AND ref = $2", tenant, ref
+    )
+    return None if found is None else str(found)
 
 
 async def read(connection: Connection, lease: Lease, first: int) -> list[Part]:

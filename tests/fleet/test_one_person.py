@@ -2,8 +2,7 @@
 
 import asyncio
 import queue
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,30 +20,10 @@ from slowcat_memory.fleet import Fleet
 from slowcat_memory.fleet.shared_member import SharedMember
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
+from tests.fleet.talking import SOON_S, say, talking
 from tests.support.said import said_by_anna
 
 Make = Callable[..., Config]
-SOON_S = 10.0
-
-
-@contextmanager
-def talking(fleet: Fleet, person: str = "anna") -> Iterator[SharedMember]:
-    member = fleet.member(person)
-    member.start(SOON_S)
-    try:
-        if not member.is_ready:
-            assert member.last_error is not None
-            raise member.last_error
-        member.prepare(person)
-        yield member
-    finally:
-        member.release()
-
-
-def say(member: SharedMember, *texts: str) -> None:
-    """Say something, and wait until the database has it."""
-    for ack in [member.append(said_by_anna(text)) for text in texts]:
-        ack.wait(SOON_S)
 
 
 def recalled(member: SharedMember, question: str) -> list[str]:

@@ -18,8 +18,10 @@ CREATE TABLE slowcat.owner (
   last_seq      bigint      NOT NULL DEFAULT 0,     -- of the log; also when its rows are gone
   snapshot_upto bigint      NOT NULL DEFAULT 0,
   forget_epoch  bigint      NOT NULL DEFAULT 0,     -- of the snapshot: what was forgotten before is nowhere
+  ref           uuid        NOT NULL DEFAULT gen_random_uuid(), -- in notifications, which all tenants can hear
   PRIMARY KEY (tenant, person)
 ) WITH (fillfactor = 50);         -- most updates stay on their page
+CREATE INDEX owner_ref ON slowcat.owner (tenant, ref);
 
 -- Where an epoch ended that was not released: what its worker had not sent must go another way.
 CREATE TABLE slowcat.taken_over (
@@ -80,14 +82,23 @@ CREATE TABLE slowcat.late (
   PRIMARY KEY (tenant, person, source, n)
 );
 
+-- A worker sees its own tenants' rows alone, also in the list of tenants; whoever made the tables may
+-- fill that list and upgrade them. FORCE: the maker of the tables is no exception among the workers.
 DO $$
 DECLARE name text;
 BEGIN
   FOREACH name IN ARRAY ARRAY['owner', 'taken_over', 'log', 'snapshot', 'task', 'late'] LOOP
-    EXECUTE format('ALTER TABLE slowcat.%I ENABLE ROW LEVEL SECURITY', name);
-    EXECUTE format('ALTER TABLE slowcat.%I FORCE ROW LEVEL SECURITY', name);
     EXECUTE format(
       'CREATE POLICY own_tenant ON slowcat.%I USING (tenant IN '
       '(SELECT t.tenant FROM slowcat.tenant t WHERE t.role = current_user))', name);
+  END LOOP;
+  FOREACH name IN ARRAY ARRAY['tenant', 'migration'] LOOP
+    EXECUTE format('CREATE POLICY maker ON slowcat.%I TO CURRENT_USER USING (true)', name);
+  END LOOP;
+  CREATE POLICY own_tenant ON slowcat.tenant FOR SELECT USING (role = current_user);
+  CREATE POLICY versions ON slowcat.migration FOR SELECT USING (true);
+  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'slowcat' LOOP
+    EXECUTE format('ALTER TABLE slowcat.%I ENABLE ROW LEVEL SECURITY', name);
+    EXECUTE format('ALTER TABLE slowcat.%I FORCE ROW LEVEL SECURITY', name);
   END LOOP;
 END $$;

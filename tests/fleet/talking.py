@@ -1,0 +1,30 @@
+"""Conversations of a fleet's worker without a pipeline, for tests."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.fleet.shared_member import SharedMember
+from tests.support.said import said_by_anna
+
+SOON_S = 10.0
+
+
+@contextmanager
+def talking(fleet: Fleet, person: str = "anna") -> Iterator[SharedMember]:
+    member = fleet.member(person)
+    member.start(SOON_S)
+    try:
+        if not member.is_ready:
+            assert member.last_error is not None
+            raise member.last_error
+        member.prepare(person)
+        yield member
+    finally:
+        member.release()
+
+
+def say(member: SharedMember, *texts: str) -> None:
+    """Say something, and wait until the database has it."""
+    for ack in [member.append(said_by_anna(text)) for text in texts]:
+        ack.wait(SOON_S)
