@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from benchmarks import common
 from slowcat_memory.config import Config
 from slowcat_memory.fleet import leases, person_log, schema, snapshots
-from slowcat_memory.fleet.copies import copy_name
 from slowcat_memory.fleet.database import Connection, Database
 from slowcat_memory.store.disk import change_set
 from slowcat_memory.store.disk.environment import Environment
@@ -76,8 +75,7 @@ async def _push(connection: Connection, person: str, made: list[Part]) -> None:
     first = Unsent(1, lease.epoch, 0, change_set.encode({}))
     await person_log.append(connection, lease, [first], 60.0)
     whole = Whole(1, (), made)
-    name = copy_name(TENANT, person)
-    await snapshots.write(connection, lease, whole, forgets=None, copy=name)
+    await snapshots.write(connection, lease, whole, forgets=None)
     await leases.release(connection, lease, 1)
 
 
