@@ -93,6 +93,7 @@ class SharedMember(Member):
         self._latest = holding
         memory = replace(self.config.memory, path=str(holding.folder))
         engine = CopyEngine(replace(self.config, memory=memory), holding, metrics=self.metrics)
+        self._fleet.model = engine.wiring.embedding.embedder
         try:
             self._load_scopes(engine)
             self._append_late_turns(engine, holding)
