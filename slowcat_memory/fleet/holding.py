@@ -121,6 +121,7 @@ class Holding:
         """Send what is to be sent, while the store can still be written. Blocks."""
         try:
             if self.shipper.wait_sent(FLUSH_S):
+                self.shipper.wait_purged(FLUSH_S)
                 self.shipper.snapshot_if_due()
                 self._replica.trim()
         except StoreError as error:

@@ -52,7 +52,7 @@ class Shipper:
         self._sent, self._first = sent, sent
         self._purged, self._snapshot_upto = lease.forget_epoch, lease.snapshot_upto
         self._generations: tuple[str, ...] | None = None
-        self._replica: Replica | None = None
+        self.replica: Replica | None = None
         self._away: StoreError | None = None
         self._ended: StoreError | None = None
         self._changed = threading.Condition()
@@ -60,9 +60,9 @@ class Shipper:
         self._thread = threading.Thread(target=self._run, name="slowcat-ship", daemon=True)
 
     def start(self, replica: Replica) -> None:
-        self._replica = replica
-        self._replica.note_sent(self._sent)
-        self._generations = self._replica.generations()
+        self.replica = replica
+        self.replica.note_sent(self._sent)
+        self._generations = self.replica.generations()
         self._thread.start()
 
     def wake(self, seq: int = 0) -> None:
@@ -73,7 +73,7 @@ class Shipper:
     @property
     def waiting(self) -> int:
         """How many change sets are committed here and not known to be in the database."""
-        return self._replica.seq - self._sent if self._replica else 0
+        return self.replica.seq - self._sent if self.replica else 0
 
     @property
     def is_away(self) -> bool:
@@ -88,7 +88,7 @@ class Shipper:
         Raises:
             StoreError: It never will be sent from here.
         """
-        target = self._replica.seq if self._replica else 0
+        target = self.replica.seq if self.replica else 0
         with self._changed:
             self._changed.wait_for(
                 lambda: self._sent >= target or self._ended is not None, timeout_s
@@ -101,7 +101,7 @@ class Shipper:
 
     def wait_purged(self, timeout_s: float) -> bool:
         """Wait until what was forgotten here is nowhere in the database; False if it may be."""
-        replica = self._replica
+        replica = self.replica
         assert replica is not None
 
         def done() -> bool:
@@ -143,16 +143,16 @@ class Shipper:
 
     def _wait(self) -> None:
         """Wait for a commit; look again soon while an erasure is under way here."""
-        assert self._replica is not None
-        replica = self._replica
+        assert self.replica is not None
+        replica = self.replica
         poll = ERASE_POLL_S if replica.erased().under_way else None
         with self._changed:
             self._changed.wait_for(lambda: self._stopping or replica.seq > self._sent, poll)
 
     def _send(self) -> bool:
         """Send some change sets; return whether there were any."""
-        assert self._replica is not None
-        sets = self._replica.unsent(self._sent, BATCH_BYTES)
+        assert self.replica is not None
+        sets = self.replica.unsent(self._sent, BATCH_BYTES)
         if not sets:
             return False
         began = time.perf_counter()
@@ -160,7 +160,7 @@ class Shipper:
             partial(person_log.append, lease=self._lease, sets=sets, lease_s=self._lease_s)
         )
         self._metrics.observe("fleet_append", (time.perf_counter() - began) * 1e3)
-        self._replica.note_sent(sets[-1].seq)
+        self.replica.note_sent(sets[-1].seq)
         with self._changed:
             self._sent = sets[-1].seq
             self._changed.notify_all()
@@ -169,11 +169,11 @@ class Shipper:
 
     def _purge(self) -> bool:
         """Replace what the database has of something forgotten, once it is erased here."""
-        assert self._replica is not None
-        found = self._replica.erased()
+        assert self.replica is not None
+        found = self.replica.erased()
         if found.under_way or found.epoch <= self._purged:
             return False
-        self._replica.scrub()
+        self.replica.scrub()
         self._write_snapshot(forgets=found.epoch)
         with self._changed:
             self._purged = found.epoch
@@ -186,14 +186,14 @@ class Shipper:
         Raises:
             StoreError: It could not be written; the log has everything.
         """
-        assert self._replica is not None
-        built = self._replica.generations() != self._generations
-        if built or self._replica.seq - self._snapshot_upto >= SNAPSHOT_AFTER:
+        assert self.replica is not None
+        built = self.replica.generations() != self._generations
+        if built or self.replica.seq - self._snapshot_upto >= SNAPSHOT_AFTER:
             self._write_snapshot(forgets=None)
 
     def _write_snapshot(self, *, forgets: int | None) -> None:
-        assert self._replica is not None
-        whole = self._replica.whole()
+        assert self.replica is not None
+        whole = self.replica.whole()
         self.wait_sent_to(whole.seq)
         work = partial(snapshots.write, lease=self._lease, whole=whole, forgets=forgets)
         self._database.run(work, 120.0)

@@ -34,6 +34,8 @@ async def write(connection: Connection, lease: Lease, whole: Whole, *, forgets: 
         )
         if before is None:
             raise lost(lease)
+        if before["snapshot_upto"] > whole.seq:
+            return  # a later one was written meanwhile, and the log before it deleted
         await connection.execute(
             "DELETE FROM slowcat.snapshot WHERE tenant = $1 AND person = $2", *key
         )
