@@ -26,10 +26,11 @@ SELECT $1, $2, s.seq, fence.epoch, s.last_event, s.body, s.crc
 
 async def append(
     connection: Connection, lease: Lease, sets: Sequence[Unsent], lease_s: float
-) -> None:
-    """Append change sets, which follow each other; returns once they are committed.
+) -> int:
+    """Append change sets, which follow each other; return the last that is committed now.
 
-    Sending the same again does nothing, so an unknown outcome is resolved by another try.
+    Sending the same again does nothing, so an unknown outcome is resolved by another try. Where
+    others have joined them meanwhile, only those of the first try may be there yet.
 
     Raises:
         LeaseLostError: Another worker has taken over; nothing is appended.
@@ -49,12 +50,13 @@ async def append(
         [one.body for one in sets],
         [zlib.crc32(one.body) for one in sets],
     )
-    if done != f"INSERT 0 {len(sets)}":
-        await _explain(connection, lease, first, last)
+    if done == f"INSERT 0 {len(sets)}":
+        return last
+    return await _appended_before(connection, lease, first, last)
 
 
-async def _explain(connection: Connection, lease: Lease, first: int, last: int) -> None:
-    """Raise why nothing was appended; return where it was appended before."""
+async def _appended_before(connection: Connection, lease: Lease, first: int, last: int) -> int:
+    """Return up to where an earlier try came; raise why nothing was appended if there is none."""
     row = await connection.fetchrow(
         "SELECT epoch, last_seq FROM slowcat.owner WHERE tenant = $1 AND person = $2",
         lease.tenant,
@@ -62,8 +64,9 @@ async def _explain(connection: Connection, lease: Lease, first: int, last: int) 
     )
     if row is None or row["epoch"] < lease.epoch or row["last_seq"] < first - 1:
         raise has_less(lease.person)
-    if row["epoch"] != lease.epoch or row["last_seq"] != last:
+    if row["epoch"] != lease.epoch or not first <= row["last_seq"] <= last:
         raise lost(lease)
+    return int(row["last_seq"])
 
 
 async def read(connection: Connection, lease: Lease, after: int) -> list[bytes] | None:

@@ -156,15 +156,15 @@ class Shipper:
         if not sets:
             return False
         began = time.perf_counter()
-        self._database.run(
+        upto = self._database.run(
             partial(person_log.append, lease=self._lease, sets=sets, lease_s=self._lease_s)
         )
         self._metrics.observe("fleet_append", (time.perf_counter() - began) * 1e3)
-        self.replica.note_sent(sets[-1].seq)
+        self.replica.note_sent(upto)
         with self._changed:
-            self._sent = sets[-1].seq
+            self._sent = upto
             self._changed.notify_all()
-        self.receipts.settle(max(one.last_event for one in sets))
+        self.receipts.settle(max(one.last_event for one in sets if one.seq <= upto))
         return True
 
     def _purge(self) -> bool:
