@@ -145,7 +145,8 @@ class Shipper:
         """Wait for a commit; look again soon while an erasure is under way here."""
         assert self.replica is not None
         replica = self.replica
-        poll = ERASE_POLL_S if replica.erased().under_way else None
+        found = replica.erased()
+        poll = ERASE_POLL_S if found.under_way or found.epoch > self._purged else None
         with self._changed:
             self._changed.wait_for(lambda: self._stopping or replica.seq > self._sent, poll)
 
@@ -171,9 +172,8 @@ class Shipper:
         """Replace what the database has of something forgotten, once it is erased here."""
         assert self.replica is not None
         found = self.replica.erased()
-        if found.under_way or found.epoch <= self._purged:
+        if found.under_way or found.epoch <= self._purged or not self.replica.scrub():
             return False
-        self.replica.scrub()
         self._write_snapshot(forgets=found.epoch)
         with self._changed:
             self._purged = found.epoch

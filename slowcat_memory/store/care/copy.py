@@ -22,6 +22,7 @@ from slowcat_memory.store.disk.change_set import Changes
 from slowcat_memory.store.disk.envelope import MAX_TABLES
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import FRESH, create
+from slowcat_memory.store.disk.transaction import transact
 
 Run = Callable[[Callable[[], Any]], Any]
 """Runs a function on the thread that owns the writes, between two transactions."""
@@ -112,6 +113,10 @@ def rewrite(env: Environment, run: Run) -> bool:
         StoreError: The copy could not be made; the file is as before.
         OSError: Likewise.
     """
+    without = 0
+    if env.outbox is not None:
+        run(partial(transact, env, env.outbox.trim))
+        without = env.outbox.dropped
     fresh = env.path / FRESH
     fresh.unlink(missing_ok=True)
     deadline = time.monotonic() + READER_TIMEOUT_S
@@ -124,6 +129,8 @@ def rewrite(env: Environment, run: Run) -> bool:
                 time.sleep(READER_PAUSE_S)
         finally:
             fresh.unlink(missing_ok=True)
+    if env.outbox is not None:
+        env.outbox.note_rewritten(without)
     return True
 
 

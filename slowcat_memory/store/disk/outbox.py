@@ -77,6 +77,8 @@ class Outbox:
         self._next: CopyState | None = None
         self._dropped = self._dropping = 0
         self._sent = 0
+        self._forgot = 0  # number of the last change set that forgets something
+        self._clean = 0  # number up to which no byte is left in the file
 
     def read(self, row: bytes | None, first: int) -> None:
         """Read the copy's state, as the store is opened.
@@ -103,6 +105,23 @@ class Outbox:
         """Number up to which change sets are known to have been sent."""
         return self._sent
 
+    @property
+    def dropped(self) -> int:
+        """Number up to which change sets are deleted here."""
+        return self._dropped
+
+    @property
+    def is_scrubbed(self) -> bool:
+        """Whether no byte is left here of what was written before the last forgetting.
+
+        False where that is not known: the store was opened since.
+        """
+        return 0 < self._forgot <= self._clean + 1
+
+    def note_rewritten(self, without: int) -> None:
+        """Record that the file was rewritten after change sets up to a number were deleted."""
+        self._clean = max(self._clean, without)
+
     def note_sent(self, upto: int) -> None:
         """Record that change sets were sent; a later transaction deletes them here."""
         self._sent = max(self._sent, upto)
@@ -125,6 +144,8 @@ class Outbox:
             self._next = CopyState(
                 tenant=state.tenant, person=state.person, seq=state.seq + 1, epoch=self._epoch
             )
+            if change_set.forgets(changes):
+                self._forgot = self._next.seq
             unsent = Unsent(
                 self._next.seq,
                 self._epoch,

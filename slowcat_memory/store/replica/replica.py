@@ -85,10 +85,13 @@ class Replica:
         """Delete now what was sent. Blocks."""
         self._run(partial(transact, self._env, self._outbox.trim))
 
-    def scrub(self) -> None:
-        """Delete what was sent, and its bytes from the file. Blocks."""
-        self.trim()
-        copy.rewrite(self._env, self._run)
+    def scrub(self) -> bool:
+        """Erase the bytes of what was sent before the last forgetting; return whether that is done.
+
+        Blocks; mostly for nothing, since erasing rewrote the file without them. It cannot be done
+        while somebody reads.
+        """
+        return self._outbox.is_scrubbed or copy.rewrite(self._env, self._run)
 
     def erased(self) -> Erased:
         with self._env.reading() as (txn, handles):

@@ -1,0 +1,78 @@
+"""Erasing rewrites a copy's file once, if what it had to send was sent before."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from slowcat_memory.config import Config
+from slowcat_memory.fleet import person_log
+from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.fleet.shared_member import SharedMember
+from slowcat_memory.records import Forget
+from slowcat_memory.store.care import copy
+from tests.fleet.talking import SOON_S, say, talking
+from tests.support.said import said_by_anna
+
+Make = Callable[..., Config]
+pytestmark = pytest.mark.fleet
+
+
+@pytest.fixture
+def rewrites(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The copies that were made of files, in order."""
+    made, copy_out = list[Path](), copy.copy_out
+
+    def counted(env: Any, to: Path) -> None:
+        made.append(to)
+        copy_out(env, to)
+
+    monkeypatch.setattr(copy, "copy_out", counted)
+    return made
+
+
+def holders(folder: Path, word: bytes) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and word in path.read_bytes()]
+
+
+def outbox_has(member: SharedMember, word: bytes) -> bool:
+    assert member.engine is not None and member.engine.store.replica is not None
+    waiting = member.engine.store.replica.unsent(0, 1 << 20)
+    return any(word in zstandard.decompress(one.body) for one in waiting)
+
+
+def test_what_was_sent_is_erased_in_one_rewrite(
+    worker_config: Make, tmp_path: Path, rewrites: list[Path]
+) -> None:
+    with Fleet(worker_config()) as fleet, talking(fleet) as member:
+        say(member, "The safe's number is quobble.", "My dog is called Bello.")
+        assert holders(tmp_path, b"quobble")
+        assert member.forget(Forget(turns=(1,))).erased
+        assert len(rewrites) == 1
+        assert holders(tmp_path, b"quobble") == []
+
+
+def test_what_was_not_sent_is_erased_once_it_was(
+    worker_config: Make, tmp_path: Path, rewrites: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slowcat_memory.fleet.shared_member.COMMITTED_S", 0.1)
+    monkeypatch.setattr("slowcat_memory.fleet.shared_member.PURGED_S", 0.1)
+    append = person_log.append
+
+    async def away(*_: Any, **__: Any) -> None:
+        raise OSError("the database is away")
+
+    with Fleet(worker_config()) as fleet, talking(fleet) as member:
+        say(member, "My dog is called Bello.")
+        monkeypatch.setattr(person_log, "append", away)
+        said = member.append(said_by_anna("The safe's number is quobble."))
+        assert member.flush(SOON_S, indexed=True)
+        gone = member.forget(Forget(turns=(said.event.id,)))
+        assert not gone.erased and len(rewrites) == 1
+        assert outbox_has(member, b"quobble")  # it must be sent in order
+        monkeypatch.setattr(person_log, "append", append)
+        assert member.holding is not None and member.holding.shipper.wait_purged(SOON_S)
+        assert len(rewrites) == 2
+        assert holders(tmp_path, b"quobble") == [] and not outbox_has(member, b"quobble")
