@@ -1,12 +1,15 @@
 """One person's log in the database: change sets, numbered without gaps, appended under a lease."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.leases import Lease, has_less, lost
 from slowcat_memory.store.disk.outbox import Unsent
+
+Also = Callable[[Connection], Awaitable[object]]
+"""Statements of the transaction of an append; they may be sent again, as the append is."""
 
 # One statement is one transaction. The first part moves the end of the log, only from where the
 # sender believes it to be, and only in the sender's epoch; without it nothing is inserted. It locks
@@ -25,9 +28,15 @@ SELECT $1, $2, s.seq, fence.epoch, s.last_event, s.body, s.crc
 
 
 async def append(
-    connection: Connection, lease: Lease, sets: Sequence[Unsent], lease_s: float
+    connection: Connection,
+    lease: Lease,
+    sets: Sequence[Unsent],
+    lease_s: float,
+    also: Also | None = None,
 ) -> int:
     """Append change sets, which follow each other; return the last that is committed now.
+
+    ``also`` is done in the same transaction, after the last of them.
 
     Sending the same again does nothing, so an unknown outcome is resolved by another try. Where
     others have joined them meanwhile, only those of the first try may be there yet.
@@ -36,6 +45,18 @@ async def append(
         LeaseLostError: Another worker has taken over; nothing is appended.
         FleetError: The log ends before them: the database lost what it had acknowledged.
     """
+    if also is None:
+        return await _append(connection, lease, sets, lease_s)
+    async with connection.transaction():
+        upto = await _append(connection, lease, sets, lease_s)
+        if upto == sets[-1].seq:
+            await also(connection)
+        return upto
+
+
+async def _append(
+    connection: Connection, lease: Lease, sets: Sequence[Unsent], lease_s: float
+) -> int:
     first, last = sets[0].seq, sets[-1].seq
     done = await connection.execute(
         APPEND,
