@@ -20,6 +20,7 @@ from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError
 from slowcat_memory.fleet import late_turns, tasks
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.waiting_turns import WaitingTurns
+from slowcat_memory.idle.scheduler.results import describe_error
 from slowcat_memory.owner.carried_over import Target
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
@@ -43,7 +44,17 @@ class CopyEngine(MemoryEngine):
         super().__init__(config, open_store=holding.open_store, **how)
 
     def append_late_turns(self) -> None:
-        """Append what was heard by workers that could not append it."""
+        """Append what was heard by workers that could not append it.
+
+        What cannot be appended stays in the database, and costs nothing else.
+        """
+        try:
+            self._append_late_turns()
+        except (StoreError, ValueError) as error:
+            self.metrics.count("fleet_late_failed")
+            logger.error("fleet: late turns wait on: {}", describe_error(error))
+
+    def _append_late_turns(self) -> None:
         holding = self.holding
         late = holding.database.run(functools.partial(late_turns.read, lease=holding.lease))
         if late:
@@ -214,9 +225,11 @@ class SharedMember(Member):
     # ---------------------------------------------------------------- changes
 
     def forget(self, what: Forget | Sequence[Forget], **how: bool) -> Forgotten:
-        holding = self.holding
+        engine, holding = self._life.engine, self.holding
         if holding is not None and not how.get("dry_run"):
             holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
+            if isinstance(engine, CopyEngine):
+                engine.append_late_turns()  # which are forgotten too, where they are covered
         gone = super().forget(what, **how)
         if holding is None or how.get("dry_run") or not (gone.turns or gone.memories):
             return gone

@@ -196,3 +196,20 @@ def test_a_snapshot_never_takes_the_place_of_a_later_one(worker_config: Make) ->
             with member.snapshot() as snapshot:
                 texts = [turn.text for turn in snapshot.turns("anna")]
             assert texts == ["My dog is called Bello."]
+
+
+def test_forgetting_everything_covers_turns_that_another_worker_could_not_append(
+    worker_config: Make,
+) -> None:
+    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
+        with talking(first) as member:
+            say(member, "My dog is called Bello.")
+            refused = second.member("anna")
+            refused.start(SOON_S)
+            refused.append(said_by_anna("My cat is called Mimi."))
+            refused.release()
+            assert rows(first, "SELECT n FROM slowcat.late WHERE tenant = $1") == [(1,)]
+            assert member.forget(Forget(everything=True)).erased
+            assert rows(first, "SELECT n FROM slowcat.late WHERE tenant = $1") == []
+        with talking(second) as member, member.snapshot() as snapshot:
+            assert list(snapshot.turns("anna")) == []
