@@ -25,7 +25,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import JobOptions
 
 PREFIX, SEPARATOR = "SLOWCAT_", "__"
-KNOWN_LANGUAGES = {language.name for language in LANGUAGES}
+KNOWN_LANGUAGES = [language.name for language in LANGUAGES]  # any value may be looked up
 FOREIGN = frozenset({"SLOWCAT_CACHE_DIR", "SLOWCAT_CONFIG"})  # not options: read by other code
 EXPERT, JOB_TABLE = "expert", "jobs"
 

@@ -171,7 +171,7 @@ class Database:
         self._thread.join(2.0)
 
     async def _end(self) -> None:
-        tasks = list(self._tasks)
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

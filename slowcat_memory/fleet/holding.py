@@ -49,6 +49,7 @@ class Holding:
         metrics: Metrics,
         *,
         purpose: Purpose = "conversation",
+        lease: Lease | None = None,
         on_lost: Callable[[StoreError], object] = lambda error: None,
         on_away: Callable[[StoreError | None], object] = lambda error: None,
         on_end: Callable[["Holding"], object] = lambda holding: None,
@@ -57,6 +58,7 @@ class Holding:
         """Take the lease, and bring the copy up to date. Blocks.
 
         Args:
+            lease: Where it was taken already.
             on_lost: Called when the lease is lost, from any thread; see ``Shipper``.
             on_away: Called when the database cannot be reached, and with None when it can again.
             on_end: Called when the lease was released or lost.
@@ -68,7 +70,7 @@ class Holding:
         """
         self._worker, self._on_end, self._on_left = worker, on_end, on_left
         self._all_sent = True
-        database = worker.database
+        self.database = database = worker.database
         take = partial(
             leases.take,
             tenant=worker.tenant,
@@ -77,7 +79,7 @@ class Holding:
             lease_s=worker.lease_s,
             purpose=purpose,
         )
-        self.lease: Lease = database.run(take)
+        self.lease: Lease = lease or database.run(take)
         place = Copies(worker.cache, copy_name(worker.tenant, person))
         try:
             self.hydrated = hydrate(database, place, self.lease, worker.map_gib)
@@ -121,6 +123,7 @@ class Holding:
         """Send what is to be sent, while the store can still be written. Blocks."""
         try:
             if self.shipper.wait_sent(FLUSH_S):
+                self.shipper.wait_purged(FLUSH_S)
                 self.shipper.snapshot_if_due()
                 self._replica.trim()
         except StoreError as error:

@@ -97,7 +97,10 @@ def _is_useless(
             if not _send(worker, folder, state, waiting):
                 return True
         except BusyElsewhereError:
-            return False  # it is looked at again when the lease is released
+            if not worker.database.run(partial(_is_fenced, state=state)):
+                return False  # it is looked at again when the lease is released
+            hydration.pass_on(worker.database, state, waiting)
+            return True
     return forgotten or worker.database.run(partial(_is_outdated, state=state))
 
 
@@ -125,6 +128,16 @@ def _send(worker: Worker, folder: Path, state: CopyState, waiting: list[Unsent])
         hydration.pass_on(worker.database, state, waiting)
     worker.database.run(partial(leases.release, lease=lease, seq=lease.last_seq))
     return follows
+
+
+async def _is_fenced(connection: Connection, state: CopyState) -> bool:
+    """Return whether nothing can be appended any more under a copy's epoch."""
+    epoch = await connection.fetchval(
+        "SELECT epoch FROM slowcat.owner WHERE tenant = $1 AND person = $2",
+        state.tenant,
+        state.person,
+    )
+    return epoch is not None and int(epoch) > state.epoch
 
 
 async def _is_outdated(connection: Connection, state: CopyState) -> bool:

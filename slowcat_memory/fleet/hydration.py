@@ -99,9 +99,9 @@ def not_sent(database: Database, state: CopyState, unsent: list[Unsent]) -> list
 
 
 def pass_on(database: Database, state: CopyState, waiting: list[Unsent]) -> None:
-    """Store turns that can no longer be appended under their lease as late ones."""
+    """Store what can no longer be sent under its lease for the next holder."""
     # No two workers have written under the same epoch: it names what was heard under it.
-    late = late_turns.events_of(str(state.epoch), waiting)
+    late = late_turns.late_of(str(state.epoch), waiting)
     if late:
         logger.warning("fleet: {} turns were not sent in time; they are appended now", len(late))
         store = partial(late_turns.store, tenant=state.tenant, person=state.person, late=late)

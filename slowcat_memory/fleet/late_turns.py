@@ -1,64 +1,102 @@
-"""Turns that could not be appended under the lease of the worker that heard them.
+"""What could not be sent under the lease of the worker that heard it: turns, notes and forgets.
 
-Another worker had taken over, or the database was away until the conversation was over. They need
-no lease to be stored in the database; the next holder appends them to the log as new events, once.
+Another worker had taken over, or the database was away until the conversation was over. No lease is
+needed to store it in the database. The next holder appends the turns to the log as new events, once,
+keeps the notes, and forgets what was to be forgotten. What was derived is made again.
 """
 
+import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import msgspec
+from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.memory import NOTE, family
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.leases import Lease
-from slowcat_memory.records import Cursor, Event, Turn
+from slowcat_memory.records import Cursor, Event, Forget, Memory, SessionEdge, Turn, WriteBatch
 from slowcat_memory.store.disk import change_set, codec, keys
 from slowcat_memory.store.disk.outbox import Unsent
+from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
 
 PREFIX = "late/"  # of the names of cursors
+CHANGES = "/changes"  # ends the source of changes that are no events
 
+
+class Noted(Struct, frozen=True, tag=True):
+    """A note that was made or changed."""
+
+    memory: Memory
+
+
+class Order(Struct, frozen=True, tag=True):
+    """What was to be forgotten, of what the log has."""
+
+    forget: Forget
+
+
+Said = Event | Noted | Order
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(Event).decode
+_unpack = msgspec.msgpack.Decoder(Said).decode
+_unpack_event = msgspec.msgpack.Decoder(Event).decode
 
 
 class Late(Struct, frozen=True):
-    """An event that waits.
+    """Something that waits.
 
     Attributes:
         source: Where it was heard: an epoch, or a file of turns that waited.
         n: Its place there.
-        event: As it was heard; it may refer to events of its source by their ids there.
+        said: An event as it was heard, which may refer to events of its source by their ids there;
+            or a change.
     """
 
     source: str
     n: int
-    event: Event
+    said: Said
 
 
-def events_of(source: str, sets: Sequence[Unsent]) -> list[Late]:
-    """Return the events that change sets write and do not delete again."""
-    found: dict[int, Event] = {}
+def late_of(source: str, sets: Sequence[Unsent]) -> list[Late]:
+    """Return what change sets have of events, notes and forgets, and do not delete again."""
+    events, notes, orders = dict[int, Event](), dict[bytes, Memory](), list[Forget]()
     for one in sets:
-        for key, value in change_set.decode(one.body).get("log", {}).items():
+        changes = change_set.decode(one.body)
+        for key, value in changes.get("log", {}).items():
             if value is None:
-                found.pop(keys.id_of(key), None)
+                events.pop(keys.id_of(key), None)
             else:
-                found[keys.id_of(key)] = _decoded(key, value)
-    return [Late(source, n, event) for n, event in sorted(found.items())]
+                events[keys.id_of(key)] = _unpack_event(codec.unseal(key, value))
+        for key, value in changes.get("memories", {}).items():
+            notes.pop(key, None)
+            if value is not None and family((note := codec.decode(Memory, key, value)).id) == NOTE:
+                notes[key] = note
+        if pending := changes.get("meta", {}).get(PENDING_KEY):
+            orders += _orders(pending, min(events, default=sys.maxsize))
+    changed: list[Said] = [*map(Noted, notes.values()), *map(Order, orders)]
+    return [
+        *(Late(source, n, event) for n, event in sorted(events.items())),
+        *(Late(f"{source}{CHANGES}", n, change) for n, change in enumerate(changed, 1)),
+    ]
 
 
-def _decoded(key: bytes, value: bytes) -> Event:
-    return _unpack(codec.unseal(key, value))
+def _orders(row: bytes, own: int) -> Iterator[Forget]:
+    """Yield what an erasure was to delete of what the log has; its own turns begin with ``own``."""
+    hidden = hidden_by(row)
+    if turns := tuple(sorted(id_ for id_ in hidden.turns if id_ < own)):
+        yield Forget(turns=turns)
+    for scope in sorted({scope for scope, _ in hidden.memories}):
+        ids = sorted(id_ for other, id_ in hidden.memories if other == scope)
+        yield Forget(scope=scope, memories=tuple(ids))
 
 
 async def store(connection: Connection, tenant: str, person: str, late: Sequence[Late]) -> None:
-    """Store events for whoever holds the lease next; storing the same again does nothing."""
-    bodies = [_pack(one.event) for one in late]
+    """Store it for whoever holds the lease next; storing the same again does nothing."""
+    bodies = [_pack(one.said) for one in late]
     await connection.executemany(
         "INSERT INTO slowcat.late (tenant, person, source, n, body, crc)"
         " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
@@ -70,24 +108,21 @@ async def store(connection: Connection, tenant: str, person: str, late: Sequence
 
 
 async def read(connection: Connection, lease: Lease) -> list[Late]:
-    """Return what waits for the holder of a lease, in order.
-
-    Raises:
-        StoreDamagedError: An event is not as it was stored.
-    """
+    """Return what waits for the holder of a lease, in order, but for what is damaged."""
     rows = await connection.fetch(
         "SELECT source, n, body, crc FROM slowcat.late WHERE tenant = $1 AND person = $2"
         " ORDER BY min(at) OVER (PARTITION BY source), source, n",
         lease.tenant,
         lease.person,
     )
-    if any(zlib.crc32(row["body"]) != row["crc"] for row in rows):
-        raise StoreDamagedError(f"a late turn of {lease.person!r} does not match its checksum")
-    return [Late(row["source"], row["n"], _unpack(row["body"])) for row in rows]
+    sound = [row for row in rows if zlib.crc32(row["body"]) == row["crc"]]
+    if len(sound) < len(rows):
+        logger.error("fleet: {} late turns do not match their checksums", len(rows) - len(sound))
+    return [Late(row["source"], row["n"], _unpack(row["body"])) for row in sound]
 
 
 async def delete(connection: Connection, lease: Lease, late: Sequence[Late]) -> None:
-    """Delete events whose appends are committed in the database."""
+    """Delete what is committed in the log by now."""
     await connection.executemany(
         "DELETE FROM slowcat.late WHERE tenant = $1 AND person = $2 AND source = $3 AND n = $4",
         [(lease.tenant, lease.person, one.source, one.n) for one in late],
@@ -95,9 +130,10 @@ async def delete(connection: Connection, lease: Lease, late: Sequence[Late]) -> 
 
 
 def append_to(engine: MemoryEngine, late: Sequence[Late]) -> None:
-    """Append late events to an engine's log, those that it does not have yet.
+    """Append late events to an engine's log, those that it does not have yet; make late changes.
 
-    How far it came with each source is written in the transaction of the event.
+    How far it came with each source is written in the transaction of the event. A change that is
+    made again changes nothing.
     """
     done: dict[str, int] = {}
     ids: dict[tuple[str, int], int] = {}
@@ -107,27 +143,32 @@ def append_to(engine: MemoryEngine, late: Sequence[Late]) -> None:
             cursor = snapshot.cursor(PREFIX + source)
             done[source] = cursor.position if cursor else 0
     for one in late:
-        first.setdefault(one.source, one.event.id)
-        if one.n > done[one.source]:
-            event = _renumbered(one, ids, first[one.source])
-            receipt = partial(_cursor, one)
-            ids[one.source, one.event.id] = engine.log.append(event, receipt=receipt).id
+        if isinstance(one.said, Turn | SessionEdge):
+            first.setdefault(one.source, one.said.id)
+            if one.n > done[one.source]:
+                event = _renumbered(one.said, one.source, ids, first[one.source])
+                receipt = partial(_cursor, one)
+                ids[one.source, one.said.id] = engine.log.append(event, receipt=receipt).id
+    if notes := tuple(one.said.memory for one in late if isinstance(one.said, Noted)):
+        engine.apply("late", WriteBatch(memories=notes))
+    if orders := [one.said.forget for one in late if isinstance(one.said, Order)]:
+        engine.forget(orders)
 
 
 def _cursor(one: Late, numbered: Sequence[Event]) -> Cursor:
     return Cursor(name=PREFIX + one.source, position=one.n)
 
 
-def _renumbered(one: Late, ids: dict[tuple[str, int], int], first: int) -> Event:
+def _renumbered(event: Event, source: str, ids: dict[tuple[str, int], int], first: int) -> Event:
     """Return an event as it is appended; what it referred to keeps its id, or has a new one.
 
     Only ids from ``first`` on are its source's own.
     """
 
     def now(id_: int) -> int:
-        return ids.get((one.source, id_), 0) if id_ >= first else max(0, id_)
+        return ids.get((source, id_), 0) if id_ >= first else max(0, id_)
 
-    event = replace(one.event, id=0)
+    event = replace(event, id=0)
     if not isinstance(event, Turn):
         return event
     return replace(event, reply_to=now(event.reply_to), part_of=now(event.part_of))

@@ -2,8 +2,8 @@
 
 Taking a lease raises the *epoch* of its person, and each append names its epoch (``person_log``). So
 a worker that stalled, and goes on after another took over, cannot write: it is refused, and learns
-so. A conversation takes the lease of idle work at once; that of another conversation only once it
-was released or has run out.
+so. A conversation takes the lease of idle work at once, and makes its task due again; that of another
+conversation only once it was released or has run out.
 """
 
 from collections.abc import Sequence
@@ -82,6 +82,13 @@ async def take(
                 person,
                 row["epoch"],
                 row["last_seq"],
+            )
+        if gives_way and row["runs"] and not row["released"]:  # its task is due again, untried
+            await connection.execute(
+                "UPDATE slowcat.task SET leased_by = ''"
+                " WHERE tenant = $1 AND person = $2 AND leased_by <> ''",
+                tenant,
+                person,
             )
         await connection.execute(
             "UPDATE slowcat.owner SET epoch = epoch + 1, holder = $3, purpose = $4,"

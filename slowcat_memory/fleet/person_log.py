@@ -1,12 +1,15 @@
 """One person's log in the database: change sets, numbered without gaps, appended under a lease."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.leases import Lease, has_less, lost
 from slowcat_memory.store.disk.outbox import Unsent
+
+Also = Callable[[Connection], Awaitable[object]]
+"""Statements of the transaction of an append; they may be sent again, as the append is."""
 
 # One statement is one transaction. The first part moves the end of the log, only from where the
 # sender believes it to be, and only in the sender's epoch; without it nothing is inserted. It locks
@@ -25,16 +28,35 @@ SELECT $1, $2, s.seq, fence.epoch, s.last_event, s.body, s.crc
 
 
 async def append(
-    connection: Connection, lease: Lease, sets: Sequence[Unsent], lease_s: float
-) -> None:
-    """Append change sets, which follow each other; returns once they are committed.
+    connection: Connection,
+    lease: Lease,
+    sets: Sequence[Unsent],
+    lease_s: float,
+    also: Also | None = None,
+) -> int:
+    """Append change sets, which follow each other; return the last that is committed now.
 
-    Sending the same again does nothing, so an unknown outcome is resolved by another try.
+    ``also`` is done in the same transaction, after the last of them.
+
+    Sending the same again does nothing, so an unknown outcome is resolved by another try. Where
+    others have joined them meanwhile, only those of the first try may be there yet.
 
     Raises:
         LeaseLostError: Another worker has taken over; nothing is appended.
         FleetError: The log ends before them: the database lost what it had acknowledged.
     """
+    if also is None:
+        return await _append(connection, lease, sets, lease_s)
+    async with connection.transaction():
+        upto = await _append(connection, lease, sets, lease_s)
+        if upto == sets[-1].seq:
+            await also(connection)
+        return upto
+
+
+async def _append(
+    connection: Connection, lease: Lease, sets: Sequence[Unsent], lease_s: float
+) -> int:
     first, last = sets[0].seq, sets[-1].seq
     done = await connection.execute(
         APPEND,
@@ -49,12 +71,13 @@ async def append(
         [one.body for one in sets],
         [zlib.crc32(one.body) for one in sets],
     )
-    if done != f"INSERT 0 {len(sets)}":
-        await _explain(connection, lease, first, last)
+    if done == f"INSERT 0 {len(sets)}":
+        return last
+    return await _appended_before(connection, lease, first, last)
 
 
-async def _explain(connection: Connection, lease: Lease, first: int, last: int) -> None:
-    """Raise why nothing was appended; return where it was appended before."""
+async def _appended_before(connection: Connection, lease: Lease, first: int, last: int) -> int:
+    """Return up to where an earlier try came; raise why nothing was appended if there is none."""
     row = await connection.fetchrow(
         "SELECT epoch, last_seq FROM slowcat.owner WHERE tenant = $1 AND person = $2",
         lease.tenant,
@@ -62,8 +85,9 @@ async def _explain(connection: Connection, lease: Lease, first: int, last: int) 
     )
     if row is None or row["epoch"] < lease.epoch or row["last_seq"] < first - 1:
         raise has_less(lease.person)
-    if row["epoch"] != lease.epoch or row["last_seq"] != last:
+    if row["epoch"] != lease.epoch or not first <= row["last_seq"] <= last:
         raise lost(lease)
+    return int(row["last_seq"])
 
 
 async def read(connection: Connection, lease: Lease, after: int) -> list[bytes] | None:

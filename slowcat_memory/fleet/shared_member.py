@@ -17,9 +17,10 @@ from msgspec.structs import replace
 from slowcat_memory.config import Config
 from slowcat_memory.engine import Memory, MemoryEngine
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError
-from slowcat_memory.fleet import late_turns
+from slowcat_memory.fleet import late_turns, tasks
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.waiting_turns import WaitingTurns
+from slowcat_memory.idle.scheduler.results import describe_error
 from slowcat_memory.owner.carried_over import Target
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
@@ -41,6 +42,27 @@ class CopyEngine(MemoryEngine):
     def __init__(self, config: Config, holding: Holding, **how: Any) -> None:
         self.holding = holding
         super().__init__(config, open_store=holding.open_store, **how)
+
+    def append_late_turns(self) -> None:
+        """Append what was heard by workers that could not append it.
+
+        What cannot be appended stays in the database, and costs nothing else.
+        """
+        try:
+            self._append_late_turns()
+        except (StoreError, ValueError) as error:
+            self.metrics.count("fleet_late_failed")
+            logger.error("fleet: late turns wait on: {}", describe_error(error))
+
+    def _append_late_turns(self) -> None:
+        holding = self.holding
+        late = holding.database.run(functools.partial(late_turns.read, lease=holding.lease))
+        if late:
+            late_turns.append_to(self, late)
+            self.flush(COMMITTED_S)
+            if holding.shipper.wait_sent(COMMITTED_S):
+                delete = functools.partial(late_turns.delete, lease=holding.lease, late=late)
+                holding.database.run(delete)
 
     def close(self) -> None:
         """Save and send what is left, and close. Takes a few seconds at most."""
@@ -76,9 +98,26 @@ class SharedMember(Member):
         self._fleet.release(self)
 
     def close(self) -> None:
+        self._schedule_idle_work()
         self._close()
         if left := self._waiting.close():
             self._fleet.pass_on(left)
+
+    def _schedule_idle_work(self) -> None:
+        """Have the conversation thought about, by any worker, once its lease is released."""
+        holding = self.holding
+        if holding is None or holding.shipper.is_away:
+            return  # idle workers look for those who were let go without it
+        schedule = functools.partial(
+            tasks.schedule,
+            tenant=holding.lease.tenant,
+            person=self.person,
+            after_s=tasks.THINK_AFTER_S,
+        )
+        try:
+            self._fleet.database.run(schedule)
+        except StoreError as error:
+            logger.debug("fleet: no idle work was scheduled: {}", error.message)
 
     @property
     def holding(self) -> Holding | None:
@@ -96,22 +135,11 @@ class SharedMember(Member):
         self._fleet.model = engine.wiring.embedding.embedder
         try:
             self._load_scopes(engine)
-            self._append_late_turns(engine, holding)
+            engine.append_late_turns()
         except BaseException:
             engine.close()
             raise
         return engine
-
-    def _append_late_turns(self, engine: MemoryEngine, holding: Holding) -> None:
-        """Append what was heard by workers that could not append it."""
-        database = self._fleet.database
-        late = database.run(functools.partial(late_turns.read, lease=holding.lease))
-        if late:
-            late_turns.append_to(engine, late)
-            engine.flush(COMMITTED_S)
-            if holding.shipper.wait_sent(COMMITTED_S):
-                delete = functools.partial(late_turns.delete, lease=holding.lease, late=late)
-                database.run(delete)
 
     def _use(self, target: Target) -> None:
         super()._use(target)
@@ -198,9 +226,11 @@ class SharedMember(Member):
     # ---------------------------------------------------------------- changes
 
     def forget(self, what: Forget | Sequence[Forget], **how: bool) -> Forgotten:
-        holding = self.holding
+        engine, holding = self._life.engine, self.holding
         if holding is not None and not how.get("dry_run"):
             holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
+            if isinstance(engine, CopyEngine):
+                engine.append_late_turns()  # which are forgotten too, where they are covered
         gone = super().forget(what, **how)
         if holding is None or how.get("dry_run") or not (gone.turns or gone.memories):
             return gone

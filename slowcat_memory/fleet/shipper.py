@@ -10,11 +10,13 @@ from collections.abc import Callable
 from functools import partial
 
 from loguru import logger
+from msgspec import Struct
 
 from slowcat_memory.errors import DatabaseAwayError, FleetError, LeaseLostError, StoreError
 from slowcat_memory.fleet import person_log, snapshots
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.leases import Lease
+from slowcat_memory.fleet.person_log import Also
 from slowcat_memory.fleet.receipts import Receipts
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.store.replica.replica import Replica
@@ -23,6 +25,13 @@ BATCH_BYTES = 1 << 20  # of change sets in one statement
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 3.0  # between tries while the database is away
 ERASE_POLL_S = 0.2  # between looks whether an erasure under way is done here
 SNAPSHOT_AFTER = 2000  # change sets: a copy reads that many beside a snapshot in 50 ms
+
+
+class Last(Struct, frozen=True):
+    """What is done in the database in the transaction of one change set, which ends a batch."""
+
+    seq: int
+    also: Also
 
 
 class Shipper:
@@ -52,17 +61,20 @@ class Shipper:
         self._sent, self._first = sent, sent
         self._purged, self._snapshot_upto = lease.forget_epoch, lease.snapshot_upto
         self._generations: tuple[str, ...] | None = None
-        self._replica: Replica | None = None
+        self.replica: Replica | None = None
         self._away: StoreError | None = None
         self._ended: StoreError | None = None
         self._changed = threading.Condition()
         self._stopping = False
+        self._held: int | None = None  # number of a change set behind which nothing is sent yet
+        self._last: Last | None = None
+        self._whole_lock = threading.Lock()  # no snapshot is made of what is held
         self._thread = threading.Thread(target=self._run, name="slowcat-ship", daemon=True)
 
     def start(self, replica: Replica) -> None:
-        self._replica = replica
-        self._replica.note_sent(self._sent)
-        self._generations = self._replica.generations()
+        self.replica = replica
+        self.replica.note_sent(self._sent)
+        self._generations = self.replica.generations()
         self._thread.start()
 
     def wake(self, seq: int = 0) -> None:
@@ -73,7 +85,7 @@ class Shipper:
     @property
     def waiting(self) -> int:
         """How many change sets are committed here and not known to be in the database."""
-        return self._replica.seq - self._sent if self._replica else 0
+        return self.replica.seq - self._sent if self.replica else 0
 
     @property
     def is_away(self) -> bool:
@@ -88,7 +100,7 @@ class Shipper:
         Raises:
             StoreError: It never will be sent from here.
         """
-        target = self._replica.seq if self._replica else 0
+        target = self.replica.seq if self.replica else 0
         with self._changed:
             self._changed.wait_for(
                 lambda: self._sent >= target or self._ended is not None, timeout_s
@@ -99,9 +111,37 @@ class Shipper:
                 raise self._ended
         return False
 
+    def send_last(self, write: Callable[[], object], also: Also, timeout_s: float) -> bool:
+        """Write something here, and send it in one transaction with statements of the caller's. Blocks.
+
+        Args:
+            write: Returns once it is committed here.
+            also: See ``person_log.append``.
+
+        Returns:
+            False when it is not sent yet, after ``timeout_s`` seconds.
+
+        Raises:
+            StoreError: It could not be written, or never will be sent from here.
+        """
+        replica = self.replica
+        assert replica is not None
+        with self._whole_lock:
+            with self._changed:
+                self._held = before = replica.seq
+            try:
+                write()
+            finally:
+                with self._changed:
+                    if replica.seq > before:
+                        self._last = Last(replica.seq, also)
+                    self._held = None
+                    self._changed.notify_all()
+        return self.wait_sent(timeout_s)
+
     def wait_purged(self, timeout_s: float) -> bool:
         """Wait until what was forgotten here is nowhere in the database; False if it may be."""
-        replica = self._replica
+        replica = self.replica
         assert replica is not None
 
         def done() -> bool:
@@ -143,36 +183,50 @@ class Shipper:
 
     def _wait(self) -> None:
         """Wait for a commit; look again soon while an erasure is under way here."""
-        assert self._replica is not None
-        replica = self._replica
+        assert self.replica is not None
+        replica = self.replica
         found = replica.erased()
         poll = ERASE_POLL_S if found.under_way or found.epoch > self._purged else None
         with self._changed:
-            self._changed.wait_for(lambda: self._stopping or replica.seq > self._sent, poll)
+            self._changed.wait_for(lambda: self._stopping or self._most() > self._sent, poll)
+
+    def _most(self) -> int:
+        """Return the number of the last change set that may be sent in the next batch."""
+        assert self.replica is not None
+        if self._held is not None:
+            return self._held
+        return self.replica.seq if self._last is None else self._last.seq
 
     def _send(self) -> bool:
         """Send some change sets; return whether there were any."""
-        assert self._replica is not None
-        sets = self._replica.unsent(self._sent, BATCH_BYTES)
+        assert self.replica is not None
+        with self._changed:
+            most, last = self._most(), self._last
+        found = self.replica.unsent(self._sent, BATCH_BYTES)
+        sets = [one for one in found if one.seq <= most]
         if not sets:
             return False
-        began = time.perf_counter()
-        self._database.run(
-            partial(person_log.append, lease=self._lease, sets=sets, lease_s=self._lease_s)
+        also = last.also if last is not None and sets[-1].seq == last.seq else None
+        append = partial(
+            person_log.append, lease=self._lease, sets=sets, lease_s=self._lease_s, also=also
         )
+        began = time.perf_counter()
+        upto = self._database.run(append)
         self._metrics.observe("fleet_append", (time.perf_counter() - began) * 1e3)
-        self._replica.note_sent(sets[-1].seq)
+        self.replica.note_sent(upto)
         with self._changed:
-            self._sent = sets[-1].seq
+            self._sent = upto
+            if also is not None and upto == sets[-1].seq:
+                self._last = None
             self._changed.notify_all()
-        self.receipts.settle(max(one.last_event for one in sets))
+        self.receipts.settle(max(one.last_event for one in sets if one.seq <= upto))
         return True
 
     def _purge(self) -> bool:
         """Replace what the database has of something forgotten, once it is erased here."""
-        assert self._replica is not None
-        found = self._replica.erased()
-        if found.under_way or found.epoch <= self._purged or not self._replica.scrub():
+        assert self.replica is not None
+        found = self.replica.erased()
+        if found.under_way or found.epoch <= self._purged or not self.replica.scrub():
             return False
         self._write_snapshot(forgets=found.epoch)
         with self._changed:
@@ -186,14 +240,15 @@ class Shipper:
         Raises:
             StoreError: It could not be written; the log has everything.
         """
-        assert self._replica is not None
-        built = self._replica.generations() != self._generations
-        if built or self._replica.seq - self._snapshot_upto >= SNAPSHOT_AFTER:
+        assert self.replica is not None
+        built = self.replica.generations() != self._generations
+        if built or self.replica.seq - self._snapshot_upto >= SNAPSHOT_AFTER:
             self._write_snapshot(forgets=None)
 
     def _write_snapshot(self, *, forgets: int | None) -> None:
-        assert self._replica is not None
-        whole = self._replica.whole()
+        assert self.replica is not None
+        with self._whole_lock:
+            whole = self.replica.whole()
         self.wait_sent_to(whole.seq)
         work = partial(snapshots.write, lease=self._lease, whole=whole, forgets=forgets)
         self._database.run(work, 120.0)

@@ -8,7 +8,7 @@ from slowcat_memory.store.replica.parts import Part
 from slowcat_memory.store.replica.replica import Whole
 
 CHANNEL = "slowcat_forgotten"  # all tenants hear its messages: a random name for a person each
-AT_ONCE = 8  # parts read at once: 16 MB before compression
+AT_ONCE = 8  # parts in a statement: 16 MB before compression
 
 
 async def write(connection: Connection, lease: Lease, whole: Whole, *, forgets: int | None) -> None:
@@ -34,14 +34,18 @@ async def write(connection: Connection, lease: Lease, whole: Whole, *, forgets: 
         )
         if before is None:
             raise lost(lease)
+        if before["snapshot_upto"] > whole.seq:
+            return  # a later one was written meanwhile, and the log before it deleted
         await connection.execute(
             "DELETE FROM slowcat.snapshot WHERE tenant = $1 AND person = $2", *key
         )
-        await connection.executemany(
-            "INSERT INTO slowcat.snapshot (tenant, person, upto, part, body, crc)"
-            " VALUES ($1, $2, $3, $4, $5, $6)",
-            [(*key, whole.seq, n, part.body, part.crc) for n, part in enumerate(whole.parts)],
-        )
+        for first in range(0, len(whole.parts), AT_ONCE):  # a statement has to end in time
+            some = whole.parts[first : first + AT_ONCE]
+            await connection.executemany(
+                "INSERT INTO slowcat.snapshot (tenant, person, upto, part, body, crc)"
+                " VALUES ($1, $2, $3, $4, $5, $6)",
+                [(*key, whole.seq, n, part.body, part.crc) for n, part in enumerate(some, first)],
+            )
         await connection.execute(
             "DELETE FROM slowcat.log WHERE tenant = $1 AND person = $2 AND seq <= $3",
             *key,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.fleet.shared_member import SharedMember
@@ -28,3 +29,13 @@ def say(member: SharedMember, *texts: str) -> None:
     """Say something, and wait until the database has it."""
     for ack in [member.append(said_by_anna(text)) for text in texts]:
         ack.wait(SOON_S)
+
+
+def rows(fleet: Fleet, query: str, *args: object) -> list[tuple[Any, ...]]:
+    """Return rows; ``$1`` is the tenant."""
+
+    async def read(connection: Any) -> list[tuple[Any, ...]]:
+        found = await connection.fetch(query, fleet.worker.tenant, *args)
+        return [tuple(row) for row in found]
+
+    return fleet.database.run(read)

@@ -3,6 +3,7 @@
 import asyncio
 import queue
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ from msgspec.structs import replace
 from slowcat_memory.config import Config
 from slowcat_memory.errors import (
     BusyElsewhereError,
+    FleetError,
     LeaseLostError,
     SlowcatError,
     StoreUnsafeError,
 )
-from slowcat_memory.fleet import Fleet
+from slowcat_memory.fleet import Fleet, snapshots
 from slowcat_memory.fleet.shared_member import SharedMember
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
@@ -153,3 +155,61 @@ def test_a_lost_lease_refuses_writes_and_is_reported_and_loses_no_turn(
 async def expire(connection: Any) -> None:
     """Let another conversation take over every lease, also one that is renewed again."""
     await connection.execute("UPDATE slowcat.owner SET purpose = 'idle'")
+
+
+def test_notes_and_forgets_of_a_worker_that_lost_its_lease_are_carried_out_by_the_next(
+    worker_config: Make,
+) -> None:
+    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
+        member = first.member("anna")
+        member.start(SOON_S)
+        say(member, "The safe's number is quobble.", "My dog is called Bello.")
+        holding = member.holding
+        assert holding is not None
+        holding.shipper.stop()  # nothing is sent any more, as beside a database that is away
+        first.database.run(expire)
+        with pytest.raises(FleetError, match="not yet in the database"):
+            member.remember("Buy a new lead", "anna")
+        gone = member.forget(Forget(turns=(1,)))
+        assert not gone.erased and "database" in gone.problems[0]
+        with talking(second) as other:
+            say(other, "My parrot is called Coco.")
+        member.release()
+        with talking(second) as other, other.snapshot() as snapshot:
+            assert [turn.text for turn in snapshot.turns("anna")] == [
+                "My dog is called Bello.", "My parrot is called Coco."
+            ]  # fmt: skip
+            assert "Buy a new lead" in [one.text for one in snapshot.memories("anna")]
+
+
+def test_a_snapshot_never_takes_the_place_of_a_later_one(worker_config: Make) -> None:
+    with Fleet(worker_config("a")) as fleet:
+        with talking(fleet) as member:
+            say(member, "The safe's number is quobble.", "My dog is called Bello.")
+            holding = member.holding
+            assert holding is not None
+            early = holding.shipper.replica.whole()
+            assert member.forget(Forget(turns=(1,))).erased
+            write = partial(snapshots.write, lease=holding.lease, whole=early, forgets=None)
+            fleet.database.run(write)
+        with Fleet(worker_config("b")) as other, talking(other) as member:
+            with member.snapshot() as snapshot:
+                texts = [turn.text for turn in snapshot.turns("anna")]
+            assert texts == ["My dog is called Bello."]
+
+
+def test_forgetting_everything_covers_turns_that_another_worker_could_not_append(
+    worker_config: Make,
+) -> None:
+    with Fleet(worker_config("a")) as first, Fleet(worker_config("b")) as second:
+        with talking(first) as member:
+            say(member, "My dog is called Bello.")
+            refused = second.member("anna")
+            refused.start(SOON_S)
+            refused.append(said_by_anna("My cat is called Mimi."))
+            refused.release()
+            assert rows(first, "SELECT n FROM slowcat.late WHERE tenant = $1") == [(1,)]
+            assert member.forget(Forget(everything=True)).erased
+            assert rows(first, "SELECT n FROM slowcat.late WHERE tenant = $1") == []
+        with talking(second) as member, member.snapshot() as snapshot:
+            assert list(snapshot.turns("anna")) == []

@@ -22,6 +22,7 @@ CREATE TABLE slowcat.owner (
   PRIMARY KEY (tenant, person)
 ) WITH (fillfactor = 50);         -- most updates stay on their page
 CREATE INDEX owner_ref ON slowcat.owner (tenant, ref);
+CREATE INDEX owner_held ON slowcat.owner (tenant) WHERE NOT released;  -- not on what renewals change
 
 -- Where an epoch ended that was not released: what its worker had not sent must go another way.
 CREATE TABLE slowcat.taken_over (
@@ -62,9 +63,9 @@ CREATE TABLE slowcat.task (
   person      text        NOT NULL,
   job         text        NOT NULL,
   not_before  timestamptz NOT NULL DEFAULT clock_timestamp(),
-  attempts    integer     NOT NULL DEFAULT 0,
-  lease_until timestamptz NOT NULL DEFAULT '-infinity',
-  leased_by   text        NOT NULL DEFAULT '',
+  attempts    integer     NOT NULL DEFAULT 0,       -- failures; at the fifth it is given up
+  leased_by   text        NOT NULL DEFAULT '',      -- the run of it, as long as the person's lease lasts
+  error       text        NOT NULL DEFAULT '',      -- of the last failure
   body        bytea       NOT NULL DEFAULT '',
   PRIMARY KEY (tenant, person, job)
 );

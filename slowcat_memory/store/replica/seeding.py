@@ -76,16 +76,23 @@ class Seed:
         with our_errors(self._made), self._env.begin(write=True) as txn:
             _apply(txn, self._dbs, sets)
 
-    def finish(self, state: CopyState) -> None:
-        """Flush the copy, and give it its name."""
+    def finish(self, state: CopyState | None) -> None:
+        """Flush the copy, and give it its name; without a state it is an ordinary store."""
         with our_errors(self._made):
             with self._env.begin(write=True) as txn:
+                if state is None:
+                    txn.drop(self._dbs.pop(OUTBOX))
                 _sign(txn, self._dbs, state)
             self._env.sync(True)
             self._env.close()
         mark_stopped(self._made)
         os.rename(self._made, self._folder)
         sync_dir(self._folder.parent)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many rows each table has so far."""
+        with self._env.begin() as txn:
+            return {name: txn.stat(db)["entries"] for name, db in self._dbs.items()}
 
     def abandon(self) -> None:
         """Delete what was made; does nothing after ``finish``."""
@@ -164,9 +171,10 @@ def _apply(
 
 
 def _sign(
-    txn: "lmdb.Transaction[bytes]", dbs: "dict[str, lmdb._Database]", state: CopyState
+    txn: "lmdb.Transaction[bytes]", dbs: "dict[str, lmdb._Database]", state: CopyState | None
 ) -> None:
     counts = {name: txn.stat(db)["entries"] for name, db in dbs.items() if name != "meta"}
-    for name, value in ((COUNTS, counts), (COPY, msgspec.to_builtins(state))):
+    rows = {COUNTS: counts} if state is None else {COUNTS: counts, COPY: msgspec.to_builtins(state)}
+    for name, value in rows.items():
         key = keys.name_key(name)
         txn.put(key, codec.encode_meta(key, value), db=dbs["meta"])

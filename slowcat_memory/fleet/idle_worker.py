@@ -1,0 +1,255 @@
+"""Does the idle work of people with whom nobody talks: one person after another.
+
+What is done is sent as it is done, step by step; the task ends in the transaction of the last of it.
+A conversation that begins takes the lease at once. What this worker had not sent by then is refused,
+and is made again after that conversation.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Literal
+
+from loguru import logger
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import DatabaseAwayError, LeaseLostError, StoreError
+from slowcat_memory.fleet import tasks
+from slowcat_memory.fleet.database import Work
+from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.fleet.shared_member import CopyEngine
+from slowcat_memory.fleet.tasks import Claimed
+from slowcat_memory.idle.forecast import Forecast
+from slowcat_memory.idle.scheduler.results import describe_error
+from slowcat_memory.records import Run, WriteBatch
+from slowcat_memory.runtime.conversation.audience import guest_scope
+
+POLL_S = 3.0  # between looks for a task
+SWEEP_S = 60.0  # between looks for people whose worker died
+MOST_S = 300.0  # for one person, before the next has a turn
+PATIENCE_S = 5.0  # with work that cannot be done now
+LEFT_S = 600.0  # until such work is tried again
+DAY_S, SOONEST_S = 86_400.0, 60.0  # until a look for what is to be erased by then
+SENT_S = 10.0  # how long the end waits for the database
+AWAY_S = 5.0  # between tries to reach the database
+
+Outcome = Literal["done", "interrupted", "failed"]
+
+
+class Worked(Struct, frozen=True, kw_only=True):
+    """What became of a task.
+
+    Attributes:
+        seconds: How long it ran.
+        again_s: When it is due again; None for never.
+        error: Why it failed or was interrupted, without a word of a memory.
+    """
+
+    person: str
+    job: str
+    outcome: Outcome
+    seconds: float
+    again_s: float | None = None
+    error: str = ""
+
+
+class _Interrupted(Exception):
+    """The work on a person ends now, unfinished."""
+
+
+class _OutOfTime(_Interrupted):
+    """Another person has a turn."""
+
+
+class IdleWorker:
+    """Runs the tasks of a fleet's tenant, on the thread that calls it."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        *,
+        on_worked: Callable[[Worked], object] = lambda worked: None,
+        most_s: float = MOST_S,
+        seconds: Callable[[], float] = time.monotonic,
+        **engine: Any,
+    ) -> None:
+        """Set up; nothing is claimed yet.
+
+        Args:
+            on_worked: Called after each task.
+            most_s: How long the work on one person may take before the next has a turn.
+            seconds: Returns the time by a clock that nobody sets.
+            **engine: More arguments for the engines.
+        """
+        self._fleet, self._on_worked, self._how = fleet, on_worked, engine
+        self._most_s, self._seconds = most_s, seconds
+        self._owed: list[Work[None]] = []  # what the database could not be sent
+        self._sweep_at = float("-inf")
+
+    def run(self, stop: threading.Event, *, until_done: bool = False) -> None:
+        """Work until ``stop`` is set, or until nothing is due.
+
+        Raises:
+            FleetError: The database refuses for good.
+            DatabaseAwayError: With ``until_done``: it cannot be reached.
+        """
+        self._fleet.start()
+        away = False
+        while not stop.is_set():
+            try:
+                worked = self.work_once(stop)
+                away = False
+            except DatabaseAwayError as error:
+                if until_done:
+                    raise
+                if not away:
+                    logger.warning("fleet: idle work waits: {}", error.message)
+                away = True
+                stop.wait(AWAY_S)
+                continue
+            if worked is None:
+                if until_done:
+                    return
+                stop.wait(POLL_S)
+
+    def work_once(self, stop: threading.Event) -> Worked | None:
+        """Run the task that has been due longest; None if none is due.
+
+        Raises:
+            DatabaseAwayError: The database cannot be reached.
+        """
+        run, worker = self._fleet.database.run, self._fleet.worker
+        while self._owed:
+            run(self._owed[-1])
+            self._owed.pop()
+        if self._seconds() >= self._sweep_at:
+            run(partial(tasks.schedule_abandoned, tenant=worker.tenant))
+            self._sweep_at = self._seconds() + SWEEP_S
+        claim = partial(
+            tasks.claim, tenant=worker.tenant, holder=worker.holder, lease_s=worker.lease_s
+        )
+        claimed = run(claim)
+        if claimed is None:
+            return None
+        worked = self._work(claimed, stop)
+        self._fleet.metrics.count(f"fleet_tasks_{worked.outcome}")
+        self._on_worked(worked)
+        return worked
+
+    # ---------------------------------------------------------------- one person
+
+    def _work(self, claimed: Claimed, stop: threading.Event) -> Worked:
+        began = self._seconds()
+        try:
+            with self._opened(claimed) as (engine, trouble):
+                try:
+                    again_s = self._do(engine, claimed, partial(self._check, stop, trouble, began))
+                except Exception as error:  # before the lease is released, or another claims it
+                    return self._not_done(claimed, error, began)
+        except Exception as error:  # it could not be opened
+            return self._not_done(claimed, error, began)
+        return Worked(
+            person=claimed.lease.person,
+            job=claimed.job,
+            outcome="done",
+            seconds=self._seconds() - began,
+            again_s=again_s,
+        )
+
+    @contextmanager
+    def _opened(self, claimed: Claimed) -> Iterator[tuple[CopyEngine, list[StoreError]]]:
+        """Yield the engine of a person's copy, and a list that gets what ends its use."""
+        fleet, trouble = self._fleet, list[StoreError]()
+        holding = fleet.hold(
+            claimed.lease.person,
+            fleet.metrics,
+            "idle",
+            lease=claimed.lease,
+            on_lost=trouble.append,
+            on_away=lambda error: trouble.append(error) if error else None,
+        )
+        config = fleet.config
+        own = replace(
+            config,
+            memory=replace(config.memory, path=str(holding.folder), user_id=claimed.lease.person),
+            idle=replace(config.idle, enabled=False, grace_s=0.0),  # nobody speaks; done below
+        )
+        engine = CopyEngine(own, holding, metrics=fleet.metrics, **self._how)
+        try:
+            yield engine, trouble
+        finally:
+            engine.close()
+
+    def _do(
+        self, engine: CopyEngine, claimed: Claimed, check: Callable[[Any], None]
+    ) -> float | None:
+        """Do all that is due, and end the task; return in how many seconds it is due again."""
+        began, from_s = engine.clock(), self._seconds()
+        engine.append_late_turns()
+        try:
+            left = engine.idle.until_done(None, check, PATIENCE_S)
+            again_s = LEFT_S if left else next_look_s(engine)
+        except _OutOfTime:
+            again_s = 0.0
+        run = Run(
+            task=f"fleet/{claimed.job}",
+            job=claimed.job,
+            at=began,
+            ms=round((self._seconds() - from_s) * 1e3, 1),
+            outcome="done",
+        )
+        sent = engine.holding.shipper.send_last(
+            lambda: engine.store.apply("fleet", WriteBatch(run=run)).wait(SENT_S),
+            partial(tasks.finish, claimed=claimed, again_s=again_s),
+            SENT_S,
+        )
+        if not sent:
+            raise DatabaseAwayError("the database does not have the result yet")
+        return again_s
+
+    def _check(
+        self, stop: threading.Event, trouble: list[StoreError], began: float, _: Forecast
+    ) -> None:
+        """End the work on a person, where it has to end; called twice a second."""
+        if trouble:
+            raise trouble[0]
+        if stop.is_set():
+            raise _Interrupted("this worker ends")
+        if self._seconds() - began > self._most_s:
+            raise _OutOfTime
+
+    def _not_done(self, claimed: Claimed, error: Exception, began: float) -> Worked:
+        """Make a task due again: at once and untried where it was interrupted."""
+        interrupted = isinstance(error, _Interrupted | LeaseLostError | DatabaseAwayError)
+        why = str(error) if isinstance(error, _Interrupted) else describe_error(error)
+        work = partial(tasks.put_back, claimed=claimed)
+        if not interrupted:
+            logger.warning("fleet: idle work for {} failed: {}", claimed.lease.person, why)
+            work = partial(tasks.fail, claimed=claimed, error=why)
+        try:
+            self._fleet.database.run(work)
+        except DatabaseAwayError:
+            self._owed.append(work)
+        return Worked(
+            person=claimed.lease.person,
+            job=claimed.job,
+            outcome="interrupted" if interrupted else "failed",
+            seconds=self._seconds() - began,
+            error=why,
+        )
+
+
+def next_look_s(engine: MemoryEngine) -> float | None:
+    """Return in how many seconds something may have to be erased; None where nothing will."""
+    config, now = engine.config, engine.clock()
+    with engine.snapshot() as snapshot:
+        scopes = snapshot.scopes()
+        due = [one.due for one in snapshot.commands() if one.state == "done" and one.due]
+    soonest = [(at - now).total_seconds() for at in due]
+    if scopes and (config.retention.raw_days or guest_scope(config.people) in scopes):
+        soonest.append(DAY_S)
+    return min(DAY_S, max(SOONEST_S, min(soonest))) if soonest else None

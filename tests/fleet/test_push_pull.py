@@ -1,0 +1,187 @@
+"""A local store into the database and back: equal rows, and nothing by halves."""
+
+import hashlib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import pytest
+from msgspec.structs import replace
+
+from slowcat_memory.config import Config
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import (
+    BusyElsewhereError,
+    DatabaseAwayError,
+    FleetError,
+    StoreDamagedError,
+    StoreError,
+    StoreUnsafeError,
+)
+from slowcat_memory.fleet import leases, push_pull, snapshots
+from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.providers import EmbedderOptions
+from slowcat_memory.records import Forget
+from slowcat_memory.store import Store
+from slowcat_memory.store.disk import keys
+from slowcat_memory.store.disk.tables import COUNTS
+from tests.fleet.talking import rows, say, talking
+from tests.support.said import turn_at
+
+Make = Callable[..., Config]
+SAID = ("My dog is called Bello.", "My sister Clara plays the violin.", "I live in Lisbon.")
+STATE = "SELECT last_seq, snapshot_upto, released FROM slowcat.owner WHERE tenant = $1"
+
+
+@pytest.fixture
+def fleet(worker_config: Make) -> Any:
+    with Fleet(worker_config("a", embedding=EmbedderOptions(kind="none"))) as fleet:
+        yield fleet
+
+
+@pytest.fixture
+def local(tmp_path: Path, fleet: Fleet) -> Path:
+    """A store with turns, facts, a forgotten turn and a sealed index."""
+    folder = tmp_path / "local"
+    config = fleet.config
+    own = replace(config, memory=replace(config.memory, path=str(folder)))
+    engine = MemoryEngine(replace(own, idle=replace(own.idle, enabled=False, grace_s=0.0)))
+    for text in SAID:
+        engine.append(turn_at(text))
+    engine.think(["facts"])
+    engine.forget(Forget(turns=(3,)))
+    engine.maintain("seal", "anna")
+    engine.close()
+    return folder
+
+
+def all_rows(folder: Path) -> dict[str, dict[bytes, bytes]]:
+    """Return every row but the counts of rows, by table."""
+    env = lmdb.open(str(folder / "data.mdb"), subdir=False, readonly=True, lock=False, max_dbs=40)
+    with env.begin() as txn:
+        names = [key for key, _ in txn.cursor()]
+    dbs = {name.decode(): env.open_db(name, create=False) for name in names}
+    with env.begin() as txn:
+        found = {name: dict(txn.cursor(db)) for name, db in dbs.items()}
+    env.close()
+    del found["meta"][keys.name_key(COUNTS)]
+    return found
+
+
+def content(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock.mdb")
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def index_files(folder: Path) -> dict[str, str]:
+    return {
+        name.removeprefix(str(folder)): hash for name, hash in content(folder / "index").items()
+    }
+
+
+def push(fleet: Fleet, folder: Path, person: str = "anna") -> push_pull.Pushed:
+    return push_pull.push(fleet.worker, folder, person, fleet.config.store)
+
+
+def pull(fleet: Fleet, folder: Path, person: str = "anna") -> push_pull.Pulled:
+    return push_pull.pull(fleet.worker, person, folder, fleet.config.store)
+
+
+def test_there_and_back_the_rows_are_equal(fleet: Fleet, local: Path, tmp_path: Path) -> None:
+    before = content(local)
+    pushed = push(fleet, local)
+    assert pushed.rows["log"] == 2 and content(local) == before
+    assert rows(fleet, STATE) == [(1, 1, True)]
+    pulled = pull(fleet, tmp_path / "back")
+    assert pulled.late == 0 and pulled.rows["log"] == 2
+    assert all_rows(tmp_path / "back") == all_rows(local)
+    assert index_files(tmp_path / "back") == index_files(local) != {}
+    with Store.open(tmp_path / "back") as store:  # an ordinary one: it may be written
+        assert store.opened.moved_aside is None and store.replica is None
+
+
+def test_a_conversation_goes_on_from_what_was_pushed(
+    fleet: Fleet, local: Path, tmp_path: Path
+) -> None:
+    push(fleet, local)
+    with talking(fleet) as member:
+        with member.snapshot() as snapshot:
+            assert [turn.text for turn in snapshot.turns("anna")] == list(SAID[:2])
+        say(member, "My cat is called Mimi.")
+        pull(fleet, tmp_path / "meanwhile")  # beside the conversation
+    with Store.open(tmp_path / "meanwhile", readonly=True) as store, store.snapshot() as snapshot:
+        texts = [turn.text for turn in snapshot.turns("anna")]
+    assert texts == [*SAID[:2], "My cat is called Mimi."]
+
+
+def test_a_person_with_a_memory_is_not_replaced(fleet: Fleet, local: Path) -> None:
+    push(fleet, local)
+    with pytest.raises(FleetError, match="'anna' has a memory"):
+        push(fleet, local)
+    assert rows(fleet, STATE) == [(1, 1, True)]
+    assert push(fleet, local, "ben").person == "ben"
+
+
+def test_a_person_in_a_conversation_is_not_pushed(fleet: Fleet, local: Path) -> None:
+    take = partial(leases.take, tenant=fleet.worker.tenant, person="anna", holder="x", lease_s=9.0)
+    fleet.database.run(take)
+    with pytest.raises(BusyElsewhereError):
+        push(fleet, local)
+
+
+def test_what_arrives_otherwise_than_it_was_sent_is_not_committed(
+    fleet: Fleet, local: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = snapshots.write
+
+    async def loses(connection: Any, *args: Any, **how: Any) -> None:
+        await written(connection, *args, **how)
+        await connection.execute("DELETE FROM slowcat.snapshot WHERE part = 0")
+
+    monkeypatch.setattr(snapshots, "write", loses)
+    with pytest.raises(StoreDamagedError, match="the database has other rows"):
+        push(fleet, local)
+    assert rows(fleet, STATE) == []
+
+
+def test_a_push_that_is_cut_off_leaves_nothing(
+    fleet: Fleet, local: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut(*args: Any) -> bool:
+        raise DatabaseAwayError("the connection was cut")
+
+    monkeypatch.setattr(leases, "release", cut)
+    with pytest.raises(DatabaseAwayError):
+        push(fleet, local)
+    assert rows(fleet, STATE) == []
+    assert rows(fleet, "SELECT 1 FROM slowcat.snapshot WHERE tenant = $1") == []
+
+
+def test_a_copy_is_not_pushed(fleet: Fleet) -> None:
+    with talking(fleet) as member:
+        say(member, SAID[0])
+        assert member.holding is not None
+        folder = member.holding.folder
+    with pytest.raises(StoreUnsafeError, match="a worker's copy"):
+        push(fleet, folder, "ben")
+
+
+def test_nothing_is_overwritten_by_a_pull(fleet: Fleet, local: Path, tmp_path: Path) -> None:
+    push(fleet, local)
+    before = content(local)
+    with pytest.raises(StoreError, match="is not empty"):
+        pull(fleet, local)
+    beside = tmp_path / "back.new"  # where it would be made
+    beside.mkdir()
+    (beside / "diary.txt").write_text("mine")
+    with pytest.raises(StoreError, match="is not empty"):
+        pull(fleet, tmp_path / "back")
+    assert content(local) == before and (beside / "diary.txt").exists()
+
+
+def test_nobody_to_pull(fleet: Fleet, tmp_path: Path) -> None:
+    with pytest.raises(FleetError, match="no memory of 'nobody'"):
+        pull(fleet, tmp_path / "back", "nobody")
+    assert not list(tmp_path.glob("back*"))

@@ -1,0 +1,304 @@
+"""Idle work on any worker: claimed with the lease, ended with its result, yielding to people."""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from slowcat_memory.config import Config
+from slowcat_memory.core.retention.retention import RetentionOptions
+from slowcat_memory.errors import DatabaseAwayError, LeaseLostError, StoreError
+from slowcat_memory.fleet import leases, person_log, tasks
+from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.fleet.idle_worker import IdleWorker, Worked
+from slowcat_memory.fleet.shared_member import CopyEngine
+from slowcat_memory.fleet.tasks import Claimed
+from slowcat_memory.providers import EmbedderOptions
+from slowcat_memory.store.disk.outbox import Unsent
+from tests.fleet.talking import rows, say, talking
+
+Make = Callable[..., Config]
+STATE = "SELECT job, attempts, leased_by <> '' FROM slowcat.task WHERE tenant = $1 ORDER BY person"
+
+
+@pytest.fixture
+def worker_config(worker_config: Make) -> Make:
+    """Workers without a model for vectors: idle work would take seconds."""
+    return partial(worker_config, embedding=EmbedderOptions(kind="none"))
+
+
+@pytest.fixture
+def fleet(worker_config: Make) -> Any:
+    with Fleet(worker_config("idle")) as fleet:
+        yield fleet
+
+
+def schedule(fleet: Fleet, person: str = "anna", **how: Any) -> None:
+    fleet.database.run(partial(tasks.schedule, tenant=fleet.worker.tenant, person=person, **how))
+
+
+def claim(fleet: Fleet) -> Claimed | None:
+    worker = fleet.worker
+    work = partial(tasks.claim, tenant=worker.tenant, holder=worker.holder, lease_s=worker.lease_s)
+    return fleet.database.run(work)
+
+
+def due_in(fleet: Fleet) -> float:
+    query = (
+        "SELECT extract(epoch FROM not_before - clock_timestamp())::float8"
+        " FROM slowcat.task WHERE tenant = $1"
+    )
+    return float(rows(fleet, query)[0][0])
+
+
+def work_once(fleet: Fleet, **how: Any) -> Worked | None:
+    return IdleWorker(fleet, **how).work_once(threading.Event())
+
+
+# ---------------------------------------------------------------- the table
+
+
+def test_the_earlier_of_two_times_counts(fleet: Fleet) -> None:
+    schedule(fleet, after_s=100.0)
+    schedule(fleet, after_s=1000.0)
+    assert due_in(fleet) < 101.0
+    schedule(fleet, after_s=10.0)
+    assert due_in(fleet) < 11.0
+    assert claim(fleet) is None
+
+
+def test_the_task_that_has_been_due_longest_is_first(fleet: Fleet) -> None:
+    for person, after_s in (("anna", -1.0), ("ben", -100.0), ("clara", 100.0)):
+        schedule(fleet, person, after_s=after_s)
+    found = [claim(fleet), claim(fleet), claim(fleet)]
+    assert [one and one.lease.person for one in found] == ["ben", "anna", None]
+
+
+def test_a_person_who_talks_is_left_alone(fleet: Fleet, worker_config: Make) -> None:
+    with Fleet(worker_config("other")) as other, talking(other) as member:
+        say(member, "My dog is called Bello.")
+        schedule(fleet)
+        assert claim(fleet) is None
+    assert claim(fleet) is not None
+
+
+def test_a_task_that_runs_and_is_scheduled_again_is_due_after_it(fleet: Fleet) -> None:
+    schedule(fleet)
+    claimed = claim(fleet)
+    assert claimed is not None and claim(fleet) is None
+    schedule(fleet)
+    fleet.database.run(partial(tasks.finish, claimed=claimed))
+    assert rows(fleet, STATE) == [("think", 0, False)]
+
+
+def test_a_failed_task_waits_longer_each_time_and_is_given_up(fleet: Fleet) -> None:
+    for attempts in range(1, tasks.MOST_ATTEMPTS + 1):
+        schedule(fleet)
+        rows(fleet, "UPDATE slowcat.task SET not_before = now() WHERE tenant = $1 RETURNING 1")
+        claimed = claim(fleet)
+        assert claimed is not None and claimed.attempts == attempts - 1
+        fleet.database.run(partial(tasks.fail, claimed=claimed, error="ValueError"))
+        fleet.database.run(partial(leases.release, lease=claimed.lease, seq=0))
+        assert due_in(fleet) == pytest.approx(tasks.pause_s(attempts), abs=2.0)
+        if attempts == 1:  # a new conversation does not shorten the pause
+            schedule(fleet)
+            assert due_in(fleet) == pytest.approx(tasks.pause_s(attempts), abs=2.0)
+    rows(fleet, "UPDATE slowcat.task SET not_before = now() WHERE tenant = $1 RETURNING 1")
+    assert claim(fleet) is None
+    schedule(fleet)  # somebody talked again
+    assert claim(fleet) is not None
+
+
+def test_a_worker_that_vanished_counts_as_a_failure(worker_config: Make) -> None:
+    with Fleet(worker_config("dead", 1.0)) as dead, Fleet(worker_config("b")) as alive:
+        schedule(dead)
+        assert claim(dead) is not None
+        expire = "UPDATE slowcat.owner SET until = now() WHERE tenant = $1 RETURNING 1"
+        assert claim(alive) is None
+        rows(alive, expire)
+        claimed = claim(alive)
+        assert claimed is not None and claimed.attempts == 1
+
+
+def test_people_whose_worker_died_are_not_left_out(fleet: Fleet) -> None:
+    work = partial(leases.take, tenant=fleet.worker.tenant, person="anna", holder="x", lease_s=0.0)
+    fleet.database.run(work)
+    fleet.database.run(partial(tasks.schedule_abandoned, tenant=fleet.worker.tenant))
+    assert due_in(fleet) == pytest.approx(tasks.ABANDONED_S, abs=2.0)
+
+
+# ---------------------------------------------------------------- the work
+
+
+def test_what_one_worker_heard_another_thinks_about(fleet: Fleet, worker_config: Make) -> None:
+    with Fleet(worker_config("a")) as first, talking(first) as member:
+        say(member, "My sister Clara lives in Lisbon.", "I work as a nurse.")
+    assert 0 < due_in(fleet) <= tasks.THINK_AFTER_S
+    assert work_once(fleet) is None
+    schedule(fleet)
+    worked = work_once(fleet)
+    assert worked is not None and (worked.person, worked.outcome) == ("anna", "done")
+    assert rows(fleet, STATE) == []
+    assert rows(fleet, "SELECT released FROM slowcat.owner WHERE tenant = $1") == [(True,)]
+    with Fleet(worker_config("b")) as second, talking(second) as member:
+        with member.snapshot() as snapshot:
+            kinds = {memory.kind for memory in snapshot.memories("anna")}
+            jobs = [run.job for run in snapshot.runs()]
+    assert "fact" in {kind.partition("/")[0] for kind in kinds}
+    assert jobs[0] == "think" and "facts" in jobs
+
+
+def test_a_task_its_result_and_its_run_are_one_transaction(
+    fleet: Fleet, worker_config: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Fleet(worker_config("a")) as first, talking(first) as member:
+        say(member, "My sister Clara lives in Lisbon.")
+    schedule(fleet)
+    before = rows(fleet, "SELECT last_seq FROM slowcat.owner WHERE tenant = $1")[0][0]
+    appended = list[int]()
+    finish = tasks.finish
+
+    async def killed(connection: Any, **how: Any) -> None:
+        appended.append(await connection.fetchval("SELECT max(seq) FROM slowcat.log"))
+        await finish(connection, **how)
+        raise DatabaseAwayError("killed between the result and the commit")
+
+    monkeypatch.setattr(tasks, "finish", killed)
+    monkeypatch.setattr("slowcat_memory.fleet.idle_worker.SENT_S", 0.3)
+    monkeypatch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
+    worked = work_once(fleet)
+    assert worked is not None and worked.outcome == "interrupted"
+    seq = rows(fleet, "SELECT last_seq FROM slowcat.owner WHERE tenant = $1")[0][0]
+    assert before <= seq < appended[0] and rows(fleet, STATE) == [("think", 0, False)]
+    monkeypatch.setattr(tasks, "finish", finish)
+    worked = work_once(fleet)
+    assert worked is not None and worked.outcome == "done"
+    assert rows(fleet, STATE) == []
+
+
+def test_a_conversation_takes_over_at_once_and_the_task_is_due_untried(
+    fleet: Fleet, worker_config: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Fleet(worker_config("a")) as first:
+        with talking(first) as member:
+            say(member, "My sister Clara lives in Lisbon.")
+        schedule(fleet)
+        caller = talking(first)
+
+        def call(engine: CopyEngine) -> None:
+            say(caller.__enter__(), "It is me again.")
+
+        epoch = rows(fleet, "SELECT epoch FROM slowcat.owner WHERE tenant = $1")[0][0]
+        monkeypatch.setattr(CopyEngine, "append_late_turns", _once(call))
+        worked = work_once(fleet)
+        assert worked is not None and worked.outcome == "interrupted"
+        assert worked.error.startswith("LeaseLostError")
+        assert rows(fleet, STATE) == [("think", 0, False)]
+        owner = "SELECT epoch, purpose FROM slowcat.owner WHERE tenant = $1"
+        assert rows(fleet, owner) == [(epoch + 2, "conversation")]
+        caller.__exit__(None, None, None)
+        late = "SELECT count(*) FROM slowcat.log l WHERE tenant = $1 AND epoch = $2"
+        assert rows(fleet, late, epoch + 1) == [(0,)]
+    schedule(fleet)
+    worked = work_once(fleet)
+    assert worked is not None and worked.outcome == "done"
+
+
+def _once(call: Callable[[CopyEngine], None]) -> Callable[[CopyEngine], None]:
+    left = [call]
+
+    def method(engine: CopyEngine) -> None:
+        if left:
+            left.pop()(engine)
+
+    return method
+
+
+def test_a_task_that_fails_is_tried_later(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(engine: CopyEngine) -> None:
+        raise ValueError("my dog is called Bello")
+
+    monkeypatch.setattr(CopyEngine, "append_late_turns", fails)
+    schedule(fleet)
+    worked = work_once(fleet)
+    assert worked is not None and (worked.outcome, worked.error) == ("failed", "ValueError")
+    assert rows(fleet, STATE) == [("think", 1, False)]
+    assert rows(fleet, "SELECT error FROM slowcat.task WHERE tenant = $1") == [("ValueError",)]
+    assert due_in(fleet) == pytest.approx(tasks.FIRST_PAUSE_S, abs=2.0)
+
+
+def test_a_worker_that_ends_puts_its_task_back(fleet: Fleet) -> None:
+    schedule(fleet)
+    stop = threading.Event()
+    stop.set()
+    worked = IdleWorker(fleet).work_once(stop)
+    assert worked is not None and worked.outcome == "interrupted"
+    assert rows(fleet, STATE) == [("think", 0, False)] and due_in(fleet) <= 0.0
+
+
+def test_after_its_time_the_next_person_has_a_turn(fleet: Fleet) -> None:
+    schedule(fleet, "anna", after_s=-10.0)
+    schedule(fleet, "ben", after_s=-5.0)
+    seen = list[Worked]()
+    worker = IdleWorker(fleet, on_worked=seen.append, most_s=-1.0)
+    worker.work_once(threading.Event())
+    assert (seen[0].person, seen[0].outcome, seen[0].again_s) == ("anna", "done", 0.0)
+    worker.work_once(threading.Event())
+    assert seen[1].person == "ben" and len(rows(fleet, STATE)) == 2
+
+
+def test_a_look_a_day_later_where_something_expires(worker_config: Make) -> None:
+    with Fleet(worker_config(retention=RetentionOptions(raw_days=30))) as fleet:
+        with talking(fleet) as member:
+            say(member, "My dog is called Bello.")
+        schedule(fleet)
+        worked = work_once(fleet)
+        assert worked is not None and worked.again_s == 86_400.0
+        assert due_in(fleet) == pytest.approx(86_400.0, abs=5.0)
+
+
+def test_idle_work_goes_on_until_nothing_is_due(fleet: Fleet) -> None:
+    for person in ("anna", "ben", "clara"):
+        schedule(fleet, person)
+    seen = list[Worked]()
+    IdleWorker(fleet, on_worked=seen.append).run(threading.Event(), until_done=True)
+    assert sorted(one.person for one in seen) == ["anna", "ben", "clara"]
+    assert rows(fleet, STATE) == []
+
+
+# ---------------------------------------------------------------- the last append
+
+
+def test_an_append_of_an_older_lease_does_nothing_else_either(fleet: Fleet) -> None:
+    take = partial(leases.take, tenant=fleet.worker.tenant, person="anna", lease_s=5.0)
+    old = fleet.database.run(partial(take, holder="x", purpose="idle"))
+    fleet.database.run(partial(take, holder="y"))
+    done = list[object]()
+
+    async def also(connection: Any) -> None:
+        done.append(connection)
+
+    sets = [Unsent(1, old.epoch, 0, b"x")]
+    with pytest.raises(LeaseLostError):
+        fleet.database.run(partial(person_log.append, lease=old, sets=sets, lease_s=5.0, also=also))
+    assert done == []
+
+
+def test_a_write_that_fails_here_ends_no_task(fleet: Fleet) -> None:
+    with talking(fleet) as member:
+        say(member, "My dog is called Bello.")
+        assert member.holding is not None
+        shipper, done = member.holding.shipper, list[object]()
+
+        def fails() -> None:
+            raise StoreError("the disk refuses")
+
+        async def also(connection: Any) -> None:
+            done.append(connection)
+
+        with pytest.raises(StoreError, match="the disk"):
+            shipper.send_last(fails, also, 1.0)
+        say(member, "My cat is called Mimi.")  # nothing is held any more
+        assert done == []

@@ -1,0 +1,52 @@
+"""Faults that are planted in a worker's own process: each must be found by a law of the harness."""
+
+from typing import Any
+
+PLANTS = ("no epoch", "early", "renumbered", "no snapshot")
+
+# Appends by whoever believes to have the lease, at the end of the log, wherever that is.
+_ANYWHERE = """
+WITH fence AS (
+  UPDATE slowcat.owner SET last_seq = last_seq + $5 - $4
+   WHERE tenant = $1 AND person = $2 AND $6::float8 > 0
+  RETURNING last_seq - ($5::bigint - $4::bigint) AS before)
+INSERT INTO slowcat.log (tenant, person, seq, epoch, last_event, body, crc)
+SELECT $1, $2, fence.before + row_number() OVER (ORDER BY s.seq), $3, s.last_event, s.body, s.crc
+  FROM fence, unnest($7::bigint[], $8::bigint[], $9::bytea[], $10::bigint[])
+       AS s(seq, last_event, body, crc)
+"""
+
+
+def plant(what: str) -> None:
+    """Plant a fault in this process; "" for none."""
+    from slowcat_memory.fleet import leases, person_log
+    from slowcat_memory.fleet.shipper import Shipper
+
+    if what == "no epoch":
+
+        async def kept(*_: Any) -> set[int]:
+            return set()
+
+        person_log.APPEND, leases.renew = _ANYWHERE, kept  # type: ignore[assignment]
+    elif what == "renumbered":
+        with_epoch = "tenant = $1 AND person = $2 AND epoch = $3"
+        person_log.APPEND = _ANYWHERE.replace("tenant = $1 AND person = $2", with_epoch)
+    elif what == "early":
+        send = Shipper._send
+
+        def emptied_first(self: Any) -> bool:
+            if self._replica.unsent(self._sent, 1 << 20):
+                self._replica.note_sent(self._replica.seq)
+                self._replica.trim()
+            return bool(send(self))
+
+        Shipper._send = emptied_first  # type: ignore[method-assign]
+    elif what == "no snapshot":
+
+        def purge(self: Any) -> bool:
+            self._purged = self._replica.erased().epoch
+            return False
+
+        Shipper._purge = purge  # type: ignore[method-assign]
+    elif what:
+        raise ValueError(f"no such fault: {what}")

@@ -1,0 +1,390 @@
+"""Faults of a fleet that are staged: who stalls, what is away, full or cut, and when."""
+
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.harness import fleet_laws
+from tests.harness.cut_proxy import BEFORE_ANSWER, IN_REQUEST, CutProxy
+from tests.harness.fleet_kills import Found, judge
+from tests.harness.fleet_server import TENANT, Server
+from tests.harness.puppets import Orders, Puppet, end_all, until
+
+FORGOTTEN_S = 5.0  # until nobody recalls it and nothing holds it
+RETURN_S = 15.0  # until what waited is in the database, after it is back
+
+
+class Stage:
+    """The workers of one scene, and what they found."""
+
+    def __init__(self, server: Server, folder: Path, seed: int, plant: str) -> None:
+        self.server, self.folder, self.plant = server, folder, plant
+        self.rng, self.found = random.Random(seed), Found()
+        self.everybody, self.people = list[Puppet](), list[str]()
+        self.expected = set[str]()  # words that must be there besides acknowledged ones
+
+    def worker(self, cache: str, begins: bool = True, **how: Any) -> Puppet:
+        name = f"w{len(self.everybody)}"
+        orders = {"dsn": self.server.dsn, "plant": self.plant, **how}
+        one = Puppet(Orders(name=name, cache=self.folder / cache, **orders))
+        self.everybody.append(one)
+        if begins:
+            one.ask("begin")
+        return one
+
+    def person(self, n: int) -> str:
+        """Return a new person's name."""
+        name = "abcdefghijklmnopqrstuvw"
+        self.people.append("p" + "".join(name[int(digit)] for digit in f"{n:04}"))
+        return self.people[-1]
+
+    def hold(self, one: Puppet, person: str, wait_s: float = 10.0) -> None:
+        why = one.ask("hold", person=person, wait_s=wait_s)
+        assert not why, f"{one.orders.name} does not get {person}: {why}"
+
+    def check(self, holds: bool, what: str) -> None:
+        if not holds:
+            self.found.wrong.append(what)
+
+    def all_acked(self, one: Puppet, words: list[str], timeout_s: float = RETURN_S) -> None:
+        try:
+            until(lambda: set(words) <= one.words("acked"), timeout_s=timeout_s)
+        except AssertionError:
+            missing = sorted(set(words) - one.words("acked"))
+            self.check(False, f"not acknowledged within {timeout_s:g} s: {missing}")
+
+    def end(self) -> Found:
+        end_all(self.everybody)
+        caches = sorted({one.orders.cache for one in self.everybody})
+        judge(self.server, self.folder, caches, self.everybody, tuple(self.people), self.found,
+              self.expected)  # fmt: skip
+        return self.found
+
+
+# ------------------------------------------------------------------- leases
+
+
+def stalls(server: Server, folder: Path, count: int, seed: int = 1, plant: str = "") -> Found:
+    """Stop a worker beyond its lease; another takes over; the first goes on."""
+    stage = Stage(server, folder, seed, plant)
+    for n in range(count):
+        person = stage.person(n)
+        first = stage.worker("a")
+        second = stage.worker("a" if n % 3 == 2 else "b")  # sometimes on the same machine
+        stage.hold(first, person)
+        stage.all_acked(first, first.ask("say", person=person, count=3))
+        last = [first.send("say", person=person, count=5)]
+        time.sleep(stage.rng.random() * 0.02)  # in the middle of it
+        first.signal(signal.SIGSTOP)
+        last.append(first.send("say", person=person, count=3))  # is said as soon as it goes on
+        stage.hold(second, person)
+        stage.all_acked(second, second.ask("say", person=person, count=3))
+        first.signal(signal.SIGCONT)
+        for order in last:
+            stage.expected |= set(first.answer(order))
+        try:
+            until(lambda one=first: one.noted("trouble"), timeout_s=5.0)
+        except AssertionError:
+            stage.check(False, "the application was not notified")
+        stage.all_acked(second, second.ask("say", person=person, count=2))
+        second.ask("release", person=person)
+        if n % 2 == 0:  # else its turns wait in its cache until somebody looks
+            until(lambda one=first, who=person: one.ask("is_ready", person=who), "its return")
+        first.ask("release", person=person)
+        end_all((first, second))
+    return stage.end()
+
+
+def clock(server: Server, folder: Path, count: int, seed: int = 1, plant: str = "") -> Found:
+    """Let workers whose clocks are an hour off contend: only the database's clock counts."""
+    stage, lease_s = Stage(server, folder, seed, plant), 1.0
+    for n in range(count):
+        person, off = stage.person(n), stage.rng.choice((-3600.0, 3600.0))
+        holder = stage.worker("a", clock_s=off, lease_s=lease_s)
+        other = stage.worker("b", clock_s=-off, lease_s=lease_s)
+        stage.hold(holder, person)
+        stage.all_acked(holder, holder.ask("say", person=person, count=3))
+        why = other.ask("hold", person=person, wait_s=2.5 * lease_s)
+        stage.check(why == "BusyElsewhereError", f"a renewed lease was taken over: {why!r}")
+        stage.all_acked(holder, holder.ask("say", person=person, count=3))
+        began = time.monotonic()
+        holder.kill()
+        until(lambda one=other, who=person: one.ask("is_ready", person=who), "a takeover")
+        took = time.monotonic() - began
+        stage.check(0.5 * lease_s < took < lease_s + 4.0, f"taken over after {took:.1f} s")
+        stage.all_acked(other, other.ask("say", person=person, count=3))
+        other.end()
+    return stage.end()
+
+
+def mid_turn(server: Server, folder: Path, count: int, seed: int = 1, plant: str = "") -> Found:
+    """Let a lease run out between what is said, recalled, and said again."""
+    stage = Stage(server, folder, seed, plant)
+    for n in range(count):
+        person = stage.person(n)
+        first, second = stage.worker("a", renews=False), stage.worker("b")
+        stage.hold(first, person)
+        words = first.ask("say", person=person, count=3)
+        stage.all_acked(first, words)
+        stage.hold(second, person)
+        if n % 3:  # else both append from the same place on
+            stage.all_acked(second, second.ask("say", person=person, count=2))
+        first.ask("recall", person=person, words=words)
+        stage.expected |= set(first.ask("say", person=person, count=3))
+        if n % 2 == 0:
+            try:
+                until(lambda one=first: one.noted("trouble"), timeout_s=5.0)
+            except AssertionError:
+                stage.check(False, "the application was not notified")
+        first.ask("release", person=person)
+        stage.all_acked(second, second.ask("say", person=person, count=2))
+        end_all((first, second))
+    return stage.end()
+
+
+# ------------------------------------------------------------------- the database
+
+
+def away(server: Server, folder: Path, count: int, seed: int = 1, plant: str = "") -> Found:
+    """Stop the database in mid-conversation; the worker is killed meanwhile, or goes on."""
+    stage = Stage(server, folder, seed, plant)
+    for n in range(count):
+        person, one = stage.person(n), stage.worker(f"a{n}")
+        stage.hold(one, person)
+        before = one.ask("say", person=person, count=3)
+        stage.all_acked(one, before)
+        server.stop()
+        try:
+            waiting = one.ask("say", person=person, count=5)
+            stage.check(one.ask("save", person=person), "turns were not saved on this disk")
+            stage.expected |= set(waiting)
+            until(lambda one=one: one.noted("trouble"), "a notice of the trouble")
+            stage.check(not one.words("acked") & set(waiting), "acknowledged while away")
+            found = one.ask("recall", person=person, words=before[:1])
+            stage.check(found == before[:1], f"recall while away: {found}")
+            if n % 2 == 0:
+                one.kill()
+        finally:
+            server.start()
+        if one.is_alive:
+            stage.all_acked(one, waiting)
+        else:
+            _return(stage, person, f"a{n}", waiting, n)
+    return stage.end()
+
+
+def _return(stage: Stage, person: str, cache: str, waiting: list[str], n: int) -> None:
+    """Begin again after a kill, without or after another worker; what waited must arrive."""
+    other = stage.worker("other")
+    if n % 4 == 2:
+        stage.hold(other, person)
+        stage.all_acked(other, other.ask("say", person=person, count=2))
+        other.ask("release", person=person)
+    stage.worker(cache)  # it looks at its cache by itself
+    sql = (
+        "SELECT (SELECT count(*) FROM slowcat.late WHERE person = $1)"
+        " + (SELECT last_seq FROM slowcat.owner WHERE person = $1)"
+    )
+    was = stage.server.value(sql, person)
+    try:
+        until(lambda: stage.server.value(sql, person) > was, timeout_s=RETURN_S)
+    except AssertionError:
+        stage.check(False, f"what waited was not sent within {RETURN_S:g} s: {waiting}")
+    other.end()
+
+
+def full(server: Server, folder: Path, count: int, seed: int = 1, plant: str = "") -> Found:
+    """Fill the database's disk: appends wait, and go on when there is room."""
+    stage = Stage(server, folder, seed, plant)
+    for n in range(count):
+        person, one = stage.person(n), stage.worker("a")
+        stage.hold(one, person)
+        before = one.ask("say", person=person, count=2)
+        stage.all_acked(one, before)
+        with server.full_disk(folder / f"small{n}") as make_room:
+            words = list[str]()
+            deadline = time.monotonic() + 20.0
+            while not one.noted("trouble") and time.monotonic() < deadline:
+                words += one.ask("say", person=person, count=10)
+                time.sleep(0.02)
+            stage.check(bool(one.noted("trouble")), "the disk was not full")
+            words += one.ask("say", person=person, count=10)
+            stage.check(not set(words[-10:]) <= one.words("acked"), "acknowledged without room")
+            found = one.ask("recall", person=person, words=before[:1])
+            stage.check(found == before[:1], f"recall while full: {found}")
+            stage.found.figures["waited"] += one.ask("waiting", person=person)
+            make_room()
+            stage.all_acked(one, words)
+        one.end()
+    return stage.end()
+
+
+def cut(server: Server, folder: Path, count: int, seed: int = 1, plant: str = "") -> Found:
+    """Cut connections in the middle of a statement, or after it and before its answer."""
+    stage, proxy, person = Stage(server, folder, seed, plant), CutProxy(server.dsn), "anna"
+    stage.people.append(person)
+    try:
+        one = stage.worker("a", dsn=proxy.dsn, lease_s=2.0)
+        words = list[str]()
+        for n in range(count):
+            if n % 10 == 0 and n % 20:
+                proxy.cut(stage.rng.choice((IN_REQUEST, BEFORE_ANSWER)))
+            if n % 10 == 0:
+                stage.hold(one, person, 20.0)
+            proxy.cut(BEFORE_ANSWER if n % 3 else IN_REQUEST)
+            for _ in range(5):  # some while the outcome of the first is not known
+                words += one.ask("say", person=person)
+                time.sleep(stage.rng.random() * 0.02)
+            if n % 10 == 9 and not plant:
+                stage.all_acked(one, words)
+                one.ask("release", person=person)
+        stage.expected |= set(words)
+        lost = [row for row in one.noted("trouble") if row["error"] == "LeaseLostError"]
+        stage.check(not lost or bool(plant), f"a lease was given up {len(lost)} times for a cut")
+        return stage.end()
+    finally:
+        end_all(stage.everybody)
+        proxy.close()
+
+
+# ------------------------------------------------------------------- forgetting
+
+
+def forget(server: Server, folder: Path, count: int, seed: int = 1, plant: str = "") -> Found:
+    """Forget on one worker what others have, too, while one thing or another goes wrong."""
+    stage = Stage(server, folder, seed, plant)
+    kinds = (_plainly, _killed, _while_away, _behind_a_stall, _unheard, _with_leftovers)
+    for n in range(count):
+        kind, person = kinds[n % len(kinds)], stage.person(n)
+        first, second = stage.worker("a"), stage.worker("b")
+        stage.hold(first, person)
+        words = first.ask("say", person=person, count=6)
+        stage.all_acked(first, words)
+        gone = kind(stage, person, words[1:4], first, second)
+        if gone:
+            stage.check(not (left := _left(stage, gone)), f"{kind.__name__}: {left}")
+        end_all(stage.everybody)
+    return stage.end()
+
+
+def _left(stage: Stage, words: list[str]) -> list[str]:
+    """Return where words still are, when it is time that they are nowhere."""
+    caches = sorted({one.orders.cache for one in stage.everybody})
+
+    def look() -> list[str]:
+        rows = fleet_laws.rows_with(stage.server, words)
+        return rows + [line for cache in caches for line in fleet_laws.files_with(cache, words)]
+
+    began = time.monotonic()
+    left = fleet_laws.within(FORGOTTEN_S, look)
+    took = round((time.monotonic() - began) * 1e3)
+    stage.found.figures["ms until gone, at most"] = max(
+        stage.found.figures["ms until gone, at most"], took
+    )
+    return left
+
+
+def _hand_over(stage: Stage, person: str, first: Puppet, second: Puppet) -> None:
+    first.ask("release", person=person)
+    stage.hold(second, person)
+
+
+def _plainly(
+    stage: Stage, person: str, words: list[str], first: Puppet, second: Puppet
+) -> list[str]:
+    _hand_over(stage, person, first, second)
+    done = second.ask("forget_text", person=person, words=words)
+    stage.check(done["erased"], f"not erased: {done}")
+    found = second.ask("recall", person=person, words=words)
+    stage.check(not found, f"recalled: {found}")
+    return words
+
+
+def _killed(
+    stage: Stage, person: str, words: list[str], first: Puppet, second: Puppet
+) -> list[str]:
+    """Kill the holder at any step; another, or one with its cache, comes after it."""
+    _hand_over(stage, person, first, second)
+    second.send("forget_text", person=person, words=words)
+    time.sleep(stage.rng.random() * 0.09)
+    second.kill()
+    again = stage.worker("b")
+    heir = again if stage.rng.random() < 0.5 else first
+    stage.hold(heir, person)
+    texts = " ".join(heir.ask("texts", person=person))
+    there = [word for word in words if word in texts]
+    stage.check(there in ([], words), f"forgotten in part: {there}")
+    stage.found.figures["kept" if there else "gone"] += 1
+    return words if not there else []
+
+
+def _while_away(
+    stage: Stage, person: str, words: list[str], first: Puppet, second: Puppet
+) -> list[str]:
+    """Stop the database in the middle."""
+    _hand_over(stage, person, first, second)
+    order = second.send("forget_text", person=person, words=words)
+    time.sleep(stage.rng.random() * 0.06)
+    stage.server.stop()
+    try:
+        time.sleep(stage.rng.random())
+    finally:
+        stage.server.start()
+    try:
+        second.answer(order)
+    except RuntimeError as error:
+        stage.found.figures[f"refused: {str(error)[:40]}"] += 1
+        return []
+    return words
+
+
+def _behind_a_stall(
+    stage: Stage, person: str, words: list[str], first: Puppet, second: Puppet
+) -> list[str]:
+    """Forget while a worker that has the copy open, and something to send, is stopped."""
+    first.signal(signal.SIGSTOP)
+    order = first.send("say", person=person, count=2)
+    try:
+        stage.hold(second, person)
+        done = second.ask("forget_text", person=person, words=words)
+        stage.check(done["erased"], f"not erased: {done}")
+    finally:
+        first.signal(signal.SIGCONT)
+    stage.expected |= set(first.answer(order))
+    return words
+
+
+def _unheard(
+    stage: Stage, person: str, words: list[str], first: Puppet, second: Puppet
+) -> list[str]:
+    """End the connections on which others would hear of it."""
+    _hand_over(stage, person, first, second)
+    for pid in stage.server.backends():
+        stage.server.value("SELECT pg_terminate_backend($1)", pid)
+    done = second.ask("forget_text", person=person, words=words)
+    stage.check(done["erased"], f"not erased: {done}")
+    return words
+
+
+def _with_leftovers(
+    stage: Stage, person: str, words: list[str], first: Puppet, second: Puppet
+) -> list[str]:
+    """Forget beside a copy whose making, and one whose deletion, was interrupted."""
+    import shutil
+
+    from slowcat_memory.fleet.copies import copy_name
+
+    _hand_over(stage, person, first, second)
+    for place in first.orders.cache.glob(f"{copy_name(TENANT, person)}/a"):
+        shutil.copytree(place, place.with_name("b.new"))
+        shutil.copytree(place, place.with_name("c"))
+        (place.with_name("c") / "data.mdb").rename(place.with_name("c") / "other")
+    return _plainly_again(stage, person, words, second)
+
+
+def _plainly_again(stage: Stage, person: str, words: list[str], holder: Puppet) -> list[str]:
+    done = holder.ask("forget_text", person=person, words=words)
+    stage.check(done["erased"], f"not erased: {done}")
+    return words

