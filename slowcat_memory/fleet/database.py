@@ -5,6 +5,7 @@ Whoever needs the database blocks on a thread; nothing here runs on a conversati
 
 import asyncio
 import contextlib
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError as Cancelled
@@ -54,7 +55,7 @@ class Database:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="slowcat-fleet", daemon=True)
         self._tasks = set[asyncio.Task[None]]()
-        self._closed = False
+        self._closed, self._pid = False, os.getpid()
         self._thread.start()
 
     def _serve(self) -> None:
@@ -72,6 +73,8 @@ class Database:
         """
         if self._closed:
             raise DatabaseAwayError("the connection to the database was closed")
+        if os.getpid() != self._pid:
+            raise FleetError("the fleet was opened before a fork", hint="Open it in this process")
         future = asyncio.run_coroutine_threadsafe(self._run(work, timeout_s), self._loop)
         try:
             return future.result(timeout_s + CONNECT_S + 1.0)
