@@ -20,8 +20,9 @@ from slowcat_memory.errors import (
     StoreError,
     StoreUnsafeError,
 )
-from slowcat_memory.fleet import leases, push_pull, snapshots
+from slowcat_memory.fleet import leases, snapshots
 from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.fleet.operate import push_pull
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
