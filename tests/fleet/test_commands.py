@@ -1,6 +1,7 @@
 """``slowcat-memory fleet`` against a database: from tables to a memory pulled again."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.store import Store
 from tests.cli.conftest import CHAT, CONFIG, CommandLine
 from tests.fleet.talking import rows, say, talking
+from tests.support.said import said_by_anna
 
 Make = Callable[..., Config]
 
@@ -68,11 +70,11 @@ def test_init_says_what_it_made_and_warns_of_a_role_that_sees_all(
 
 
 def test_a_memory_goes_there_and_back(sm: CommandLine) -> None:
-    said = sm.ok("fleet", "push", "anna")
-    assert "10 events of anna" in said, said
-    assert "'anna' has a memory in the database already" in sm.fails("fleet", "push", "anna")
-    assert "10 events of anna" in sm.ok("fleet", "pull", "anna", "--to", "back")
-    assert "is not empty" in sm.fails("fleet", "pull", "anna", "--to", "back")
+    said = sm.ok("fleet", "push", "user")
+    assert "9 events of user" in said, said
+    assert "'user' has a memory in the database already" in sm.fails("fleet", "push", "user")
+    assert "9 events of user" in sm.ok("fleet", "pull", "user", "--to", "back")
+    assert "is not empty" in sm.fails("fleet", "pull", "user", "--to", "back")
     assert "no memory of 'ben'" in sm.fails("fleet", "pull", "ben", "--to", "other")
     texts = []
     for folder in (sm.store, sm.folder / "back"):
@@ -85,10 +87,10 @@ def test_a_store_that_a_bot_has_open_is_pushed_with_a_warning(sm: CommandLine) -
     with Store.open(sm.store):
         result = subprocess.run(
             [sys.executable, "-m", "slowcat_memory.cli", "--config", str(sm.config),
-             "--path", str(sm.store), "fleet", "push", "anna"],
+             "--path", str(sm.store), "fleet", "push", "user"],
             capture_output=True, text=True, timeout=60,
         )  # fmt: skip
-    assert result.returncode == 0 and "10 events" in result.stdout, result.stderr
+    assert result.returncode == 0 and "9 events" in result.stdout, result.stderr
     assert "what is said from now on is not in the database" in " ".join(result.stderr.split())
 
 
@@ -117,7 +119,7 @@ def test_status_shows_who_holds_whom_and_what_waits(sm: CommandLine, fleet: Flee
     lines = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
     assert "conversation" in lines["anna"] and fleet.worker.holder in lines["anna"]
     assert "idle" in lines["dora"] and "run out" in lines["clara"]
-    assert "ValueError" in lines["emil"] and "in 60 s" in lines["emil"]
+    assert "ValueError" in lines["emil"] and re.search(r"in (60|59|58) s", lines["emil"])
     assert [one["person"] for one in found["database"]["held"]] == ["anna", "clara", "dora"]
     assert found["database"]["log_rows"] > 0 and found["database"]["log_bytes"] > 100
     assert found["copies"] == []
@@ -133,7 +135,7 @@ def test_status_shows_copies_of_this_machine_and_what_they_have_not_sent(
             assert member.holding is not None
             member.holding.shipper.stop()  # nothing is sent any more
             monkeypatch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
-            member.append(member_turn("My cat is called Mimi."))
+            member.append(said_by_anna("My cat is called Mimi."))
             assert member.flush(5.0)
             monkeypatch.setattr(type(member.holding), "after_closing", lambda holding: None)
     result = sm("fleet", "status")
@@ -141,17 +143,11 @@ def test_status_shows_copies_of_this_machine_and_what_they_have_not_sent(
     assert "Unsent:" in result.stderr and "of anna" in result.stderr
 
 
-def member_turn(text: str) -> object:
-    from tests.support.said import said_by_anna
-
-    return said_by_anna(text)
-
-
 def test_work_until_done_prints_a_line_for_each_person(sm: CommandLine, fleet: Fleet) -> None:
-    sm.ok("fleet", "push", "anna")
+    sm.ok("fleet", "push", "user")
     result = sm("fleet", "work", "--until-done")
     assert result.exit_code == 0, result.output
-    assert "anna: done after" in result.stdout and "Nothing is due." in result.stdout
+    assert "user: done after" in result.stdout and "Nothing is due." in result.stdout
     assert "No LLM is configured" in result.stderr
     assert rows(fleet, "SELECT 1 FROM slowcat.task WHERE tenant = $1") == []
 

@@ -145,7 +145,7 @@ def push(
         if known.people and person not in known.people:
             raise FleetError(
                 f"{folder} has nothing of {person}, but of {listed(known.people)}",
-                hint="A conversation recalls what was said under the same name",
+                hint="Push it under that name: a conversation recalls what was said under its own",
             )
         if _is_in_use(folder):
             warn(f"A bot has {folder} open: what is said from now on is not in the database.")
