@@ -1,6 +1,7 @@
 """What a worker holds of one person: the lease, a copy that is up to date, and what sends it."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,9 @@ class Holding:
         )
         self.lease: Lease = lease or database.run(take)
         place = Copies(worker.cache, copy_name(worker.tenant, person))
+        self._until_open = ExitStack()  # whoever tidies would take the copy for a closed one
         try:
+            self._until_open.enter_context(place.locked())
             self.hydrated = hydrate(database, place, self.lease, worker.map_gib)
         except BaseException:
             self._give_up()
@@ -105,6 +108,7 @@ class Holding:
         try:
             outbox = Outbox(self.lease.epoch, self.shipper.wake)
             store = Store.open(path, outbox=outbox, **how)
+            self._until_open.close()
         except BaseException:
             self._on_end(self)  # or the lease would be renewed
             self._give_up()
@@ -156,6 +160,7 @@ class Holding:
             logger.debug("fleet: a lease runs out by itself: {}", error.message)
 
     def _give_up(self) -> None:
+        self._until_open.close()
         try:
             self._worker.database.run(partial(leases.give_up, lease=self.lease))
         except StoreError as error:

@@ -69,7 +69,8 @@ async def take(
         if row is None or not row["may_use"]:
             await _refuse(connection, tenant)
         gives_way = row["purpose"] == "idle" and purpose == "conversation"
-        if not row["released"] and row["runs"] and row["holder"] != holder and not gives_way:
+        mine = row["holder"] == holder and purpose == "conversation"  # of an earlier try
+        if not row["released"] and row["runs"] and not (mine or gives_way):
             raise BusyElsewhereError(
                 f"another worker ({row['holder']}) has the memory of {person!r}",
                 hint=f"It is free when that one ends, or in {row['left_s']:.0f} s if it has died",
