@@ -35,7 +35,7 @@ def dsn() -> Iterator[str]:
     database.run(lambda connection: schema.allow(connection, "default", ""))
     database.close()
     yield given
-    if server is not None:
+    if server is not None and folder is not None:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
 
