@@ -135,6 +135,7 @@ class SharedMember(Member):
         except BaseException:
             holding.abandon()
             raise
+        self._fleet.model = engine.wiring.embedding.embedder
         try:
             self._load_scopes(engine)
             engine.append_late_turns()
