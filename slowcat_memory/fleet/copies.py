@@ -12,10 +12,10 @@
 import fcntl
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 from string import ascii_lowercase
@@ -111,7 +111,7 @@ def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
 
 def set_aside(folder: Path, why: StoreError) -> None:
     """Keep a copy under another name, which nothing deletes."""
-    aside = folder.with_name(f"{ASIDE}{datetime.now(UTC):%Y%m%dT%H%M%S.%f}")
+    aside = folder.with_name(f"{ASIDE}{secrets.token_hex(4)}")
     os.rename(folder, aside)
     logger.warning("fleet: a copy cannot be used and is kept in {}: {}", aside, why.message)
 
