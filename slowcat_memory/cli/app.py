@@ -14,6 +14,7 @@ from typer.main import get_command
 from slowcat_memory import __version__
 from slowcat_memory.cli.change import blocks, forget, icebreaker, marks, remember, undo
 from slowcat_memory.cli.data import backup, export, import_, replay, tidy
+from slowcat_memory.cli.fleet import commands as fleet_commands
 from slowcat_memory.cli.look import (
     calls,
     facts,
@@ -235,3 +236,4 @@ app.command("reindex", rich_help_panel=CARE)(tidy.reindex)
 app.command("tidy", rich_help_panel=CARE)(tidy.tidy)
 app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)
 app.add_typer(jobs.app, name="jobs", rich_help_panel=CARE)
+app.add_typer(fleet_commands.app, name="fleet", rich_help_panel=CARE)

@@ -5,6 +5,7 @@ Whoever needs the database blocks on a thread; nothing here runs on a conversati
 
 import asyncio
 import contextlib
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError as Cancelled
@@ -61,7 +62,7 @@ class Database:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="slowcat-fleet", daemon=True)
         self._tasks = set[asyncio.Task[None]]()
-        self._closed = False
+        self._closed, self._pid = False, os.getpid()
         self._thread.start()
 
     def _serve(self) -> None:
@@ -79,6 +80,8 @@ class Database:
         """
         if self._closed:
             raise DatabaseAwayError("the connection to the database was closed")
+        if os.getpid() != self._pid:
+            raise FleetError("the fleet was opened before a fork", hint="Open it in this process")
         future = asyncio.run_coroutine_threadsafe(self._run(work, timeout_s), self._loop)
         try:
             return future.result(timeout_s + CONNECT_S + 1.0)
@@ -125,17 +128,23 @@ class Database:
 
         self._spawn(loop())
 
-    def listen(self, channel: str, on_message: Callable[[str], object]) -> None:
+    def listen(
+        self,
+        channel: str,
+        on_message: Callable[[str], object],
+        on_gap: Callable[[], object] = lambda: None,
+    ) -> None:
         """Call a function on a worker thread with each notification of a channel.
 
-        What is sent while the connection is broken is missed.
+        What is sent while the connection is broken is missed; so ``on_gap`` is called, likewise,
+        each time that it listens again, and the first time.
         """
 
         async def loop() -> None:
             pause = FIRST_PAUSE_S
             while True:
                 try:
-                    await self._listen_once(channel, on_message)
+                    await self._listen_once(channel, on_message, on_gap)
                     pause = FIRST_PAUSE_S
                 except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
                     await asyncio.sleep(pause)
@@ -143,7 +152,9 @@ class Database:
 
         self._spawn(loop())
 
-    async def _listen_once(self, channel: str, on_message: Callable[[str], object]) -> None:
+    async def _listen_once(
+        self, channel: str, on_message: Callable[[str], object], on_gap: Callable[[], object]
+    ) -> None:
         connection = await asyncpg.connect(self._dsn, timeout=CONNECT_S)
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -154,6 +165,7 @@ class Database:
         try:
             connection.add_termination_listener(lambda _: ended.set())
             await connection.add_listener(channel, receive)
+            loop.run_in_executor(None, _quietly, on_gap)
             await ended.wait()
         finally:
             with contextlib.suppress(Exception):
@@ -190,9 +202,9 @@ class Database:
                 self._pool.terminate()
 
 
-def _quietly(work: Callable[[str], object], message: str) -> None:
+def _quietly(work: Callable[..., object], *message: str) -> None:
     try:
-        work(message)
+        work(*message)
     except Exception as error:  # as a message that was missed
         logger.debug("fleet: {}", error)
 

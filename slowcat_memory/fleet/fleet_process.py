@@ -75,7 +75,8 @@ class Fleet:
                 return
             self._started = True
         self.database.repeat(self._renew, self.worker.lease_s / RENEWALS)
-        self.database.listen(snapshots.CHANNEL, partial(housekeeping.delete_copy, self.worker))
+        forget = partial(housekeeping.delete_copy, self.worker)
+        self.database.listen(snapshots.CHANNEL, forget, on_gap=self.tidy)
         self.database.repeat(self.tidy, housekeeping.EVERY_S)
 
     def tidy(self) -> None:

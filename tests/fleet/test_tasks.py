@@ -12,7 +12,7 @@ from slowcat_memory.core.retention.retention import RetentionOptions
 from slowcat_memory.errors import DatabaseAwayError, LeaseLostError, StoreError
 from slowcat_memory.fleet import leases, person_log, tasks
 from slowcat_memory.fleet.fleet_process import Fleet
-from slowcat_memory.fleet.idle_worker import IdleWorker, Worked
+from slowcat_memory.fleet.operate.idle_worker import IdleWorker, Worked
 from slowcat_memory.fleet.shared_member import CopyEngine
 from slowcat_memory.fleet.tasks import Claimed
 from slowcat_memory.providers import EmbedderOptions
@@ -166,7 +166,7 @@ def test_a_task_its_result_and_its_run_are_one_transaction(
         raise DatabaseAwayError("killed between the result and the commit")
 
     monkeypatch.setattr(tasks, "finish", killed)
-    monkeypatch.setattr("slowcat_memory.fleet.idle_worker.SENT_S", 0.3)
+    monkeypatch.setattr("slowcat_memory.fleet.operate.idle_worker.SENT_S", 0.3)
     monkeypatch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
     worked = work_once(fleet)
     assert worked is not None and worked.outcome == "interrupted"

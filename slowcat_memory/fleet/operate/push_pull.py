@@ -80,19 +80,17 @@ async def _store(connection: Connection, worker: Worker, person: str, found: Ord
                 hint="Choose another name with --user, or forget that one first",
             )
         await connection.execute(
-            "UPDATE slowcat.owner SET last_seq = $3 WHERE tenant = $1 AND person = $2",
+            "UPDATE slowcat.owner SET last_seq = $3, forget_epoch = $4"
+            " WHERE tenant = $1 AND person = $2",
             lease.tenant,
             lease.person,
             FIRST_SEQ,
+            0
+            if found.erasing
+            else found.forget_epoch,  # what is not erased yet, the first worker does
         )
-        # While something is being erased there, the first worker replaces it when that is done.
-        forgets = None if found.erasing else found.forget_epoch
-        await snapshots.write(
-            connection,
-            lease,
-            Whole(FIRST_SEQ, (), found.parts),
-            forgets=forgets,
-        )
+        whole = Whole(FIRST_SEQ, (), found.parts)
+        await snapshots.write(connection, lease, whole, forgets=None)
         stored = await _stored_rows(connection, replace(lease, snapshot_upto=FIRST_SEQ))
         ordinary.check_rows(found.rows, stored, "the database")
         await tasks.schedule(connection, lease.tenant, lease.person)

@@ -1,0 +1,1 @@
+"""Commands of a fleet: many workers, many people, one database."""

@@ -1,0 +1,71 @@
+"""Commands of a fleet where there is none: each says what is missing."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+EACH = (
+    ("init",),
+    ("push", "user"),
+    ("pull", "anna", "--to", "new"),
+    ("status",),
+    ("work", "--until-done"),
+)
+AWAY = '\n[fleet]\ndsn = "postgresql://nobody@127.0.0.1:1/none"\n'
+
+
+@pytest.mark.parametrize("command", EACH, ids=" ".join)
+def test_fleet_each_command_explains_itself_with_an_example(sm, command: tuple[str, ...]) -> None:
+    text = sm.ok("fleet", command[0], "--help")
+    assert f"fleet {command[0]}" in text and "Example" in text
+
+
+@pytest.mark.parametrize("command", EACH, ids=" ".join)
+def test_fleet_without_a_database_each_command_says_which_setting(
+    sm, command: tuple[str, ...]
+) -> None:
+    said = sm.fails("fleet", *command)
+    assert said.startswith("Error: there is no database for a fleet. Set dsn under [fleet]")
+
+
+@pytest.mark.parametrize("command", EACH, ids=" ".join)
+def test_fleet_without_the_extra_each_command_names_it(
+    sm, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "asyncpg" else found(name)
+    )
+    said = sm.fails("fleet", *command)
+    assert 'pip install "pipecat-slowcat-memory[postgres]"' in said
+
+
+def test_fleet_a_database_that_is_away_is_named_by_each_command(filled) -> None:
+    pytest.importorskip("asyncpg")
+    filled.config.write_text(filled.config.read_text() + AWAY)
+    for command in EACH:
+        result = filled("fleet", *command)
+        assert result.exit_code == 1
+        assert "the database cannot be reached" in " ".join(result.stderr.split()), command
+    assert not (filled.folder / "new").exists() and not (filled.folder / "new.new").exists()
+
+
+def test_fleet_status_shows_the_copies_here_also_without_a_database(sm) -> None:
+    pytest.importorskip("asyncpg")
+    sm.config.write_text(sm.config.read_text() + AWAY + f'cache = "{sm.folder / "cache"}"\n')
+    result = sm("fleet", "status")
+    assert result.exit_code == 1 and f"{sm.folder / 'cache'} has 0 copies" in result.stdout
+    result = sm("fleet", "status", "--json")
+    found = json.loads(result.stdout)
+    assert result.exit_code == 1 and found["database"] is None and found["copies"] == []
+    assert "cannot be reached" in found["error"]
+
+
+def test_fleet_a_push_of_somebody_else_is_refused(filled) -> None:
+    pytest.importorskip("asyncpg")
+    filled.config.write_text(filled.config.read_text() + AWAY)
+    said = filled.fails("fleet", "push", "clara")
+    assert "has nothing of clara" in said and "but of user" in said
+    assert "no memory at" in filled.fails("fleet", "push", "user", "--from", str(Path("nowhere")))

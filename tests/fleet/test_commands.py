@@ -1,0 +1,171 @@
+"""``slowcat-memory fleet`` against a database: from tables to a memory pulled again."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from slowcat_memory.config import Config
+from slowcat_memory.fleet import leases, tasks
+from slowcat_memory.fleet.database import Database
+from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.providers import EmbedderOptions
+from slowcat_memory.store import Store
+from tests.cli.conftest import CHAT, CONFIG, CommandLine
+from tests.fleet.talking import rows, say, talking
+from tests.support.said import said_by_anna
+
+Make = Callable[..., Config]
+
+
+@pytest.fixture
+def sm(dsn: str, tenant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    """A command line of a fleet, whose store holds turns of anna and ben."""
+    config = tmp_path / "config.toml"
+    fleet = (
+        f'\n[fleet]\ndsn = "{dsn}"\ntenant = "{tenant}"\ncache = "{tmp_path / "a"}"\nlease_s = 5\n'
+    )
+    config.write_text(CONFIG + fleet)
+    for name, value in (("COLUMNS", "200"), ("TERM", "dumb")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("SLOWCAT_CONFIG", raising=False)
+    monkeypatch.chdir(tmp_path)
+    made = CommandLine(tmp_path, config, tmp_path / "memory")
+    (tmp_path / "chat.txt").write_text(CHAT)
+    made.ok("import", "chat.txt", "--no-embed")
+    return made
+
+
+@pytest.fixture
+def fleet(worker_config: Make) -> Iterator[Fleet]:
+    with Fleet(worker_config("b", embedding=EmbedderOptions(kind="none"))) as fleet:
+        yield fleet
+
+
+def test_init_says_what_it_made_and_warns_of_a_role_that_sees_all(
+    sm: CommandLine, dsn: str
+) -> None:
+    result = sm("fleet", "init")
+    assert result.exit_code == 0 and "The tables are up to date (version 1)." in result.stdout
+    assert "Row-level security does not bind" in result.stderr
+    role = "worker_of_" + sm.folder.name.replace("-", "_")[:40]
+    database = Database(dsn)
+    database.run(lambda connection: connection.execute(f'CREATE ROLE "{role}"'))
+    try:
+        result = sm("fleet", "init", "--role", role)
+        assert result.exit_code == 0 and f"The role {role} may use" in result.stdout
+        assert result.stderr == ""
+        found = sm.json("fleet", "init", "--role", role)
+        assert found["added"] == [] and not found["bypasses_row_security"]
+        assert "does not exist" in sm.fails("fleet", "init", "--role", "nobody_of_that_name")
+    finally:
+        database.run(lambda c: c.execute(f'DROP OWNED BY "{role}"; DROP ROLE "{role}"'))
+        database.close()
+
+
+def test_a_memory_goes_there_and_back(sm: CommandLine) -> None:
+    said = sm.ok("fleet", "push", "user")
+    assert "9 events of user" in said, said
+    assert "'user' has a memory in the database already" in sm.fails("fleet", "push", "user")
+    assert "9 events of user" in sm.ok("fleet", "pull", "user", "--to", "back")
+    assert "is not empty" in sm.fails("fleet", "pull", "user", "--to", "back")
+    assert "no memory of 'ben'" in sm.fails("fleet", "pull", "ben", "--to", "other")
+    texts = []
+    for folder in (sm.store, sm.folder / "back"):
+        with Store.open(folder, readonly=True) as store, store.snapshot() as snapshot:
+            texts.append([turn.text for turn in snapshot.turns()])
+    assert texts[0] == texts[1] != []
+
+
+def test_a_store_that_a_bot_has_open_is_pushed_with_a_warning(sm: CommandLine) -> None:
+    with Store.open(sm.store):
+        result = subprocess.run(
+            [sys.executable, "-m", "slowcat_memory.cli", "--config", str(sm.config),
+             "--path", str(sm.store), "fleet", "push", "user"],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+    assert result.returncode == 0 and "9 events" in result.stdout, result.stderr
+    assert "what is said from now on is not in the database" in " ".join(result.stderr.split())
+
+
+def test_status_shows_who_holds_whom_and_what_waits(sm: CommandLine, fleet: Fleet) -> None:
+    result = sm("fleet", "status")
+    assert result.exit_code == 0 and "has 0 people" in result.stdout
+    assert "Nobody is held." in result.stdout
+    tenant = fleet.worker.tenant
+    take = partial(leases.take, tenant=tenant, holder="away/1", lease_s=0.0)
+    fleet.database.run(partial(take, person="clara"))
+    fleet.database.run(partial(tasks.schedule, tenant=tenant, person="dora"))
+    claim = partial(tasks.claim, tenant=tenant, holder="x/2", lease_s=60.0)
+    claimed = fleet.database.run(claim)
+    assert claimed is not None
+    fleet.database.run(partial(tasks.schedule, tenant=tenant, person="emil"))
+    failing = fleet.database.run(claim)
+    assert failing is not None
+    fleet.database.run(partial(tasks.fail, claimed=failing, error="ValueError"))
+    fleet.database.run(partial(leases.release, lease=failing.lease, seq=0))
+    with talking(fleet) as member:
+        say(member, "My dog is called Bello.")
+        shown = sm.ok("fleet", "status")
+        found = sm.json("fleet", "status")
+    assert "has 1 person: " in shown
+    assert "0 due, 0 later, 1 running, 1 failed, 0 given up" in shown
+    lines = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
+    assert "conversation" in lines["anna"] and fleet.worker.holder in lines["anna"]
+    assert "idle" in lines["dora"] and "run out" in lines["clara"]
+    assert "ValueError" in lines["emil"] and re.search(r"in (60|59|58) s", lines["emil"])
+    assert [one["person"] for one in found["database"]["held"]] == ["anna", "clara", "dora"]
+    assert found["database"]["log_rows"] > 0 and found["database"]["log_bytes"] > 100
+    assert found["copies"] == []
+
+
+def test_status_shows_copies_of_this_machine_and_what_they_have_not_sent(
+    sm: CommandLine, worker_config: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Fleet(worker_config("a", embedding=EmbedderOptions(kind="none"))) as here:
+        with talking(here) as member:
+            say(member, "My dog is called Bello.")
+            assert "has 1 copy, 1 in use." in sm.ok("fleet", "status")
+            assert member.holding is not None
+            member.holding.shipper.stop()  # nothing is sent any more
+            monkeypatch.setattr("slowcat_memory.fleet.holding.FLUSH_S", 0.1)
+            member.append(said_by_anna("My cat is called Mimi."))
+            assert member.flush(5.0)
+            monkeypatch.setattr(type(member.holding), "after_closing", lambda holding: None)
+    result = sm("fleet", "status")
+    assert "has 1 copy, 0 in use." in result.stdout
+    assert "Unsent:" in result.stderr and "of anna" in result.stderr
+
+
+def test_work_until_done_prints_a_line_for_each_person(sm: CommandLine, fleet: Fleet) -> None:
+    sm.ok("fleet", "push", "user")
+    result = sm("fleet", "work", "--until-done")
+    assert result.exit_code == 0, result.output
+    assert "user: done after" in result.stdout and "Nothing is due." in result.stdout
+    assert "No LLM is configured" in result.stderr
+    assert rows(fleet, "SELECT 1 FROM slowcat.task WHERE tenant = $1") == []
+
+
+def test_work_ends_with_ctrl_c_and_holds_nobody(sm: CommandLine, fleet: Fleet) -> None:
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "slowcat_memory.cli", "--config", str(sm.config), "fleet", "work"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    try:
+        fleet.database.run(partial(tasks.schedule, tenant=fleet.worker.tenant, person="anna"))
+        assert worker.stdout is not None
+        assert worker.stdout.readline().startswith("anna: done")
+        worker.send_signal(signal.SIGINT)
+        _, said = worker.communicate(timeout=20)
+        assert worker.returncode == 0 and "Traceback" not in said
+    finally:
+        worker.kill()
+        worker.wait()
+    assert rows(fleet, "SELECT 1 FROM slowcat.owner WHERE tenant = $1 AND NOT released") == []
