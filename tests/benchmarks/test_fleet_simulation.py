@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from benchmarks import fleet_simulation
+from benchmarks import fleet_simulation, fleet_sizing
 from benchmarks.fleet import people, server_load
 from benchmarks.fleet.recorded import Recorded
 from benchmarks.fleet.server_load import Reading
@@ -51,3 +51,18 @@ def test_a_database_stops_at_the_first_step_with_slow_appends() -> None:
     steps = {"1": step(20.0, 4.0), "2": step(40.0, 20.0)}
     assert fleet_simulation.stops_at(steps) is None
     assert fleet_simulation.stops_at(steps | {"4": step(75.0, 20.1), "8": step(90.0, 80.0)}) == 75.0
+
+
+def test_what_a_database_needs_grows_with_its_people() -> None:
+    database = {"cpu_ms_per_turn": 3.0, "wal_per_turn": 5000}
+    written = {
+        "steps": {"1": {"database": database}},
+        "recorded": {"statements": 4.0, "sets": 4.0, "bytes": 2400},
+        "seeded": {"snapshot_bytes_per_memory": 1300},
+    }
+    small = fleet_sizing.sizes(written, fleet_sizing.Talk(people=10_000))
+    assert (small["talking"], small["turns_s"], small["appends_s"]) == (200, 20, 80)
+    assert small["cores"] == pytest.approx(20 * 0.003 / 0.5)
+    assert small["wal_gb_day"] == pytest.approx(20 * 3600 * 6 * 5000 / 1e9)
+    large = fleet_sizing.sizes(written, fleet_sizing.Talk(people=1_000_000))
+    assert {name: pytest.approx(100 * value) for name, value in small.items()} == large
