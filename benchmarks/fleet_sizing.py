@@ -60,8 +60,9 @@ def sizes(written: dict[str, Any], talk: Talk) -> dict[str, float]:
     mean = talk.memories * math.exp(SIGMA**2 / 2)
     snapshot = mean * written["seeded"]["snapshot_bytes_per_memory"]
     kept_sets = 1.5 * SNAPSHOT_AFTER  # from one snapshot's end to two of them
-    log = kept_sets * (turn["bytes"] / turn["sets"] + ROW_BYTES)
-    snapshots_day = turns_day * turn["sets"] / SNAPSHOT_AFTER
+    sets = turn["sets"] + turn["idle_sets"]
+    log = kept_sets * ((turn["bytes"] + turn["idle_bytes"]) / sets + ROW_BYTES)
+    snapshots_day = turns_day * sets / SNAPSHOT_AFTER
     workers = math.ceil(talking / talk.per_worker)
     return {
         "talking": talking,

@@ -45,6 +45,7 @@ class Recorded(Struct, frozen=True):
             "statements": round(sum(map(len, self.turns)) / count, 2),
             "sets": round(len(sets) / count, 2),
             "bytes": round(sum(len(one.body) for one in sets) / count),
+            "idle_sets": round(sum(map(len, self.idle)) / count, 2),
             "idle_bytes": round(sum(len(one.body) for b in self.idle for one in b) / count),
         }
 

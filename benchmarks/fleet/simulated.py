@@ -20,7 +20,7 @@ from benchmarks.fleet import people
 from benchmarks.fleet.recorded import Batch, Recorded
 from benchmarks.fleet_database import TENANT
 from slowcat_memory.errors import BusyElsewhereError, LeaseLostError
-from slowcat_memory.fleet import late_turns, leases, person_log, snapshots, tasks
+from slowcat_memory.fleet import database, late_turns, leases, person_log, snapshots, tasks
 from slowcat_memory.fleet.database import MOST_CONNECTIONS, Connection
 from slowcat_memory.fleet.fleet_process import RENEWALS
 from slowcat_memory.fleet.leases import Lease
@@ -55,7 +55,11 @@ class Worker:
 
     async def start(self) -> None:
         self._pool = await asyncpg.create_pool(
-            self._dsn, min_size=0, max_size=MOST_CONNECTIONS, command_timeout=30.0
+            self._dsn,
+            min_size=0,
+            max_size=MOST_CONNECTIONS,
+            command_timeout=30.0,
+            connection_class=database._Connection,
         )
         self._listening = await asyncpg.connect(self._dsn)
         await self._listening.add_listener(snapshots.CHANNEL, lambda *_: None)
@@ -91,7 +95,9 @@ class Worker:
                 return False
             lease = await self._read_copy(connection, claimed.lease)
             for batch in self.recorded.idle:
+                began = time.perf_counter()
                 lease = await self._send(connection, lease, batch)
+                self.counts.note("append, idle", began)
             await tasks.finish(connection, claimed)
             await leases.release(connection, lease, lease.last_seq)
         self.copies[lease.person] = lease.last_seq

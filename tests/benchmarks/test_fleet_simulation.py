@@ -41,7 +41,13 @@ def test_what_a_server_spent_is_given_for_a_turn() -> None:
 def test_what_was_recorded_is_given_for_a_turn() -> None:
     one = Unsent(1, 1, 1, b"1234")
     said = Recorded([[[one], [one, one]], [[one]]], [[one]])
-    assert said.sizes() == {"statements": 1.5, "sets": 2.0, "bytes": 8, "idle_bytes": 2}
+    assert said.sizes() == {
+        "statements": 1.5,
+        "sets": 2.0,
+        "bytes": 8,
+        "idle_sets": 0.5,
+        "idle_bytes": 2,
+    }
 
 
 def test_a_database_stops_at_the_first_step_with_slow_appends() -> None:
@@ -57,7 +63,13 @@ def test_what_a_database_needs_grows_with_its_people() -> None:
     database = {"cpu_ms_per_turn": 3.0, "wal_per_turn": 5000}
     written = {
         "steps": {"1": {"database": database}},
-        "recorded": {"statements": 4.0, "sets": 4.0, "bytes": 2400},
+        "recorded": {
+            "statements": 4.0,
+            "sets": 4.0,
+            "bytes": 2400,
+            "idle_sets": 6.0,
+            "idle_bytes": 6000,
+        },
         "seeded": {"snapshot_bytes_per_memory": 1300},
     }
     small = fleet_sizing.sizes(written, fleet_sizing.Talk(people=10_000))
