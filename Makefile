@@ -9,6 +9,7 @@
 #   make test-oldest  the test suite on the oldest supported Pipecat
 #   make nightly      the slow tests and every harness, about 8 hours; resumes; reports in scratch/nightly
 #   make test-audio   one spoken round trip, offline
+#   make test-fleet   workers that share a PostgreSQL: it comes from a package, or is SLOWCAT_TEST_DSN's
 #   make test-page    the page in a real browser: needs a Chromium and npm
 #   make wheels       a wheel for each platform, with the compiled kernels, in dist/
 #   make failover     owners of a shared memory are killed 300 times, while clients talk
@@ -30,16 +31,16 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM := false
 export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models
 
-.PHONY: demo test test-oldest nightly test-audio test-page lint bench written wheels docs docs-site failover clean
+.PHONY: demo test test-oldest nightly test-audio test-fleet test-page lint bench written wheels docs docs-site failover clean
 
 demo: $(VENV)/demo
 	@$(VENV)/bin/slowcat-memory demo
 
 test: $(VENV)/ready $(VENV)/models
-	$(RUN) -m pytest -n 3 --dist loadfile -m "not slow and not browser"
+	$(RUN) -m pytest -n 3 --dist loadfile -m "not slow and not browser and not fleet"
 
 test-oldest: $(OLD)/ready $(VENV)/models
-	$(OLD)/bin/python -m pytest -n 3 --dist loadfile -m "not slow and not browser"
+	$(OLD)/bin/python -m pytest -n 3 --dist loadfile -m "not slow and not browser and not fleet"
 
 nightly: $(VENV)/ready $(VENV)/models
 	$(RUN) -m pytest -m "slow and not audio and not browser"; slow=$$?; $(RUN) -m tests.harness.nightly && exit $$slow
@@ -52,6 +53,9 @@ failover: $(VENV)/ready
 
 test-audio: $(VENV)/audio
 	$(RUN) -m pytest -m audio tests/audio
+
+test-fleet: $(VENV)/ready
+	$(RUN) -m pytest tests/fleet
 
 test-page: $(VENV)/axe.min.js
 	SLOWCAT_AXE=$(CURDIR)/$< $(RUN) -m pytest -m browser tests/web
