@@ -41,7 +41,11 @@ class CopyEngine(MemoryEngine):
 
     def __init__(self, config: Config, holding: Holding, **how: Any) -> None:
         self.holding = holding
-        super().__init__(config, open_store=holding.open_store, **how)
+        try:
+            super().__init__(config, open_store=holding.open_store, **how)
+        except BaseException:
+            holding.abandon()
+            raise
 
     def append_late_turns(self) -> None:
         """Append what was heard by workers that could not append it.
@@ -130,11 +134,7 @@ class SharedMember(Member):
         )
         self._latest = holding
         memory = replace(self.config.memory, path=str(holding.folder))
-        try:
-            engine = CopyEngine(replace(self.config, memory=memory), holding, metrics=self.metrics)
-        except BaseException:
-            holding.abandon()
-            raise
+        engine = CopyEngine(replace(self.config, memory=memory), holding, metrics=self.metrics)
         self._fleet.model = engine.wiring.embedding.embedder
         try:
             self._load_scopes(engine)
