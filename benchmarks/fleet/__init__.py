@@ -1,1 +1,1 @@
-"""Parts of ``benchmarks.fleet_queues``: what many workers over one PostgreSQL cost."""
+"""Parts of ``benchmarks.fleet_queues`` and ``benchmarks.fleet_simulation``: many workers, one PostgreSQL."""

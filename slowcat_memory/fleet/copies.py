@@ -12,10 +12,10 @@
 import fcntl
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from string import ascii_lowercase
@@ -31,6 +31,7 @@ from slowcat_memory.store.disk.outbox import CopyState, Unsent
 from slowcat_memory.store.replica import seeding
 
 ASIDE = "set-aside-"
+DOOMED = ".doomed"  # ends the name of a copy that is being deleted
 
 
 def copy_name(tenant: str, person: str) -> str:
@@ -72,6 +73,17 @@ class Copies:
             hint="End those that no longer talk",
         )
 
+    def sweep(self) -> None:
+        """Delete what kills have left of copies that were being made or deleted.
+
+        The copies must be locked.
+        """
+        for path in self.folder.glob("*"):
+            place = path.name.removesuffix(DOOMED).removesuffix(seeding.NEW)
+            if place in ascii_lowercase and path.is_dir() and not is_locked(path / WRITER):
+                if place != path.name or not (path / DATA).is_file():
+                    delete(path)
+
     def stores(self) -> list[Path]:
         """Return the copies that no process has open."""
         found = (self.folder / letter for letter in ascii_lowercase)
@@ -99,11 +111,15 @@ def read_state(folder: Path) -> tuple[CopyState, list[Unsent]] | None:
 
 def set_aside(folder: Path, why: StoreError) -> None:
     """Keep a copy under another name, which nothing deletes."""
-    aside = folder.with_name(f"{ASIDE}{datetime.now(UTC):%Y%m%dT%H%M%S.%f}")
+    aside = folder.with_name(f"{ASIDE}{secrets.token_hex(4)}")
     os.rename(folder, aside)
     logger.warning("fleet: a copy cannot be used and is kept in {}: {}", aside, why.message)
 
 
 def delete(folder: Path) -> None:
-    """Delete a copy that has nothing to send."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Delete a copy that has nothing to send; what a kill leaves of it is no copy."""
+    doomed = folder.with_name(folder.name + DOOMED)
+    shutil.rmtree(doomed, ignore_errors=True)
+    with suppress(FileNotFoundError):
+        os.rename(folder, doomed)
+    shutil.rmtree(doomed, ignore_errors=True)

@@ -120,17 +120,23 @@ class Database:
 
         self._spawn(loop())
 
-    def listen(self, channel: str, on_message: Callable[[str], object]) -> None:
+    def listen(
+        self,
+        channel: str,
+        on_message: Callable[[str], object],
+        on_gap: Callable[[], object] = lambda: None,
+    ) -> None:
         """Call a function on a worker thread with each notification of a channel.
 
-        What is sent while the connection is broken is missed.
+        What is sent while the connection is broken is missed; so ``on_gap`` is called, likewise,
+        each time that it listens again, and the first time.
         """
 
         async def loop() -> None:
             pause = FIRST_PAUSE_S
             while True:
                 try:
-                    await self._listen_once(channel, on_message)
+                    await self._listen_once(channel, on_message, on_gap)
                     pause = FIRST_PAUSE_S
                 except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
                     await asyncio.sleep(pause)
@@ -138,7 +144,9 @@ class Database:
 
         self._spawn(loop())
 
-    async def _listen_once(self, channel: str, on_message: Callable[[str], object]) -> None:
+    async def _listen_once(
+        self, channel: str, on_message: Callable[[str], object], on_gap: Callable[[], object]
+    ) -> None:
         connection = await asyncpg.connect(self._dsn, timeout=CONNECT_S)
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -149,6 +157,7 @@ class Database:
         try:
             connection.add_termination_listener(lambda _: ended.set())
             await connection.add_listener(channel, receive)
+            loop.run_in_executor(None, _quietly, on_gap)
             await ended.wait()
         finally:
             with contextlib.suppress(Exception):
@@ -185,9 +194,9 @@ class Database:
                 self._pool.terminate()
 
 
-def _quietly(work: Callable[[str], object], message: str) -> None:
+def _quietly(work: Callable[..., object], *message: str) -> None:
     try:
-        work(message)
+        work(*message)
     except Exception as error:  # as a message that was missed
         logger.debug("fleet: {}", error)
 

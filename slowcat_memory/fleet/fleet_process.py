@@ -22,6 +22,7 @@ from slowcat_memory.fleet.holding import Holding, Worker
 from slowcat_memory.fleet.leases import Purpose
 from slowcat_memory.fleet.shared_member import SharedMember
 from slowcat_memory.metrics import Metrics
+from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.runtime.namespaces.registry import scope_of_user
 
 RENEWALS = 3  # in the time of a lease
@@ -34,6 +35,9 @@ class Fleet:
 
         fleet = Fleet("config.toml")
         memory = HybridContextualMemoryProcessor(user_id="anna", fleet=fleet)
+
+    Attributes:
+        model: The embedder of the last person; kept, so that it is not loaded for each.
     """
 
     def __init__(self, config: Config | str | Path | None = None) -> None:
@@ -62,6 +66,7 @@ class Fleet:
         self._lock = threading.Lock()
         self._members: Shared[SharedMember] = Shared()
         self._started = False
+        self.model: QueryEmbedder | None = None
 
     def start(self) -> None:
         """Begin to renew leases, and to delete copies of what others have forgotten; idempotent."""
@@ -70,7 +75,8 @@ class Fleet:
                 return
             self._started = True
         self.database.repeat(self._renew, self.worker.lease_s / RENEWALS)
-        self.database.listen(snapshots.CHANNEL, partial(housekeeping.delete_copy, self.worker))
+        forget = partial(housekeeping.delete_copy, self.worker)
+        self.database.listen(snapshots.CHANNEL, forget, on_gap=self.tidy)
         self.database.repeat(self.tidy, housekeeping.EVERY_S)
 
     def tidy(self) -> None:

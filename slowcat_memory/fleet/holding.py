@@ -70,7 +70,7 @@ class Holding:
             DatabaseAwayError: The database cannot be reached.
         """
         self._worker, self._on_end, self._on_left = worker, on_end, on_left
-        self._all_sent = True
+        self._is_open = self._is_released = False
         self.database = database = worker.database
         take = partial(
             leases.take,
@@ -82,11 +82,12 @@ class Holding:
         )
         self.lease: Lease = lease or database.run(take)
         place = Copies(worker.cache, copy_name(worker.tenant, person))
-        self._until_open = ExitStack()  # whoever tidies would take the copy for a closed one
+        self._closed = ExitStack()  # the lock of copies that are not open
         try:
-            self._until_open.enter_context(place.locked())
+            self._closed.enter_context(place.locked())
             self.hydrated = hydrate(database, place, self.lease, worker.map_gib)
         except BaseException:
+            self._closed.close()
             self._give_up()
             raise
         self.shipper = Shipper(
@@ -108,16 +109,23 @@ class Holding:
         try:
             outbox = Outbox(self.lease.epoch, self.shipper.wake)
             store = Store.open(path, outbox=outbox, **how)
-            self._until_open.close()
         except BaseException:
-            self._on_end(self)  # or the lease would be renewed
-            self._give_up()
+            self.abandon()
             raise
+        self._is_open = True
+        self._closed.close()
         assert store.replica is not None
         self._replica = store.replica
         self._replica.on_closing = self._on_closing
         self.shipper.start(self._replica)
         return store
+
+    def abandon(self) -> None:
+        """Let go of a copy that is not open, or the lease would be renewed; idempotent."""
+        if not self._is_open:
+            self._closed.close()
+            self._on_end(self)
+            self._give_up()
 
     def lose(self) -> None:
         """Send nothing any more: a renewal showed that another worker has taken over."""
@@ -134,8 +142,11 @@ class Holding:
             logger.debug("fleet: not everything was sent: {}", error.message)
 
     def after_closing(self) -> None:
-        """Pass on what can no longer be sent under this lease, now that the copy is closed. Blocks."""
-        if not self._all_sent:
+        """Pass on what can no longer be sent under this lease, now that the copy is closed. Blocks.
+
+        The copy of a lost lease may also have what others forgot meanwhile.
+        """
+        if not self._is_released:
             try:
                 name = copy_name(self.lease.tenant, self.lease.person)
                 self._on_left(name)
@@ -145,22 +156,21 @@ class Holding:
     def _on_closing(self) -> None:
         """Send the rest, and release the lease; what could not be sent stays in the copy."""
         try:
-            self._all_sent = self.shipper.wait_sent(FLUSH_S)
+            all_sent = self.shipper.wait_sent(FLUSH_S)
         except StoreError:
-            self._all_sent = False
+            all_sent = False
         self.shipper.stop()
         self._on_end(self)
         try:
-            if self._all_sent:
+            if all_sent:
                 release = partial(leases.release, lease=self.lease, seq=self._replica.seq)
-                self._worker.database.run(release)
+                self._is_released = self._worker.database.run(release)
             else:
                 self._give_up()
         except StoreError as error:
             logger.debug("fleet: a lease runs out by itself: {}", error.message)
 
     def _give_up(self) -> None:
-        self._until_open.close()
         try:
             self._worker.database.run(partial(leases.give_up, lease=self.lease))
         except StoreError as error:

@@ -66,6 +66,7 @@ def tidy_person(worker: Worker, name: str, *, forgotten: bool = False) -> None:
     """
     place = Copies(worker.cache, name)
     with place.locked():
+        place.sweep()
         for folder in place.stores():
             found = copies.read_state(folder)
             if found is not None and _is_useless(worker, folder, *found, forgotten=forgotten):

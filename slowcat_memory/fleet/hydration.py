@@ -39,7 +39,7 @@ class Hydrated(Struct, frozen=True):
 def hydrate(database: Database, place: Copies, lease: Lease, map_gib: float) -> Hydrated:
     """Bring a copy up to date, or make one. Blocks: 50 to 300 ms for 10,000 memories.
 
-    The caller has the copies locked, and keeps them so until the store is open.
+    The copies must be locked, and stay so until the copy is open: others delete closed ones.
 
     Args:
         map_gib: Address space to reserve for a store, in GiB.
@@ -48,6 +48,7 @@ def hydrate(database: Database, place: Copies, lease: Lease, map_gib: float) -> 
         DatabaseAwayError: The database cannot be reached.
         FleetError: It lacks a part of this memory.
     """
+    place.sweep()
     folder = place.unused()
     found = copies.read_state(folder)
     if found is not None:

@@ -69,8 +69,8 @@ async def take(
         if row is None or not row["may_use"]:
             await _refuse(connection, tenant)
         gives_way = row["purpose"] == "idle" and purpose == "conversation"
-        mine = row["holder"] == holder and purpose == "conversation"  # of an earlier try
-        if not row["released"] and row["runs"] and not (mine or gives_way):
+        own = row["holder"] == holder and purpose != "idle"  # it may be in a conversation here
+        if not row["released"] and row["runs"] and not own and not gives_way:
             raise BusyElsewhereError(
                 f"another worker ({row['holder']}) has the memory of {person!r}",
                 hint=f"It is free when that one ends, or in {row['left_s']:.0f} s if it has died",

@@ -59,10 +59,9 @@ class CopyEngine(MemoryEngine):
         late = holding.database.run(functools.partial(late_turns.read, lease=holding.lease))
         if late:
             late_turns.append_to(self, late)
-            self.flush(COMMITTED_S)
-            if holding.shipper.wait_sent(COMMITTED_S):
+            if self.flush(COMMITTED_S) and holding.shipper.wait_sent(COMMITTED_S):
                 delete = functools.partial(late_turns.delete, lease=holding.lease, late=late)
-                holding.database.run(delete)
+                holding.database.run(delete)  # else the next holder does
 
     def close(self) -> None:
         """Save and send what is left, and close. Takes a few seconds at most."""
@@ -131,7 +130,12 @@ class SharedMember(Member):
         )
         self._latest = holding
         memory = replace(self.config.memory, path=str(holding.folder))
-        engine = CopyEngine(replace(self.config, memory=memory), holding, metrics=self.metrics)
+        try:
+            engine = CopyEngine(replace(self.config, memory=memory), holding, metrics=self.metrics)
+        except BaseException:
+            holding.abandon()
+            raise
+        self._fleet.model = engine.wiring.embedding.embedder
         try:
             self._load_scopes(engine)
             engine.append_late_turns()

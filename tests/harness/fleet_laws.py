@@ -158,7 +158,8 @@ def held(server: Server, cache: Path, person: str) -> Any:
             take = partial(leases.take, tenant=TENANT, person=person, holder="laws", lease_s=5.0)
             lease = fleet.database.run(take)
             place = Copies(cache, copy_name(TENANT, person))
-            there = hydration.hydrate(fleet.database, place, lease, 1.0)
+            with place.locked():
+                there = hydration.hydrate(fleet.database, place, lease, 1.0)
             rows = dump(there.folder / "data.mdb")
             fleet.database.run(partial(leases.release, lease=lease, seq=lease.last_seq))
             return rows

@@ -3,8 +3,10 @@
 import os
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -112,12 +114,7 @@ def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, Embedder
     folder, meta = found
     described = source.describe() if source and source.where else f"{meta.name} from {folder}"
     try:
-        embedder = LocalEmbedder.load(
-            folder,
-            threads=options.threads,
-            query_max_tokens=options.query_max_tokens,
-            doc_max_tokens=options.doc_max_tokens,
-        )
+        embedder = _loaded(folder, meta, options)
     except ProviderError as error:
         return None, _needs_export(f"{described}; {error.message}")
     report = EmbedderReport(
@@ -128,6 +125,30 @@ def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, Embedder
         outdated=_could_be_packed(embedder, source, folder, meta),
     )
     return embedder, report
+
+
+def _loaded(folder: Path, meta: Meta, options: EmbedderOptions) -> LocalEmbedder:
+    """Return an export's embedder, the same as long as another engine of this process has it.
+
+    Raises:
+        ProviderError: The export is incomplete or damaged.
+    """
+    limits = options.threads, options.query_max_tokens, options.doc_max_tokens
+    key = folder, repr(meta), encoder.available(), *limits
+    with _loading:
+        embedder = _in_use.get(key)
+        if embedder is None:
+            embedder = _in_use[key] = LocalEmbedder.load(
+                folder,
+                threads=options.threads,
+                query_max_tokens=options.query_max_tokens,
+                doc_max_tokens=options.doc_max_tokens,
+            )
+        return embedder
+
+
+_in_use: WeakValueDictionary[tuple[object, ...], LocalEmbedder] = WeakValueDictionary()
+_loading = threading.Lock()
 
 
 def _could_be_packed(

@@ -244,6 +244,13 @@ def test_local_an_export_that_cannot_be_written_is_not_packed_at_each_start(
     assert embedder and report.state == "ready" and not report.outdated
 
 
+def test_local_engines_of_one_process_share_a_model(options: EmbedderOptions) -> None:
+    first, second = open_query_embedder(options)[0], open_query_embedder(options)[0]
+    assert first is second is not None
+    other = open_query_embedder(replace(options, query_max_tokens=8))[0]
+    assert other is not first
+
+
 def test_local_a_machine_without_the_library_is_not_asked_for_what_it_cannot_use(
     options: EmbedderOptions,
 ) -> None:
