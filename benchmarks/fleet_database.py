@@ -103,6 +103,12 @@ async def rows_with(connection: Connection, person: str, word: bytes) -> int:
     return sum(word in row["body"] or word in _unpacked(row["body"]) for row in rows)
 
 
+async def deletions(connection: Connection, person: str) -> int:
+    """Return how many deletions of a person the database is known to have carried out."""
+    query = "SELECT forget_epoch FROM slowcat.owner WHERE tenant = $1 AND person = $2"
+    return int(await connection.fetchval(query, TENANT, person))
+
+
 def _unpacked(body: bytes) -> bytes:
     try:
         return zstandard.decompress(body)

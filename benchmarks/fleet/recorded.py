@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
-from slowcat_memory.fleet.idle_worker import IdleWorker
 
 from benchmarks import common, corpus, fleet_database
 from slowcat_memory.fleet import tasks
 from slowcat_memory.fleet.database import Connection
 from slowcat_memory.fleet.fleet_process import Fleet
+from slowcat_memory.fleet.operate.idle_worker import IdleWorker
 from slowcat_memory.records import Turn
 from slowcat_memory.store.disk.outbox import Unsent
 

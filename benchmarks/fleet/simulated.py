@@ -15,7 +15,6 @@ from typing import Any
 
 import asyncpg
 from msgspec.structs import replace
-from slowcat_memory.fleet.idle_worker import POLL_S
 
 from benchmarks.fleet import people
 from benchmarks.fleet.recorded import Batch, Recorded
@@ -25,6 +24,7 @@ from slowcat_memory.fleet import late_turns, leases, person_log, snapshots, task
 from slowcat_memory.fleet.database import MOST_CONNECTIONS, Connection
 from slowcat_memory.fleet.fleet_process import RENEWALS
 from slowcat_memory.fleet.leases import Lease
+from slowcat_memory.fleet.operate.idle_worker import POLL_S
 from slowcat_memory.fleet.shipper import SNAPSHOT_AFTER
 from slowcat_memory.store.replica.parts import Part
 from slowcat_memory.store.replica.replica import Whole

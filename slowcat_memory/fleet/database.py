@@ -36,6 +36,13 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0  # between tries to listen again
 PASSING = ("08", "25006", "40", "53", "55", "57", "58")
 
 
+class _Connection(asyncpg.Connection):
+    """One whose session is never changed: it is given back without the statement that resets it."""
+
+    def get_reset_query(self) -> str:
+        return ""
+
+
 class Database:
     """A pool of connections. Every method may be called from any thread but its own."""
 
@@ -101,6 +108,7 @@ class Database:
                     max_size=self._most,
                     timeout=CONNECT_S,
                     command_timeout=COMMAND_S,
+                    connection_class=_Connection,
                     server_settings={"application_name": "slowcat-memory"},
                 )
             return self._pool
