@@ -7,21 +7,21 @@ may be called at any time: what is asked for again is computed again.
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, TypeVar, cast
+from functools import _lru_cache_wrapper, lru_cache
+from typing import Any, TypeVar
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+T = TypeVar("T")
 
 _caches: list[Any] = []
 
 
-def text_cache(most: int) -> Callable[[Function], Function]:
+def text_cache(most: int) -> Callable[[Callable[..., T]], "_lru_cache_wrapper[T]"]:
     """Return a decorator for a pure function whose last ``most`` answers are kept."""
 
-    def decorate(function: Function) -> Function:
+    def decorate(function: Callable[..., T]) -> "_lru_cache_wrapper[T]":
         cached = lru_cache(maxsize=most)(function)
         _caches.append(cached)
-        return cast(Function, cached)
+        return cached
 
     return decorate
 
