@@ -25,6 +25,7 @@ from slowcat_memory.owner.carried_over import Target
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
 from slowcat_memory.store import Ack, new_future
+from slowcat_memory.text_caches import forget_texts
 
 if TYPE_CHECKING:
     from slowcat_memory.fleet.fleet_process import Fleet
@@ -74,6 +75,7 @@ class CopyEngine(MemoryEngine):
             self.holding.before_closing()
         super().close()
         self.holding.after_closing()
+        forget_texts()  # the next person's are others
 
 
 class SharedMember(Member):
@@ -105,6 +107,7 @@ class SharedMember(Member):
         self._close()
         if left := self._waiting.close():
             self._fleet.pass_on(left)
+        forget_texts()
 
     def _schedule_idle_work(self) -> None:
         """Have the conversation thought about, by any worker, once its lease is released."""
