@@ -9,7 +9,7 @@
 #   make test-oldest  the test suite on the oldest supported Pipecat
 #   make nightly      the slow tests and every harness, about 8 hours; resumes; reports in scratch/nightly
 #   make test-audio   one spoken round trip, offline
-#   make test-fleet   several workers race over a PostgreSQL from a package
+#   make test-fleet   workers that share a PostgreSQL: it comes from a package, or is SLOWCAT_TEST_DSN's
 #   make test-page    the page in a real browser: needs a Chromium and npm
 #   make wheels       a wheel for each platform, with the compiled kernels, in dist/
 #   make failover     owners of a shared memory are killed 300 times, while clients talk

@@ -146,6 +146,7 @@ class EngineWiring:
     def close(self) -> None:
         """Save pending writes and close. Takes a few seconds at most; may be called twice."""
         self.page_cache.stop()
+        self.vectors.close()
         self.indexer.close()
         if not self.store.closed:
             self.clock_judge.close()

@@ -25,6 +25,7 @@ from slowcat_memory.store.disk.outbox import Unsent
 from slowcat_memory.store.rows.pending import PENDING_KEY, hidden_by
 
 PREFIX = "late/"  # of the names of cursors
+AT_ONCE = 50  # events appended until they are flushed
 CHANGES = "/changes"  # ends the source of changes that are no events
 
 
@@ -62,10 +63,18 @@ class Late(Struct, frozen=True):
 
 
 def late_of(source: str, sets: Sequence[Unsent]) -> list[Late]:
-    """Return what change sets have of events, notes and forgets, and do not delete again."""
+    """Return what change sets have of events, notes and forgets, and do not delete again.
+
+    Events that were late already keep their source and place: they may wait in the database still,
+    or be in the log by now.
+    """
     events, notes, orders = dict[int, Event](), dict[bytes, Memory](), list[Forget]()
+    before = dict[int, tuple[str, int]]()
     for one in sets:
         changes = change_set.decode(one.body)
+        for key, value in changes.get("cursors", {}).items():
+            if value is not None:
+                before |= _places(codec.decode(Cursor, key, value))
         for key, value in changes.get("log", {}).items():
             if value is None:
                 events.pop(keys.id_of(key), None)
@@ -79,7 +88,7 @@ def late_of(source: str, sets: Sequence[Unsent]) -> list[Late]:
             orders += _orders(pending, min(events, default=sys.maxsize))
     changed: list[Said] = [*map(Noted, notes.values()), *map(Order, orders)]
     return [
-        *(Late(source, n, event) for n, event in sorted(events.items())),
+        *(Late(*before.get(id_, (source, id_)), event) for id_, event in sorted(events.items())),
         *(Late(f"{source}{CHANGES}", n, change) for n, change in enumerate(changed, 1)),
     ]
 
@@ -142,21 +151,38 @@ def append_to(engine: MemoryEngine, late: Sequence[Late]) -> None:
         for source in {one.source for one in late}:
             cursor = snapshot.cursor(PREFIX + source)
             done[source] = cursor.position if cursor else 0
-    for one in late:
+    places: dict[str, str] = {}
+    for count, one in enumerate(late, 1):
         if isinstance(one.said, Turn | SessionEdge):
             first.setdefault(one.source, one.said.id)
             if one.n > done[one.source]:
                 event = _renumbered(one.said, one.source, ids, first[one.source])
-                receipt = partial(_cursor, one)
+                receipt = partial(_cursor, one, places)
                 ids[one.source, one.said.id] = engine.log.append(event, receipt=receipt).id
+        if count % AT_ONCE == 0 and engine.flush():
+            places.clear()  # those are named in their own transactions
     if notes := tuple(one.said.memory for one in late if isinstance(one.said, Noted)):
         engine.apply("late", WriteBatch(memories=notes))
     if orders := [one.said.forget for one in late if isinstance(one.said, Order)]:
         engine.forget(orders)
 
 
-def _cursor(one: Late, numbered: Sequence[Event]) -> Cursor:
-    return Cursor(name=PREFIX + one.source, position=one.n)
+def _cursor(one: Late, places: dict[str, str], numbered: Sequence[Event]) -> Cursor:
+    """Return how far a source has come, with all of its events that one transaction may have."""
+    note = f"{places.get(one.source, '')} {one.n}:{numbered[0].id}".strip()
+    places[one.source] = note
+    return Cursor(name=PREFIX + one.source, position=one.n, note=note)
+
+
+def _places(cursor: Cursor) -> dict[int, tuple[str, int]]:
+    """Return where events were late before, by their ids."""
+    if not cursor.name.startswith(PREFIX):
+        return {}
+    source, pairs = (
+        cursor.name.removeprefix(PREFIX),
+        (one.split(":") for one in cursor.note.split()),
+    )
+    return {int(id_): (source, int(n)) for n, id_ in pairs}
 
 
 def _renumbered(event: Event, source: str, ids: dict[tuple[str, int], int], first: int) -> Event:

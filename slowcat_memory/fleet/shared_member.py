@@ -25,6 +25,7 @@ from slowcat_memory.owner.carried_over import Target
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
 from slowcat_memory.store import Ack, new_future
+from slowcat_memory.text_caches import forget_texts
 
 if TYPE_CHECKING:
     from slowcat_memory.fleet.fleet_process import Fleet
@@ -41,7 +42,11 @@ class CopyEngine(MemoryEngine):
 
     def __init__(self, config: Config, holding: Holding, **how: Any) -> None:
         self.holding = holding
-        super().__init__(config, open_store=holding.open_store, **how)
+        try:
+            super().__init__(config, open_store=holding.open_store, **how)
+        except BaseException:
+            holding.abandon()
+            raise
 
     def append_late_turns(self) -> None:
         """Append what was heard by workers that could not append it.
@@ -70,6 +75,7 @@ class CopyEngine(MemoryEngine):
             self.holding.before_closing()
         super().close()
         self.holding.after_closing()
+        forget_texts()  # the next person's are others
 
 
 class SharedMember(Member):
@@ -101,6 +107,7 @@ class SharedMember(Member):
         self._close()
         if left := self._waiting.close():
             self._fleet.pass_on(left)
+        forget_texts()
 
     def _schedule_idle_work(self) -> None:
         """Have the conversation thought about, by any worker, once its lease is released."""
@@ -130,11 +137,7 @@ class SharedMember(Member):
         )
         self._latest = holding
         memory = replace(self.config.memory, path=str(holding.folder))
-        try:
-            engine = CopyEngine(replace(self.config, memory=memory), holding, metrics=self.metrics)
-        except BaseException:
-            holding.abandon()
-            raise
+        engine = CopyEngine(replace(self.config, memory=memory), holding, metrics=self.metrics)
         self._fleet.model = engine.wiring.embedding.embedder
         try:
             self._load_scopes(engine)

@@ -40,6 +40,7 @@ def converse(fleet: Fleet, random: Random, until: float, said: Counter[tuple[str
             continue
         work = partial(tasks.schedule, tenant=fleet.worker.tenant, person=person)
         fleet.database.run(work)
+        time.sleep(random.uniform(0.0, 1.0))  # callers do not come without a pause
 
 
 @pytest.mark.fleet
@@ -89,4 +90,5 @@ def test_idle_work_and_conversations_race(
     assert epochs == sorted(epochs)  # no older lease appended after a newer one
     ended = Counter(one.person for one in worked if one.outcome == "done")
     assert {person: ended[person] for person in thought} == dict(thought)
-    assert outcomes["failed"] == 0 and left == [] and held == []
+    assert outcomes["done"] >= len(PEOPLE) and outcomes["failed"] == 0
+    assert left == [] and held == []

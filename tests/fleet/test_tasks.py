@@ -122,6 +122,19 @@ def test_a_worker_that_vanished_counts_as_a_failure(worker_config: Make) -> None
         assert claimed is not None and claimed.attempts == 1
 
 
+def test_a_conversation_that_takes_over_makes_the_task_due_untried_at_once(
+    worker_config: Make,
+) -> None:
+    with Fleet(worker_config("idle")) as idle, Fleet(worker_config("b")) as other:
+        schedule(idle)
+        assert claim(idle) is not None  # and it dies just now: it puts nothing back
+        with talking(other) as member:
+            assert rows(other, STATE) == [("think", 0, False)]
+            say(member, "My dog is called Bello.")
+        claimed = claim(other)
+        assert claimed is not None and claimed.attempts == 0
+
+
 def test_people_whose_worker_died_are_not_left_out(fleet: Fleet) -> None:
     work = partial(leases.take, tenant=fleet.worker.tenant, person="anna", holder="x", lease_s=0.0)
     fleet.database.run(work)

@@ -29,7 +29,7 @@ from tests.harness import fleet_kills, fleet_scenes
 from tests.harness.fleet_kills import Found
 from tests.harness.fleet_plants import PLANTS
 from tests.harness.fleet_server import Server
-from tests.harness.puppets import kill_all
+from tests.harness.puppets import kill_all, warm_up
 
 Scene = Callable[..., Found]
 SCENES: dict[str, tuple[Scene, int]] = {  # with how often, unless it is said
@@ -56,6 +56,7 @@ def run(what: str, count: int, seed: int = 1, plant: str = "", keep: Path | None
     scene = SCENES[what][0]
     with tempfile.TemporaryDirectory(prefix="fleet-", dir=keep) as made:
         Path(made).chmod(0o755)  # the server is another user's
+        warm_up()
         server = Server(Path(made, "postgres"))
         try:
             return scene(server, Path(made), count, seed, plant)

@@ -35,16 +35,21 @@ def plant(what: str) -> None:
         send = Shipper._send
 
         def emptied_first(self: Any) -> bool:
-            if self._replica.unsent(self._sent, 1 << 20):
-                self._replica.note_sent(self._replica.seq)
-                self._replica.trim()
-            return bool(send(self))
+            replica = self.replica
+            if sets := replica.unsent(self._sent, 1 << 20):
+                replica.note_sent(sets[-1].seq)
+                replica.trim()
+                replica.unsent = lambda *_: sets
+            try:
+                return bool(send(self))
+            finally:
+                vars(replica).pop("unsent", None)
 
         Shipper._send = emptied_first  # type: ignore[method-assign]
     elif what == "no snapshot":
 
         def purge(self: Any) -> bool:
-            self._purged = self._replica.erased().epoch
+            self._purged = self.replica.erased().epoch
             return False
 
         Shipper._purge = purge  # type: ignore[method-assign]

@@ -27,7 +27,8 @@ CREATE TABLE audit.appended (
 CREATE FUNCTION audit.note() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO audit.appended (person, seq, epoch, body, lease)
-  SELECT NEW.person, NEW.seq, NEW.epoch, md5(NEW.body), o.epoch
+  SELECT NEW.person, NEW.seq, NEW.epoch,
+         CASE WHEN NEW.last_event > 0 THEN md5(NEW.body) ELSE '' END, o.epoch
     FROM slowcat.owner o WHERE o.tenant = NEW.tenant AND o.person = NEW.person;
   RETURN NEW;
 END $$;

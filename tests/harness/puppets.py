@@ -4,12 +4,15 @@ A puppet is forked, gets orders as lines of JSON, and answers with lines; what h
 order (a receipt, a trouble) is a line, too. What it wrote before it was killed can still be read.
 """
 
+import contextlib
+import importlib
 import json
 import os
 import queue
 import selectors
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -21,6 +24,7 @@ from typing import Any
 from msgspec import Struct
 
 from tests.harness import fleet_plants
+from tests.harness.children import ask
 from tests.harness.fleet_server import TENANT
 
 WAIT_S = 30.0
@@ -258,6 +262,35 @@ def _live(orders: Orders, from_parent: int, to_parent: int) -> None:
 
 
 # ------------------------------------------------------------------- in the parent
+
+
+def warm_up() -> None:
+    """Import here what a worker imports in its life, so that those forked later need not."""
+
+    def live() -> list[str]:
+        import asyncio
+
+        from slowcat_memory.engine import MemoryEngine
+        from slowcat_memory.records import Forget, Turn
+        from slowcat_memory.testing import memory_config
+
+        with tempfile.TemporaryDirectory() as made:
+            engine = MemoryEngine(memory_config(made))
+            turn = Turn(session="s", scope="a", speaker="a", role="user", text="Hi.", at=_now())
+            engine.log.append(turn).wait(WAIT_S)
+            engine.prepare("a")
+            engine.remember("A note.", "a")
+            engine.flush(WAIT_S, indexed=True)
+            asyncio.run(engine.recall("Hi", "a"))
+            engine.mark("a", "chunk/1", pinned=True)
+            engine.forget(Forget(turns=(1,)))
+            engine.close()
+        return [name for name in sys.modules if not name.startswith("__")]
+
+    importlib.import_module("slowcat_memory.fleet.fleet_process")
+    for name in ask(live) or ():
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
 
 
 class Puppet:

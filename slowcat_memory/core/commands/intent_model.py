@@ -9,7 +9,7 @@ words, and classes of words in sequence and in pairs; each is hashed to a row of
 import io
 import math
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain, combinations, starmap
 from typing import Final, NamedTuple
 from zlib import crc32
@@ -19,6 +19,7 @@ import numpy as np
 from slowcat_memory.core.language.compose import ComposeWords
 from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.word_classes import OTHER
+from slowcat_memory.text_caches import text_cache
 
 ROWS: Final = 1 << 13
 NONE: Final = "none"
@@ -123,7 +124,7 @@ def _distinct(words: Sequence[str], table: ComposeWords) -> np.ndarray:
     return present.nonzero()[0]
 
 
-@lru_cache(maxsize=8192)
+@text_cache(8192)
 def _in_word(word: str) -> np.ndarray:
     """Return the rows of a word and of its parts, int16."""
     closed = f"<{word}>"
@@ -136,7 +137,7 @@ def _in_word(word: str) -> np.ndarray:
     return np.fromiter(dict.fromkeys(found), np.int16)
 
 
-@lru_cache(maxsize=16384)
+@text_cache(16384)
 def _of_pair(first: str, second: str) -> int:
     return _row(f"b{first} {second}")
 
@@ -153,12 +154,12 @@ def _of_classes(words: Sequence[str], table: ComposeWords) -> Iterator[int]:
     yield from starmap(_together, combinations(dict.fromkeys(filter(OTHER.__ne__, names)), 2))
 
 
-@lru_cache(maxsize=16384)
+@text_cache(16384)
 def _in_sequence(*names: str) -> int:
     return _row(f"c{' '.join(names)}")
 
 
-@lru_cache(maxsize=16384)
+@text_cache(16384)
 def _together(first: str, second: str) -> int:
     return _row(f"s{first} {second}")
 

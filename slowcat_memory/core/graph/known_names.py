@@ -37,6 +37,7 @@ from slowcat_memory.core.memory import FACT, READING, RELATION, SESSION_SUMMARY
 from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory, Turn
+from slowcat_memory.text_caches import text_cache
 
 STEM = "~"  # behind a stem
 LIKELY = 40  # names of which facts are looked at
@@ -362,7 +363,7 @@ def _name_score(one: _Person, scene: _Scene) -> float:
     return NAMED * named + used + KINDS.get(one.kind, -1.0)
 
 
-@cache
+@text_cache(64)
 def _role_pattern(language: str, speakers: frozenset[str]) -> re.Pattern[str]:
     """Return a pattern of the words behind a name that say what it is to a speaker."""
     table = next(one.facts.roles for one in LANGUAGES if one.name == language)

@@ -7,12 +7,13 @@ line name one only if they are spellings of each other: "Stephen" and "Steven", 
 
 import re
 from collections import defaultdict
-from functools import cache, lru_cache
+from functools import cache
 
 import msgspec
 from msgspec import Struct
 
 from slowcat_memory.core.language.data import read_data
+from slowcat_memory.text_caches import text_cache
 
 _SPELLINGS = tuple(  # usual spellings of one sound in a name
     (re.compile(pattern), letter)
@@ -83,7 +84,7 @@ def spelt_alike(one: str, other: str) -> bool:
     return _spelling(one) == _spelling(other)
 
 
-@lru_cache(maxsize=4096)
+@text_cache(4096)
 def _spelling(name: str) -> str:
     for pattern, letter in _SPELLINGS:
         name = pattern.sub(letter, name)

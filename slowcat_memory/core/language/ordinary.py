@@ -6,11 +6,12 @@ are derived. The English list comes from the vocabulary of the default embedding
 """
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 
 from slowcat_memory.core.language.data import read_data
 from slowcat_memory.core.language.english.vocabulary import EVERYDAY
 from slowcat_memory.core.language.given_names import is_given_name
+from slowcat_memory.text_caches import text_cache
 
 _ENDINGS = ("ing", "ed", "es", "er", "ly", "s", "d", "r", "y")
 _GERMAN_ENDINGS = (
@@ -45,7 +46,7 @@ def _list(language: str) -> list[str]:
     return read_data(f"{__package__}.{language}", "ordinary.txt").decode().split()
 
 
-@lru_cache(maxsize=8192)
+@text_cache(8192)
 def is_ordinary(word: str) -> bool:
     """Return whether a word in lower case is everyday English or German, in any regular form."""
     if word in EVERYDAY:
@@ -90,7 +91,7 @@ def _has_prefix(word: str) -> bool:
     )
 
 
-@lru_cache(maxsize=8192)
+@text_cache(8192)
 def _is_german_form(word: str) -> bool:
     known = _german()
     return word in known or any(

@@ -6,13 +6,14 @@ have been read from turns, the predicate leads to the turn that states what hold
 """
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.query.revisions import keys
 from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.text_caches import text_cache
 
 MOST_CHARS = 120  # of a question: longer ones ask for more than a fact
 _PERSON = "qpersonq"  # stands for the name of somebody else
@@ -38,7 +39,7 @@ class AskedFact(Struct, frozen=True):
     ahead: bool = False
 
 
-@lru_cache(maxsize=64)
+@text_cache(64)
 def asked_fact(query: str, language: str) -> AskedFact | None:
     """Return which fact about themselves a user asks for; None for any other question.
 

@@ -9,12 +9,12 @@ questions, R@10): dense 50.6 to 58.6; fused with BM25 74.1 to 73.6 by that alone
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 from msgspec import Struct
 
 from slowcat_memory.core.language.data import lazy_pattern
 from slowcat_memory.core.language.english.vocabulary import COMMON_NAMES, ROLES, STOP_WORDS
+from slowcat_memory.text_caches import text_cache
 
 _CALENDAR = lazy_pattern(  # what makes "May" a month
     r"(?:\b(?:in|since|last|next|this|until|by|early|mid|late|during|of|and|\d\d?(?:st|nd|rd|th)?)\s+)$",
@@ -63,7 +63,7 @@ def speakers_named(text: str, names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for match in found for name in compiled.owners[_key(match[1])]))
 
 
-@lru_cache(maxsize=256)
+@text_cache(256)
 def _compile(names: frozenset[str]) -> _Compiled | None:
     owners: dict[str, list[str]] = {}
     for name in sorted(names):

@@ -6,12 +6,12 @@ and of a turn that is cut, one with a number that is cut away, as far as there i
 """
 
 import re
-from functools import lru_cache
 
 from slowcat_memory.core.text.normalize import estimate_tokens, fold, neutralise
 from slowcat_memory.core.text.rare_words import is_common
 from slowcat_memory.core.time.written_dates import MONTHS
 from slowcat_memory.records import Disclosed
+from slowcat_memory.text_caches import text_cache
 
 FACTS = "facts"  # the facet with a turn's facts, one a line
 MOST = 2  # facts of a turn
@@ -46,7 +46,7 @@ def _words(text: str) -> set[str]:
     return set(_WORD.findall(fold(text)))
 
 
-@lru_cache(maxsize=1024)
+@text_cache(1024)
 def _names(fact: str) -> frozenset[str]:
     """Return the words of a fact that may be names or months, folded."""
     found = _WORD.findall(fact)

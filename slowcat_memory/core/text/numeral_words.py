@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 from typing import Literal
 
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.data import read_words
+from slowcat_memory.text_caches import text_cache
 
 Kind = Literal[
     "unit", "ten", "ordinal", "ordinal ten", "hundred", "scale", "dozen", "fraction", "whole", "a",
@@ -24,7 +25,7 @@ _PLAIN: dict[str, Kind] = {"and": "and", "point": "point", "past": "past", "to":
 _LONGEST = 60  # letters of a number in one word
 
 
-@lru_cache(maxsize=4096)
+@text_cache(4096)
 def meaning(word: str) -> Meaning:
     """Return what a word in lower case adds to a number, in order: () for any other word."""
     table = _table()

@@ -7,9 +7,10 @@ name only if one of its typical letters occurs, so that most names have one pron
 
 import re
 import unicodedata
-from functools import lru_cache
 
 from msgspec import Struct
+
+from slowcat_memory.text_caches import text_cache
 
 MOST = 8  # pronunciations of a word
 
@@ -99,7 +100,7 @@ _SPELLINGS = (
 _LETTERS = str.maketrans({"ł": "w", "ø": "o", "æ": "e", "å": "o", "ı": "i", "ß": "ss", "đ": "d"})
 
 
-@lru_cache(maxsize=8192)
+@text_cache(8192)
 def pronunciations(name: str) -> tuple[str, ...]:
     """Return the spellings of a name's sound, its own first; all in plain Latin letters."""
     low = unicodedata.normalize("NFC", name.lower())
@@ -107,7 +108,7 @@ def pronunciations(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(_plain, made)))[:MOST]
 
 
-@lru_cache(maxsize=1024)
+@text_cache(1024)
 def heard_as(words: str) -> tuple[str, ...]:
     """Return the sound's spellings of what a recogniser wrote, in English or German."""
     low = unicodedata.normalize("NFC", words.lower())
@@ -146,7 +147,7 @@ _VOWEL_COST, _GLIDE_COST, _R_COST = 0.2, 0.5, 0.4
 _TWICE = re.compile(r"(.)\1+")
 
 
-@lru_cache(maxsize=16384)
+@text_cache(16384)
 def sound_code(spelling: str) -> str:
     """Return a spelling's sound: consonants by class in capitals, vowels and glides in small letters."""
     for pattern, to in _SOUNDS:

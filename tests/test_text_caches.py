@@ -1,0 +1,60 @@
+"""Every cache of the process that is keyed by texts can be cleared when a person's memory is closed."""
+
+import ast
+from pathlib import Path
+
+import slowcat_memory
+from slowcat_memory.core.language.ordinary import is_ordinary
+from slowcat_memory.core.text.pronunciations import pronunciations, sound_code
+from slowcat_memory.text_caches import forget_texts, text_cache
+from tests.support.sources import tree
+
+ROOT = Path(slowcat_memory.__file__).parent
+# Keyed by the configuration, a language, a pattern of ours, a type, a size: by nothing that is said.
+KEYED_BY_NOTHING_SAID = {
+    "checks.related._of_language", "commands.grammar._any_rule", "commands.grammar._before",
+    "commands.grammar._rules", "commands.intent_model.read_model", "disk.codec._decoder",
+    "extraction.clause_facts._compiled", "extraction.clause_subjects._compiled",
+    "extraction.clauses._compiled", "extraction.complements._compiled",
+    "graph.known_names._function_words", "language.__init__.language_of", "language.data.compiled",
+    "language.data.read_words", "llm.json_modes.schema_of", "llm.json_modes.schema_text",
+    "llm.reply_fields.shape_of", "processor.activity._effect", "processor.frames._handler",
+    "protocol.verbs.verb", "query.asked_facts._others", "query.asked_facts._rules",
+    "ranking.token_codes.columns", "ranking.token_codes.rotation",
+    "runtime.first_turn.compile_patterns", "summaries.clauses._patterns",
+    "summaries.salience._chatter",
+}  # fmt: skip
+
+
+def keyed_caches() -> set[str]:
+    """Return the functions with arguments that are cached for as long as the process runs."""
+    found = set()
+    for path in ROOT.rglob("*.py"):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts[-2:])
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef) and node.args.args:
+                names = {getattr(n, "id", getattr(n, "attr", "")) for d in node.decorator_list
+                         for n in ast.walk(d)}  # fmt: skip
+                if names & {"cache", "lru_cache"}:
+                    found.add(f"{module}.{node.name}")
+    return found
+
+
+def test_text_caches_every_other_cache_is_keyed_by_nothing_that_is_said() -> None:
+    assert keyed_caches() == KEYED_BY_NOTHING_SAID
+
+
+def test_text_caches_are_cleared_together() -> None:
+    calls = []
+
+    @text_cache(4)
+    def length(text: str) -> int:
+        calls.append(text)
+        return len(text)
+
+    assert [length("one"), length("one")] == [3, 3] and calls == ["one"]
+    before = is_ordinary("table"), pronunciations("Siobhan"), sound_code("shivawn")
+    forget_texts()
+    for cached in (length, is_ordinary, pronunciations, sound_code):
+        assert cached.cache_info().currsize == 0  # type: ignore[attr-defined]
+    assert (is_ordinary("table"), pronunciations("Siobhan"), sound_code("shivawn")) == before
