@@ -97,6 +97,28 @@ class Database:
             async with pool.acquire(timeout=CONNECT_S) as connection:
                 return await asyncio.wait_for(work(connection), timeout_s)
 
+    def clear_answers(self) -> None:
+        """Have idle connections forget their last answers, which may be a person's words.
+
+        A connection keeps the last bytes that it read until it reads others. Returns at once.
+        """
+        if not self._closed and os.getpid() == self._pid:
+            self._spawn(self._clear_answers())
+
+    async def _clear_answers(self) -> None:
+        pool = self._pool
+        if pool is None:
+            return
+        taken = list[Any]()
+        try:
+            with contextlib.suppress(FleetError), errors():
+                for _ in range(pool.get_idle_size()):
+                    taken.append(await pool.acquire(timeout=CONNECT_S))
+                    await taken[-1].fetchval("SELECT 1")
+        finally:
+            for connection in taken:
+                await pool.release(connection)
+
     async def _open_pool(self) -> asyncpg.Pool:
         if self._opening is None:
             self._opening = asyncio.Lock()

@@ -152,6 +152,7 @@ class Holding:
                 self._on_left(name)
             except StoreError as error:
                 logger.debug("fleet: turns are passed on later: {}", error.message)
+        self.database.clear_answers()
 
     def _on_closing(self) -> None:
         """Send the rest, and release the lease; what could not be sent stays in the copy."""

@@ -1,6 +1,7 @@
 """A PostgreSQL of their own for the tests of a fleet, from a package; or that of SLOWCAT_TEST_DSN."""
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -46,7 +47,7 @@ def tenant(dsn: str, request: pytest.FixtureRequest) -> str:
     from slowcat_memory.fleet import schema
     from slowcat_memory.fleet.database import Database
 
-    name = request.node.name
+    name = f"{request.node.name}-{secrets.token_hex(3)}"  # tests of two files may share a name
     database = Database(dsn)
     database.run(lambda connection: schema.allow(connection, name, ""))
     database.close()

@@ -212,8 +212,11 @@ def test_a_conversation_takes_over_at_once_and_the_task_is_due_untried(
         owner = "SELECT epoch, purpose FROM slowcat.owner WHERE tenant = $1"
         assert rows(fleet, owner) == [(epoch + 2, "conversation")]
         caller.__exit__(None, None, None)
-        late = "SELECT count(*) FROM slowcat.log l WHERE tenant = $1 AND epoch = $2"
-        assert rows(fleet, late, epoch + 1) == [(0,)]
+        refused = (
+            "SELECT count(*) FROM slowcat.log l WHERE tenant = $1 AND epoch = $2 AND EXISTS"
+            " (SELECT FROM slowcat.log c WHERE c.tenant = $1 AND c.epoch > $2 AND c.seq < l.seq)"
+        )
+        assert rows(fleet, refused, epoch + 1) == [(0,)]
     schedule(fleet)
     worked = work_once(fleet)
     assert worked is not None and worked.outcome == "done"
