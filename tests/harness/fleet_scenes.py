@@ -237,6 +237,8 @@ def cut(server: Server, folder: Path, count: int, seed: int = 1, plant: str = ""
             for _ in range(5):  # some while the outcome of the first is not known
                 words += one.ask("say", person=person)
                 time.sleep(stage.rng.random() * 0.02)
+            if n % 3:  # so that the next cut meets a statement, and no new connection
+                stage.all_acked(one, words)
             if n % 10 == 9 and not plant:
                 stage.all_acked(one, words)
                 one.ask("release", person=person)
