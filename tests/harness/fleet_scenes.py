@@ -310,7 +310,7 @@ def _killed(
     """Kill the holder at any step; another, or one with its cache, comes after it."""
     _hand_over(stage, person, first, second)
     second.send("forget_text", person=person, words=words)
-    time.sleep(stage.rng.random() * 0.09)
+    time.sleep(stage.rng.random() * 0.5)
     second.kill()
     again = stage.worker("b")
     heir = again if stage.rng.random() < 0.5 else first
@@ -328,7 +328,7 @@ def _while_away(
     """Stop the database in the middle."""
     _hand_over(stage, person, first, second)
     order = second.send("forget_text", person=person, words=words)
-    time.sleep(stage.rng.random() * 0.06)
+    time.sleep(stage.rng.random() * 0.2)
     stage.server.stop()
     try:
         time.sleep(stage.rng.random())
