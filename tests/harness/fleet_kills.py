@@ -11,7 +11,8 @@ from msgspec import Struct, field
 
 from tests.harness import fleet_laws
 from tests.harness.fleet_server import Server
-from tests.harness.puppets import Doing, Orders, Puppet, end_all, until
+from tests.harness.puppet_life import Doing, Orders
+from tests.harness.puppets import Puppet, end_all, until
 
 PEOPLE = ("anna", "ben", "clara", "dora", "emil", "fay", "gus", "hal", "ida", "jon", "kim", "lea")
 WORKERS = 3

@@ -10,7 +10,8 @@ from tests.harness import fleet_laws
 from tests.harness.cut_proxy import BEFORE_ANSWER, IN_REQUEST, CutProxy
 from tests.harness.fleet_kills import Found, judge
 from tests.harness.fleet_server import TENANT, Server
-from tests.harness.puppets import Orders, Puppet, end_all, until
+from tests.harness.puppet_life import Orders
+from tests.harness.puppets import Puppet, end_all, until
 
 FORGOTTEN_S = 5.0  # until nobody recalls it and nothing holds it
 RETURN_S = 15.0  # until what waited is in the database, after it is back
