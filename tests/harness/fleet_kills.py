@@ -11,9 +11,10 @@ from msgspec import Struct, field
 
 from tests.harness import fleet_laws
 from tests.harness.fleet_server import Server
-from tests.harness.puppets import Doing, Orders, Puppet, end_all, until
+from tests.harness.puppet_life import Doing, Orders
+from tests.harness.puppets import Puppet, end_all, until
 
-PEOPLE = ("anna", "ben", "clara", "dora")
+PEOPLE = ("anna", "ben", "clara", "dora", "emil", "fay", "gus", "hal", "ida", "jon", "kim", "lea")
 WORKERS = 3
 PAUSE_S = 0.6  # on average, between two kills
 
@@ -65,7 +66,7 @@ def _act(doing: Doing, person: str, rng: random.Random, own: list[str]) -> None:
         doing.remember(person)
     elif chance < 0.96 and (known := [word for word in own if word in doing.turns]):
         doing.mark(person, rng.choice(known))
-    elif chance < 0.97 and (known := [word for word in own if word in doing.turns]):
+    elif chance < 0.99 and (known := [word for word in own if word in doing.turns]):
         word = rng.choice(known)
         own.remove(word)
         doing.forget(person, [word])

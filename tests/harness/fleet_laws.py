@@ -20,7 +20,8 @@ from slowcat_memory.store.disk.keys import name_key
 from slowcat_memory.store.disk.tables import COUNTS
 from tests.harness.children import ask
 from tests.harness.fleet_server import TENANT, Server
-from tests.harness.puppets import Orders, Puppet, until, worker_config
+from tests.harness.puppet_life import Orders, worker_config
+from tests.harness.puppets import Puppet, until
 
 WORD = re.compile(r"x[a-z]+w\d+[nm]\d+x")
 ZSTD = b"\x28\xb5\x2f\xfd"  # begins a frame

@@ -10,7 +10,8 @@ from tests.harness import fleet_laws
 from tests.harness.cut_proxy import BEFORE_ANSWER, IN_REQUEST, CutProxy
 from tests.harness.fleet_kills import Found, judge
 from tests.harness.fleet_server import TENANT, Server
-from tests.harness.puppets import Orders, Puppet, end_all, until
+from tests.harness.puppet_life import Orders
+from tests.harness.puppets import Puppet, end_all, until
 
 FORGOTTEN_S = 5.0  # until nobody recalls it and nothing holds it
 RETURN_S = 15.0  # until what waited is in the database, after it is back
@@ -237,6 +238,8 @@ def cut(server: Server, folder: Path, count: int, seed: int = 1, plant: str = ""
             for _ in range(5):  # some while the outcome of the first is not known
                 words += one.ask("say", person=person)
                 time.sleep(stage.rng.random() * 0.02)
+            if n % 3:  # so that the next cut meets a statement, and no new connection
+                stage.all_acked(one, words)
             if n % 10 == 9 and not plant:
                 stage.all_acked(one, words)
                 one.ask("release", person=person)
@@ -308,7 +311,7 @@ def _killed(
     """Kill the holder at any step; another, or one with its cache, comes after it."""
     _hand_over(stage, person, first, second)
     second.send("forget_text", person=person, words=words)
-    time.sleep(stage.rng.random() * 0.09)
+    time.sleep(stage.rng.random() * 0.5)
     second.kill()
     again = stage.worker("b")
     heir = again if stage.rng.random() < 0.5 else first
@@ -326,7 +329,7 @@ def _while_away(
     """Stop the database in the middle."""
     _hand_over(stage, person, first, second)
     order = second.send("forget_text", person=person, words=words)
-    time.sleep(stage.rng.random() * 0.06)
+    time.sleep(stage.rng.random() * 0.2)
     stage.server.stop()
     try:
         time.sleep(stage.rng.random())
