@@ -100,7 +100,7 @@ def _is_useless(
         except BusyElsewhereError:
             if not worker.database.run(partial(_is_fenced, state=state)):
                 return False  # it is looked at again when the lease is released
-            hydration.pass_on(worker.database, state, waiting)
+            hydration.pass_on(worker.database, folder, state, waiting)
             return True
     return forgotten or worker.database.run(partial(_is_outdated, state=state))
 
@@ -126,7 +126,7 @@ def _send(worker: Worker, folder: Path, state: CopyState, waiting: list[Unsent])
         hydration.send(worker.database, lease, waiting, worker.lease_s)
         lease = leases.at(lease, waiting[-1].seq)
     else:
-        hydration.pass_on(worker.database, state, waiting)
+        hydration.pass_on(worker.database, folder, state, waiting)
     worker.database.run(partial(leases.release, lease=lease, seq=lease.last_seq))
     return follows
 

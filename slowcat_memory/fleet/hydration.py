@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.errors import FleetError
-from slowcat_memory.fleet import copies, late_turns, leases, person_log, snapshots
+from slowcat_memory.fleet import copies, late_turns, leases, person_log, snapshots, waiting_turns
 from slowcat_memory.fleet.copies import Copies
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.leases import Lease
@@ -78,7 +78,7 @@ def _follow_up(
             seeding.sign(folder, at)  # nobody has appended since: it is sent under this lease
             logger.info("fleet: {} change sets were not sent yet", len(waiting))
             return True
-        pass_on(database, state, waiting)
+        pass_on(database, folder, state, waiting)
         return False
     if state.person != lease.person:
         return False
@@ -100,8 +100,10 @@ def not_sent(database: Database, state: CopyState, unsent: list[Unsent]) -> list
     return [] if upto is None else [one for one in unsent if one.seq > upto]
 
 
-def pass_on(database: Database, state: CopyState, waiting: list[Unsent]) -> None:
-    """Store what can no longer be sent under its lease for the next holder."""
+def pass_on(database: Database, folder: Path, state: CopyState, waiting: list[Unsent]) -> None:
+    """Store what a copy can no longer send under its lease for the next holder."""
+    # First, since the file of a process that was killed would pass the same turns on again.
+    waiting_turns.drop(folder.parent, late_turns.saved_of(waiting))
     # No two workers have written under the same epoch: it names what was heard under it.
     late = late_turns.late_of(str(state.epoch), waiting)
     if late:

@@ -93,6 +93,18 @@ def late_of(source: str, sets: Sequence[Unsent]) -> list[Late]:
     ]
 
 
+def saved_of(sets: Sequence[Unsent]) -> dict[str, int]:
+    """Return up to where change sets have the turns of each source that had waited."""
+    found: dict[str, int] = {}
+    for one in sets:
+        for key, value in change_set.decode(one.body).get("cursors", {}).items():
+            if value is not None:
+                cursor = codec.decode(Cursor, key, value)
+                if cursor.name.startswith(PREFIX):
+                    found[cursor.name.removeprefix(PREFIX)] = cursor.position
+    return found
+
+
 def _orders(row: bytes, own: int) -> Iterator[Forget]:
     """Yield what an erasure was to delete of what the log has; its own turns begin with ``own``."""
     hidden = hidden_by(row)

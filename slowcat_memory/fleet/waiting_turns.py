@@ -13,7 +13,7 @@ import secrets
 import struct
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from slowcat_memory.fleet.late_turns import PREFIX, Late
 from slowcat_memory.records import Cursor, Event
+from slowcat_memory.store.disk.folder import create, sync_dir
 
 NAME = "waiting-"  # begins the name of a file
 _HEAD = struct.Struct(">II")  # length and CRC-32 of what follows
@@ -156,6 +157,37 @@ def left_behind(path: Path) -> Iterator[tuple[Whose, list[Late]] | None]:
             yield None
     finally:
         os.close(fd)
+
+
+def drop(folder: Path, saved: Mapping[str, int]) -> None:
+    """Delete turns from the files of ended processes that a copy has saved, and will pass on.
+
+    ``saved`` has the number of the last one, by source.
+    """
+    for source, upto in saved.items():
+        path = folder / f"{NAME}{source}"
+        with left_behind(path) as found:
+            if found is None:
+                continue
+            whose, late = found
+            left = [Said(one.n, one.said) for one in late if one.n > upto]  # type: ignore[arg-type]
+            if not left:
+                path.unlink(missing_ok=True)
+            elif len(left) < len(late):
+                _replace(path, b"".join([_sealed(whose), *map(_sealed, left)]))
+
+
+def _replace(path: Path, data: bytes) -> None:
+    fresh = path.with_name(f"new-{path.name}")
+    fresh.unlink(missing_ok=True)
+    fd = create(fresh)
+    try:
+        os.write(fd, data)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.replace(fresh, path)
+    sync_dir(path.parent)
 
 
 def _records(data: bytes) -> Iterator[Whose | Said]:
