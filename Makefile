@@ -10,7 +10,7 @@
 #   make nightly      the slow tests and every harness, about 8 hours; resumes; reports in scratch/nightly
 #   make test-audio   one spoken round trip, offline
 #   make fleet-demo   see a fleet: three workers, one database, a kill, and nothing lost
-#   make test-fleet   workers that share a PostgreSQL: it comes from a package, or is SLOWCAT_TEST_DSN's
+#   make test-fleet   workers that share a PostgreSQL (from a package, or SLOWCAT_TEST_DSN): about 40 minutes
 #   make test-page    the page in a real browser: needs a Chromium and npm
 #   make wheels       a wheel for each platform, with the compiled kernels, in dist/
 #   make failover     owners of a shared memory are killed 300 times, while clients talk
@@ -60,6 +60,10 @@ test-audio: $(VENV)/audio
 
 test-fleet: $(VENV)/ready $(VENV)/models
 	$(RUN) -m pytest tests/fleet
+	$(RUN) -m tests.harness.fleet_faults --what controls
+	$(RUN) -m tests.harness.fleet_faults --what all
+	$(RUN) -m tests.harness.fleet_faults --what kills --count 500
+	$(RUN) -m tests.harness.fleet_faults --what races --count 1000
 	$(RUN) -m tests.harness.warm_workers --people 60
 
 test-page: $(VENV)/axe.min.js
