@@ -95,7 +95,8 @@ class Database:
         with errors():
             pool = await self._open_pool()
             async with pool.acquire(timeout=CONNECT_S) as connection:
-                return await asyncio.wait_for(work(connection), timeout_s)
+                async with asyncio.timeout(timeout_s):
+                    return await work(connection)
 
     def clear_answers(self) -> None:
         """Have idle connections forget their last answers, which may be a person's words.

@@ -165,11 +165,12 @@ class Shipper:
         pause = FIRST_PAUSE_S
         while not self._stopping:
             try:
-                worked = self._send() or self._purge()
+                while self._most() > self._sent and self._send():
+                    pass
+                self._purge()
                 self._is_back()
                 pause = FIRST_PAUSE_S
-                if not worked:
-                    self._wait()
+                self._wait()
             except DatabaseAwayError as error:
                 self._is_gone(error)
                 with self._changed:

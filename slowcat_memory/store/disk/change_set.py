@@ -13,7 +13,7 @@ import zstandard
 
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.store.disk import keys
-from slowcat_memory.store.disk.tables import COUNTS, EPOCH
+from slowcat_memory.store.disk.tables import COUNTS, EPOCH, ERASE_DUE
 
 Changes: TypeAlias = "dict[str, dict[bytes, bytes | None]]"  # by table and key; None for a deletion
 
@@ -21,6 +21,7 @@ OUTBOX = "outbox"  # a copy's table of change sets that may not have been sent
 COPY = "copy"  # row of ``meta``: ``outbox.CopyState``
 LOCAL_TABLES = frozenset({OUTBOX, "manifest"})  # manifests name files of this machine
 _LOCAL_META = frozenset(map(keys.name_key, (COUNTS, COPY)))
+_ERASURE = frozenset(map(keys.name_key, (EPOCH, ERASE_DUE)))
 LEVEL = 1  # of zstd: 0.1 ms for a turn, a third of its size
 
 _pack = msgspec.msgpack.Encoder().encode
@@ -64,6 +65,11 @@ def decode(body: bytes) -> Changes:
 def forgets(changes: Changes) -> bool:
     """Return whether something was forgotten: what was built from earlier rows must go."""
     return keys.name_key(EPOCH) in changes.get("meta", {})
+
+
+def erases(changes: Changes) -> bool:
+    """Return whether an erasure begins or ends."""
+    return not _ERASURE.isdisjoint(changes.get("meta", ()))
 
 
 def last_event(changes: Changes) -> int:

@@ -64,6 +64,9 @@ class Outbox:
     """Numbers and keeps the change sets of one open store.
 
     ``add_to`` and ``committed`` belong to the thread that writes; the rest to any.
+
+    Attributes:
+        erasures: How often an erasure began or ended since the store was opened.
     """
 
     def __init__(self, epoch: int, on_commit: Callable[[int], None] = lambda seq: None) -> None:
@@ -77,6 +80,8 @@ class Outbox:
         self._next: CopyState | None = None
         self._dropped = self._dropping = 0
         self._sent = 0
+        self.erasures = 0
+        self._erases = False  # of the transaction that is being written
         self._forgot = 0  # number of the last change set that forgets something
         self._clean = 0  # number up to which no byte is left in the file
 
@@ -138,7 +143,7 @@ class Outbox:
         self._dropping = max(self._dropped, self._sent)
         for seq in range(self._dropped + 1, self._dropping + 1):
             tx.drop(OUTBOX, keys.id_key(seq))
-        self._next = state
+        self._next, self._erases = state, False
         changes = change_set.shared(tx.changes)
         if changes:
             self._next = CopyState(
@@ -146,6 +151,7 @@ class Outbox:
             )
             if change_set.forgets(changes):
                 self._forgot = self._next.seq
+            self._erases = change_set.erases(changes)
             unsent = Unsent(
                 self._next.seq,
                 self._epoch,
@@ -159,6 +165,7 @@ class Outbox:
     def committed(self) -> None:
         """Record that the transaction of the last ``add_to`` is on disk."""
         assert self._state is not None and self._next is not None
+        self.erasures += self._erases
         grown, self._state = self._next.seq > self._state.seq, self._next
         self._dropped = self._dropping
         if grown:

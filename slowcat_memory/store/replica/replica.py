@@ -57,6 +57,7 @@ class Replica:
     def __init__(self, env: Environment, outbox: Outbox, run: Run) -> None:
         self._env, self._outbox, self._run = env, outbox, run
         self.on_closing: Callable[[], object] = lambda: None
+        self._erased: tuple[int, Erased] | None = None
 
     @property
     def seq(self) -> int:
@@ -94,6 +95,13 @@ class Replica:
         return self._outbox.is_scrubbed or copy.rewrite(self._env, self._run)
 
     def erased(self) -> Erased:
+        """Return how far forgetting has come; read only when that may have changed."""
+        count = self._outbox.erasures
+        if self._erased is None or self._erased[0] != count:
+            self._erased = count, self._read_erased()
+        return self._erased[1]
+
+    def _read_erased(self) -> Erased:
         with self._env.reading() as (txn, handles):
             tx = Transaction(txn, handles)
             return Erased(int(tx.meta(EPOCH, 0)), bool(tx.meta(ERASE_DUE, False)))
