@@ -32,6 +32,8 @@ from slowcat_memory.runtime.session.head import Heads
 from slowcat_memory.runtime.session.icebreakers import Icebreakers
 from slowcat_memory.store import Store
 
+RECALL = "recall"  # the activity of a recall
+
 
 class EngineWiring:
     """One store, its indexes and its embedder, wired together.
@@ -140,7 +142,7 @@ class EngineWiring:
             self.tokenizer,
             options,
             self.users,
-            partial(self.gate.closed, "recall"),
+            partial(self.gate.closed, RECALL),
         )
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.config import Config
 from slowcat_memory.engine import Memory, MemoryEngine
+from slowcat_memory.engine.wiring import RECALL
 from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError
 from slowcat_memory.fleet import late_turns, tasks
 from slowcat_memory.fleet.holding import Holding
@@ -47,6 +48,7 @@ class CopyEngine(MemoryEngine):
         except BaseException:
             holding.abandon()
             raise
+        holding.shipper.recalls = functools.partial(self.wiring.gate.is_active, RECALL)
 
     def append_late_turns(self) -> None:
         """Append what was heard by workers that could not append it.

@@ -24,6 +24,7 @@ from slowcat_memory.store.replica.replica import Replica
 BATCH_BYTES = 1 << 20  # of change sets in one statement
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 3.0  # between tries while the database is away
 ERASE_POLL_S = 0.2  # between looks whether an erasure under way is done here
+YIELD_S, YIELD_STEP_S = 0.012, 0.003  # how long a recall that runs may hold up sending
 SNAPSHOT_AFTER = 2000  # change sets: a copy reads that many beside a snapshot in 50 ms
 
 
@@ -35,7 +36,11 @@ class Last(Struct, frozen=True):
 
 
 class Shipper:
-    """Sends what one open copy has to send, on a thread of its own."""
+    """Sends what one open copy has to send, on a thread of its own.
+
+    Attributes:
+        recalls: Returns whether a recall runs, which sending lets end first.
+    """
 
     def __init__(
         self,
@@ -56,6 +61,7 @@ class Shipper:
             on_away: Called when the database cannot be reached, and with None when it can again.
         """
         self.receipts = Receipts()
+        self.recalls: Callable[[], bool] = lambda: False
         self._database, self._lease, self._lease_s = database, lease, lease_s
         self._metrics, self._on_lost, self._on_away = metrics, on_lost, on_away
         self._sent, self._first = sent, sent
@@ -165,8 +171,10 @@ class Shipper:
         pause = FIRST_PAUSE_S
         while not self._stopping:
             try:
-                while self._most() > self._sent and self._send():
-                    pass
+                while self._most() > self._sent:
+                    self._let_recalls_end()
+                    if not self._send():
+                        break
                 self._purge()
                 self._is_back()
                 pause = FIRST_PAUSE_S
@@ -190,6 +198,12 @@ class Shipper:
         poll = ERASE_POLL_S if found.under_way or found.epoch > self._purged else None
         with self._changed:
             self._changed.wait_for(lambda: self._stopping or self._most() > self._sent, poll)
+
+    def _let_recalls_end(self) -> None:
+        """Wait a moment while a turn waits for its recall, which needs the interpreter's lock too."""
+        until = time.monotonic() + YIELD_S
+        while self.recalls() and not self._stopping and time.monotonic() < until:
+            time.sleep(YIELD_STEP_S)
 
     def _most(self) -> int:
         """Return the number of the last change set that may be sent in the next batch."""

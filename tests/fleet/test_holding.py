@@ -10,6 +10,7 @@ from slowcat_memory.errors import BusyElsewhereError, StoreError
 from slowcat_memory.fleet import housekeeping
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.metrics import Metrics
+from tests.fleet.talking import say, talking
 
 Make = Callable[..., Config]
 
@@ -53,3 +54,15 @@ def test_idle_work_takes_no_lease_from_a_conversation_of_its_own_process(
             fleet.hold("anna", Metrics(), "idle")
         assert fleet.hold("anna", Metrics()).lease.epoch == held.lease.epoch + 1
         store.close()
+
+
+def test_sending_lets_a_running_recall_end_first_but_not_for_long(worker_config: Make) -> None:
+    with Fleet(worker_config("a")) as fleet, talking(fleet) as member:
+        holding = member.holding
+        assert holding is not None
+        running = iter([True, True, False])
+        holding.shipper.recalls = lambda: next(running, False)
+        say(member, "My dog is called Bello.")
+        assert next(running, None) is None, "it has waited for the end"
+        holding.shipper.recalls = lambda: True
+        say(member, "My cat is called Mimi.")  # a recall that never ends holds up nothing

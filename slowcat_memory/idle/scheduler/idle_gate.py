@@ -63,6 +63,11 @@ class IdleGate:
             for activity in [name for name in self._active if name.startswith(prefix)]:
                 self._end(activity)
 
+    def is_active(self, prefix: str) -> bool:
+        """Return whether an activity with this prefix runs."""
+        with self._lock:
+            return any(name.startswith(prefix) for name in self._active)
+
     def opens_in(self) -> float:
         """Return the seconds until it opens if nothing more is reported; 0 if it is open.
 
