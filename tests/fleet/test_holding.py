@@ -58,11 +58,11 @@ def test_idle_work_takes_no_lease_from_a_conversation_of_its_own_process(
 
 def test_sending_lets_a_running_recall_end_first_but_not_for_long(worker_config: Make) -> None:
     with Fleet(worker_config("a")) as fleet, talking(fleet) as member:
-        holding = member.holding
-        assert holding is not None
-        running = iter([True, True, False])
-        holding.shipper.recalls = lambda: next(running, False)
-        say(member, "My dog is called Bello.")
+        assert member.holding is not None
+        shipper, running = member.holding.shipper, iter([True, True, False])
+        assert shipper.wait_sent(10.0)
+        shipper.recalls = lambda: next(running, False)
+        shipper._let_recalls_end()
         assert next(running, None) is None, "it has waited for the end"
-        holding.shipper.recalls = lambda: True
+        shipper.recalls = lambda: True
         say(member, "My cat is called Mimi.")  # a recall that never ends holds up nothing
