@@ -21,6 +21,7 @@ def ran(*arguments: str) -> tuple[dict[str, Any], str]:
     return json.loads(done.stdout.splitlines()[-1]), done.stderr
 
 
+@pytest.mark.usefixtures("dsn")  # skipped where no PostgreSQL can be started
 def test_warm_workers_nothing_of_the_one_is_in_anything_of_the_next() -> None:
     told, trouble = ran("--people", "4", "--seed", "6")
     assert told["law"] == "", trouble
@@ -36,6 +37,7 @@ def test_warm_workers_a_planted_leak_of_another_kind_is_caught_by_its_law(contro
     assert told["law"] in CONTROLS[control][0].split(), trouble
 
 
+@pytest.mark.usefixtures("dsn")  # skipped where no PostgreSQL can be started
 def test_warm_workers_a_cache_that_keeps_the_last_query_is_caught() -> None:
     told, trouble = ran("--people", "2", "--seed", "5", "--control", "cache")
     assert told["law"] == "process", trouble
