@@ -7,11 +7,13 @@ import os
 import platform
 import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,9 @@ from slowcat_memory.metrics import Metrics, percentiles
 
 __all__ = ["Console", "percentiles"]
 
-RESULTS = Path(__file__).parent / "results"
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+MEASURED = ("slowcat_memory", "config.toml")
 SEED = 20_240_229
 console = Console(width=None if sys.stdout.isatty() else 120)
 
@@ -71,6 +75,31 @@ def _cpu_family() -> str:
     found = re.search(r"^model name\s*:\s*(.+)$", text, re.M)
     words = re.sub(r"\(.*?\)", "", found[1] if found else platform.machine()).split()
     return " ".join(word for word in words if not re.search(r"\d|@|CPU|Processor|-Core", word))
+
+
+def stamp() -> dict[str, Any]:
+    """Name the run that a result comes from.
+
+    Returns:
+        ``commit`` (with "+" where the package differs from it; "" outside of a checkout), ``date``,
+        ``machine`` and ``load`` (at the end of the run).
+    """
+    return {
+        "commit": _git("rev-parse", "--short=8", "HEAD")
+        + ("+" if _git("status", "--porcelain", "--", *MEASURED) else ""),
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": machine(),
+        "load": [load_average()],
+    }
+
+
+def _git(*arguments: str) -> str:
+    try:
+        return subprocess.run(
+            ("git", *arguments), cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def load_average() -> float:
@@ -168,16 +197,17 @@ def number(value: Any) -> str:
     return f"{value:.{0 if size >= 1000 else 1 if size >= 20 else 2 if size >= 0.1 else 3}f}"
 
 
-def write_json(path: Path | None, results: Any) -> None:
-    """Write results, when a file was asked for.
+def write_json(path: Path | None, results: dict[str, Any]) -> None:
+    """Write results, when a file was asked for, behind the stamp of the run.
 
     Args:
         path: The file; None writes nothing.
-        results: Plain values.
+        results: Plain values; what they say of the machine and the load wins over the stamp.
     """
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        stamped = stamp() | results
+        path.write_text(json.dumps(stamped, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         console.print(f"results: {path}")
 
 
