@@ -27,7 +27,7 @@ from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Memory, SessionEdge, Turn, WriteBatch
 
-SCOPE, BATCH, ROUNDS = "anna", 1000, 5
+SCOPE, BATCH, ROUNDS, VARIED = "anna", 1000, 5, 500
 BEGAN = datetime(2024, 3, 1, 9, 0, tzinfo=UTC)
 
 
@@ -57,8 +57,8 @@ def fill(engine: MemoryEngine, count: int) -> list[Memory]:
     source = engine.append(turn).id
     engine.append(SessionEdge(session="s", scope=SCOPE, kind="end", at=BEGAN, reason="silence"))
     engine.flush()
-    texts = corpus.questions(count, common.SEED)
-    facts = [fact(number, text, source) for number, text in enumerate(texts)]
+    texts = corpus.questions(VARIED, common.SEED)
+    facts = [fact(number, texts[number % VARIED], source) for number in range(count)]
     for first in range(0, count, BATCH):
         engine.store.apply("facts", WriteBatch(memories=tuple(facts[first : first + BATCH]))).wait()
     engine.prepare(SCOPE)
@@ -72,7 +72,7 @@ def fact(number: int, text: str, source: int) -> Memory:
         kind=f"{FACT}/person",
         scope=SCOPE,
         speaker="Anna",
-        text=f"Anna's friend {number % 500} said: {text}",
+        text=f"Anna's friend {number % 500} asked in letter {number}: {text}",
         valid_from=BEGAN + timedelta(minutes=number),
         recorded_at=BEGAN,
         sources=(source,),
