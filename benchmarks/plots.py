@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.scoring import ALL
+
 PERCENTILES = ("p50", "p95", "p99", "max")
 STAGES = ("embed", "lexical", "dense", "fuse", "tokens", "fetch", "pack", "hop")
 SEARCHES = {
@@ -13,27 +15,10 @@ SEARCHES = {
     "search_after_pause": "by ours, after a pause of 300 ms",
 }
 COLOURS = ("#3b6ea5", "#d98032", "#5a9e6f", "#a0527a", "#8c8c8c", "#c9b037", "#6b6ecf", "#2f2f2f")
-
-# Parts of a turn's wait in the order of their bars, with colour and hatching.
-BUDGET = {
-    "turn": ("#bdbdbd", ""),
-    "log": ("#8c8c8c", ""),
-    "gate": ("#c9b037", ""),
-    "hop": ("#2f2f2f", ""),
-    "parse": ("#e6c86e", ""),
-    "lexical": ("#d98032", ""),
-    "embed": ("#3b6ea5", ""),
-    "dense": ("#5a9e6f", ""),
-    "fuse": ("#a0527a", ""),
-    "tokens": ("#6b6ecf", ""),
-    "doubt": ("#a0527a", "///"),
-    "fetch": ("#7fb8c9", ""),
-    "pack": ("#b98b6b", ""),
-    "ledger": ("#8c8c8c", "///"),
-    "ahead": ("#cfe3cf", ""),
-    "late": ("#c0392b", ""),
+QUALITY = {
+    "turn": ("R@10", "Hit@10", "All@10", "MRR", "R@300w"),
+    "session": ("R@10", "Hit@5", "Hit@10"),
 }
-WHICH = {"middle": "mean of the middle half of the turns", "slow": "mean of the slowest tenth"}
 
 
 def peers(results: Sequence[dict[str, Any]], path: Path) -> None:
@@ -45,15 +30,14 @@ def peers(results: Sequence[dict[str, Any]], path: Path) -> None:
     """
     figure, (left, right) = canvas(10, 1.3 + 0.5 * len(results), columns=2, widths=[3, 2])
     names = [result["peer"] for result in results]
-    searches = {way: label for way, label in SEARCHES.items() if way in results[0]}
-    height = 0.8 / len(searches)
-    for place, (figure_name, label) in enumerate(searches.items()):
+    height = 0.8 / len(SEARCHES)
+    for place, (figure_name, label) in enumerate(SEARCHES.items()):
         values = [result[figure_name]["p50"] for result in results]
         at = [n + (place - 1) * height for n in range(len(names))]
         bars = left.barh(at, values, height, color=COLOURS[place], label=label)
         left.bar_label(bars, fmt="%.1f", fontsize=7, padding=2)
     left.set_xscale("log")
-    every = [result[figure_name]["p50"] for result in results for figure_name in searches]
+    every = [result[figure_name]["p50"] for result in results for figure_name in SEARCHES]
     left.set_xlim(min(every) / 3, 3 * max(every))
     left.set_yticks(range(len(names)), names)
     left.set_xlabel(f"ms a search, median, {results[0]['memories']:,} memories (log scale)")
@@ -118,40 +102,6 @@ def turn(written: dict[str, Any], path: Path) -> None:
     save(figure, path)
 
 
-def budget(written: dict[str, Any], path: Path) -> None:
-    """Draw where the wait of a turn goes: a turn of the middle half, and one of the slowest tenth.
-
-    Args:
-        written: As ``benchmarks.turn`` makes it.
-        path: The PNG.
-    """
-    arms = {name: arm["parts"] for name, arm in written["arms"].items() if "parts" in arm}
-    figure, panels = canvas(11, 1.6 + 0.42 * len(arms), columns=2)
-    shown = [
-        part for part in BUDGET if any(part in made[w] for made in arms.values() for w in made)
-    ]
-    for panel, (which, label) in zip(panels, WHICH.items(), strict=True):
-        below = [0.0] * len(arms)
-        for part in shown:
-            values = [made[which].get(part, 0.0) for made in arms.values()]
-            colour, hatch = BUDGET[part]
-            panel.barh(list(arms), values, 0.65, left=below, label=part, color=colour, hatch=hatch,
-                       edgecolor="white", linewidth=0.3)  # fmt: skip
-            below = [one + other for one, other in zip(below, values, strict=True)]
-        for place, total in enumerate(below):
-            panel.text(total, place, f" {total:.1f}", va="center", fontsize=8)
-        panel.axvline(10, color="#888888", linewidth=0.8, linestyle=":")
-        panel.set_xlim(0, 1.15 * max(*below, 10.0))
-        panel.set_xlabel(f"ms, {label}")
-        panel.invert_yaxis()
-        panel.grid(axis="y", visible=False)
-        panel.grid(axis="x", color="#dddddd", linewidth=0.6)
-    panels[1].set_yticks(range(len(arms)), [""] * len(arms))
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, frameon=False, fontsize=8, loc="outside upper center", ncols=9)
-    save(figure, path)
-
-
 def prefix(result: dict[str, Any], path: Path) -> None:
     """Draw the tokens that a server must read anew at a turn, by placement.
 
@@ -207,6 +157,36 @@ def _stack(axes: Any, names: Sequence[str], bars: Sequence[dict[str, float]]) ->
         below = [one + other for one, other in zip(below, values, strict=True)]
     axes.set_ylim(0, 1.35 * max(below))
     axes.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", columnspacing=0.9)
+
+
+def quality(results: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw recall by data set: turns on the left, sessions on the right.
+
+    Args:
+        results: As ``benchmarks.quality`` makes them, one a data folder.
+        path: The PNG.
+    """
+    levels = [level for level in QUALITY if any(level in r["levels"] for r in results)]
+    figure, every = canvas(10, 3.8, columns=len(levels), widths=[len(QUALITY[n]) for n in levels])
+    for level, axes in zip(levels, every if len(levels) > 1 else [every], strict=True):
+        names = QUALITY[level]
+        held = [(n, result) for n, result in enumerate(results) if level in result["levels"]]
+        width = 0.84 / len(held)
+        for place, (colour, result) in enumerate(held):
+            at = [i + place * width for i in range(len(names))]
+            scores = result["levels"][level][ALL]
+            label = f"{result['data']} ({scores['n']} questions)"
+            values = [100 * scores[name] for name in names]
+            bars = axes.bar(at, values, width, label=label, color=COLOURS[colour])
+            axes.bar_label(bars, fmt="%.0f", fontsize=8, padding=2)
+        axes.set_xticks([i + 0.42 - width / 2 for i in range(len(names))], names)
+        axes.set_ylim(0, 119)
+        axes.set_yticks(range(0, 101, 20))
+        axes.set_title(f"{level} level", loc="left", fontsize=10)
+    first = every[0] if len(levels) > 1 else every
+    first.set_ylabel("%")
+    first.legend(frameon=False, fontsize=8, loc="upper center", ncols=len(results))
+    save(figure, path)
 
 
 def canvas(
