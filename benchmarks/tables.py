@@ -161,13 +161,17 @@ def caption(files: Mapping[str, dict[str, Any]]) -> str:
     Raises:
         MixedCommitsError: They were measured on several.
     """
-    dates = sorted({written["date"] for written in files.values()})
+    dates = {written["date"] for written in files.values()}
     machines = {_machine(written["machine"]): None for written in files.values()}
     loads = [load for written in files.values() for load in written["load"]]
     return (
-        f"Commit `{commit_of(files)}`, {' to '.join(dict.fromkeys((dates[0], dates[-1])))}; "
-        f"{'; '.join(machines)}; load average {number(min(loads))} to {number(max(loads))}."
+        f"Commit `{commit_of(files)}`, {_range(min(dates), max(dates))}; {'; '.join(machines)}; load average "
+        f"{_range(number(min(loads)), number(max(loads)))}."
     )
+
+
+def _range(least: str, most: str) -> str:
+    return least if least == most else f"{least} to {most}"
 
 
 def _machine(machine: Mapping[str, Any]) -> str:
