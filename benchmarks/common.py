@@ -220,3 +220,18 @@ def read_json(path: Path) -> Any:
         Plain values.
     """
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def value_at(results: Any, key: str) -> Any:
+    """Return one value of a results file.
+
+    Args:
+        results: From ``read_json``.
+        key: Keys and positions, split by "/".
+
+    Raises:
+        KeyError, IndexError: The file has no such value.
+    """
+    for part in key.split("/"):
+        results = results[int(part) if isinstance(results, list) else part]
+    return results

@@ -10,19 +10,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from benchmarks.common import number
+from benchmarks.common import number, value_at
 from benchmarks.tables import caption, is_known, percent, table
 
 Files = Mapping[str, Any]
 """Results by name of their file."""
 
 
-class Figure(Struct, frozen=True):
+class Place(Struct, frozen=True):
     """Where a printed figure was read, and how it is printed.
 
     Attributes:
         file: Of ``benchmarks/results``.
-        path: Keys joined by "/"; in a list a place, or "KEY=VALUE" for the item that has it.
+        path: Keys and positions, split by "/".
         form: "%" for a share in percent, a format of Python's, or "" for as many decimals as in the
             tables of docs/performance.md.
     """
@@ -37,11 +37,11 @@ class Row(Struct, frozen=True):
 
     Attributes:
         cells: Text with placeholders.
-        figures: Of the placeholders, by name.
+        figures: Where each placeholder is read, by name.
     """
 
     cells: tuple[str, ...]
-    figures: dict[str, Figure]
+    figures: dict[str, Place]
 
 
 HEAD = (
@@ -49,7 +49,6 @@ HEAD = (
     "",
     "measured by, and its row in [performance](docs/performance.md)",
 )
-_QUALITY = "results/data=LoCoMo"
 README = (
     Row(
         (
@@ -60,11 +59,11 @@ README = (
             "`python -m benchmarks.turn`: *one core: segmented*",
         ),
         {
-            "short": Figure("turn.json", "pause_s/0", "g"),
-            "long": Figure("turn.json", "pause_s/1", "g"),
-            "p50": Figure("turn.json", "arms/one core: segmented/wait/p50"),
-            "p95": Figure("turn.json", "arms/one core: segmented/wait/p95"),
-            "in_time": Figure("turn.json", "arms/one core: segmented/in_time", "%"),
+            "short": Place("turn.json", "pause_s/0", "g"),
+            "long": Place("turn.json", "pause_s/1", "g"),
+            "p50": Place("turn.json", "arms/one core: segmented/wait/p50"),
+            "p95": Place("turn.json", "arms/one core: segmented/wait/p95"),
+            "in_time": Place("turn.json", "arms/one core: segmented/in_time", "%"),
         },
     ),
     Row(
@@ -74,8 +73,8 @@ README = (
             "`python -m benchmarks.turn`: *one core: streaming*",
         ),
         {
-            "p50": Figure("turn.json", "arms/one core: streaming/wait/p50"),
-            "p95": Figure("turn.json", "arms/one core: streaming/wait/p95"),
+            "p50": Place("turn.json", "arms/one core: streaming/wait/p50"),
+            "p95": Place("turn.json", "arms/one core: streaming/wait/p95"),
         },
     ),
     Row(
@@ -85,9 +84,9 @@ README = (
             "`python -m benchmarks.latency`: *after a pause of 300 ms*",
         ),
         {
-            "memories": Figure("latency.json", "results/-1/memories", ",d"),
-            "p50": Figure("latency.json", "results/-1/pauses/300/p50"),
-            "p95": Figure("latency.json", "results/-1/pauses/300/p95"),
+            "memories": Place("latency.json", "results/-1/memories", ",d"),
+            "p50": Place("latency.json", "results/-1/pauses/300/p50"),
+            "p95": Place("latency.json", "results/-1/pauses/300/p95"),
         },
     ),
     Row(
@@ -97,9 +96,9 @@ README = (
             "`python -m benchmarks.latency`: *fresh process*",
         ),
         {
-            "memories": Figure("latency.json", "results/-1/memories", ",d"),
-            "lexical": Figure("latency.json", "results/-1/cold/lexical", ".0f"),
-            "full": Figure("latency.json", "results/-1/cold/full", ".0f"),
+            "memories": Place("latency.json", "results/-1/memories", ",d"),
+            "lexical": Place("latency.json", "results/-1/cold/lexical", ".0f"),
+            "full": Place("latency.json", "results/-1/cold/full", ".0f"),
         },
     ),
     Row(
@@ -109,9 +108,9 @@ README = (
             "`python -m benchmarks.growth`: *resident MB, in use*, *disk MB*",
         ),
         {
-            "memories": Figure("growth.json", "results/-1/memories", ",d"),
-            "memory": Figure("growth.json", "results/-1/rss_mb", ".0f"),
-            "disk": Figure("growth.json", "results/-1/disk_mb", ".0f"),
+            "memories": Place("growth.json", "results/-1/memories", ",d"),
+            "memory": Place("growth.json", "results/-1/rss_mb", ".0f"),
+            "disk": Place("growth.json", "results/-1/disk_mb", ".0f"),
         },
     ),
     Row(
@@ -121,9 +120,9 @@ README = (
             "`python -m benchmarks.prefix`: *50: ours*",
         ),
         {
-            "turns": Figure("prefix.json", "results/turns=50/turns"),
-            "ours": Figure("prefix.json", "results/turns=50/arms/ours/broken"),
-            "theirs": Figure("prefix.json", "results/turns=50/arms/Mem0's/broken"),
+            "turns": Place("prefix.json", "results/1/turns"),
+            "ours": Place("prefix.json", "results/1/arms/ours/broken"),
+            "theirs": Place("prefix.json", "results/1/arms/Mem0's/broken"),
         },
     ),
     Row(
@@ -134,8 +133,8 @@ README = (
             "`python -m benchmarks.quality --data LoCoMo`: *session level*",
         ),
         {
-            "n": Figure("quality-locomo.json", f"{_QUALITY}/levels/session/all/n"),
-            "hit": Figure("quality-locomo.json", f"{_QUALITY}/levels/session/all/Hit@5", "%"),
+            "n": Place("quality-locomo.json", "results/0/levels/session/all/n"),
+            "hit": Place("quality-locomo.json", "results/0/levels/session/all/Hit@5", "%"),
         },
     ),
     Row(
@@ -145,10 +144,8 @@ README = (
             "`python -m benchmarks.quality --data LoCoMo`: *offered, turn level*",
         ),
         {
-            "hit": Figure("quality-locomo.json", f"{_QUALITY}/offered/turn/all/hit", "%"),
-            "precision": Figure(
-                "quality-locomo.json", f"{_QUALITY}/offered/turn/all/precision", "%"
-            ),
+            "hit": Place("quality-locomo.json", "results/0/offered/turn/all/hit", "%"),
+            "precision": Place("quality-locomo.json", "results/0/offered/turn/all/precision", "%"),
         },
     ),
 )
@@ -175,7 +172,7 @@ def machine_rows(files: Files) -> list[Row]:
         Row(
             cells,
             {
-                name: Figure("growth.json", f"results/{place}/{path}", form)
+                name: Place("growth.json", f"results/{place}/{path}", form)
                 for name, (path, form) in paths.items()
             },
         )
@@ -223,23 +220,11 @@ def _cells(row: Row, files: Files) -> Iterator[str]:
     return (cell.format(**values) for cell in row.cells)
 
 
-def _printed(figure: Figure, files: Files) -> str:
+def _printed(figure: Place, files: Files) -> str:
     try:
-        value = _value(files[figure.file], figure.path)
+        value = value_at(files[figure.file], figure.path)
     except (KeyError, IndexError) as error:
         raise ValueError(f"{figure.file} has no {figure.path}: measure it anew") from error
     if figure.form == "%":
         return percent(value)
     return format(value, figure.form) if figure.form else number(value)
-
-
-def _value(found: Any, path: str) -> Any:
-    for key in path.split("/"):
-        name, _, wanted = key.partition("=")
-        if isinstance(found, dict):
-            found = found[key]
-        elif wanted:
-            found = {str(item[name]): item for item in found}[wanted]
-        else:
-            found = found[int(key)]
-    return found

@@ -30,9 +30,8 @@ from slowcat_memory.core.facts import merging
 from slowcat_memory.core.facts import prompt as fact_prompt
 from slowcat_memory.core.graph import prompt as entity_prompt
 from slowcat_memory.core.summaries import prompt as summary_prompt
+from slowcat_memory.testing.server import Failure, ScriptedServer
 from slowcat_memory.testing.server import Replier as Reply
-from slowcat_memory.testing.server import ScriptedServer
-from slowcat_memory.testing.wire import Failure
 
 NOTES, OUTPUTS = "llm_notes.jsonl.gz", "llm_outputs.jsonl.gz"
 _HEADING = re.compile(r"^【[^】]*】\s*")

@@ -81,6 +81,8 @@ def _command(row: Row) -> Verdict:
     if row["argument"]:
         same = right and same_phrase(argument, row["argument"], language(row))
         marks["right argument"] = one(same)
+        if right:
+            marks["right argument of those done"] = one(same)
     if row["kind"] in PRIVATE:
         marks["privacy, right kind"] = one(right)
         if not right:

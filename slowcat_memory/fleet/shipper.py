@@ -4,10 +4,13 @@ While the database is away they wait in the copy's outbox. Once something was fo
 here, the shipper also replaces what the database has of it.
 """
 
+import heapq
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
+from itertools import count
 
 from loguru import logger
 from msgspec import Struct
@@ -17,9 +20,49 @@ from slowcat_memory.fleet import person_log, snapshots
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.leases import Lease
 from slowcat_memory.fleet.person_log import Also
-from slowcat_memory.fleet.receipts import Receipts
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.store.replica.replica import Replica
+
+
+class Receipts:
+    """Receipts that wait for the log in the database. Any thread."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, int, Future[None]]] = []  # a heap, by log id
+        self._order = count()
+        self._done = 0  # highest log id that is committed in the database
+        self._failed: StoreError | None = None
+        self._lock = threading.Lock()
+
+    def add(self, id_: int, future: "Future[None]") -> None:
+        """Resolve a future when the event with a log id, which is saved here, is committed."""
+        with self._lock:
+            failed, done = self._failed, id_ <= self._done
+            if failed is None and not done:
+                heapq.heappush(self._waiting, (id_, next(self._order), future))
+        if done:
+            future.set_result(None)
+        elif failed is not None:
+            future.set_exception(failed)
+
+    def settle(self, upto: int) -> None:
+        """Resolve the receipts of events up to a log id."""
+        done = list[Future[None]]()
+        with self._lock:
+            self._done = max(self._done, upto)
+            while self._waiting and self._waiting[0][0] <= self._done:
+                done.append(heapq.heappop(self._waiting)[2])
+        for future in done:
+            future.set_result(None)
+
+    def fail(self, error: StoreError) -> None:
+        """Fail every receipt that waits, and all later ones."""
+        with self._lock:
+            self._failed = error
+            waiting, self._waiting = self._waiting, []
+        for _, _, future in waiting:
+            future.set_exception(error)
+
 
 BATCH_BYTES = 1 << 20  # of change sets in one statement
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 3.0  # between tries while the database is away

@@ -18,7 +18,7 @@ words are in the real context, and its block is placed there.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from loguru import logger
 from msgspec import Struct
@@ -34,13 +34,44 @@ from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.reply import Replies
 from slowcat_memory.processor.reports.latency import RECALL, WAIT
-from slowcat_memory.processor.reports.slow_turns import SlowTurns
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.context_window import trimmed
 from slowcat_memory.runtime.conversation.conversation import Conversation
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Recollection
+
+EVERY_S = 60.0
+
+
+class SlowTurns:
+    """Counts turns that waited longer than a limit. Use it on the event loop."""
+
+    def __init__(
+        self, name: str, limit_ms: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Start with none; ``name`` is the processor's, and ``clock`` counts seconds."""
+        self._name, self._limit_ms, self._clock = name, limit_ms, clock
+        self._slow, self._turns, self._worst, self._stage = 0, 0, 0.0, ""
+        self._warned: float | None = None
+
+    def add(self, waited_ms: float, stage: str) -> None:
+        """Count a turn; warn if it was slow, and the last warning is a minute ago."""
+        self._turns += 1
+        if waited_ms <= self._limit_ms:
+            return
+        self._slow += 1
+        if waited_ms > self._worst:
+            self._worst, self._stage = waited_ms, stage
+        now = self._clock()
+        if self._warned is not None and now - self._warned < EVERY_S:
+            return
+        logger.warning(
+            f"{self._name}: {self._slow} of {self._turns} turns waited longer than "
+            f"{self._limit_ms:g} ms for their memories, the slowest {self._worst:.1f} ms "
+            f"(stage {self._stage})"
+        )
+        self._slow, self._turns, self._worst, self._warned = 0, 0, 0.0, now
 
 
 class TurnResult(Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks import common, plain_figures, run_all, tables
-from benchmarks.plain_figures import Figure, Row
+from benchmarks.plain_figures import Place, Row
 
 BLOCK = re.compile(r"<!-- begin (figures|machines) -->\n(.*?)<!-- end \1 -->", re.S)
 CODE = re.compile(r"`[^`]*`")
@@ -49,7 +49,7 @@ def measured() -> dict[str, Any]:
         },
         "latency.json": {"results": results},
         "growth.json": {"results": results},
-        "prefix.json": {"results": [{"turns": 50, "arms": arms}]},
+        "prefix.json": {"results": [{"turns": 20}, {"turns": 50, "arms": arms}]},
         "quality-locomo.json": {
             "results": [
                 {"data": "LoCoMo", "levels": {"session": found}, "offered": {"turn": offered}}
@@ -59,19 +59,11 @@ def measured() -> dict[str, Any]:
     return {name: stamp | written for name, written in files.items()}
 
 
-def value(files: dict[str, Any], figure: Figure) -> float:
+def value(files: dict[str, Any], figure: Place) -> float:
     """Read a figure's own place, apart from how the table reads it."""
     at = files[figure.file]
     for key in figure.path.split("/"):
-        if isinstance(at, dict):
-            at = at[key]
-        elif "=" in key:
-            found = [one for one in at if str(one[key.split("=")[0]]) == key.split("=")[1]]
-            if not found:
-                return float("nan")
-            [at] = found
-        else:
-            at = at[int(key)]
+        at = at[key] if isinstance(at, dict) else at[int(key)]
     return 100 * at if figure.form == "%" else at
 
 
@@ -148,10 +140,7 @@ def test_readme_a_figure_that_changed_is_caught(row: Row, name: str) -> None:
     [*path, last] = row.figures[name].path.split("/")
     at = changed[row.figures[name].file]
     for key in path:
-        if isinstance(at, list):
-            at = at[-1] if "=" in key else at[int(key)]
-        else:
-            at = at[key]
+        at = at[int(key)] if isinstance(at, list) else at[key]
     place = int(last) if isinstance(at, list) else last
     at[place] = 1.5 * at[place] + 1
     assert wrong(text, README, changed)
@@ -186,8 +175,8 @@ def test_readme_a_row_without_a_known_commit_is_left_out() -> None:
 
 def test_readme_a_place_that_a_file_lacks_is_named() -> None:
     files = measured()
-    files["prefix.json"]["results"][0]["turns"] = 20
-    with pytest.raises(ValueError, match="prefix.json has no results/turns=50/turns"):
+    del files["prefix.json"]["results"][1]
+    with pytest.raises(ValueError, match="prefix.json has no results/1/turns"):
         plain_figures.readme(files)
 
 

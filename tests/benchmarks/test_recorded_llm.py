@@ -8,7 +8,7 @@ from benchmarks.thinking import ThinkingChoice
 from slowcat_memory.core.extraction import descriptions
 from slowcat_memory.core.facts import merging, prompt
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.testing.wire import Failure
+from slowcat_memory.testing.server import Failure
 from tests.support import tiny_dataset as made_up
 
 

@@ -33,6 +33,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from benchmarks import common
+
 ROOT = Path(__file__).parents[2]
 WAIT_S = 60.0
 CLIENTS = 4
@@ -385,6 +387,7 @@ def main() -> int:
     parser.add_argument("--store", type=Path, help="a store to copy; a new one by default")
     parser.add_argument("--pace", type=float, default=0.02, help="seconds between two turns")
     parser.add_argument("--plant", action="store_true", help="plant a fault: it must be found")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts as JSON")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made, "memory")
@@ -406,6 +409,9 @@ def main() -> int:
         f"{len(verdict.doubled)} doubled, {len(verdict.moved)} under another id, "
         f"{result.refused} refused"
     )
+    broken = len(verdict.lost) + len(verdict.doubled) + len(verdict.moved)
+    counts = {"kills": result.kills, "acknowledged": verdict.acked, "broken": broken}
+    common.write_json(given.json, counts)
     for name, times in (
         ("a new owner", result.owned_ms),
         ("recall by words", result.words_ms),

@@ -53,8 +53,7 @@ from slowcat_memory.store.replica.parts import Part
 from slowcat_memory.testing import FixedClock, ScriptedLLM
 from slowcat_memory.testing.headless import HeadlessConversation
 from slowcat_memory.testing.parrot import parrot as quoting
-from slowcat_memory.testing.server import ScriptedServer
-from slowcat_memory.testing.wire import ToolCall
+from slowcat_memory.testing.server import ScriptedServer, ToolCall
 from tests.harness.process_search import held
 from tests.support.parroting_llm import parrot, think
 

@@ -13,8 +13,8 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.processor.reports.client_messages import ClientMessages
 from slowcat_memory.processor.reports.latency import MemoryLatencyMetricsData, latency_frame
-from slowcat_memory.processor.reports.slow_turns import SlowTurns
 from slowcat_memory.processor.reports.spans import Spans
+from slowcat_memory.processor.turn import SlowTurns
 from slowcat_memory.records import Forget, MemoryEvent
 from tests.support.memories import engine_of, remember
 from tests.support.processors import MAX, QUESTION, logged, memory

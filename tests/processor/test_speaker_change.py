@@ -4,7 +4,7 @@ import pytest
 from pipecat.frames.frames import LLMSummarizeContextFrame
 
 from slowcat_memory import HybridContextualMemoryProcessor
-from slowcat_memory.testing.wire import ToolCall
+from slowcat_memory.testing.server import ToolCall
 from tests.support.memories import engine_of, remember
 from tests.support.stores import configured
 from tests.support.voice_pipeline import VoicePipeline, run

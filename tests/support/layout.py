@@ -1,11 +1,10 @@
-"""The layout of a package as its imports and file names show it: circles, crowded folders, repeated names."""
+"""The layout of a package as its imports and file names show it: circles, repeated names."""
 
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-MOST_MODULES = 17
 # The same part of another domain: language tables are exempt altogether.
 SHARED_NAMES = {"__init__", "options", "prompt", "forget"}
 
@@ -19,8 +18,8 @@ def modules(package: Path) -> dict[str, Path]:
     return found
 
 
-def imported(path: Path, known: set[str]) -> Iterator[str]:
-    """Yield the modules of the package that a file imports, lazily or not, but not for types alone."""
+def imported(path: Path, known: set[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the modules of the package that a file imports, and whether for types alone."""
     tree = ast.parse(path.read_text("utf-8"))
     for_types = {
         id(inner)
@@ -29,26 +28,43 @@ def imported(path: Path, known: set[str]) -> Iterator[str]:
         for inner in ast.walk(node)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and id(node) not in for_types:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("slowcat_memory"):
             base = (node.module or "").removeprefix("slowcat_memory").strip(".")
             for alias in node.names:
                 full = f"{base}.{alias.name}".strip(".")
-                if (node.module or "").startswith("slowcat_memory"):
-                    yield full if full in known else base
+                yield (full if full in known else base), id(node) in for_types
+
+
+def edges(package: Path) -> set[tuple[str, str]]:
+    """Return every import inside a package as (importer, imported), those for types too."""
+    return _edges(package, for_types=(True, False))
+
+
+def type_edges(package: Path) -> set[tuple[str, str]]:
+    """Return the imports inside a package that stand behind ``TYPE_CHECKING``."""
+    return _edges(package, for_types=(True,))
+
+
+def _edges(package: Path, for_types: tuple[bool, ...]) -> set[tuple[str, str]]:
+    known = modules(package)
+    return {
+        (name, other)
+        for name, path in known.items()
+        for other, typed in imported(path, set(known))
+        if typed in for_types and other != name
+    }
 
 
 def arrows(package: Path) -> dict[str, dict[str, set[str]]]:
     """Return for each package the imports among its direct children: package, child, children."""
-    known = modules(package)
     drawn: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for name, path in known.items():
-        for other in imported(path, set(known)):
-            mine, theirs = name.split("."), other.split(".")
-            shared = next(
-                (i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), None
-            )
-            if shared is not None:
-                drawn[".".join(mine[:shared])][mine[shared]].add(theirs[shared])
+    for name, other in _edges(package, for_types=(False,)):
+        mine, theirs = name.split("."), other.split(".")
+        shared = next(
+            (i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), None
+        )
+        if shared is not None:
+            drawn[".".join(mine[:shared])][mine[shared]].add(theirs[shared])
     return drawn
 
 
@@ -76,13 +92,6 @@ def circles(package: Path) -> list[str]:
         for where, graph in sorted(arrows(package).items())
         if (found := circle(graph))
     ]
-
-
-def crowded(package: Path) -> list[str]:
-    folders: dict[Path, int] = defaultdict(int)
-    for path in package.rglob("*.py"):
-        folders[path.parent] += path.name != "__init__.py"
-    return [str(folder) for folder, count in folders.items() if count > MOST_MODULES]
 
 
 def repeated(package: Path) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget
 from slowcat_memory.web import PageContext, context
-from slowcat_memory.web.undo import Undo
+from slowcat_memory.web.context import Undo
 from tests.support.page_client import Client, Events, entered
 from tests.support.page_memory import ANNA, MONDAY, Running, page_of
 from tests.support.stores import configured

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slowcat_memory.cli.run.chat_pipeline import ChatThread
     from slowcat_memory.engine import Memory
 
-SILENT = ("pipecat", "slowcat_memory.processor.reports.slow_turns")
+SILENT = ("pipecat", "slowcat_memory.processor.turn")
 """Loggers whose lines the chat replaces: its errors take one line, and each turn shows its time."""
 AGENT = "Agent> "
 SPOKEN = (

@@ -1,24 +1,137 @@
 """Blocks written without an LLM: lines from facts, summaries and characteristic words."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 from itertools import groupby
 
 from msgspec import Struct
 
 from slowcat_memory.core.blocks.coming import coming_lines
-from slowcat_memory.core.blocks.rollups import rollup_lines
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
-from slowcat_memory.core.blocks.tones import tone_of
 from slowcat_memory.core.extraction.checks.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
 from slowcat_memory.core.extraction.prompt_injection import doubt
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language
+from slowcat_memory.core.query.overview import without_repeats
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
-from slowcat_memory.core.render.speech import full_date
+from slowcat_memory.core.render.speech import full_date, spoken_day
+from slowcat_memory.core.summaries.summary import DAY, WEEK, until
 from slowcat_memory.core.text.normalize import neutralise
+from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory, Turn
+
+LEAST = 2  # turns of a conversation that must say so
+TONES = tuple(ENGLISH.tones)
+_TONE_OF = {
+    word: tone for one in LANGUAGES for tone, words in one.tones.items() for word in words.split()
+}
+_DENIALS = frozenset[str]().union(*(one.summary.denials for one in LANGUAGES))
+_EASED = frozenset[str]().union(*(one.summary.eased for one in LANGUAGES))
+_DISTRESS = frozenset(("anxious", "sad", "frustrated", "overwhelmed"))
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+")
+_CLAUSE = re.compile(r"[.!;:…]+|,|\s[-–—]\s")
+_OWN = re.compile("|".join(one.summary.feels for one in LANGUAGES))
+_UNREAL = re.compile("|".join(one.summary.unreal for one in LANGUAGES))
+_BETWEEN = frozenset[str]().union(*(one.summary.degrees for one in LANGUAGES))
+_POLITE = frozenset[str]().union(*(one.summary.polite for one in LANGUAGES))
+_BEHIND = 4  # words in which distress is said to pass: "my anxiety is much lower"
+
+
+def tone_of(texts: Iterable[str], least: int = LEAST) -> str:
+    """Return the one of ``TONES`` that most turns of a conversation state, "" for none.
+
+    Args:
+        texts: The user's turns.
+        least: Turns that must state it.
+    """
+    counts = Counter(tone for text in texts for tone in stated_tones(text))
+    best = counts.most_common(2)
+    if not best or best[0][1] < least or (len(best) > 1 and best[1][1] >= best[0][1]):
+        return ""
+    return best[0][0]
+
+
+def stated_tones(text: str) -> set[str]:
+    """Return the tones that a turn says its speaker is in."""
+    lowered = text.lower().replace("’", "'")
+    return {tone for sentence in _SENTENCE.split(lowered) for tone in _of_sentence(sentence)}
+
+
+def _of_sentence(sentence: str) -> set[str]:
+    found = set[str]()
+    own = False
+    for clause in _CLAUSE.split(sentence):
+        if "?" in clause or _UNREAL.search(clause):  # the rest may be what somebody else says
+            break
+        told = set[str]()
+        for begins in _OWN.finditer(clause):
+            told |= _tones_behind(clause[begins.end() :])
+        told |= _tones_behind(clause) if own else set()  # "I'm anxious, and nervous too"
+        own = bool(told)
+        found |= told
+    return found
+
+
+def _tones_behind(clause: str) -> set[str]:
+    """Return the tone words that stand right behind "I am": only degrees may stand between."""
+    found = set[str]()
+    words = _WORD.findall(clause)
+    for place, word in enumerate(words):
+        tone = _TONE_OF.get(word)
+        if tone is None:
+            if word in _DENIALS or word.casefold() not in _BETWEEN:
+                break
+            continue
+        behind = words[place + 1 : place + 1 + _BEHIND]
+        if tone not in _DISTRESS and behind[:1] and behind[0] in _POLITE:  # "happy to help"
+            continue
+        passes = tone in _DISTRESS and not _EASED.isdisjoint(behind)
+        found.add("calm" if passes else tone)
+    return found
+
+
+CHARS = 240
+WEIGHTS = {WEEK: 1.5, DAY: 0.9}
+
+
+def rollup_lines(
+    memories: Sequence[Memory],
+    said: Sequence[str],
+    zone: tzinfo,
+    language: Language = ENGLISH,
+) -> Iterator[SourcedLine]:
+    """Yield a line on the latest week, and one on the latest day, without what is said already.
+
+    Args:
+        memories: Summaries among others.
+        said: Texts that stand before these lines.
+    """
+    told = list(said)
+    for kind, wording in ((WEEK, language.blocks.of_week), (DAY, language.blocks.of_day)):
+        found = [one for one in valid_of_kind(memories, kind) if one.kind == kind]
+        latest = max(found, key=until, default=None)
+        text = keepable_part(latest.text) if latest else ""
+        if latest is None or not text:
+            continue
+        *_, rest = without_repeats([*told, text])
+        told.append(text)
+        if rest:
+            shown = shorten_to_chars(neutralise(rest), CHARS)
+            yield SourcedLine(
+                text=wording.format(day=_day(latest.valid_from, zone, language), text=shown),
+                at=latest.valid_from,
+                sources=latest.sources,
+                weight=WEIGHTS[kind],
+                of=latest.id,
+            )
+
+
+def _day(at: datetime, zone: tzinfo, language: Language) -> str:
+    return spoken_day(in_zone(at, zone).date(), language.dates)
+
 
 SUMMARY = "summary/session"
 ADVICE_CHARS, LINE_CHARS, RECENT_CHARS = 160, 200, 300

@@ -1,7 +1,9 @@
 """The reports of one processor: its start line, events, spans and metrics."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Collection
+from pathlib import Path
 
 from loguru import logger
 from pipecat.frames.frames import Frame
@@ -10,13 +12,50 @@ from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.engine import Memory
 from slowcat_memory.errors import SlowcatError
+from slowcat_memory.owner import who_owns
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.reports.client_messages import ClientMessages, Content
 from slowcat_memory.processor.reports.latency import latency_frame
 from slowcat_memory.processor.reports.spans import Spans
-from slowcat_memory.processor.reports.start_line import start_line
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
+
+
+def start_line(engine: Memory, config: Config, scope: str, file: str) -> str:
+    """Return the store, whose memory, how many turns, the model, the configuration, owner or client.
+
+    Blocks for some milliseconds.
+
+    Args:
+        file: Where the configuration comes from.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
+    with engine.snapshot() as snapshot:
+        turns = sum(session.turns for session in snapshot.sessions(scope))
+    whose = "everybody has their own" if config.people.scopes == "each" else f"of {scope!r}"
+    parts = (
+        f"memory {whose} in {_short(config.folder)}",
+        f"turns: {turns:,}",
+        f"embedding: {engine.embedding.source}",
+        f"configuration: {file}",
+        _role(config.folder),
+    )
+    return "; ".join(parts)
+
+
+def _role(folder: Path) -> str:
+    owner = who_owns(folder)
+    if owner is None or owner.pid == os.getpid():
+        return "owner of the store"
+    return f"client of {owner.program} (process {owner.pid})"
+
+
+def _short(folder: Path) -> str:
+    home = str(Path.home())
+    text = str(folder)
+    return f"~{text[len(home) :]}" if text.startswith(f"{home}{os.sep}") else text
 
 
 class Reports:

@@ -4,9 +4,11 @@ Recall puts the turn that states the fact asked for before what the ranking find
 at no more than ``LOOKED_AT`` facts of a list, however many are known.
 """
 
-from collections import Counter
-from collections.abc import Iterable
+from bisect import bisect_left, insort
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -17,7 +19,43 @@ from slowcat_memory.core.query.asked_facts import MOST_CHARS, AskedFact, asked_a
 from slowcat_memory.core.query.revisions import keys
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.records import Memory
-from slowcat_memory.runtime.namespaces.sorted_lists import SortedLists
+
+Item = TypeVar("Item", bound=tuple[Any, ...])
+
+
+class SortedLists(Generic[Item]):
+    """Sorted lists of tuples, by name.
+
+    One thread changes them while others read: a reader takes a slice, which is one operation.
+    """
+
+    def __init__(self) -> None:
+        self._lists = defaultdict[str, list[Item]](list)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether a list has any item."""
+        return name in self._lists
+
+    def add(self, name: str, item: Item) -> None:
+        insort(self._lists[name], item)
+
+    def remove(self, name: str, item: Item) -> None:
+        """Remove an item that is there."""
+        items = self._lists[name]
+        del items[bisect_left(items, item)]
+        if not items:
+            del self._lists[name]
+
+    def first(self, name: str, start: tuple[Any, ...], most: int) -> Sequence[Item]:
+        """Return the first items from a place in the order on."""
+        items = self._lists.get(name, [])
+        place = bisect_left(items, start)
+        return items[place : place + most]
+
+    def last(self, name: str, most: int) -> Sequence[Item]:
+        """Return the last items, the last one at the end."""
+        return self._lists.get(name, [])[-most:]
+
 
 MOST = 3  # chunks for a fact that is asked for
 LOOKED_AT = 128  # facts of a predicate, a word or the days ahead

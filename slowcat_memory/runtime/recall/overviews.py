@@ -8,6 +8,7 @@ summaries of its sessions are used.
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import disclose_found
@@ -16,10 +17,52 @@ from slowcat_memory.core.query.overview import asks_overview, names, without_rep
 from slowcat_memory.core.summaries.summary import items
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.core.time.expressions import Interval, WhenOptions, times
-from slowcat_memory.records import Disclosed, Hit, Memory
+from slowcat_memory.records import Disclosed, Hit, Memory, Session
 from slowcat_memory.runtime.recall.query import Query
-from slowcat_memory.runtime.recall.session_times import SessionTimes
 from slowcat_memory.store import Snapshot, Store
+
+MOST_NEW = 2000  # log ids since the last look, beyond which reading all sessions is quicker
+
+
+class SessionTime(Struct, frozen=True):
+    """When a session began, and when its last turn was."""
+
+    id: str
+    started: datetime
+    last: datetime
+
+
+class _Known(Struct, frozen=True):
+    """The sessions as of a log id and a forget epoch."""
+
+    upto: int
+    epoch: int
+    by_id: dict[str, SessionTime]
+
+
+class SessionTimes:
+    """The sessions of scopes. Safe to use from several threads: what is known is replaced whole."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Known] = {}
+
+    def latest(self, snapshot: Snapshot, scope: str) -> list[SessionTime]:
+        """Return a scope's sessions as of a snapshot, the latest first."""
+        upto, epoch = snapshot.last_id(), snapshot.forget_epoch()
+        known = self._known.get(scope)
+        if known is None or known.epoch != epoch or not 0 <= upto - known.upto <= MOST_NEW:
+            by_id = {row.id: _time_of(row) for row in snapshot.sessions(scope)}
+        else:
+            since = {event.session for event in snapshot.events(scope, known.upto, upto)}
+            rows = (snapshot.session(id) for id in since)
+            by_id = {**known.by_id, **{row.id: _time_of(row) for row in rows if row is not None}}
+        self._known[scope] = _Known(upto, epoch, by_id)
+        return sorted(by_id.values(), key=lambda one: (one.last, one.started), reverse=True)
+
+
+def _time_of(row: Session) -> SessionTime:
+    return SessionTime(row.id, row.started, row.last)
+
 
 MOST = 4  # summaries per question
 SESSIONS = 3  # of them from the latest sessions, if the question names no time

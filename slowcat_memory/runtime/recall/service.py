@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.ranking.abstention import answer_probability
+from slowcat_memory.core.ranking.fusion import union
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.metrics import Metrics
@@ -29,7 +30,6 @@ from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
-from slowcat_memory.runtime.recall.merging import merge
 from slowcat_memory.runtime.recall.need import need_of
 from slowcat_memory.runtime.recall.packing import BlockWriter
 from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
@@ -43,6 +43,24 @@ from slowcat_memory.runtime.recall.query import (
 from slowcat_memory.runtime.recall.touch import touch
 from slowcat_memory.runtime.recall.waiting import Pace, ended_within
 from slowcat_memory.store import Store
+
+
+def merge(found: Sequence[Recollection], query: Query, options: RetrievalOptions) -> Recollection:
+    """Merge the scopes' results; stage and trace are those of the first, the speaker's own."""
+    timings, words = dict[str, float](), dict[str, float]()
+    for one in found:
+        for lap, ms in one.timings.items():
+            timings[lap] = round(timings.get(lap, 0.0) + ms, 4)
+        words |= {word: max(weight, words.get(word, 0.0)) for word, weight in one.words.items()}
+    evidence = [one.evidence for one in found if one.evidence is not None]
+    return replace(
+        found[0],
+        hits=union([one.hits for one in found], query.limit(options), options.fuse.duplicate),
+        timings=timings,
+        words=words,
+        evidence=max(evidence, key=answer_probability) if len(evidence) == len(found) else None,
+        names_speaker=any(one.names_speaker for one in found),
+    )
 
 
 class Retrieval:

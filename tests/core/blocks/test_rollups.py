@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from slowcat_memory.core.blocks import rules
-from slowcat_memory.core.blocks.rollups import rollup_lines
+from slowcat_memory.core.blocks.rules import rollup_lines
 from slowcat_memory.core.language import language_of
 from slowcat_memory.records import Memory
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.core.blocks import rules
-from slowcat_memory.core.blocks.rules import SessionView
-from slowcat_memory.core.blocks.tones import tone_of
+from slowcat_memory.core.blocks.rules import SessionView, tone_of
 from slowcat_memory.core.language import language_of
 from slowcat_memory.records import Memory, Turn
 

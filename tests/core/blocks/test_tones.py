@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowcat_memory.core.blocks.tones import TONES, stated_tones, tone_of
+from slowcat_memory.core.blocks.rules import TONES, stated_tones, tone_of
 
 STATED = [
     ("anxious", "I'm really nervous about Friday."),

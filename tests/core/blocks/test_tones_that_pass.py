@@ -2,8 +2,7 @@
 
 import pytest
 
-from slowcat_memory.core.blocks.rules import _ADVICE
-from slowcat_memory.core.blocks.tones import tone_of
+from slowcat_memory.core.blocks.rules import _ADVICE, tone_of
 from slowcat_memory.core.facts.fact import why_transient
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.summaries.clauses import as_sentence, clauses
+from slowcat_memory.core.summaries.extractive import as_sentence, clauses
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,126 @@
+"""``budget.toml``: the project is no larger than it says, and it never says more than before."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import budget
+from tests.support.budget import BUDGET, ROOT, lowered, measured, over, read, written
+
+
+@pytest.fixture(scope="module")
+def now() -> dict[str, Any]:
+    return measured(ROOT)
+
+
+@pytest.fixture(scope="module")
+def allowed() -> dict[str, Any]:
+    return read(BUDGET.read_text("utf-8"))
+
+
+def earlier_versions() -> list[str]:
+    """Return what ``budget.toml`` was in each commit; nothing without the history."""
+    git = ("git", "-C", str(ROOT))
+    log = subprocess.run(
+        (*git, "log", "--format=%h", "--", BUDGET.name), capture_output=True, text=True
+    )
+    show = [(*git, "show", f"{commit}:{BUDGET.name}") for commit in log.stdout.split()]
+    return [subprocess.run(each, capture_output=True, text=True).stdout for each in show]
+
+
+def rises(earlier: dict[str, Any], later: dict[str, Any]) -> list[str]:
+    """Say where a later budget allows more than an earlier one."""
+    known = {part: units for part, units in later["parts"].items() if part in earlier["parts"]}
+    sizes = {name: size for name, size in later["data"].items() if name in earlier["data"]}
+    said = over(later | {"parts": known, "data": sizes}, earlier)
+    before, after = sum(earlier["data"].values()), sum(later["data"].values())
+    return said + ([f"data: {after - before:,} bytes more"] if after > before else [])
+
+
+def test_budget_is_kept(now: dict[str, Any], allowed: dict[str, Any]) -> None:
+    assert over(now, allowed) == []
+
+
+def test_budget_lists_nothing_that_is_gone(now: dict[str, Any], allowed: dict[str, Any]) -> None:
+    """A list shrinks in the commit that mends an entry, so that it cannot come back."""
+    for kind in budget.LISTS:
+        assert [name for name in allowed[kind] if name not in now[kind]] == []
+    assert [name for name in allowed["data"] if name not in now["data"]] == []
+
+
+def test_budget_only_falls(allowed: dict[str, Any]) -> None:
+    versions = earlier_versions()
+    if not versions:
+        pytest.skip("no history of budget.toml here")
+    assert {i: found for i, v in enumerate(versions) if (found := rises(read(v), allowed))} == {}
+
+
+def test_budget_a_higher_number_is_caught(allowed: dict[str, Any]) -> None:
+    store = allowed["parts"]["store"]
+    parts = allowed["parts"] | {"store": store | {"lines": store["lines"] + 1}}
+    assert rises(allowed, allowed | {"parts": parts}) == [
+        f"store: {store['lines'] + 1:,} lines, 1 above the budget"
+    ]
+    assert rises(allowed, allowed | {"data": allowed["data"] | {"new.txt": 5}}) == [
+        "data: 5 bytes more"
+    ]
+
+
+PLANTED = {
+    "more lines": ("store/more.py", "a = 1\nb = 2\n", ["2 lines", "2 python", "6 tokens"]),
+    "a packed line": ("store/more.py", "a = 1; b = 2\n", ["1 lines", "1 python", "7 tokens"]),
+    "a table": ("core/language/more.toml", "a = 1\n", ["1 lines", "bytes"]),
+    "data": ("core/language/more.txt", "a word list\n", ["12 bytes"]),
+    "a script": ("web/static/more.js", "// why\nlet a = 1;\n", ["1 lines"]),
+    "a part of its own": ("more/__init__.py", "a = 1\n", ["1 lines", "1 python", "3 tokens"]),
+    "a comment": ("store/more.py", '"""Doc."""\n\n# a comment\n', []),
+}
+
+
+@pytest.mark.parametrize(("file", "text", "said"), PLANTED.values(), ids=PLANTED)
+def test_budget_catches(tmp_path: Path, file: str, text: str, said: list[str]) -> None:
+    for folder in ("store", "core/language", "web/static", "more"):
+        (tmp_path / "slowcat_memory" / folder).mkdir(parents=True)
+    (tmp_path / "slowcat_memory/store/rows.py").write_text("x = 1\n")
+    before = measured(tmp_path)
+    (tmp_path / "slowcat_memory" / file).write_text(text)
+    found = over(measured(tmp_path), before)
+    assert len(found) >= len(said)
+    assert all(any(part in line for line in found) for part in said)
+    assert bool(found) == bool(said)
+
+
+def test_budget_counts_code_alone(tmp_path: Path) -> None:
+    source = '"""Doc.\n\nMore."""\n\nimport x  # why\n\n\ndef f(a):\n    """Doc."""\n    return (\n        a\n    )\n'
+    (tmp_path / "a.py").write_text(source)
+    assert budget.count(tmp_path / "a.py") == budget.Count(lines=5, python=5, tokens=12)
+
+
+def test_budget_catches_classes_files_and_circles(tmp_path: Path) -> None:
+    package = tmp_path / "slowcat_memory"
+    package.mkdir()
+    (package / "a.py").write_text(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from slowcat_memory import b\nclass View: ...\n"
+    )
+    (package / "b.py").write_text("from slowcat_memory import a\nclass View: ...\n")
+    assert budget.repeated_classes(package) == ["View"]
+    assert budget.type_circles(package) == ["a -> b"]
+    assert budget.small_files(package) == ["a", "b"]
+    (package / "c.py").write_text("from slowcat_memory import a, b\n")
+    assert budget.small_files(package) == []
+
+
+def test_budget_is_lowered_and_written_as_it_is_read(allowed: dict[str, Any]) -> None:
+    assert read(written(allowed)) == allowed
+    store = allowed["parts"]["store"]
+    less = allowed | {"parts": allowed["parts"] | {"store": {u: n - 1 for u, n in store.items()}}}
+    assert lowered(less, allowed) == less == lowered(allowed, less)
+
+
+def test_budget_without_git_counts_every_file(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "slowcat_memory" / "tools", tmp_path / "slowcat_memory" / "tools")
+    assert budget.parts(tmp_path)["tools"] == budget.parts(ROOT)["tools"]
