@@ -102,63 +102,6 @@ def turn(written: dict[str, Any], path: Path) -> None:
     save(figure, path)
 
 
-def prefix(result: dict[str, Any], path: Path) -> None:
-    """Draw the tokens that a server must read anew at a turn, by placement.
-
-    Args:
-        result: One conversation, as ``benchmarks.prefix`` makes it.
-        path: The PNG.
-    """
-    figure, axes = canvas(7, 3.0)
-    names = list(result["arms"])[::-1]
-    words = [result["arms"][name]["new_words"]["mean"] for name in names]
-    blocks = [result["arms"][name]["block"]["mean"] for name in names]
-    axes.barh(names, words, color=COLOURS[0], label="conversation")
-    bars = axes.barh(names, blocks, left=words, color=COLOURS[1], label="memories")
-    totals = [one + other for one, other in zip(words, blocks, strict=True)]
-    axes.bar_label(bars, [f"{total:,.0f}" for total in totals], fontsize=8, padding=3)
-    axes.set_xlim(0, 1.12 * max(totals))
-    axes.set_xlabel(f"tokens to read anew at a turn, mean of {result['turns']} turns")
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
-    save(figure, path)
-
-
-def footprint(results: Sequence[dict[str, Any]], planned_mb: float, path: Path) -> None:
-    """Draw what each part takes, on disk and in memory.
-
-    Args:
-        results: As ``benchmarks.footprint`` makes them, one a size.
-        planned_mb: What the sources planned for memory.
-        path: The PNG.
-    """
-    figure, (left, right) = canvas(10, 3.8, columns=2)
-    bars = [
-        (f"{r['memories']:,}\n{when}", r, when) for r in results for when in ("before", "after")
-    ]
-    names = [name for name, _, _ in bars]
-    parts = [{k: v / r["memories"] for k, v in r[w]["disk"]["parts"].items()} for _, r, w in bars]
-    _stack(left, names, parts)
-    left.set_ylabel("bytes on disk for each memory")
-    whole = ("total", "memory", "interpreter")
-    sizes = [{k: v for k, v in r[w]["rss_mb"].items() if k not in whole} for _, r, w in bars]
-    _stack(right, names, sizes)
-    right.axhline(planned_mb, color="#555555", linewidth=1, linestyle=":")
-    right.text(-0.4, planned_mb, "planned by the sources", fontsize=8, va="bottom")
-    right.set_ylim(0, 1.35 * planned_mb)
-    right.set_ylabel("resident MB")
-    save(figure, path)
-
-
-def _stack(axes: Any, names: Sequence[str], bars: Sequence[dict[str, float]]) -> None:
-    below = [0.0] * len(names)
-    for place, part in enumerate(bars[0]):
-        values = [max(0.0, bar[part]) for bar in bars]
-        axes.bar(names, values, 0.6, bottom=below, label=part, color=COLOURS[place])
-        below = [one + other for one, other in zip(below, values, strict=True)]
-    axes.set_ylim(0, 1.35 * max(below))
-    axes.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", columnspacing=0.9)
-
-
 def quality(results: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw recall by data set: turns on the left, sessions on the right.
 

@@ -27,7 +27,6 @@ from platformdirs import user_cache_path
 from benchmarks import (
     common,
     datasets,
-    footprint,
     plain_figures,
     plots,
     recall_tables,
@@ -101,16 +100,8 @@ PARTS = {
     "growth": Part(lambda files: speed_tables.growth(files[0])),
     "preempt": Part(lambda files: speed_tables.preempt(files[0])),
     "idle_cost": Part(lambda files: speed_tables.idle_cost(files[0])),
-    "prefix": Part(
-        lambda files: tables.prefix(files[0]),
-        lambda files, path: plots.prefix(tables.unrepeated(files[0]), path),
-        "Tokens to read anew at a turn, by placement",
-    ),
-    "footprint": Part(
-        lambda files: tables.footprint(files[0]),
-        lambda files, path: plots.footprint(files[0]["results"], footprint.SOURCES_MB, path),
-        "Bytes on disk and resident memory, by part",
-    ),
+    "prefix": Part(lambda files: tables.prefix(files[0])),
+    "footprint": Part(lambda files: tables.footprint(files[0])),
     "quality": Part(
         recall_tables.quality,
         lambda files, path: plots.quality([r for each in files for r in each["results"]], path),

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks import everyday
 from benchmarks.common import number
 
 PERCENTILES = ("p50", "p95", "p99", "max")
@@ -68,19 +67,6 @@ def prefix(written: dict[str, Any]) -> str:
         for name, arm in result["arms"].items()
     ]
     return f"Tokens:\n\n{table(columns, rows)}"
-
-
-def unrepeated(written: dict[str, Any]) -> dict[str, Any]:
-    """Choose, of what ``benchmarks.prefix`` measured, the longest talk that says nothing twice.
-
-    Args:
-        written: Its JSON.
-
-    Returns:
-        One of its results.
-    """
-    short = [result for result in written["results"] if result["turns"] <= everyday.WRITTEN]
-    return max(short or written["results"], key=lambda result: result["turns"])
 
 
 def footprint(written: dict[str, Any]) -> str:
