@@ -12,7 +12,6 @@ what to expect of wordings that nobody thought of.
 """
 
 import csv
-import json
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 from msgspec import Struct
 from rich.table import Table
 
-from benchmarks.common import arguments, console
+from benchmarks.common import arguments, console, write_json
 from slowcat_memory.core.commands.grammar import recognise
 from slowcat_memory.core.text.normalize import fingerprint
 
@@ -157,8 +156,6 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--wrong", choices=PARTS, help="list what is wrong in a part")
     args = parser.parse_args()
-    if args.plot:
-        parser.error("--plot: a table says it all")
     every = sentences()
     result = measure(every)
     _print(result)
@@ -166,8 +163,7 @@ def main() -> None:
         if one.part == args.wrong and not one.right:
             found = recognise(one.text, one.language, names=NAMES)
             console.print(f"{one.kind or '-'}: {one.text}  →  {found}", markup=False)
-    if args.json:
-        args.json.write_text(json.dumps(result, indent=1) + "\n")
+    write_json(args.json, result)
 
 
 if __name__ == "__main__":

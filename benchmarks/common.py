@@ -46,7 +46,6 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
-    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the results")
     return parser
 
 
@@ -221,3 +220,18 @@ def read_json(path: Path) -> Any:
         Plain values.
     """
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def value_at(results: Any, key: str) -> Any:
+    """Return one value of a results file.
+
+    Args:
+        results: From ``read_json``.
+        key: Keys and positions, split by "/".
+
+    Raises:
+        KeyError, IndexError: The file has no such value.
+    """
+    for part in key.split("/"):
+        results = results[int(part) if isinstance(results, list) else part]
+    return results

@@ -13,14 +13,12 @@ answers as keys to it:
 
 The text is what the idle job `contextualize` makes, by the LLM that is named (see
 ``benchmarks.thinking``): ``--llm recorded`` answers its prompts from the data folder, without a model.
-Without an LLM the arms that need it say so.
 
     python -m benchmarks.contextual --data DIR --cache CACHE --llm recorded --only-noted
 
 ``--data`` may be given several times, and may be a folder of data folders. The JSON: ``machine``,
 ``load``, and ``results``, one a data folder: ``data``, ``conversations``, ``n``, ``contexts`` (how many
-turns have one), ``arms`` (by name: every metric over all questions and ``missed``, which is 1 - R@20;
-or ``reason`` when the arm could not run).
+turns have one), ``arms`` (by name: every metric over all questions and ``missed``, which is 1 - R@20).
 """
 
 import argparse
@@ -29,12 +27,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from benchmarks import common, datasets, quality, recall_plots, thinking
+from benchmarks import common, datasets, quality, thinking
 from benchmarks.datasets import Dataset
 from benchmarks.scoring import ALL, LOW, evaluate
 from benchmarks.thinking import ThinkingChoice
 
-NO_TEXT = "no LLM, and no text given"
 SHOWN = ("R@5", "R@10", "R@20", "Hit@10", "MRR", "R@300w")
 
 
@@ -69,19 +66,17 @@ ARMS = (
 def main() -> None:
     options = _arguments()
     choice = thinking.choice_of(options)
+    if not choice:
+        raise SystemExit("nobody writes the texts: give --llm recorded, --llm-url or --replay")
     load, results = [common.load_average()], []
     for folder in datasets.find(options.data):
         data = datasets.load(folder)
         if options.only_noted:
             data = thinking.noted(data, folder)
-        if options.only_others:
-            data = thinking.others(data, folder)
         results.append(measure(data, folder, choice, options.cache, options.config))
         load.append(common.load_average())
         _show(results[-1])
     common.write_json(options.json, {"machine": common.machine(), "load": load, "results": results})
-    if options.plot:
-        recall_plots.contextual(results, options.plot)
 
 
 def measure(
@@ -91,7 +86,7 @@ def measure(
     cache: Path | None = None,
     config: Path | None = None,
 ) -> dict[str, Any]:
-    """Run every arm that can run.
+    """Run every arm.
 
     Args:
         data: The data set.
@@ -106,9 +101,6 @@ def measure(
     arms: dict[str, dict[str, Any]] = {}
     contexts = 0
     for arm in ARMS:
-        if arm.contexts and not choice:
-            arms[arm.name] = {"reason": NO_TEXT}
-            continue
         thinks = choice if arm.contexts else ThinkingChoice()
         scores, thought = _run(arm, data, folder, thinks, cache, config)
         contexts = max(contexts, thought["contexts"])
@@ -119,7 +111,7 @@ def measure(
         "data": data.name,
         "conversations": len({question.conversation for question in data.questions}),
         "contexts": contexts,
-        "n": next(arm["n"] for arm in arms.values() if "n" in arm),
+        "n": arms[ARMS[0].name]["n"],
         "arms": arms,
     }
 
@@ -147,12 +139,9 @@ def _run(
 def _show(result: dict[str, Any]) -> None:
     rows = []
     for name, arm in result["arms"].items():
-        if "reason" in arm:
-            rows.append((name, arm["reason"], *[""] * (len(SHOWN) + 1)))
-        else:
-            low = arm["low overlap R@10"]
-            low = "-" if low is None else 100 * low
-            rows.append((name, 100 * arm["missed"], *(100 * arm[m] for m in SHOWN), low))
+        low = arm["low overlap R@10"]
+        low = "-" if low is None else 100 * low
+        rows.append((name, 100 * arm["missed"], *(100 * arm[m] for m in SHOWN), low))
     common.table(
         f"{result['data']}: {result['n']} questions about {result['conversations']} conversations, "
         f"{result['contexts']} turns with text",

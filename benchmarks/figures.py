@@ -183,8 +183,7 @@ def read(guard: Guard, folder: Path = common.RESULTS) -> Figure:
         f"load {max(found['load']):.1f}"
     )
     try:
-        for key in guard.key.split("/"):
-            found = found[int(key) if isinstance(found, list) else key]
+        found = common.value_at(found, guard.key)
     except (KeyError, IndexError):
         return Figure(why="not in its file")
     if found is None:

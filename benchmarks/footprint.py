@@ -1,13 +1,12 @@
 """How much room does the memory take: in memory, and on disk by part, before and after ageing?
 
-At each size, on a made-up store (or on a data folder's conversations, ``--data``), in fresh processes:
+At each size, on a made-up store, in fresh processes:
 
 - *rss_mb*: resident memory as the parts come up, one after the other: the interpreter, the package,
   the embedding model, the open store, the index, and what 200 searches leave behind. The sources
   plan 260 MB for the memory's own parts (50 + 200 + 10), so ``memory`` is all but the interpreter;
 - *disk*: bytes by part: the log by tier, vectors, index files, and the rest (who said what where,
   sessions, ledger); ``file`` is the data file with the free pages in it;
-- *fetch_ms*: reading 6 and 20 texts of random turns from a store that is mapped;
 - *ageing_s*: how long ``engine.age`` took for all of it, which also rewrites vectors of earlier
   versions, and ``shrink_s`` giving the room back, as ``tidy`` does.
 
@@ -16,10 +15,9 @@ index, whose size tiers do not change, they are most of the disk.
 
     python -m benchmarks.footprint --sizes 1000 10000
 
-The JSON: ``machine``, ``sources_mb``, and ``results``, one a store: ``memories``, ``texts``,
+The JSON: ``machine``, ``sources_mb``, and ``results``, one a store: ``memories``,
 ``ageing_s``, ``shrink_s``, ``reference``, and ``before`` and ``after`` ageing: ``rss_mb`` by part,
-``fetch_ms`` by how many texts, ``disk`` (``parts`` and ``file`` in bytes; ``tiers``, each
-``memories``, ``raw`` and ``stored`` bytes).
+``disk`` (``parts`` and ``file`` in bytes; ``tiers``, each ``memories``, ``raw`` and ``stored`` bytes).
 """
 
 import argparse
@@ -27,12 +25,10 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import common, corpus, datasets, plots, stores
-from slowcat_memory import transfer
+from benchmarks import common, stores
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
 
@@ -43,33 +39,27 @@ PARTS = ("hot", "warm", "cold", "places", "vectors", "index", "other")
 
 def main() -> None:
     options = _arguments()
-    results = []
-    if options.data:
-        results.append(measure(lambda path: _import(path, options.data), options.data.name))
-    for size in () if options.data else options.sizes:
-        results.append(measure(lambda path, n=size: stores.build(path, n, n // 10, options.cache)))
+    results = [measure(size, options.cache) for size in options.sizes]
     for result in results:
         _show(result)
     written = {"machine": common.machine(), "sources_mb": SOURCES_MB, "results": results}
     common.console.print(f"{common.machine()}, load average {common.load_average()}")
     common.write_json(options.json, written)
-    if options.plot:
-        plots.footprint(results, SOURCES_MB, options.plot)
 
 
-def measure(build: Callable[[Path], object], name: str = "made up") -> dict[str, Any]:
+def measure(size: int, cache: Path | None = None) -> dict[str, Any]:
     """Measure one store.
 
     Args:
-        build: Makes the store at a path.
-        name: Of what is in it.
+        size: How many memories.
+        cache: Keeps built stores; None builds anew.
 
     Returns:
         The figures; see the module.
     """
     with common.scratch() as folder:
         path = folder / "store"
-        build(path)
+        stores.build(path, size, size // 10, cache)
         before = {**_inhabit(path), "disk": _disk(path)}
         aged = _age(path)
         after = {**_inhabit(path), "disk": _disk(path)}
@@ -77,7 +67,6 @@ def measure(build: Callable[[Path], object], name: str = "made up") -> dict[str,
     after.pop("memories")
     return {
         "memories": memories,
-        "texts": name,
         **aged,
         "before": before,
         "after": after,
@@ -140,20 +129,6 @@ def _disk(path: Path) -> dict[str, Any]:
     }
 
 
-def _import(path: Path, data: Path) -> None:
-    """Fill a store with the conversations of a data folder, without vectors."""
-    engine = MemoryEngine(_config(path, embedding={"kind": "none"}))
-    try:
-        for transcript in transfer.read(datasets.load(data).conversations):
-            for session in transcript.sessions:
-                for ack in transfer.ingest(engine, corpus.SCOPE, session):
-                    ack.wait()
-        engine.drain()
-        engine.upkeep.seal(corpus.SCOPE)
-    finally:
-        engine.close()
-
-
 def _config(path: Path, **sections: Any) -> Config:
     return common.configuration(path, **sections)
 
@@ -169,7 +144,7 @@ def _show(result: dict[str, Any]) -> None:
     ]
     rows.append(("all", *(sum(row[n] for row in rows) for n in (1, 2))))
     rows.append(("data file", *(found["disk"]["file"] / memories for found in (before, after))))
-    title = f"{memories:,} memories ({result['texts']}), bytes on disk for each"
+    title = f"{memories:,} memories, bytes on disk for each"
     common.table(title, ("part", "before ageing", "after"), rows)
     tiers = after["disk"]["tiers"].items()
     common.table(
@@ -181,12 +156,6 @@ def _show(result: dict[str, Any]) -> None:
     common.table(
         f"resident MB (the sources plan {SOURCES_MB})", ("part", "before", "after"), rows=rss
     )
-    fetch = [
-        (f"{count} texts, {p}", *(found["fetch_ms"][count][p] for found in (before, after)))
-        for count in before["fetch_ms"]
-        for p in ("p50", "p99")
-    ]
-    common.table("fetch, milliseconds", ("", "before", "after"), fetch)
     common.console.print(f"ageing {result['ageing_s']} s, shrinking {result['shrink_s']} s")
 
 
@@ -204,7 +173,6 @@ def _arguments() -> argparse.Namespace:
         help="memories (default: 1k and 10k)",
     )
     parser.add_argument("--cache", type=Path, help="folder that keeps built stores")
-    parser.add_argument("--data", type=Path, help="a data folder's texts instead, without vectors")
     return parser.parse_args()
 
 

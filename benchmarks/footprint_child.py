@@ -4,16 +4,10 @@
 """
 
 import json
-import random
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 from benchmarks.cold_start import resident_mb
-
-FETCHES = 300
-COUNTS = (6, 20)
 
 
 def _program(path: Path) -> None:
@@ -33,33 +27,10 @@ def _program(path: Path) -> None:
     for question in corpus.questions(200, common.SEED):
         engine.search(question, corpus.SCOPE, 6)
     marks["searches"] = resident_mb()
-    fetched = _fetch(engine, corpus.SCOPE)
     with engine.store.snapshot() as snapshot:
         memories = sum(held.memories for held in snapshot.tiers().values())
     engine.close()
-    print(json.dumps({"memories": memories, "rss_mb": _grown(marks), "fetch_ms": fetched}))
-
-
-def _fetch(engine: Any, scope: str) -> dict[str, Any]:
-    """Read texts of random turns, as a recall does that found them."""
-    from benchmarks.common import SEED, percentiles
-    from slowcat_memory.core.memory import chunk_id
-
-    chance = random.Random(SEED)
-    with engine.store.snapshot() as snapshot:
-        ids = [chunk_id(turn.id) for turn in snapshot.turns(scope)]
-    found = {}
-    for count in COUNTS:
-        took = []
-        for _ in range(FETCHES):
-            wanted = chance.sample(ids, min(count, len(ids)))
-            began = time.perf_counter()
-            with engine.store.snapshot() as snapshot:
-                for id_ in wanted:
-                    snapshot.read(scope, id_)
-            took.append((time.perf_counter() - began) * 1e3)
-        found[str(count)] = percentiles(took)
-    return found
+    print(json.dumps({"memories": memories, "rss_mb": _grown(marks)}))
 
 
 def _grown(marks: dict[str, float]) -> dict[str, float]:

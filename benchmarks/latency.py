@@ -17,9 +17,6 @@ At each size, on a made-up store (a sealed index, and a tail of the last few hun
 - *pauses*: inline, after pauses of 50 and 300 ms, against recalls back to back between them;
 - *beside_idle*: inline, beside idle work by rule, against recalls with its gate held shut;
 - *tiers*: inline, of questions whose answer is hot, warm or cold, once the store has aged;
-- *limit_ratio*: the median inline recall over what this machine cannot go below (see ``limits``);
-- *many* (with ``--namespaces``): inline and ahead when so many namespaces share the memories, and
-  "load", how long each takes to be loaded;
 - *cold*: a fresh process opens the store and answers, by words alone and in full.
 
 The deadline is lifted while measuring, so that slow recalls are seen as they are; ``over_deadline``
@@ -33,16 +30,15 @@ runs only where it is the same.
 
 The JSON: ``machine``, ``load``, and ``results``, one a size: ``memories``, ``queries``, ``index``,
 ``inline``, ``ahead``, ``but_embedding``, ``cpu``, ``beside_busy``, ``during_build``, ``stages`` by
-name, ``loop_lag`` by pace, ``store`` by pace and by what, ``many`` (each of these figures n, p50, p95,
-p99, max); ``cpu_ratio``, ``pauses`` and ``beside_idle`` (see ``benchmarks/rhythms.py``), ``tiers`` by
-name (a figure, and ``found``, the share of questions whose turn is among the hits); ``cold``
-(``lexical``, ``full``, ``imports``), ``over_deadline``, ``limit_ms`` by part, ``limit_ratio``,
-``rss_mb``, ``rss_anonymous_mb``, ``rss_imports_mb``, ``reference``.
+name, ``loop_lag`` by pace, ``store`` by pace and by what (each of these figures n, p50, p95, p99,
+max); ``cpu_ratio``, ``pauses`` and ``beside_idle`` (see ``benchmarks/rhythms.py``), ``tiers`` by name
+(a figure, and ``found``, the share of questions whose turn is among the hits); ``cold`` (``lexical``,
+``full``, ``imports``), ``over_deadline``, ``rss_mb``, ``rss_anonymous_mb``, ``rss_imports_mb``,
+``reference``.
 """
 
 import argparse
 import asyncio
-import statistics
 import subprocess
 import sys
 import time
@@ -56,9 +52,6 @@ from benchmarks import (
     cold_start,
     common,
     corpus,
-    limits,
-    many,
-    plots,
     rhythms,
     store_pace,
     stores,
@@ -74,7 +67,6 @@ from slowcat_memory.runtime.recall.query import RecallOptions
 Samples = dict[str, list[float]]
 WARM_UP = 50
 TAIL = 300  # turns since the last seal
-TOKENS_A_WORD = 1.2  # of the model's vocabulary, in everyday English
 TALK_S, FLOOD_S = 0.25, 0.01  # between two exchanges; people take many seconds
 NOW = corpus.NOW
 
@@ -85,19 +77,12 @@ def main() -> None:
     results = []
     for size in options.sizes:
         results.append(measure(size, options.queries, options.tail, options.cache))
-        if options.namespaces:
-            with common.scratch() as folder:
-                results[-1]["many"] = many.measure(
-                    folder / "store", size, options.namespaces, options.queries
-                )
         loads.append(common.load_average())
         _show(results[-1])
         # After each size: a million memories take long enough to be interrupted.
         written = {"machine": common.machine(), "load": loads, "results": results}
         common.write_json(options.json, written)
     common.console.print(f"{common.machine()}, load average {loads}")
-    if options.plot:
-        plots.latency(results, options.plot)
 
 
 def measure(
@@ -137,7 +122,6 @@ def measure(
             engine.drain()
             index = engine.stats()["index"][corpus.SCOPE]
             found = asyncio.run(_conversation(engine, queries, size, exchanges, idle_s, rounds))
-            found |= _limit(engine, corpus.questions(50, common.SEED), found)
             common.refuse_failures(engine.metrics)
         finally:
             engine.close()
@@ -301,32 +285,12 @@ async def _beside_busy(engine: MemoryEngine, texts: Sequence[str]) -> list[float
         busy.wait()
 
 
-def _limit(engine: MemoryEngine, texts: Sequence[str], found: dict[str, Any]) -> dict[str, Any]:
-    """Compare the median inline recall with what this machine cannot go below."""
-    searcher = engine.wiring.namespaces.get(corpus.SCOPE).searcher
-    bound = limits.bound_ms(
-        limits.rates(),
-        tokens=statistics.mean(len(text.split()) * TOKENS_A_WORD + 2 for text in texts),
-        postings=statistics.mean(searcher.postings(text) for text in texts),
-        vectors=len(searcher.dense),
-        dim=searcher.dense.dim,
-        options=engine.config.index,
-    )
-    ratio = found["inline"]["p50"] / bound["sum"]
-    return {
-        "limit_ms": {name: round(ms, 4) for name, ms in bound.items()},
-        "limit_ratio": round(ratio, 2),
-    }
-
-
 # -------------------------------------------------------------------- output
 
 
 def _show(result: dict[str, Any]) -> None:
     store, lag = result["store"], result["loop_lag"]
-    spread = result.get("many", {})
     rows = {
-        **{f"many namespaces, {n}": spread[n] for n in spread if n != "namespaces"},
         "recall, embedded inline": result["inline"],
         "recall, embedded ahead": result["ahead"],
         "all but embedding": result["but_embedding"],
@@ -352,7 +316,7 @@ def _show(result: dict[str, Any]) -> None:
     common.console.print(
         f"index: {result['index']}; cold open to first answer: {cold['lexical']:.0f} ms by words, {cold['full']:.0f} ms in "
         f"full (imports before that: {cold['imports']:.0f} ms); RSS {result['rss_mb']:.0f} MB "
-        f"({result['rss_anonymous_mb']:.0f} anonymous); {result['limit_ratio']} times the limit; "
+        f"({result['rss_anonymous_mb']:.0f} anonymous); "
         f"processor time {result['cpu_ratio']} times the wait; after pauses "
         f"{result['pauses']['ratio']}; beside idle work {result['beside_idle']['ratio']} (which took "
         f"{result['beside_idle']['idle_share']} of a core); "
@@ -366,9 +330,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000], help="memories")
     parser.add_argument("--queries", type=int, default=1000, help="for each figure (default 1000)")
     parser.add_argument("--tail", type=int, default=TAIL, help="turns since the last seal")
-    parser.add_argument(
-        "--namespaces", type=int, default=0, help="also spread each size over so many namespaces"
-    )
     parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
     return parser.parse_args()
 

@@ -1,110 +1,230 @@
-"""The figures that a stranger reads first, in README.md and docs/machines.md, from result files."""
+"""The figures that a person feels, in README.md and docs/machines.md: each names where it was read.
 
-from collections.abc import Mapping, Sequence
+A row is text with placeholders; each placeholder has a file of ``benchmarks/results`` and a path in
+it, so that a test can compare every printed figure with the value at its own place. All rows of a
+table are of one commit; a row whose file was not measured on a known commit is left out.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.common import number
-from benchmarks.scoring import ALL
-from benchmarks.tables import table, unrepeated
+from msgspec import Struct
 
-Results = Mapping[str, Sequence[dict[str, Any]]]
-NEEDS = ("growth", "latency", "turn", "prefix", "quality")
-EXAMPLE = "LoCoMo"  # the data set whose questions are named; the others are in performance.md
+from benchmarks.common import number, value_at
+from benchmarks.tables import caption, is_known, percent, table
+
+Files = Mapping[str, Any]
+"""Results by name of their file."""
 
 
-def plain(results: Results) -> str:
-    """Write what is noticed: how long a turn waits, what is found, and what it costs.
+class Place(Struct, frozen=True):
+    """Where a printed figure was read, and how it is printed.
 
-    Args:
-        results: Each benchmark's JSON files, by its name: all of ``NEEDS``.
-
-    Returns:
-        A table in Markdown; each row ends with the command that measures it.
+    Attributes:
+        file: Of ``benchmarks/results``.
+        path: Keys and positions, split by "/".
+        form: "%" for a share in percent, a format of Python's, or "" for as many decimals as in the
+            tables of docs/performance.md.
     """
-    timed, turns = results["latency"][0], results["turn"][0]
-    large, grown = timed["results"][-1], results["growth"][0]["results"][-1]
-    typed, spoken = turns["arms"]["one core: segmented"], turns["arms"]["one core: streaming"]
-    talk = unrepeated(results["prefix"][0])
-    ours, theirs = (talk["arms"][name]["broken"] for name in ("ours", "Mem0's"))
-    machine, many = timed["machine"], f"{large['memories']:,} memories"
-    found = _example(results)
-    rows = [
+
+    file: str
+    path: str
+    form: str = ""
+
+
+class Row(Struct, frozen=True):
+    """A row of a table.
+
+    Attributes:
+        cells: Text with placeholders.
+        figures: Where each placeholder is read, by name.
+    """
+
+    cells: tuple[str, ...]
+    figures: dict[str, Place]
+
+
+HEAD = (
+    "on two cores, no GPU",
+    "",
+    "measured by, and its row in [performance](docs/performance.md)",
+)
+README = (
+    Row(
         (
-            f"A recall among {many}",
-            f"{number(large['inline']['p50'])} ms; 99 of 100 within "
-            f"{number(large['inline']['p99'])} ms",
-            _run(f"latency --sizes {large['memories']}"),
+            "A turn's wait for its memories, with a recogniser like Whisper on one of the cores and "
+            "{short} to {long} s between turns",
+            "{p50} ms; 95 of 100 within {p95} ms; {in_time} % with all of them, within the deadline "
+            "of 10 ms",
+            "`python -m benchmarks.turn`: *one core: segmented*",
         ),
+        {
+            "short": Place("turn.json", "pause_s/0", "g"),
+            "long": Place("turn.json", "pause_s/1", "g"),
+            "p50": Place("turn.json", "arms/one core: segmented/wait/p50"),
+            "p95": Place("turn.json", "arms/one core: segmented/wait/p95"),
+            "in_time": Place("turn.json", "arms/one core: segmented/in_time", "%"),
+        },
+    ),
+    Row(
         (
-            "What a turn waits for it, streaming speech-to-text",
-            f"{number(spoken['wait']['p50'])} ms; recall ran while the user spoke",
-            _run("turn"),
+            "… with streaming speech-to-text, where recall runs while the user speaks",
+            "{p50} ms; 95 of 100 within {p95} ms",
+            "`python -m benchmarks.turn`: *one core: streaming*",
         ),
+        {
+            "p50": Place("turn.json", "arms/one core: streaming/wait/p50"),
+            "p95": Place("turn.json", "arms/one core: streaming/wait/p95"),
+        },
+    ),
+    Row(
         (
-            "… with a recogniser like Whisper on the same two cores",
-            f"{number(typed['wait']['p50'])} ms",
-            _run("turn"),
+            "A recall after a pause, among {memories} memories",
+            "{p50} ms; 95 of 100 within {p95} ms",
+            "`python -m benchmarks.latency`: *after a pause of 300 ms*",
         ),
+        {
+            "memories": Place("latency.json", "results/-1/memories", ",d"),
+            "p50": Place("latency.json", "results/-1/pauses/300/p50"),
+            "p95": Place("latency.json", "results/-1/pauses/300/p95"),
+        },
+    ),
+    Row(
         (
-            f"Memory and disk at {many}",
-            f"{grown['rss_mb']:.0f} MB and {grown['disk_mb']:.0f} MB",
-            _run("growth"),
+            "From start to the first answer, {memories} memories",
+            "{lexical} ms by words, {full} ms in full",
+            "`python -m benchmarks.latency`: *fresh process*",
         ),
+        {
+            "memories": Place("latency.json", "results/-1/memories", ",d"),
+            "lexical": Place("latency.json", "results/-1/cold/lexical", ".0f"),
+            "full": Place("latency.json", "results/-1/cold/full", ".0f"),
+        },
+    ),
+    Row(
         (
-            "From start to the first answer",
-            f"{large['cold']['lexical']:.0f} ms by words, {large['cold']['full']:.0f} ms in full",
-            _run(f"latency --sizes {large['memories']}"),
+            "Memory and disk, {memories} memories",
+            "{memory} MB and {disk} MB",
+            "`python -m benchmarks.growth`: *resident MB, in use*, *disk MB*",
         ),
+        {
+            "memories": Place("growth.json", "results/-1/memories", ",d"),
+            "memory": Place("growth.json", "results/-1/rss_mb", ".0f"),
+            "disk": Place("growth.json", "results/-1/disk_mb", ".0f"),
+        },
+    ),
+    Row(
         (
             "Turns after which the LLM must read its prompt again",
-            f"{ours} of {talk['turns']} (placed as Mem0's service does: {theirs})",
-            _run("prefix"),
+            "{ours} of {turns} (placed as Mem0's service does: {theirs})",
+            "`python -m benchmarks.prefix`: *50: ours*",
         ),
+        {
+            "turns": Place("prefix.json", "results/1/turns"),
+            "ours": Place("prefix.json", "results/1/arms/ours/broken"),
+            "theirs": Place("prefix.json", "results/1/arms/Mem0's/broken"),
+        },
+    ),
+    Row(
         (
-            f"Questions about months of talk ({EXAMPLE}, {found['n']}): a right conversation "
-            "among the first five found, without any LLM",
-            f"{100 * found['Hit@5']:.0f} %",
-            _run(f"quality --data {EXAMPLE}"),
+            "{n} questions about months of talk (LoCoMo), without an LLM: a right conversation is "
+            "among the first five found",
+            "{hit} %",
+            "`python -m benchmarks.quality --data LoCoMo`: *session level*",
         ),
+        {
+            "n": Place("quality-locomo.json", "results/0/levels/session/all/n"),
+            "hit": Place("quality-locomo.json", "results/0/levels/session/all/Hit@5", "%"),
+        },
+    ),
+    Row(
+        (
+            "… a right turn is in what the LLM is given",
+            "{hit} %; of the memories that it is given, {precision} % are right",
+            "`python -m benchmarks.quality --data LoCoMo`: *offered, turn level*",
+        ),
+        {
+            "hit": Place("quality-locomo.json", "results/0/offered/turn/all/hit", "%"),
+            "precision": Place("quality-locomo.json", "results/0/offered/turn/all/precision", "%"),
+        },
+    ),
+)
+MACHINES_HEAD = (
+    "memories",
+    "memory in use, MB",
+    "disk, MB",
+    "a recall, ms",
+    "start to first answer, ms",
+)
+
+
+def machine_rows(files: Files) -> list[Row]:
+    """Return what a store of each measured size needs."""
+    paths = {
+        "memories": ("memories", ",d"),
+        "memory": ("rss_mb", ""),
+        "disk": ("disk_mb", ""),
+        "recall": ("inline/p50", ""),
+        "start": ("cold/lexical", ""),
+    }
+    cells = tuple(f"{{{name}}}" for name in paths)
+    return [
+        Row(
+            cells,
+            {
+                name: Place("growth.json", f"results/{place}/{path}", form)
+                for name, (path, form) in paths.items()
+            },
+        )
+        for place, _ in enumerate(files.get("growth.json", {}).get("results", ()))
     ]
-    head = (f"{machine['cores']} cores ({machine['cpu']}), no GPU", "", "measured by")
-    return table(head, rows).replace("---:", "---")
 
 
-def machines(results: Results) -> str:
-    """Write what a store of each size needs.
+def known(files: Files) -> dict[str, Any]:
+    """Keep the results that were measured on a known commit."""
+    return {name: written for name, written in files.items() if is_known(written)}
+
+
+def readme(files: Files) -> str:
+    """Write the table of README.md.
 
     Args:
-        results: Each benchmark's JSON files, by its name: at least ``growth``.
+        files: Results by name of their file.
 
     Returns:
-        A table in Markdown, with the command.
+        Markdown.
+
+    Raises:
+        MixedCommitsError: Its rows were measured on several commits.
     """
-    grown = results["growth"][0]
-    rows = [
-        (
-            f"{one['memories']:,}",
-            one["rss_mb"],
-            one["disk_mb"],
-            one["inline"]["p50"],
-            one["cold"]["lexical"],
-        )
-        for one in grown["results"]
-    ]
-    head = (
-        "memories",
-        "memory in use, MB",
-        "disk, MB",
-        "a recall, ms",
-        "start to first answer, ms",
-    )
-    return f"{_run('growth')}:\n\n{table(head, rows)}"
+    return _written(HEAD, README, files, "make bench").replace("---:", "---")
 
 
-def _example(results: Results) -> Mapping[str, float]:
-    every = (result for written in results["quality"] for result in written["results"])
-    return next(one["levels"]["session"][ALL] for one in every if one["data"] == EXAMPLE)
+def machines(files: Files) -> str:
+    """Write the table of docs/machines.md; see `readme`."""
+    made = _written(MACHINES_HEAD, machine_rows(files), files, "python -m benchmarks.growth")
+    return f"`python -m benchmarks.growth`. {made}"
 
 
-def _run(command: str) -> str:
-    return f"`python -m benchmarks.{command}`"
+def _written(head: Sequence[str], rows: Sequence[Row], files: Files, command: str) -> str:
+    there = known(files)
+    shown = [row for row in rows if all(one.file in there for one in row.figures.values())]
+    if not shown:
+        return f"Not measured on a known commit yet: `{command}` does so."
+    used = {one.file: there[one.file] for row in shown for one in row.figures.values()}
+    return f"{caption(used)}\n\n{table(head, [list(_cells(row, used)) for row in shown])}"
+
+
+def _cells(row: Row, files: Files) -> Iterator[str]:
+    values = {name: _printed(one, files) for name, one in row.figures.items()}
+    return (cell.format(**values) for cell in row.cells)
+
+
+def _printed(figure: Place, files: Files) -> str:
+    try:
+        value = value_at(files[figure.file], figure.path)
+    except (KeyError, IndexError) as error:
+        raise ValueError(f"{figure.file} has no {figure.path}: measure it anew") from error
+    if figure.form == "%":
+        return percent(value)
+    return format(value, figure.form) if figure.form else number(value)

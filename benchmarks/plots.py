@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.scoring import ALL
+
 PERCENTILES = ("p50", "p95", "p99", "max")
 STAGES = ("embed", "lexical", "dense", "fuse", "tokens", "fetch", "pack", "hop")
 SEARCHES = {
@@ -13,27 +15,10 @@ SEARCHES = {
     "search_after_pause": "by ours, after a pause of 300 ms",
 }
 COLOURS = ("#3b6ea5", "#d98032", "#5a9e6f", "#a0527a", "#8c8c8c", "#c9b037", "#6b6ecf", "#2f2f2f")
-
-# Parts of a turn's wait in the order of their bars, with colour and hatching.
-BUDGET = {
-    "turn": ("#bdbdbd", ""),
-    "log": ("#8c8c8c", ""),
-    "gate": ("#c9b037", ""),
-    "hop": ("#2f2f2f", ""),
-    "parse": ("#e6c86e", ""),
-    "lexical": ("#d98032", ""),
-    "embed": ("#3b6ea5", ""),
-    "dense": ("#5a9e6f", ""),
-    "fuse": ("#a0527a", ""),
-    "tokens": ("#6b6ecf", ""),
-    "doubt": ("#a0527a", "///"),
-    "fetch": ("#7fb8c9", ""),
-    "pack": ("#b98b6b", ""),
-    "ledger": ("#8c8c8c", "///"),
-    "ahead": ("#cfe3cf", ""),
-    "late": ("#c0392b", ""),
+QUALITY = {
+    "turn": ("R@10", "Hit@10", "All@10", "MRR", "R@300w"),
+    "session": ("R@10", "Hit@5", "Hit@10"),
 }
-WHICH = {"middle": "mean of the middle half of the turns", "slow": "mean of the slowest tenth"}
 
 
 def peers(results: Sequence[dict[str, Any]], path: Path) -> None:
@@ -45,15 +30,14 @@ def peers(results: Sequence[dict[str, Any]], path: Path) -> None:
     """
     figure, (left, right) = canvas(10, 1.3 + 0.5 * len(results), columns=2, widths=[3, 2])
     names = [result["peer"] for result in results]
-    searches = {way: label for way, label in SEARCHES.items() if way in results[0]}
-    height = 0.8 / len(searches)
-    for place, (figure_name, label) in enumerate(searches.items()):
+    height = 0.8 / len(SEARCHES)
+    for place, (figure_name, label) in enumerate(SEARCHES.items()):
         values = [result[figure_name]["p50"] for result in results]
         at = [n + (place - 1) * height for n in range(len(names))]
         bars = left.barh(at, values, height, color=COLOURS[place], label=label)
         left.bar_label(bars, fmt="%.1f", fontsize=7, padding=2)
     left.set_xscale("log")
-    every = [result[figure_name]["p50"] for result in results for figure_name in searches]
+    every = [result[figure_name]["p50"] for result in results for figure_name in SEARCHES]
     left.set_xlim(min(every) / 3, 3 * max(every))
     left.set_yticks(range(len(names)), names)
     left.set_xlabel(f"ms a search, median, {results[0]['memories']:,} memories (log scale)")
@@ -118,95 +102,34 @@ def turn(written: dict[str, Any], path: Path) -> None:
     save(figure, path)
 
 
-def budget(written: dict[str, Any], path: Path) -> None:
-    """Draw where the wait of a turn goes: a turn of the middle half, and one of the slowest tenth.
+def quality(results: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw recall by data set: turns on the left, sessions on the right.
 
     Args:
-        written: As ``benchmarks.turn`` makes it.
+        results: As ``benchmarks.quality`` makes them, one a data folder.
         path: The PNG.
     """
-    arms = {name: arm["parts"] for name, arm in written["arms"].items() if "parts" in arm}
-    figure, panels = canvas(11, 1.6 + 0.42 * len(arms), columns=2)
-    shown = [
-        part for part in BUDGET if any(part in made[w] for made in arms.values() for w in made)
-    ]
-    for panel, (which, label) in zip(panels, WHICH.items(), strict=True):
-        below = [0.0] * len(arms)
-        for part in shown:
-            values = [made[which].get(part, 0.0) for made in arms.values()]
-            colour, hatch = BUDGET[part]
-            panel.barh(list(arms), values, 0.65, left=below, label=part, color=colour, hatch=hatch,
-                       edgecolor="white", linewidth=0.3)  # fmt: skip
-            below = [one + other for one, other in zip(below, values, strict=True)]
-        for place, total in enumerate(below):
-            panel.text(total, place, f" {total:.1f}", va="center", fontsize=8)
-        panel.axvline(10, color="#888888", linewidth=0.8, linestyle=":")
-        panel.set_xlim(0, 1.15 * max(*below, 10.0))
-        panel.set_xlabel(f"ms, {label}")
-        panel.invert_yaxis()
-        panel.grid(axis="y", visible=False)
-        panel.grid(axis="x", color="#dddddd", linewidth=0.6)
-    panels[1].set_yticks(range(len(arms)), [""] * len(arms))
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, frameon=False, fontsize=8, loc="outside upper center", ncols=9)
+    levels = [level for level in QUALITY if any(level in r["levels"] for r in results)]
+    figure, every = canvas(10, 3.8, columns=len(levels), widths=[len(QUALITY[n]) for n in levels])
+    for level, axes in zip(levels, every if len(levels) > 1 else [every], strict=True):
+        names = QUALITY[level]
+        held = [(n, result) for n, result in enumerate(results) if level in result["levels"]]
+        width = 0.84 / len(held)
+        for place, (colour, result) in enumerate(held):
+            at = [i + place * width for i in range(len(names))]
+            scores = result["levels"][level][ALL]
+            label = f"{result['data']} ({scores['n']} questions)"
+            values = [100 * scores[name] for name in names]
+            bars = axes.bar(at, values, width, label=label, color=COLOURS[colour])
+            axes.bar_label(bars, fmt="%.0f", fontsize=8, padding=2)
+        axes.set_xticks([i + 0.42 - width / 2 for i in range(len(names))], names)
+        axes.set_ylim(0, 119)
+        axes.set_yticks(range(0, 101, 20))
+        axes.set_title(f"{level} level", loc="left", fontsize=10)
+    first = every[0] if len(levels) > 1 else every
+    first.set_ylabel("%")
+    first.legend(frameon=False, fontsize=8, loc="upper center", ncols=len(results))
     save(figure, path)
-
-
-def prefix(result: dict[str, Any], path: Path) -> None:
-    """Draw the tokens that a server must read anew at a turn, by placement.
-
-    Args:
-        result: One conversation, as ``benchmarks.prefix`` makes it.
-        path: The PNG.
-    """
-    figure, axes = canvas(7, 3.0)
-    names = list(result["arms"])[::-1]
-    words = [result["arms"][name]["new_words"]["mean"] for name in names]
-    blocks = [result["arms"][name]["block"]["mean"] for name in names]
-    axes.barh(names, words, color=COLOURS[0], label="conversation")
-    bars = axes.barh(names, blocks, left=words, color=COLOURS[1], label="memories")
-    totals = [one + other for one, other in zip(words, blocks, strict=True)]
-    axes.bar_label(bars, [f"{total:,.0f}" for total in totals], fontsize=8, padding=3)
-    axes.set_xlim(0, 1.12 * max(totals))
-    axes.set_xlabel(f"tokens to read anew at a turn, mean of {result['turns']} turns")
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
-    save(figure, path)
-
-
-def footprint(results: Sequence[dict[str, Any]], planned_mb: float, path: Path) -> None:
-    """Draw what each part takes, on disk and in memory.
-
-    Args:
-        results: As ``benchmarks.footprint`` makes them, one a size.
-        planned_mb: What the sources planned for memory.
-        path: The PNG.
-    """
-    figure, (left, right) = canvas(10, 3.8, columns=2)
-    bars = [
-        (f"{r['memories']:,}\n{when}", r, when) for r in results for when in ("before", "after")
-    ]
-    names = [name for name, _, _ in bars]
-    parts = [{k: v / r["memories"] for k, v in r[w]["disk"]["parts"].items()} for _, r, w in bars]
-    _stack(left, names, parts)
-    left.set_ylabel("bytes on disk for each memory")
-    whole = ("total", "memory", "interpreter")
-    sizes = [{k: v for k, v in r[w]["rss_mb"].items() if k not in whole} for _, r, w in bars]
-    _stack(right, names, sizes)
-    right.axhline(planned_mb, color="#555555", linewidth=1, linestyle=":")
-    right.text(-0.4, planned_mb, "planned by the sources", fontsize=8, va="bottom")
-    right.set_ylim(0, 1.35 * planned_mb)
-    right.set_ylabel("resident MB")
-    save(figure, path)
-
-
-def _stack(axes: Any, names: Sequence[str], bars: Sequence[dict[str, float]]) -> None:
-    below = [0.0] * len(names)
-    for place, part in enumerate(bars[0]):
-        values = [max(0.0, bar[part]) for bar in bars]
-        axes.bar(names, values, 0.6, bottom=below, label=part, color=COLOURS[place])
-        below = [one + other for one, other in zip(below, values, strict=True)]
-    axes.set_ylim(0, 1.35 * max(below))
-    axes.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", columnspacing=0.9)
 
 
 def canvas(

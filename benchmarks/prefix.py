@@ -35,7 +35,7 @@ from loguru import logger
 from msgspec import Struct
 from pipecat.processors.frame_processor import FrameProcessor
 
-from benchmarks import common, everyday, plots
+from benchmarks import common, everyday
 from benchmarks.placements import AfterSystem, BeforeLastUser, Mem0Placement
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.core.text.normalize import estimate_tokens
@@ -101,8 +101,6 @@ def main() -> None:
             results.append({"turns": turns, "arms": _compared(arms)})
             _show(results[-1])
     common.write_json(options.json, {"machine": common.machine(), "results": results})
-    if options.plot:
-        plots.prefix(results[-1], options.plot)
 
 
 def render(messages: Sequence[Message]) -> str:

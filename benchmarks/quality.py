@@ -12,14 +12,13 @@ as so many sessions of one item. A question without a time is asked when the lat
 
 What is indexed is one turn at a time ("speaker: words", by words together with its neighbours). At
 turn level gold is turns; at session level (LongMemEval's protocol) it is sessions, which are ranked by
-their best turn. ``--unit exchange`` judges the turns' ranking once more as one of exchanges (see
-benchmarks.units), at turn level. Both any ("Hit") and all ("All") of the gold are counted, see benchmarks.scoring.
+their best turn. Both any ("Hit") and all ("All") of the gold are counted, see benchmarks.scoring.
 
-    python -m benchmarks.quality --data DIR --cache CACHE --save-run OUT.trec
+    python -m benchmarks.quality --data DIR --cache CACHE
 
 ``--data`` may be given several times, and may be a folder of data folders. The JSON: ``machine``,
 ``load`` (before and after), ``k``, and ``results``, one a data folder: ``data``, ``indexed``,
-``vectors``, ``levels`` (by level, "exchange" among them, and by group of questions: each metric as a share, ``n``, ``leaks``),
+``vectors``, ``levels`` (by level and by group of questions: each metric as a share, ``n``, ``leaks``),
 ``offered`` (what is put before the LLM, by level and group; see benchmarks.offered),
 ``thought`` (what idle work made; null without an LLM), ``search_ms``, ``seconds``.
 """
@@ -34,9 +33,9 @@ from typing import Any
 from msgspec.structs import replace
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks import common, datasets, offered, recall_plots, telling, thinking, units
+from benchmarks import common, datasets, offered, telling, thinking
 from benchmarks.datasets import Dataset
-from benchmarks.scoring import Level, evaluate, write_run
+from benchmarks.scoring import Level, evaluate
 from benchmarks.telling import Also, Rankings, Search, Teller, apart
 from benchmarks.thinking import Thinker, Unthinking
 from benchmarks.vector_cache import documents
@@ -50,14 +49,11 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "turn": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10", "MRR", "nDCG@10", "R@300w"),
     "session": ("R@5", "R@10", "Hit@5", "Hit@10", "All@10", "MRR"),
 }
-SHOWN["exchange"] = SHOWN["turn"]
 
 
 def main() -> None:
     options = _arguments()
     folders = datasets.find(options.data)
-    if options.save_run and len(folders) > 1:
-        raise SystemExit("--save-run wants one data folder: a run belongs to one")
     levels: list[Level] = ["turn", "session"] if options.level == "both" else [options.level]
     load = [common.load_average()]
     results = []
@@ -65,18 +61,12 @@ def main() -> None:
         data = datasets.load(folder)
         if options.only_noted:
             data = thinking.noted(data, folder)
-        if options.only_others:
-            data = thinking.others(data, folder)
         run, result = measure(data, levels, options, folder)
         results.append(result)
         load.append(common.load_average())
         _show(result)
-        if options.save_run:
-            write_run(options.save_run, run)
     written = {"machine": common.machine(), "load": load, "k": options.k, "results": results}
     common.write_json(options.json, written)
-    if options.plot:
-        recall_plots.quality(results, options.plot)
 
 
 def measure(
@@ -111,8 +101,6 @@ def measure(
     told: dict[str, Any] = {
         level: evaluate(judged, run, level) for level in levels_of(data, levels)
     }
-    if options.unit == "exchange":
-        told["exchange"] = evaluate(judged, units.by_exchange(run, data))
     return run, {
         "data": data.name,
         "indexed": INDEXED,
@@ -292,9 +280,6 @@ def _arguments() -> argparse.Namespace:
     parser = common.arguments(__doc__)
     add_data(parser)
     parser.add_argument("--level", choices=("turn", "session", "both"), default="both")
-    parser.add_argument("--unit", choices=("turn", "exchange"), default="turn",
-                        help="exchange: judge whole exchanges as well")  # fmt: skip
-    parser.add_argument("--save-run", type=Path, metavar="OUT.trec", help="write a TREC run")
     parser.add_argument("--k", type=int, default=50, help="documents a question (default 50)")
     parser.add_argument("--no-vectors", action="store_true", help="words only, no embedding model")
     parser.add_argument("--config", type=Path, help="a config.toml; its store's path is not used")

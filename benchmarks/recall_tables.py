@@ -1,4 +1,4 @@
-"""What was recalled, to Markdown: the tables of quality, ablation and calibration."""
+"""What was recalled, to Markdown."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,7 +12,6 @@ QUALITY = {
 }
 SHARES, COUNTED = ("precision", "recall", "hit", "empty"), ("offered", "beside", "tokens")
 OFFERED = (*SHARES, *COUNTED)
-MEASURES = ("coverage", "cosine")
 
 
 def quality(written: Sequence[dict[str, Any]]) -> str:
@@ -62,8 +61,6 @@ def contextual(written: dict[str, Any]) -> str:
     for result in written["results"]:
         rows = [
             (name, percent(arm["missed"]), *(percent(arm[m]) for m in metrics))
-            if "missed" in arm
-            else (name, arm["reason"], *("" for _ in metrics))
             for name, arm in result["arms"].items()
         ]
         title = (
@@ -72,95 +69,6 @@ def contextual(written: dict[str, Any]) -> str:
         )
         parts += [title, table(("arm", "1 - R@20", *metrics), rows)]
     return "\n\n".join(parts)
-
-
-def mangled(written: Sequence[dict[str, Any]]) -> str:
-    """Write what ``benchmarks.mangled`` measured.
-
-    Args:
-        written: Its JSON files.
-
-    Returns:
-        Markdown: a table for each data folder.
-    """
-    parts = []
-    for result in (result for each in written for result in each["results"]):
-        how = "with vectors" if result["vectors"] else "by words alone"
-        rows = [
-            (name, percent(arm["clean"]), percent(arm["mangled"]))
-            for name, arm in result["arms"].items()
-        ]
-        parts += [
-            f"**{result['data']}**, {how}: {result['mangled']} of {result['n']} questions mangled",
-            table(("against it", "R@10 clean", "R@10 mangled"), rows),
-        ]
-    return "\n\n".join(parts)
-
-
-def ablation(written: dict[str, Any]) -> str:
-    """Write what ``benchmarks.ablation`` measured.
-
-    Args:
-        written: Its JSON.
-
-    Returns:
-        Markdown: a table for each data folder.
-    """
-    parts = []
-    for result in written["results"]:
-        every = result["arms"]
-        labels = [name for name in every["default"] if name not in ("change", "low", "high")]
-        rows = [
-            (
-                name,
-                *(percent(arm[label]) for label in labels),
-                "" if name == "default" else _by(arm),
-            )
-            for name, arm in every.items()
-        ]
-        parts += [
-            f"**{result['data']}**: {result['n']} questions; change of {result['main']}, in points",
-            table(("arm", *labels, "change"), rows),
-        ]
-    return "\n\n".join(parts)
-
-
-def _by(arm: dict[str, float]) -> str:
-    change, low, high = (f"{100 * arm[name]:+.1f}" for name in ("change", "low", "high"))
-    return f"{change} ({low} to {high})"
-
-
-def calibration(written: dict[str, Any]) -> str:
-    """Write what ``benchmarks.calibration`` measured.
-
-    Args:
-        written: Its JSON.
-
-    Returns:
-        Markdown: the fits, the areas under the ROC, reliability, what is offered.
-    """
-    names, judged = written["fitted_on"], written["judged"]
-    rows = [
-        (
-            name.upper(),
-            *(f"{fitted['coefficients'].get(key, 0.0):.2f}" for key in ("bias", *MEASURES)),
-            fitted["n"],
-            percent(fitted["right"]),
-        )
-        for name, fitted in written["fits"].items()
-    ]
-    columns = (f"fitted on {', '.join(names)}", "bias", *MEASURES, "hits", "right %")
-    parts = [table(columns, rows)] if rows else ["Judged by the coefficients in the package."]
-    areas = [
-        (f"{judged['data']}, never fitted: against {kind}", curve["auc"], *curve["n"])
-        for kind, curve in (judged["roc"] if judged else {}).items()
-    ]
-    if cross := written["cross"]["roc"]:
-        label = f"{', '.join(names)}, cross-validated: against unrelated"
-        areas.append((label, cross["auc"], *cross["n"]))
-    shown = [(label, f"{auc:.3f}", *counts) for label, auc, *counts in areas]
-    parts.append(table(("answerable questions", "AUC", "answerable", "others"), shown))
-    return "\n\n".join([*parts, *(_judged(judged) if judged else ())])
 
 
 def unknown(written: dict[str, Any]) -> str:
@@ -201,52 +109,6 @@ def unknown(written: dict[str, Any]) -> str:
         ]
         title = f"{judged['data']}, never fitted, below {judged['below']}"
         parts.append(table((title, *(f"{n} %" for n in outcomes), "AUC", "questions"), shares))
-        for name, label in (("thresholds", "told, % below"), ("signs_alone", "by signs alone")):
-            cells = [(row["below"], *(percent(row[k]) for k in kinds)) for row in judged[name]]
-            parts.append(table((label, *kinds), cells))
+        cells = [(row["below"], *(percent(row[k]) for k in kinds)) for row in judged["thresholds"]]
+        parts.append(table(("told, % below", *kinds), cells))
     return "\n\n".join(parts)
-
-
-def _judged(judged: dict[str, Any]) -> list[str]:
-    found = judged["reliability"]["asked"]
-    bins = [
-        (
-            f"{b['from']:.1f} to {b['from'] + 0.1:.1f}",
-            percent(b["predicted"]),
-            percent(b["true"]),
-            b["n"],
-        )
-        for b in found["bins"]
-    ]
-    alone = judged["reliability"]["answerable"]
-    scores = [
-        f"{label}: Brier score {one['brier']:.3f} ({one['brier_of_share']:.3f} for always saying the "
-        f"overall share), calibration error {one['error']:.3f}"
-        for label, one in (("All questions", found), ("the answerable alone", alone))
-    ]
-    return [
-        table(("probability of the first hit", "predicted %", "holds the answer %", "hits"), bins),
-        f"{'; '.join(scores)}.",
-        _offers("floor, of the likeliest of the best hits", "floor", judged["offers"]["floors"]),
-        _offers("floor, of each hit", "floor", judged["offers"]["each"]),
-        _offers("share of the best score", "share", judged["offers"]["shares"]),
-        _offers("share of the best probability", "share", judged["offers"]["by_probability"]),
-    ]
-
-
-def _offers(label: str, varied: str, rows: Sequence[dict[str, Any]]) -> str:
-    kinds = [kind for kind in ("unrelated", "adversarial") if kind in rows[0]]
-    columns = [label, "answer in the block %", "of the gold %", "tokens", "gold % / 100 tokens"]
-    columns += [f"nothing, {kind} %" for kind in kinds] + ["tokens, unrelated"]
-    cells = [
-        (
-            f"{row[varied]:.2f}",
-            *(percent(row[name]) for name in ("hit", "recall")),
-            f"{row['tokens']:.0f}",
-            percent(row["recall_per_100_tokens"]),
-            *(percent(row[kind]["nothing"]) for kind in kinds),
-            f"{row['unrelated']['tokens']:.0f}" if "unrelated" in row else "",
-        )
-        for row in rows
-    ]
-    return table(columns, cells)

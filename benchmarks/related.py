@@ -23,7 +23,7 @@ from slowcat_memory.runtime.recall.query import Recollection
 
 Kind = Literal["own", "adversarial", "unrelated"]
 SESSIONS = 8  # of a small memory, at most
-DEPTH = 24  # hits a question: what may move up when a better one is not offered
+DEPTH = 24  # hits a question
 GOLD: dict[str, Level] = {"RealMem": "session"}  # a topic's other turns say the same; else turns
 
 
@@ -38,8 +38,6 @@ class Asked(Struct, frozen=True, kw_only=True):
         found: Up to ``DEPTH`` hits, whatever their probability.
         at: The time of the question.
         memories: How many there were to search.
-        gold: How many turns answer it.
-        holds: For each hit, the turns that answer which it holds.
         right: For each hit, whether it counts as an answer (see ``GOLD``).
     """
 
@@ -49,8 +47,6 @@ class Asked(Struct, frozen=True, kw_only=True):
     found: Recollection
     at: datetime
     memories: int = 0
-    gold: int = 0
-    holds: tuple[frozenset[str], ...] = ()
     right: tuple[bool, ...] = ()
 
 
@@ -171,8 +167,6 @@ class _Asking:
                 found=found,
                 at=at,
                 memories=len(engine.wiring.namespaces.get(scope).searcher),
-                gold=len(question.evidence),
-                holds=tuple(question.evidence.intersection(turns) for turns in names),
                 right=tuple(not lure and each for each in right),
             )
         )
@@ -189,7 +183,6 @@ def _elsewhere(engine: MemoryEngine, question: Question, scope: str) -> Asked:
         found=found,
         at=at,
         memories=len(engine.wiring.namespaces.get(scope).searcher),
-        holds=(frozenset(),) * len(found.hits),
         right=(False,) * len(found.hits),
     )
 

@@ -2,13 +2,13 @@
 
 import asyncio
 import random
+import time
 from collections.abc import Sequence
 from typing import Any
 
 from pipecat.frames.frames import Frame, LLMContextFrame
 from pipecat.processors.frame_processor import FrameProcessor
 
-from benchmarks.budget import Cost, Meter
 from benchmarks.cores import Cores
 from benchmarks.recognisers import Recogniser, speak
 from slowcat_memory.testing.headless import HeadlessConversation
@@ -24,16 +24,16 @@ class Rig:
         talk: The pipeline.
     """
 
-    def __init__(self, url: str, memory: FrameProcessor, meter: Meter | None = None) -> None:
+    def __init__(self, url: str, memory: FrameProcessor) -> None:
         """Build the pipeline.
 
         Args:
             url: Of the LLM server.
             memory: What is timed.
-            meter: Times it; one that sees no engine if None.
         """
         self.talk = HeadlessConversation(llm_url=url, memory=memory, speaker=PERSON)
-        self._meter, self._costs = meter or Meter(), list[Cost]()
+        self._came: float | None = None
+        self._waits: list[float] = []
         self._answered = asyncio.Event()
         memory.add_event_handler("on_before_process_frame", self._comes)
         memory.add_event_handler("on_before_push_frame", self._goes)
@@ -41,23 +41,13 @@ class Rig:
         assistant.add_event_handler("on_assistant_turn_stopped", self._on_answer)
 
     async def say(
-        self, texts: Sequence[str], recogniser: Recogniser, chance: random.Random
-    ) -> list[float]:
-        """Say turns, each after the answer to the one before.
-
-        Returns:
-            How long each waited for its memories, in milliseconds.
-        """
-        return [cost.wait for cost in await self.spend(texts, recogniser, chance)]
-
-    async def spend(
         self,
         texts: Sequence[str],
         recogniser: Recogniser,
         chance: random.Random,
         cores: Cores | None = None,
         pause_s: tuple[float, float] | None = None,
-    ) -> list[Cost]:
+    ) -> list[float]:
         """Say turns, each some time after the answer to the one before.
 
         Args:
@@ -69,26 +59,27 @@ class Rig:
                 no pause.
 
         Returns:
-            What each cost.
+            How long each waited for its memories, in milliseconds.
         """
-        self._costs.clear()
+        self._waits.clear()
         for text in texts:
             if pause_s:
                 await asyncio.sleep(pause(chance, *pause_s))
             self._answered.clear()
             await speak(self.talk.worker.queue_frame, text, PERSON, recogniser, chance, cores)
             await asyncio.wait_for(self._answered.wait(), ANSWERED_S)
-        if len(self._costs) != len(texts):
-            raise RuntimeError(f"{len(self._costs)} waits of {len(texts)} turns")
-        return list(self._costs)
+        if len(self._waits) != len(texts):
+            raise RuntimeError(f"{len(self._waits)} waits of {len(texts)} turns")
+        return list(self._waits)
 
     async def _comes(self, _: FrameProcessor, frame: Frame) -> None:
         if isinstance(frame, LLMContextFrame) and frame.context.messages[-1]["role"] == "user":
-            self._meter.begin()
+            self._came = time.perf_counter()
 
     async def _goes(self, _: FrameProcessor, frame: Frame) -> None:
-        if isinstance(frame, LLMContextFrame) and (cost := self._meter.end()):
-            self._costs.append(cost)
+        if isinstance(frame, LLMContextFrame) and self._came is not None:
+            self._waits.append((time.perf_counter() - self._came) * 1e3)
+            self._came = None
 
     async def _on_answer(self, *_: Any) -> None:
         self._answered.set()

@@ -1,7 +1,8 @@
 """A selection of benchmarks in less than 15 minutes, and the tables of docs/performance.md from it.
 
 Results are kept as JSON in ``benchmarks/results``; the page and its plots are made from those files
-alone (``--render-only``), so that a table never says what no file says. Real conversations are
+alone (``--render-only``), so that a table never says what no file says. A table shows results of one
+commit: it is refused if its files name several, and left out if none of them names a known one. Real conversations are
 measured where the evaluation data lies beside the project, see ``--data``; their document vectors
 are kept from run to run (``--cache``), because the first time makes them for minutes. What cannot be
 measured here is skipped, and the reason is said. The minutes of each part are printed at the end.
@@ -12,10 +13,11 @@ measured here is skipped, and the reason is said. The minutes of each part are p
 
 import argparse
 import importlib.util
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +27,8 @@ from platformdirs import user_cache_path
 from benchmarks import (
     common,
     datasets,
-    footprint,
-    idle_tables,
     plain_figures,
     plots,
-    recall_plots,
     recall_tables,
     recorded_llm,
     speed_tables,
@@ -42,10 +41,9 @@ MACHINES = ROOT / "docs" / "machines.md"
 DATA = ROOT.parent / "shared" / "data"
 CACHE = user_cache_path("slowcat-memory") / "benchmarks"
 QUICK = ("LoCoMo", "MADialEN")  # the others embed for minutes
-STUDIES = ("ablation", "calibration", "unknown", "mangled", "contextual")
+STUDIES = ("unknown", "contextual")
 LONG = "takes long (see --all)"
 CHAT = "LoCoMo"  # the one with texts about its turns, and with questions that need no date
-MOST_MINUTES = 15.0  # of the selection, with models, stores and document vectors at hand
 
 # Arguments of the selection, and of --all.
 LATENCY = {
@@ -70,7 +68,8 @@ PEERS = {
     True: (),
 }
 
-Written = list[dict[str, Any]]
+Results = dict[str, Any]
+"""What a benchmark's JSON file holds."""
 
 
 class Part(Struct, frozen=True):
@@ -79,56 +78,41 @@ class Part(Struct, frozen=True):
     Attributes:
         write: Its tables.
         draw: Its plot; None for none.
+        shows: What the plot shows, for who cannot see it.
     """
 
-    write: Callable[[Written], str]
-    draw: Callable[[Written, Path], None] | None = None
+    write: Callable[[list[Results]], str]
+    draw: Callable[[list[Results], Path], None] | None = None
+    shows: str = ""
 
 
 PARTS = {
     "latency": Part(
-        lambda written: speed_tables.latency(written[0]),
-        lambda written, path: plots.latency(written[0]["results"], path),
+        lambda files: speed_tables.latency(files[0]),
+        lambda files, path: plots.latency(files[0]["results"], path),
+        "Latency by percentile and by stage",
     ),
     "turn": Part(
-        lambda written: speed_tables.turn(written[0]),
-        lambda written, path: _draw_turn(written[0], path),
+        lambda files: speed_tables.turn(files[0]),
+        lambda files, path: plots.turn(files[0], path),
+        "The wait of a turn by percentile",
     ),
-    "growth": Part(lambda written: speed_tables.growth(written[0])),
-    "preempt": Part(lambda written: idle_tables.preempt(written[0])),
-    "idle_cost": Part(lambda written: idle_tables.idle_cost(written[0])),
-    "prefix": Part(
-        lambda written: tables.prefix(written[0]),
-        lambda written, path: plots.prefix(tables.unrepeated(written[0]), path),
-    ),
-    "footprint": Part(
-        lambda written: tables.footprint(written[0]),
-        lambda written, path: plots.footprint(written[0]["results"], footprint.SOURCES_MB, path),
-    ),
+    "growth": Part(lambda files: speed_tables.growth(files[0])),
+    "preempt": Part(lambda files: speed_tables.preempt(files[0])),
+    "idle_cost": Part(lambda files: speed_tables.idle_cost(files[0])),
+    "prefix": Part(lambda files: tables.prefix(files[0])),
+    "footprint": Part(lambda files: tables.footprint(files[0])),
     "quality": Part(
         recall_tables.quality,
-        lambda written, path: recall_plots.quality(_joined(written), path),
+        lambda files, path: plots.quality([r for each in files for r in each["results"]], path),
+        "Recall by data set",
     ),
-    "mangled": Part(
-        recall_tables.mangled,
-        lambda written, path: recall_plots.mangled(_joined(written), path),
-    ),
-    "ablation": Part(
-        lambda written: recall_tables.ablation(written[0]),
-        lambda written, path: recall_plots.ablation(written[0]["results"], path),
-    ),
-    "calibration": Part(
-        lambda written: recall_tables.calibration(written[0]),
-        lambda written, path: recall_plots.calibration(written[0], path),
-    ),
-    "unknown": Part(lambda written: recall_tables.unknown(written[0])),
-    "contextual": Part(
-        lambda written: recall_tables.contextual(written[0]),
-        lambda written, path: recall_plots.contextual(written[0]["results"], path),
-    ),
+    "unknown": Part(lambda files: recall_tables.unknown(files[0])),
+    "contextual": Part(lambda files: recall_tables.contextual(files[0])),
     "peers": Part(
-        lambda written: speed_tables.peers(written[0]),
-        lambda written, path: plots.peers(written[0], path),
+        lambda files: speed_tables.peers(files[0]),
+        lambda files, path: plots.peers(files[0]["results"], path),
+        "Search time and recall by peer",
     ),
 }
 
@@ -207,16 +191,10 @@ def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Ste
         for name in STUDIES:
             yield Step(name, skipped=f"it {LONG}")
         return
-    yield Step("ablation", (*chosen, *vectors), "ablation.json")
     if (data / CHAT).is_dir():  # it judges; what is fitted on are the others
-        yield Step("calibration", (*chosen, *vectors), "calibration.json")
         yield Step("unknown", (*chosen, *vectors), "unknown.json")
-        chat = ("--data", str(data / CHAT))
-        yield Step("mangled", (*chat, *vectors), "mangled-locomo.json")
-        yield Step("mangled", (*chat, *vectors, "--no-vectors"), "mangled-locomo-words.json")
     else:
-        for name in ("calibration", "unknown", "mangled"):
-            yield Step(name, skipped=f"{CHAT} is not here")
+        yield Step("unknown", skipped=f"{CHAT} is not here")
     if (data / CHAT / recorded_llm.NOTES).is_file():
         noted = ("--llm", "recorded", "--only-noted")
         yield Step("contextual", ("--data", str(data / CHAT), *vectors, *noted), "contextual.json")
@@ -244,40 +222,63 @@ def _show_minutes(spent: Sequence[tuple[Step, float]]) -> None:
 
 
 def render() -> None:
-    """Write the page's tables and plots from the results that there are."""
-    results = kept()
-    parts = {name: PARTS[name].write(written) for name, written in results.items()}
-    for name, written in results.items():
-        if draw := PARTS[name].draw:
-            draw(written, PAGE.parent / f"{name}.png")
-    if all(name in results for name in plain_figures.NEEDS):
-        parts["figures"] = tables.figures(results)
-        _fill(README, {"figures": plain_figures.plain(results)})
-        _fill(MACHINES, {"machines": plain_figures.machines(results)})
+    """Write the pages' tables and plots from the results that there are.
+
+    Raises:
+        MixedCommitsError: A table's files were measured on several commits.
+    """
+    files = kept()
+    parts = {name: section(name, files) for name in PARTS}
+    for name, part in PARTS.items():
+        if part.draw:
+            picture = PAGE.parent / f"{name}.png"
+            if measured := plain_figures.known(of(name, files)):
+                part.draw(list(measured.values()), picture)
+            else:
+                picture.unlink(missing_ok=True)  # of results that the page does not show
     _fill(PAGE, parts)
-    common.console.print(f"{PAGE.name}: {', '.join(parts) or 'nothing'} written")
-    if missing := [name for name in PARTS if name not in results]:
-        common.console.print(f"no results yet of {', '.join(missing)}: `make bench`")
+    _fill(README, {"figures": plain_figures.readme(files)})
+    _fill(MACHINES, {"machines": plain_figures.machines(files)})
+    left_out = [name for name in PARTS if not plain_figures.known(of(name, files))]
+    common.console.print(f"{PAGE.name}: written; without {', '.join(left_out) or 'nothing'}")
 
 
-def kept() -> dict[str, Written]:
-    """Read the results that are kept.
+def section(name: str, files: Mapping[str, Any]) -> str:
+    """Write a part of the page, beginning with where and when it was measured.
+
+    Args:
+        name: Of ``PARTS``.
+        files: Results by name of their file.
 
     Returns:
-        Each benchmark's files, by its name.
+        Markdown; says so where nothing was measured on a known commit.
+
+    Raises:
+        MixedCommitsError: Its files were measured on several commits.
     """
-    files = {name: sorted(common.RESULTS.glob(f"{name}*.json")) for name in PARTS}
-    return {name: [common.read_json(file) for file in files[name]] for name in PARTS if files[name]}
+    mine = of(name, files)
+    measured = plain_figures.known(mine)
+    unknown = [f"`{file}`" for file in mine if file not in measured]
+    left_out = f"Left out: {', '.join(unknown)}, not measured on a known commit."
+    if not measured:
+        return left_out if unknown else "Not measured yet."
+    part = PARTS[name]
+    shown = [tables.caption(measured), part.write(list(measured.values()))]
+    if unknown:
+        shown.append(left_out)
+    if part.draw:
+        shown.append(f"![{part.shows}]({name}.png)")
+    return "\n\n".join(shown)
 
 
-def _draw_turn(written: dict[str, Any], path: Path) -> None:
-    plots.turn(written, path)
-    if any("parts" in arm for arm in written["arms"].values()):
-        plots.budget(written, path.with_name("budget.png"))
+def of(name: str, files: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose a benchmark's files: NAME.json, NAME-WHAT.json."""
+    return {file: files[file] for file in files if re.fullmatch(rf"{name}(-.*)?\.json", file)}
 
 
-def _joined(written: Written) -> list[dict[str, Any]]:
-    return [result for each in written for result in each["results"]]
+def kept() -> dict[str, Any]:
+    """Read the results that are kept, by name of their file."""
+    return {file.name: common.read_json(file) for file in sorted(common.RESULTS.glob("*.json"))}
 
 
 def _fill(page: Path, parts: dict[str, str]) -> None:

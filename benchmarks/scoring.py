@@ -1,4 +1,4 @@
-"""Recall metrics of a ranking, and the TREC run file that holds rankings.
+"""Recall metrics of a ranking.
 
 A document is a turn id, or several joined by "+" (a chunk of several turns). *Gold* is the set of
 turns that answer a question; at session level it is a set of sessions, and each document counts as the
@@ -18,12 +18,10 @@ Questions without gold are left out, and so is the category "adversarial". A doc
 that is not before the question's is a leak: it is taken out of the ranking, and counted.
 """
 
-import gzip
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
-from pathlib import Path
 from typing import Literal
 
 from benchmarks.datasets import ADVERSARIAL, Dataset, Question
@@ -98,21 +96,6 @@ def evaluate(data: Dataset, run: Run, level: Level = "turn") -> dict[str, dict[s
     if len(kinds) > 1:
         groups |= dict(sorted(kinds.items()))
     return {name: _means(groups[name]) for name in sorted(groups, key=lambda n: n != ALL)}
-
-
-def write_run(path: Path, run: Run, tag: str = "slowcat") -> None:
-    """Write rankings as a TREC run: ``question Q0 document rank score tag``.
-
-    Args:
-        path: The file; compressed when it ends in ``.gz``.
-        run: Documents by question id, best first.
-        tag: Name of the run.
-    """
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "wt", encoding="utf-8") as file:
-        for question, documents in run.items():
-            for rank, document in enumerate(documents, 1):
-                file.write(f"{question} Q0 {document} {rank} {1 / rank:.6f} {tag}\n")
 
 
 def _allowed(

@@ -45,13 +45,6 @@ def dialogue_of(question: Question, at: datetime) -> tuple[DialogueTurn, ...]:
     return tuple(DialogueTurn(told.partition(": ")[2], at) for told in question.context[-2:])
 
 
-def search_bare(
-    engine: MemoryEngine, question: Question, scope: str, k: int, now: datetime | None
-) -> Recollection:
-    """Ask an engine as if nothing had been said before; see ``Search``."""
-    return engine.search(question.text, scope, k, now=now)
-
-
 class Origins:
     """What the data calls a turn, by its number in an engine's log."""
 

@@ -136,20 +136,6 @@ def noted(data: Dataset, folder: Path) -> Dataset:
     return datasets.of_conversations(data, recorded_llm.read(folder).noted)
 
 
-def others(data: Dataset, folder: Path) -> Dataset:
-    """Keep the conversations of which some turns at most have a recorded text.
-
-    Args:
-        data: The data set.
-        folder: Its folder.
-
-    Returns:
-        The data set with fewer questions.
-    """
-    asked = {question.conversation for question in data.questions}
-    return datasets.of_conversations(data, asked - recorded_llm.read(folder).noted)
-
-
 def add_llm(parser: argparse.ArgumentParser) -> None:
     """Add the options that say who thinks.
 
@@ -167,7 +153,6 @@ def add_llm(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", default=",".join(JOBS), help="idle jobs (default: contextualize)")
     parser.add_argument("--only-noted", action="store_true",
                         help=f"only conversations in {recorded_llm.NOTES}")  # fmt: skip
-    parser.add_argument("--only-others", action="store_true", help="only those that are not")
 
 
 def choice_of(options: argparse.Namespace) -> ThinkingChoice:

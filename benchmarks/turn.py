@@ -10,8 +10,6 @@ conversation has fifty turns, and no question is asked twice.
 - *one core*, *both cores*: as at home. The recogniser keeps so many cores busy until its final
   transcript (``benchmarks/cores.py``), and 0.3 to 5 s lie between two turns (``--pause``);
 - *hot*, *warm*, *cold*: the same, of questions whose answer lies in that tier of the store;
-- *ahead*: recall begins on what is heard (``[prefetch]``), *inline*: when the turn comes; nothing
-  else computes, and turn follows turn without a pause;
 - *Mem0's*: Pipecat's own service for mem0, with a client that stands in (``mem0_service.py``).
 
 With a deadline of 10 ms, as by default, and without idle work. All figures are milliseconds unless
@@ -21,8 +19,7 @@ they say otherwise.
 
 The JSON: ``machine``, ``load``, ``memories``, ``turns``, ``pause_s``, ``reference``, and ``arms`` by
 name: ``wait`` (n, p50, p95, p99, max), ``under_1_ms`` and ``in_time`` (shares of turns; in full,
-within 10 ms), ``stages`` (turns by how far recall came), ``parts``, ``cpu``, ``loop_cpu``,
-``cpu_ratio``, ``threads`` and ``switches`` (see ``benchmarks/budget.py``), and where recall begins ahead
+within 10 ms), ``stages`` (turns by how far recall came), and where recall begins ahead (``[prefetch]``)
 ``prefetch``: shares of turns whose recall ``stood``, whose ``vector`` stood, that were ``redone``,
 that found ``nothing``, and ``wasted`` recalls a turn.
 """
@@ -41,16 +38,13 @@ from msgspec.structs import replace
 from pipecat.processors.frame_processor import FrameProcessor
 
 from benchmarks import (
-    budget,
     common,
     corpus,
     mem0_service,
-    plots,
     server_process,
     stores,
     tier_questions,
 )
-from benchmarks.budget import Cost, Meter
 from benchmarks.common import percentiles
 from benchmarks.cores import Cores, cores
 from benchmarks.recognisers import RECOGNISERS
@@ -82,7 +76,7 @@ class Arm(Struct, frozen=True, kw_only=True):
         recogniser: Of ``RECOGNISERS``.
         ahead: Whether recall may begin while the user speaks.
         memory: What stands between the user aggregator and the LLM.
-        cores: How many the recogniser keeps busy; there are pauses between turns if any.
+        cores: How many the recogniser keeps busy.
         tier: Where the answers lie; "" for anywhere.
         share: Of ``--turns``.
     """
@@ -90,31 +84,22 @@ class Arm(Struct, frozen=True, kw_only=True):
     recogniser: str
     ahead: bool = True
     memory: Memory = ours
-    cores: int = 0
+    cores: int = 1
     tier: str = ""
     share: float = 0.4
 
 
-HOME = {
-    "one core: segmented": Arm(recogniser="segmented", cores=1, share=1.0),
+ARMS = {
+    "one core: segmented": Arm(recogniser="segmented", share=1.0),
     "both cores: segmented": Arm(recogniser="segmented", cores=2),
-    "one core: streaming": Arm(recogniser="streaming", cores=1),
-    "one core: streaming, late": Arm(recogniser="streaming, late", cores=1),
+    "one core: streaming": Arm(recogniser="streaming"),
+    "one core: streaming, late": Arm(recogniser="streaming, late"),
     **{
-        f"one core: segmented, {tier}": Arm(recogniser="segmented", cores=1, tier=tier)
+        f"one core: segmented, {tier}": Arm(recogniser="segmented", tier=tier)
         for tier in tier_questions.NAMES
     },
-    "one core: Mem0's": Arm(recogniser="segmented", ahead=False, memory=mem0, cores=1),
+    "one core: Mem0's": Arm(recogniser="segmented", ahead=False, memory=mem0),
 }
-QUIET = {
-    "streaming, ahead": Arm(recogniser="streaming"),
-    "streaming, late, ahead": Arm(recogniser="streaming, late"),
-    "streaming, inline": Arm(recogniser="streaming", ahead=False),
-    "segmented, ahead": Arm(recogniser="segmented"),
-    "segmented, inline": Arm(recogniser="segmented", ahead=False),
-    "Mem0's": Arm(recogniser="segmented", ahead=False, memory=mem0),
-}
-ARMS = HOME | QUIET
 
 
 def main() -> None:
@@ -143,8 +128,6 @@ def main() -> None:
     }
     _show(written)
     common.write_json(options.json, written)
-    if options.plot:
-        plots.turn(written, options.plot)
 
 
 def prepare(made: Config, turns: int, tiers: Set[str]) -> dict[str, list[str]]:
@@ -185,7 +168,7 @@ def measure(
         path: Where a copy of it may be.
         turns: How many turns count.
         asked: From ``prepare``.
-        pause_s: Before a turn, where the arm has pauses.
+        pause_s: Before a turn, shortest and longest.
 
     Returns:
         The figures; see the module.
@@ -197,25 +180,23 @@ def measure(
         memory=replace(made.memory, path=str(path)),
         prefetch=PrefetchOptions(enabled=arm.ahead),
     )
-    engine, meter = MemoryEngine(config), Meter()
+    engine = MemoryEngine(config)
     try:
         engine.prepare(corpus.SCOPE)
         engine.drain()
-        meter.watch(engine)
         with server_process.serving() as url, cores(arm.cores) as busy:
-            talk = Talk(name, engine, meter, url, busy if arm.cores else None, pause_s)
-            costs, counts = asyncio.run(talk.hold(asked[arm.tier], turns))
+            talk = Talk(name, engine, url, busy, pause_s)
+            waits, counts = asyncio.run(talk.hold(asked[arm.tier], turns))
         common.refuse_failures(engine.metrics)
     finally:
         engine.close()
         shutil.rmtree(path)
-    found = figures(costs, counts)
-    return found | ({"prefetch": shares(counts, len(costs))} if arm.ahead else {})
+    found = figures(waits, counts)
+    return found | ({"prefetch": shares(counts, len(waits))} if arm.ahead else {})
 
 
-def figures(costs: Sequence[Cost], counts: dict[str, int]) -> dict[str, Any]:
+def figures(waits: Sequence[float], counts: dict[str, int]) -> dict[str, Any]:
     """Return what the JSON says of an arm, but for the recalls begun ahead."""
-    waits = [cost.wait for cost in costs]
     stages = {
         stage: counts[f"recall_{stage}"]
         for stage in ("full", "lexical", "tail", "none")
@@ -227,7 +208,6 @@ def figures(costs: Sequence[Cost], counts: dict[str, int]) -> dict[str, Any]:
         "under_1_ms": sum(ms < UNDER_MS for ms in waits) / len(waits),
         "in_time": min(in_time, stages.get("full", 0)) / len(waits) if stages else 0.0,
         "stages": stages,
-        **budget.summary(costs),
     }
 
 
@@ -257,68 +237,58 @@ class Talk:
         self,
         name: str,
         engine: MemoryEngine,
-        meter: Meter,
         url: str,
-        busy: Cores | None,
+        busy: Cores,
         pause_s: tuple[float, float],
     ) -> None:
-        """Prepare; there are pauses where something keeps cores ``busy``."""
+        """Prepare; the recogniser keeps cores ``busy``."""
         self._name, self._arm, self._engine = name, ARMS[name], engine
-        self._meter, self._url, self._busy = meter, url, busy
-        self._pause_s = pause_s if busy else None
+        self._url, self._busy, self._pause_s = url, busy, pause_s
         self._chance = random.Random(f"{common.SEED}/{name}")
 
-    async def hold(self, texts: Sequence[str], turns: int) -> tuple[list[Cost], dict[str, int]]:
-        """Hold conversations; what the turns that count cost, and what was counted meanwhile."""
-        costs: list[Cost] = []
+    async def hold(self, texts: Sequence[str], turns: int) -> tuple[list[float], dict[str, int]]:
+        """Hold conversations; how long the turns that count waited, and what was counted meanwhile."""
+        waits: list[float] = []
         counts: dict[str, int] = {}
         left = iter(texts)
         for first in range(0, turns, CONVERSATION):
             count = min(CONVERSATION, turns - first)
             with common.console.status(f"{self._name}: {first} of {turns} turns"):
                 said = [next(left) for _ in range(WARM_UP + count)]
-                before, spent = await self._one(said)
-            costs += spent
+                before, waited = await self._one(said)
+            waits += waited
             for what, after in self._engine.metrics.counts().items():
                 counts[what] = counts.get(what, 0) + after - before.get(what, 0)
             await asyncio.to_thread(self._engine.drain)
-        return costs, counts
+        return waits, counts
 
-    async def _one(self, texts: Sequence[str]) -> tuple[dict[str, int], list[Cost]]:
-        """Hold one conversation; the counters after its warm-up, and the costs from then on."""
-        rig = Rig(self._url, self._arm.memory(self._engine), self._meter)
+    async def _one(self, texts: Sequence[str]) -> tuple[dict[str, int], list[float]]:
+        """Hold one conversation; the counters after its warm-up, and the waits from then on."""
+        rig = Rig(self._url, self._arm.memory(self._engine))
         heard = RECOGNISERS[self._arm.recogniser], self._chance, self._busy
         async with rig.talk:
-            await rig.spend(texts[:WARM_UP], *heard)
+            await rig.say(texts[:WARM_UP], *heard)
             before = self._engine.metrics.counts()
-            return before, await rig.spend(texts[WARM_UP:], *heard, self._pause_s)
+            return before, await rig.say(texts[WARM_UP:], *heard, self._pause_s)
 
 
 # -------------------------------------------------------------------- output
 
 
 def _show(written: dict[str, Any]) -> None:
-    columns = ("", "n", "p50", "p95", "p99", "max", "<1 ms %", "in time %", "CPU x", "stages")
+    columns = ("", "n", "p50", "p95", "p99", "max", "<1 ms %", "in time %", "stages")
     rows = [
         (
             name,
             *(arm["wait"][p] for p in ("n", "p50", "p95", "p99", "max")),
             100 * arm["under_1_ms"],
             100 * arm["in_time"],
-            arm["cpu_ratio"],
             ", ".join(f"{stage} {count}" for stage, count in arm["stages"].items()),
         )
         for name, arm in written["arms"].items()
     ]
     common.table(f"{written['memories']} memories, wait of a turn, ms", columns, rows)
-    for which in ("middle", "slow"):
-        spent = {name: arm["parts"][which] for name, arm in written["arms"].items()}
-        names = [part for part in budget.PARTS if any(part in each for each in spent.values())]
-        rows = [(part, *(each.get(part, 0.0) for each in spent.values())) for part in names]
-        common.table(f"where it goes, ms, {which} turns", ("", *spent), rows)
     for name, arm in written["arms"].items():
-        spent = ", ".join(f"{who} {ms:.2f}" for who, ms in arm["threads"].items() if ms >= 0.01)
-        common.console.print(f"{name}, processor time a turn: {spent}")
         if "prefetch" in arm:
             told = ", ".join(f"{how} {share:.2f}" for how, share in arm["prefetch"].items())
             common.console.print(f"{name}: {told}")
@@ -332,12 +302,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--size", type=int, default=10_000, help="memories")
     parser.add_argument("--tail", type=int, default=300, help="turns since the last seal")
     parser.add_argument(
-        "--arms", nargs="+", choices=ARMS, default=list(HOME), metavar="ARM",
-        help=f"which (default: as at home), of: {'; '.join(ARMS)}",
+        "--arms", nargs="+", choices=ARMS, default=list(ARMS), metavar="ARM",
+        help=f"which (default: all), of: {'; '.join(ARMS)}",
     )  # fmt: skip
     parser.add_argument(
         "--pause", type=float, nargs=2, default=list(PAUSE_S), metavar="S",
-        help="shortest and longest pause between turns at home (default 0.3 and 5 seconds)",
+        help="shortest and longest pause between turns (default 0.3 and 5 seconds)",
     )  # fmt: skip
     parser.add_argument("--cache", type=Path, help="keep built stores in this folder")
     return parser.parse_args()

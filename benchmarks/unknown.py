@@ -26,8 +26,7 @@ With LoCoMo alone, nothing is fitted and the package's coefficients are judged; 
 The JSON: ``machine``, ``load``, ``fits`` (``tokens`` and ``words``: ``coefficients`` and ``used`` by name, ``n``,
 ``auc``; empty when nothing was fitted), ``fitted_on``, ``left_out`` (AUC by the data set left out), and
 ``judged``, null without the data: ``data``, ``below``, ``kinds`` (by kind: ``n`` and the share of each outcome),
-``auc`` by kind, ``thresholds`` (``below``, and the share that is told by kind), ``signs_alone`` (the same where
-every question is taken to ask for a memory).
+``auc`` by kind, ``thresholds`` (``below``, and the share that is told by kind).
 """
 
 import argparse
@@ -40,7 +39,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import asdict, replace
 
-from benchmarks import common, datasets, logistic, quality, related, thinking
+from benchmarks import calibration, common, datasets, logistic, quality, related, thinking
 from benchmarks.calibration import JUDGE
 from benchmarks.datasets import Dataset
 from benchmarks.related import Asked
@@ -55,7 +54,6 @@ KINDS = ("own", "unrelated", "renamed", "adversarial")
 OUTCOMES = ("told", "skipped", "asks none", "known")
 THRESHOLDS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
 DEFAULT = RecallOptions().unknown_below
-MOVED = 0.05  # of a coefficient, from which on the package's is no longer the same
 
 
 def main() -> None:
@@ -67,7 +65,8 @@ def main() -> None:
     chats = [data for data in every if data.name == JUDGE]
     written: dict[str, Any] = {"fits": {}, "fitted_on": [], "left_out": {}, "judged": None}
     if free:
-        written |= learn(free, options)
+        written |= fits(calibration.ask_all(free, options))
+        written["fitted_on"] = [data.name for data in free]
         _show_fits(written)
     if chats:
         chat, source = chats[0], folders[chats[0].name]
@@ -80,30 +79,6 @@ def main() -> None:
 
 
 # -------------------------------------------------------------------- fitting
-
-
-def learn(free: Sequence[Dataset], options: argparse.Namespace) -> dict[str, Any]:
-    """Ask the data sets' questions, and fit.
-
-    Args:
-        free: The data sets.
-        options: From the command line.
-
-    Returns:
-        ``fits``, ``fitted_on``, ``left_out``.
-    """
-    asked: list[Asked] = []
-    with common.scratch() as folder:
-        config = common.configuration(folder, options.config)
-        with quality.opened(config, options.cache) as (engine, embedder):
-            asked += related.ask(engine, free, embedder, options.limit)
-    for data in free:
-        if len(data.rank) > len(data.lists):  # there are sessions to take some of
-            with common.scratch() as folder:
-                config = common.configuration(folder, options.config)
-                with quality.opened(config, options.cache) as (engine, embedder):
-                    asked += related.ask_small(engine, data, embedder)
-    return {**fits(asked), "fitted_on": [data.name for data in free]}
 
 
 def fits(asked: Sequence[Asked]) -> dict[str, Any]:
@@ -136,7 +111,7 @@ def fits(asked: Sequence[Asked]) -> dict[str, Any]:
 def _carried(measured: np.ndarray, own: np.ndarray, out: np.ndarray) -> float:
     """Judge what was left out by what the others teach."""
     predicted = logistic.predict(logistic.fit(measured[~out], own[~out]), measured[out])
-    return logistic.roc(predicted[own[out] == 1], predicted[own[out] == 0])["auc"]
+    return logistic.auc(predicted[own[out] == 1], predicted[own[out] == 0])
 
 
 def _fit(measured: np.ndarray, own: np.ndarray, used: abstention.Fit) -> dict[str, Any]:
@@ -148,7 +123,7 @@ def _fit(measured: np.ndarray, own: np.ndarray, used: abstention.Fit) -> dict[st
         "coefficients": dict(zip(asdict(used), map(float, found), strict=True)),
         "used": asdict(used),
         "n": int(usable.sum()),
-        "auc": logistic.roc(predicted[yes], predicted[~yes])["auc"],
+        "auc": logistic.auc(predicted[yes], predicted[~yes]),
     }
 
 
@@ -187,7 +162,7 @@ def judged(told: Sequence[tuple[str, Asked, str]]) -> dict[str, Any]:
         told: Each one's kind, the question as it was asked, and its words.
 
     Returns:
-        ``kinds``, ``auc``, ``thresholds``, ``signs_alone``.
+        ``kinds``, ``auc``, ``thresholds``.
     """
     by_kind = {kind: [one[1:] for one in told if one[0] == kind] for kind in KINDS}
     by_kind = {kind: some for kind, some in by_kind.items() if some}
@@ -203,16 +178,12 @@ def judged(told: Sequence[tuple[str, Asked, str]]) -> dict[str, Any]:
     }
     return {
         "kinds": {kind: _shares(some, DEFAULT) for kind, some in by_kind.items()},
-        "auc": {kind: logistic.roc(sure["own"], sure[kind])["auc"] for kind in by_kind},
+        "auc": {kind: logistic.auc(sure["own"], sure[kind]) for kind in by_kind},
         "thresholds": [
             {
                 "below": below,
                 **{kind: _shares(some, below)["told"] for kind, some in by_kind.items()},
             }
-            for below in THRESHOLDS
-        ],
-        "signs_alone": [
-            {"below": below, **{kind: float((each < below).mean()) for kind, each in sure.items()}}
             for below in THRESHOLDS
         ],
     }
@@ -287,9 +258,8 @@ def _speakers(transcript: transfer.Transcript) -> list[str]:
 
 def _show_fits(written: dict[str, Any]) -> None:
     for name, fitted in written["fits"].items():
-        found, used = fitted["coefficients"], fitted["used"]
-        values = ", ".join(f"{key}={value:.2f}" for key, value in found.items())
-        moved = any(abs(found[key] - used[key]) > MOVED * abs(found[key]) for key in found)
+        values = ", ".join(f"{key}={value:.2f}" for key, value in fitted["coefficients"].items())
+        moved = calibration.moved(fitted)
         common.console.print(
             f"{name.upper()} = Fit({values})  # {fitted['n']} questions, "
             f"AUC {fitted['auc']:.3f}; {'the package has others' if moved else 'as in the package'}"
@@ -305,10 +275,9 @@ def _show_judged(found: dict[str, Any]) -> None:
     ]
     title = f"{found['data']}, below {found['below']}"
     common.table(title, ("question", *(f"{name} %" for name in OUTCOMES), "AUC", "n"), rows)
-    for name in ("thresholds", "signs_alone"):
-        kinds = list(found["kinds"])
-        cells = [(row["below"], *(100 * row[kind] for kind in kinds)) for row in found[name]]
-        common.table(f"told, % ({name})", ("below", *kinds), cells)
+    kinds = list(found["kinds"])
+    cells = [(row["below"], *(100 * row[kind] for kind in kinds)) for row in found["thresholds"]]
+    common.table("told, %", ("below", *kinds), cells)
 
 
 def _arguments() -> argparse.Namespace:

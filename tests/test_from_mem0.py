@@ -1,19 +1,14 @@
-"""The page for who comes from Mem0: its parameters, its snippet, its figures."""
+"""The page for who comes from Mem0: its parameters, its snippet."""
 
 import ast
-import asyncio
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
 
-import pytest
-
-from benchmarks import common, everyday, mem0
 from slowcat_memory import HybridContextualMemoryProcessor
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.processor.engine_handle import Overrides
-from slowcat_memory.testing import HashEmbedder
 from slowcat_memory.transfer import import_file
 from tests.support.sources import members, source_of
 from tests.support.stores import configured
@@ -76,29 +71,3 @@ def test_from_mem0_the_snippet_brings_memories_over(tmp_path, monkeypatch):
         assert found[0].memory.valid_from.year == 2026
     finally:
         engine.close()
-
-
-def test_from_mem0_the_figures_are_those_of_the_committed_run():
-    written = common.read_json(common.RESULTS / "mem0.json")
-    assert mem0.page(written) in PAGE
-    assert written["turns"] == 50
-
-
-@pytest.mark.parametrize("service", ["mem0", "ours"])
-def test_mem0_the_comparison_runs(tmp_path, monkeypatch, service):
-    """Six turns, with a stand-in for mem0's client and another for the model."""
-    stub = ModuleType("mem0")
-    stub.Memory = stub.MemoryClient = mem0.StubMemory
-    monkeypatch.setitem(sys.modules, "mem0", stub)
-    monkeypatch.delitem(sys.modules, "pipecat.services.mem0.memory", raising=False)
-    if service == "ours":
-        config = configured(tmp_path)
-        monkeypatch.setattr(common, "configuration", lambda _: config)
-        found = asyncio.run(mem0._ours(tmp_path, 6))
-        assert found["broken"] == 0 and found["added"] == found["distinct"] == 12
-    else:
-        found = asyncio.run(mem0._mem0(tmp_path, HashEmbedder(), 6))
-        assert found["blocks"] == 6 and found["broken"] == 5
-        assert found["added"] == 36 and found["distinct"] == 11  # the last answer is not there yet
-    assert found["wait"]["n"] == 6 and found["prompt"][1] > found["prompt"][0]
-    assert len(everyday.talk(200)) == 200

@@ -98,9 +98,6 @@ PEERS: dict[str, Entry] = {
     "mem0 (faiss)": Entry(
         "mem0_faiss", ("mem0ai", "faiss-cpu"), "vectors only; added as they are, without an LLM"
     ),
-    "mem0 (qdrant)": Entry(
-        "mem0_qdrant", ("mem0ai", "qdrant-client"), "vectors only; added as they are, local Qdrant"
-    ),
     "chroma": Entry("chroma", ("chromadb",), "vectors only, HNSW with its defaults (ef_search 100)"),
     "lancedb": Entry("lance", ("lancedb",), "full text and vectors (HNSW-SQ from 5,000 rows), fused by RRF"),
     "tantivy + FAISS": Entry(

@@ -25,24 +25,25 @@ class Mem0:
 
     embeds = False
 
-    def __init__(self, folder: Path, dim: int, store: str, options: dict[str, Any]) -> None:
-        """Open mem0 with a store.
+    def __init__(self, folder: Path, dim: int) -> None:
+        """Open mem0.
 
         Args:
             folder: Where everything goes.
             dim: Length of a vector.
-            store: mem0's name of the vector store.
-            options: Of the vector store.
         """
         os.environ["MEM0_DIR"] = str(folder / "home")
         from mem0 import Memory
 
         self._hook = _Hook()
         unused = {"provider": "openai", "config": {"api_key": "unused"}}  # asked for, never called
-        config = {"path": str(folder / store), "embedding_model_dims": dim, **options}
+        place = {"path": str(folder / "faiss"), "embedding_model_dims": dim}
         self._memory = Memory.from_config(
             {
-                "vector_store": {"provider": store, "config": config},
+                "vector_store": {
+                    "provider": "faiss",
+                    "config": {**place, "distance_strategy": "cosine"},
+                },
                 "embedder": unused,
                 "llm": unused,
                 "history_db_path": str(folder / "history.db"),
@@ -89,11 +90,8 @@ class Mem0:
         return [hit["metadata"]["turn"] for hit in found["results"]]
 
     def close(self) -> None:
-        """Close its history, and its store's client where there is one."""
+        """Close its history."""
         self._memory.db.close()
-        client = getattr(self._memory.vector_store, "client", None)
-        if client is not None:
-            client.close()
 
 
 class _Hook:
@@ -110,4 +108,4 @@ class _Hook:
 
 
 def open_peer(folder: Path, embedder: QueryEmbedder) -> Mem0:
-    return Mem0(folder, embedder.dim, "faiss", {"distance_strategy": "cosine"})
+    return Mem0(folder, embedder.dim)

@@ -129,10 +129,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--wrong", action="store_true", help="list failing rows that are tuned on")
     parser.add_argument("--save", action="store_true", help=f"write {SAVED.name} in {SAVED.parent}")
     parser.add_argument("--data", type=Path, default=lists.FOLDER, help="the folder of the lists")
-    options = parser.parse_args(arguments)
-    if options.plot:
-        parser.error("--plot: a table says it all")
-    return options
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -40,9 +40,7 @@ def test_contextual_what_was_written_about_a_turn_finds_it(hashed, tmp_path):
     assert arms["without text: embeddings + BM25"]["MRR"] < 1.0
 
 
-def test_contextual_an_arm_without_its_text_says_so(hashed, tmp_path):
-    folder = made_up.write(tmp_path / "data")
-    arms = contextual.measure(datasets.load(folder), folder, ThinkingChoice())["arms"]
-    assert list(arms) == [arm.name for arm in contextual.ARMS]
-    for arm in contextual.ARMS:
-        assert arms[arm.name].get("reason") == (contextual.NO_TEXT if arm.contexts else None)
+def test_contextual_without_an_llm_the_remedy_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.argv", ["contextual", "--data", str(tmp_path)])
+    with pytest.raises(SystemExit, match="--llm recorded"):
+        contextual.main()

@@ -1,7 +1,7 @@
 import asyncio
 import time
 
-from benchmarks import corpus, latency, many, store_pace
+from benchmarks import corpus, latency, store_pace
 from slowcat_memory.records import Turn
 
 PERCENTILES = {"n", "p50", "p95", "p99", "max"}
@@ -14,7 +14,6 @@ def test_latency_the_figures_of_a_small_store_have_their_documented_shape(model_
     assert found["inline"]["n"] == found["ahead"]["n"] == 20
     assert {"lexical", "embed", "dense", "fuse", "fetch", "pack", "hop"} <= set(found["stages"])
     assert found["beside_busy"]["n"] == 20 and found["during_build"]["n"] > 0
-    assert found["limit_ratio"] > 1 and found["limit_ms"]["sum"] > 0
     assert found["rss_mb"] > found["rss_anonymous_mb"] > 0
     assert set(found["loop_lag"]) == {"idle", "talk", "flood"}
     for pace in ("talk", "burst"):
@@ -27,12 +26,6 @@ def test_latency_the_figures_of_a_small_store_have_their_documented_shape(model_
     assert set(found["pauses"]["ratio"]) == {"50", "300"}
     assert found["beside_idle"]["ratio"]["p50"] > 0
     assert found["tiers"] == {}  # so small a store has no cold tier
-
-
-def test_many_namespaces_share_the_memories(tmp_path, model_config):
-    found = many.measure(tmp_path / "store", 100, 5, 10)
-    assert found["namespaces"] == found["load"]["n"] == 5
-    assert found["inline"]["n"] == found["ahead"]["n"] == 10
 
 
 def test_latency_the_same_seed_says_the_same_words():

@@ -127,12 +127,6 @@ def test_quality_data_folders_are_found_in_their_parent(tmp_path):
         datasets.find([tmp_path / "empty"])
 
 
-def test_quality_a_run_is_written_as_trec(folder, tmp_path):
-    scoring.write_run(tmp_path / "run.trec", {"q0": ["a+b", "c"]}, "mine")
-    lines = (tmp_path / "run.trec").read_text().splitlines()
-    assert lines == ["q0 Q0 a+b 1 1.000000 mine", "q0 Q0 c 2 0.500000 mine"]
-
-
 def test_quality_a_folder_of_another_kind_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="conversations"):
         datasets.load(tmp_path)

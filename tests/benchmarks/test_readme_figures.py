@@ -1,108 +1,216 @@
-"""Every figure of what is generated in README and docs stands in a results file, with its command."""
+"""Every figure that is generated in README and docs/machines.md is compared with its own place."""
 
-import json
+import copy
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks import common, run_all
-from benchmarks.common import number
-from benchmarks.tables import percent
+from benchmarks import common, plain_figures, run_all, tables
+from benchmarks.plain_figures import Place, Row
 
-BLOCK = re.compile(r"<!-- begin (?:figures|machines) -->\n(.*?)<!-- end \w+ -->", re.S)
+BLOCK = re.compile(r"<!-- begin (figures|machines) -->\n(.*?)<!-- end \1 -->", re.S)
 CODE = re.compile(r"`[^`]*`")
-FIGURE = re.compile(r"(?<![\w@])\d[\d,]*(?:\.\d+)?(?!\w)")
-# Of the wording: the first 5 or 10 answers, the deadline, "99 of 100" for the 99th percentile.
-WORDED = {"5", "10", "99", "100"}
-PAGES = [run_all.README, run_all.PAGE, run_all.MACHINES]
 MEASURED = re.compile(r"\d\s?(?:ms|MB|kB|%)(?![\w-])")
+# Of the wording: the 95th percentile, "95 of 100"; the deadline, in ms; the pause, in ms.
+WORDED = {"95", "100", "10", "300", "50"}
 
 
-def readme() -> str:
-    return run_all.README.read_text(encoding="utf-8")
+def measured() -> dict[str, Any]:
+    """Return results of every file that a row reads, each value another one, all on one commit."""
+    stamp = {
+        "commit": "abcd1234",
+        "date": "2026-11-23",
+        "machine": {"cores": 2, "cpu": "A CPU", "system": "Linux", "python": "3.11"},
+        "load": [0.5],
+    }
+    wait = {"p50": 5.125, "p95": 9.25}
+    found = {"all": {"n": 786, "Hit@5": 0.951}}
+    offered = {"all": {"hit": 0.746, "precision": 0.314}}
+    arms = {"ours": {"broken": 0}, "Mem0's": {"broken": 37}}
+    size = {
+        "memories": 100_000,
+        "pauses": {"300": {"p50": 4.75, "p95": 7.375}},
+        "cold": {"lexical": 106.2, "full": 163.8},
+        "rss_mb": 264.9,
+        "disk_mb": 252.3,
+        "inline": {"p50": 3.625},
+    }
+    results = [size | {"memories": 10_000, "rss_mb": 121.1}, size]
+    files = {
+        "turn.json": {
+            "pause_s": [0.3, 2.0],
+            "arms": {
+                "one core: segmented": {"wait": wait, "in_time": 0.9875},
+                "one core: streaming": {"wait": {"p50": 0.35, "p95": 0.52}},
+            },
+        },
+        "latency.json": {"results": results},
+        "growth.json": {"results": results},
+        "prefix.json": {"results": [{"turns": 20}, {"turns": 50, "arms": arms}]},
+        "quality-locomo.json": {
+            "results": [
+                {"data": "LoCoMo", "levels": {"session": found}, "offered": {"turn": offered}}
+            ]
+        },
+    }
+    return {name: stamp | written for name, written in files.items()}
 
 
-def section(page: Path) -> str:
-    found = BLOCK.search(page.read_text(encoding="utf-8"))
-    assert found
-    return found[1]
+def value(files: dict[str, Any], figure: Place) -> float:
+    """Read a figure's own place, apart from how the table reads it."""
+    at = files[figure.file]
+    for key in figure.path.split("/"):
+        at = at[key] if isinstance(at, dict) else at[int(key)]
+    return 100 * at if figure.form == "%" else at
 
 
-def without_code(text: str) -> str:
-    """Return prose: no fenced blocks, no commands, no options."""
-    return CODE.sub("", re.sub(r"```.*?```", "", text, flags=re.S))
+def is_value(printed: str, expected: float) -> bool:
+    """Tell whether a printed figure is a value, rounded to as many decimals as are printed."""
+    decimals = len(printed.partition(".")[2])
+    return abs(float(printed.replace(",", "")) - expected) <= 0.5000001 * 10**-decimals
 
 
-def numbers(value: Any) -> Iterator[float]:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for each in value:
-            yield from numbers(each)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield float(value)
+def line_of(row: Row) -> re.Pattern[str]:
+    """Return a pattern of a row as it is printed, with a group for each figure."""
+    text = re.escape(f"| {' | '.join(row.cells)} |")
+    for name in row.figures:
+        text = text.replace(rf"\{{{name}\}}", rf"(?P<{name}>\d[\d,]*(?:\.\d+)?)")
+    return re.compile(text)
 
 
-def written_as() -> set[str]:
-    """Return every way in which a figure of a results file may be written."""
-    made = set(WORDED)
-    for path in common.RESULTS.glob("*.json"):
-        for value in set(numbers(json.loads(path.read_text(encoding="utf-8")))):
-            made |= {number(value), f"{value:.0f}", f"{value:,.0f}", f"{value:g}"}
-            if 0 <= value <= 1:
-                made |= {percent(value), f"{100 * value:.0f}"}
-    return made
-
-
-def strangers(text: str, known: set[str]) -> list[str]:
-    """Return the figures of a text that no results file holds."""
-    return [figure for figure in FIGURE.findall(without_code(text)) if figure not in known]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_readme_figures_stand_in_a_results_file(page: Path) -> None:
-    assert strangers(section(page), written_as()) == []
-
-
-def test_readme_a_figure_of_ones_own_is_caught() -> None:
-    assert strangers("recall takes 4.987 ms, or 1,234,567 ms", written_as()) == [
-        "4.987",
-        "1,234,567",
+def wrong(block: str, rows: list[Row], files: dict[str, Any]) -> list[str]:
+    """Return the rows and figures of a block that are not what their own places hold."""
+    there = plain_figures.known(files)
+    shown = [row for row in rows if all(one.file in there for one in row.figures.values())]
+    lines = [line for line in block.splitlines() if line.startswith("| ")][2:]
+    if len(lines) != len(shown):
+        return [f"{len(lines)} rows instead of {len(shown)}"]
+    return [
+        told for line, row in zip(lines, shown, strict=True) for told in _wrong(line, row, there)
     ]
 
 
-def units(text: str) -> list[str]:
-    """Return the rows and items of generated text; a sentence that ends in ":" goes with its table."""
-    found, above = [], ""
-    for line in text.splitlines():
-        if line.startswith("- ") or (line.startswith("| ") and not line.startswith("| ---")):
-            found.append(f"{above} {line}")
-        elif line.endswith(":"):
-            above = line
-        elif line and not line.startswith("|"):
-            above = ""
-    return found
+def _wrong(line: str, row: Row, files: dict[str, Any]) -> Iterator[str]:
+    found = line_of(row).fullmatch(line)
+    if found is None:
+        yield line
+        return
+    for name, figure in row.figures.items():
+        if not is_value(found[name], value(files, figure)):
+            yield f"{found[name]} is not {figure.file}:{figure.path}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_readme_every_figure_has_a_command_that_exists(page: Path) -> None:
-    rows = [unit for unit in units(section(page)) if "measured by" not in unit]
-    assert rows
-    for row in rows:
-        commands = re.findall(r"`python -m (benchmarks\.\w+)", row)
-        assert commands, f"no command beside: {row}"
-        assert all(find_spec(name) for name in commands)
+def block_of(text: str) -> str:
+    found = BLOCK.search(text)
+    assert found
+    return found[2]
+
+
+README = list(plain_figures.README)
+
+
+def test_readme_figures_are_what_their_own_places_hold() -> None:
+    files = run_all.kept()
+    for page, rows in (
+        (run_all.README, README),
+        (run_all.MACHINES, plain_figures.machine_rows(files)),
+    ):
+        assert wrong(block_of(page.read_text(encoding="utf-8")), rows, files) == []
+
+
+def test_readme_rows_are_printed_as_their_places_say() -> None:
+    files = measured()
+    text = plain_figures.readme(files)
+    assert wrong(text, README, files) == []
+    assert "5.12 ms; 95 of 100 within 9.25 ms; 98.8 % with all" in text
+    assert wrong(plain_figures.machines(files), plain_figures.machine_rows(files), files) == []
+
+
+FIGURES = [(row, name) for row in README for name in row.figures]
+
+
+@pytest.mark.parametrize(("row", "name"), FIGURES, ids=lambda each: getattr(each, "cells", each))
+def test_readme_a_figure_that_changed_is_caught(row: Row, name: str) -> None:
+    files = measured()
+    text = plain_figures.readme(files)
+    changed = copy.deepcopy(files)
+    [*path, last] = row.figures[name].path.split("/")
+    at = changed[row.figures[name].file]
+    for key in path:
+        at = at[int(key)] if isinstance(at, list) else at[key]
+    place = int(last) if isinstance(at, list) else last
+    at[place] = 1.5 * at[place] + 1
+    assert wrong(text, README, changed)
+
+
+def test_readme_two_figures_that_changed_places_are_caught() -> None:
+    files = measured()
+    text = plain_figures.readme(files)
+    swapped = (
+        text.replace("5.12 ms", "x ms").replace("9.25 ms", "5.12 ms").replace("x ms", "9.25 ms")
+    )
+    assert len(wrong(swapped, README, files)) == 2
+
+
+def test_readme_a_figure_of_another_row_is_caught() -> None:
+    files = measured()
+    text = plain_figures.readme(files)
+    assert wrong(text.replace("0.35 ms", "4.75 ms"), README, files)  # it is in latency.json
+    assert wrong(text.replace("37)", "36)"), README, files)
+    assert wrong("\n".join(text.splitlines()[:-1]), README, files)
+    assert wrong(f"{text}\n| one's own | 4.99 ms | me |", README, files)
+
+
+def test_readme_a_row_without_a_known_commit_is_left_out() -> None:
+    files = measured()
+    del files["growth.json"]["commit"]
+    text = plain_figures.readme(files)
+    assert "Memory and disk" not in text and "5.12 ms" in text
+    assert wrong(text, README, files) == []
+    assert plain_figures.machines(files).endswith("does so.")
+
+
+def test_readme_a_place_that_a_file_lacks_is_named() -> None:
+    files = measured()
+    del files["prefix.json"]["results"][1]
+    with pytest.raises(ValueError, match="prefix.json has no results/1/turns"):
+        plain_figures.readme(files)
+
+
+def test_readme_rows_of_two_commits_are_refused() -> None:
+    files = measured()
+    files["growth.json"]["commit"] = "ffff0000"
+    with pytest.raises(tables.MixedCommitsError, match="ffff0000"):
+        plain_figures.readme(files)
+
+
+@pytest.mark.parametrize("row", README, ids=lambda row: row.cells[0])
+def test_readme_every_row_names_its_command_and_its_row(row: Row) -> None:
+    [command] = re.findall(r"`python -m (benchmarks\.\w+)[^`]*`: \*", row.cells[-1])
+    assert find_spec(command)
+    stem = command.partition(".")[2]
+    assert all(figure.file.startswith(stem) for figure in row.figures.values())
+
+
+def test_readme_no_row_has_a_figure_of_its_own() -> None:
+    for row in README:
+        assert set(re.findall(r"\d+", re.sub(r"\{\w+\}|Mem0", "", "".join(row.cells)))) <= WORDED
 
 
 def test_readme_has_no_measured_figure_outside_of_what_is_generated() -> None:
-    rest = without_code(BLOCK.sub("", readme()))
+    text = BLOCK.sub("", run_all.README.read_text(encoding="utf-8"))
+    rest = CODE.sub("", re.sub(r"```.*?```", "", text, flags=re.S))
     assert [line for line in rest.splitlines() if MEASURED.search(line)] == []
 
 
 @pytest.mark.parametrize("line", ["It takes 5 ms.", "Half of it is 12.5 % less", "402 MB resident"])
 def test_readme_a_measured_figure_elsewhere_is_caught(line: str) -> None:
     assert MEASURED.search(line)
+
+
+def test_readme_results_files_say_where_they_are_from(tmp_path: Any) -> None:
+    common.write_json(tmp_path / "x.json", {"results": []})
+    assert {"commit", "date", "machine", "load"} <= set(common.read_json(tmp_path / "x.json"))

@@ -69,7 +69,6 @@ def test_recorded_llm_only_noted_conversations_are_kept(tmp_path):
     folder = made_up.write(tmp_path / "data")
     data = datasets.load(folder)
     assert thinking.noted(data, folder).questions == []
-    assert len(thinking.others(data, folder).questions) == len(data.questions)
     assert len(thinking.noted(data, made_up.write_notes(folder)).questions) == len(data.questions)
 
 

@@ -1,15 +1,6 @@
-from pathlib import Path
+import pytest
 
-from benchmarks import (
-    common,
-    plain_figures,
-    plots,
-    recall_plots,
-    recall_tables,
-    run_all,
-    tables,
-    turn,
-)
+from benchmarks import common, recall_tables, run_all, tables, turn
 from benchmarks.peers import base
 from tests.support import tiny_dataset as made_up
 
@@ -21,37 +12,82 @@ def test_tables_a_part_is_put_between_its_markers():
     assert tables.fill(filled, {"one": "new"}) == filled
 
 
-def test_tables_the_page_shows_the_results_that_are_kept():
-    page = run_all.PAGE.read_text(encoding="utf-8")
-    parts = {name: run_all.PARTS[name].write(kept) for name, kept in run_all.kept().items()}
-    assert parts and tables.fill(page, parts) == page, "run `make docs`"
-
-
-def test_tables_readme_and_machines_show_the_results_that_are_kept():
-    results = run_all.kept()
-    for path, parts in (
-        (run_all.PAGE, {"figures": tables.figures(results)}),
-        (run_all.README, {"figures": plain_figures.plain(results)}),
-        (run_all.MACHINES, {"machines": plain_figures.machines(results)}),
+def test_tables_the_pages_show_the_results_that_are_kept():
+    files = run_all.kept()
+    parts = {name: run_all.section(name, files) for name in run_all.PARTS}
+    for path, made in (
+        (run_all.PAGE, parts),
+        (run_all.README, {"figures": run_all.plain_figures.readme(files)}),
+        (run_all.MACHINES, {"machines": run_all.plain_figures.machines(files)}),
     ):
         page = path.read_text(encoding="utf-8")
-        assert tables.fill(page, parts) == page, "run `make docs`"
+        assert tables.fill(page, made) == page, "run `make docs`"
 
 
-def test_tables_every_part_has_a_place_and_says_what_it_is():
+def test_tables_every_part_has_a_place_and_a_plot_where_it_is_shown():
     page = run_all.PAGE.read_text(encoding="utf-8")
     for name in run_all.PARTS:
         begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
         assert page.count(begin) == page.count(end) == 1 and page.index(begin) < page.index(end)
         assert f"benchmarks.{name}" in page
-        assert (f"({name}.png)" in page) == (run_all.PARTS[name].draw is not None)
+        assert (f"({name}.png)" in page) == (run_all.PAGE.parent / f"{name}.png").exists()
+
+
+STAMP = {
+    "commit": "abcd1234",
+    "date": "2026-11-23",
+    "machine": {"cores": 2, "cpu": "A CPU", "system": "Linux", "python": "3.11"},
+    "load": [0.5, 0.25],
+}
+
+
+def quality(data: str, **stamp: object) -> dict:
+    scores = dict.fromkeys(recall_tables.QUALITY["turn"], 0.5) | {"n": 4}
+    result = {"data": data, "indexed": "i", "vectors": "v@1", "levels": {"turn": {"all": scores}}}
+    return STAMP | stamp | {"results": [result]}
+
+
+def test_tables_a_caption_says_commit_date_machine_and_load():
+    told = tables.caption(
+        {"a.json": STAMP, "b.json": STAMP | {"date": "2026-11-24", "load": [2.0]}}
+    )
+    assert told == (
+        "Commit `abcd1234`, 2026-11-23 to 2026-11-24; 2 cores (A CPU), Linux, Python 3.11; "
+        "load average 0.25 to 2.00."
+    )
+
+
+def test_tables_a_section_begins_with_its_caption_and_shows_its_files_alone():
+    files = {"quality-a.json": quality("A"), "quality-b.json": quality("B"), "growth.json": {}}
+    text = run_all.section("quality", files)
+    assert text.startswith(tables.caption({"quality-a.json": STAMP}))
+    assert (
+        "| **A** |" in text and "| **B** |" in text and "![Recall by data set](quality.png)" in text
+    )
+
+
+def test_tables_results_of_two_commits_are_refused():
+    files = {"quality-a.json": quality("A"), "quality-b.json": quality("B", commit="ffff0000")}
+    with pytest.raises(tables.MixedCommitsError, match=r"quality-a\.json of abcd1234, quality-b"):
+        run_all.section("quality", files)
+
+
+@pytest.mark.parametrize("commit", ["", "abcd1234+"])
+def test_tables_results_of_no_known_commit_are_left_out(commit: str):
+    files = {"quality-a.json": quality("A", commit=commit), "quality-b.json": quality("B")}
+    text = run_all.section("quality", files)
+    assert "| **A** |" not in text and "| **B** |" in text and "`quality-a.json`" in text
+    del files["quality-b.json"]
+    text = run_all.section("quality", files)
+    assert text == "Left out: `quality-a.json`, not measured on a known commit."
+    assert run_all.section("growth", files) == "Not measured yet."
 
 
 def test_tables_without_data_the_reason_is_said(tmp_path):
     steps = list(run_all.plan(tmp_path / "nowhere", tmp_path, every=False))
     skipped = {step.name: step.skipped for step in steps if step.skipped}
-    assert {"quality", "ablation", "calibration", "contextual"} <= set(skipped)
-    assert "evaluation data" in skipped["calibration"]
+    assert {"quality", "unknown", "contextual"} <= set(skipped)
+    assert "evaluation data" in skipped["unknown"]
     assert [step.result for step in steps if not step.skipped][:5] == [
         "latency.json",
         "turn.json",
@@ -69,7 +105,7 @@ def test_tables_the_selection_leaves_out_what_takes_long(tmp_path):
         done = {step.result: step.arguments for step in steps if not step.skipped}
         assert ("quality-realmem.json" in done) == every
         assert ("100000" in done["latency.json"]) == ("growth.json" in done) == every
-        assert ({"ablation.json", "calibration.json", "unknown.json"} <= set(done)) == every
+        assert ("unknown.json" in done) == every
         skipped = {step.name for step in steps if step.skipped}
         assert set(run_all.STUDIES) - skipped == (
             set(run_all.STUDIES) - {"contextual"} if every else set()
@@ -99,16 +135,6 @@ def test_tables_the_minutes_of_each_part_are_printed(monkeypatch, capsys):
     assert "a.json" in out and "1.50" in out and "it is not here" in out and "all" in out
 
 
-def test_tables_the_readme_says_how_long_a_turn_waits_at_home():
-    wait = {"n": 100, "p50": 4.2, "p95": 7.5}
-    arm = {"wait": wait, "in_time": 0.99}
-    written = {"arms": {"one core: segmented": arm}, "pause_s": [0.3, 5.0], "memories": 10_000}
-    line = tables._lived(written)
-    assert "pauses of 0.3 to 5 s, 10,000 memories: waits 4.20 ms (p50), 7.50 ms (p95)" in line
-    assert "99.0 % of 100 turns" in line and "`python -m benchmarks.turn`" in line
-    assert tables._lived({"arms": {"segmented, ahead": arm}}) == ""
-
-
 FOOTPRINT = {
     "sources_mb": 260,
     "results": [
@@ -126,27 +152,10 @@ FOOTPRINT = {
 }
 
 
-def test_tables_a_footprint_is_written_and_drawn(tmp_path: Path):
+def test_tables_a_footprint_is_written():
     text = tables.footprint(FOOTPRINT)
     assert "| all of these | 968.0 | 968.0 |" in text and "| data file | 1500 | 1500 |" in text
     assert "1,000, before ageing" in text and "260" in text
-    plots.footprint(FOOTPRINT["results"], 260, tmp_path / "drawn.png")
-    assert (tmp_path / "drawn.png").stat().st_size > 5_000
-
-
-def arm(r: float, change: float = 0.0) -> dict[str, float]:
-    return {"R@10": r, "MRR": r / 2, "change": change, "low": change - 0.01, "high": change + 0.02}
-
-
-def test_tables_an_ablation_is_written_and_drawn(tmp_path: Path):
-    arms = {"default": arm(0.75), "without MaxSim": arm(0.7, -0.05), "more": arm(0.76, 0.01)}
-    results = [{"data": name, "main": "turn R@10", "n": 9, "arms": arms} for name in ("One", "Two")]
-    text = recall_tables.ablation({"results": results})
-    assert "| default | 75.0 | 37.5 |  |" in text
-    assert "| without MaxSim | 70.0 | 35.0 | -5.0 (-6.0 to -3.0) |" in text
-    assert "**Two**: 9 questions; change of turn R@10" in text
-    recall_plots.ablation(results, tmp_path / "drawn.png")
-    assert (tmp_path / "drawn.png").stat().st_size > 5_000
 
 
 def test_tables_nothing_in_the_results_names_this_machine():

@@ -130,14 +130,13 @@ def test_turn_what_became_of_what_was_begun():
 
 WAIT = {"n": 3, "p50": 0.4, "p95": 0.6, "p99": 0.9, "max": 1.2}
 WRITTEN = {
-    "machine": {"cores": 2, "cpu": "A CPU", "system": "Linux", "python": "3.11"},
-    "load": [0.5],
     "memories": 10_000,
     "turns": 300,
     "arms": {
         "streaming, ahead": {
             "wait": WAIT,
             "under_1_ms": 0.99,
+            "in_time": 0.98,
             "stages": {"full": 300},
             "prefetch": {
                 "stood": 0.97,
@@ -147,14 +146,16 @@ WRITTEN = {
                 "wasted": 1.5,
             },
         },
-        "Mem0's": {"wait": WAIT, "under_1_ms": 0.0, "stages": {}},
+        "Mem0's": {"wait": WAIT, "under_1_ms": 0.0, "in_time": 0.0, "stages": {}},
     },
 }
 
 
 def test_turn_the_table_and_the_plot(tmp_path):
     written = speed_tables.turn(WRITTEN)
-    assert "| streaming, ahead | 3 | 0.40 | 0.60 | 0.90 | 1.20 | 99.0 |  | full 300 |" in written
+    assert (
+        "| streaming, ahead | 3 | 0.40 | 0.60 | 0.90 | 1.20 | 99.0 | 98.0 | full 300 |" in written
+    )
     assert "| streaming, ahead | 97.0 | 1.0 | 1.0 | 1.0 | 1.50 |" in written
     every = dict.fromkeys(turn.ARMS, WRITTEN["arms"]["Mem0's"]) | WRITTEN["arms"]
     plots.turn(WRITTEN | {"arms": every}, tmp_path / "turn.png")

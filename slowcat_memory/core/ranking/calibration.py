@@ -8,7 +8,7 @@ probability. MaxSim adds nothing to these two.
 Fitted by ``python -m benchmarks.calibration`` on RealMem and MADial: the six best hits of each of
 their questions, and of the same questions against another person's memory, where nothing answers.
 On LoCoMo, which is not part of the fit, questions against the wrong conversation are separated from
-the right one with an area under the ROC of 0.91 (docs/performance.md).
+the right one with an area under the ROC of 0.91 (docs/decisions/0018-when-nothing-is-remembered.md).
 
 In a store of a few sessions the measures differ: common words weigh as much as rare ones there, and
 a cosine that the best of a thousand memories reaches by chance is significant among twenty. So the

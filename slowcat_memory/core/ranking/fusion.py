@@ -1,7 +1,7 @@
 """Combines the scores of a candidate's fields: normalisation, weighted sum, sessions, duplicates.
 
 Every field is scaled to 0..1 and then weighted. The weights were measured on three data sets at
-once (docs/performance.md, `benchmarks.ablation`).
+once (docs/decisions/0014-what-recall-looks-at.md).
 """
 
 from collections.abc import Sequence
