@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.vectors.vector_writer import cells_for, kind_for
+from slowcat_memory.index.vectors.vector_writer import has_codes
 
 LAYERS, HIDDEN, INNER = 6, 384, 1536  # all-MiniLM-L6-v2
 WEIGHTS = LAYERS * (4 * HIDDEN * HIDDEN + 2 * HIDDEN * INNER)  # multiply-adds a token
@@ -66,15 +66,9 @@ def bound_ms(
     Returns:
         Milliseconds: "embed", "lexical", "dense", and "sum".
     """
-    kind = kind_for(vectors, dim, options)
-    codes = dim / 8  # 4 bits for 4 dimensions
-    looked_at = {
-        "exact": 2.0 * dim * vectors,
-        "scan": codes * vectors + dim * options.rescore,
-        "cells": codes * vectors * min(1, options.cells / cells_for(vectors))
-        + 4 * dim * cells_for(vectors)
-        + dim * options.rescore,
-    }[kind]
+    looked_at = 2.0 * dim * vectors
+    if has_codes(vectors, dim, options):  # 4 bits for 4 dimensions
+        looked_at = dim / 8 * vectors + dim * options.rescore
     parts = {
         "embed": WEIGHTS * tokens / measured["multiply_adds_per_ms"],
         "lexical": POSTING * postings / measured["bytes_per_ms"],

@@ -10,8 +10,6 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-from slowcat_memory.config.fleet import FleetOptions
-from slowcat_memory.config.owner import OwnerOptions
 from slowcat_memory.core.blocks.block import BlocksOptions
 from slowcat_memory.core.blocks.options import EpisodesOptions
 from slowcat_memory.core.facts.options import MergeOptions
@@ -124,6 +122,36 @@ class LLMOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: str = ""
     model: str = ""
     allow_remote: bool = False
+
+
+class OwnerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which process opens the store, and which are its clients.
+
+    Attributes:
+        mode: "auto" owns the store if nobody does, and is a client of its owner otherwise; "own"
+            never is a client; "client" never owns.
+        prefer: "serve" gives the store up to `slowcat-memory serve` when one starts; "" keeps it.
+    """
+
+    mode: Literal["auto", "own", "client"] = "auto"
+    prefer: Literal["", "serve"] = ""
+
+
+class FleetOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A fleet: several workers that share the memories of many people in a PostgreSQL database.
+
+    Attributes:
+        dsn: The database, such as "postgresql://worker@db.example/memories"; "" for no fleet. The
+            password is better in ~/.pgpass or in the environment.
+        tenant: Whose rows this worker reads and writes.
+        cache: The folder of this worker's copies of memories, on a local disk.
+        lease_s: Seconds until another worker may take over from one that is no longer heard of.
+    """
+
+    dsn: str = ""
+    tenant: str = "default"
+    cache: str = "~/.slowcat-fleet"
+    lease_s: Annotated[float, Meta(ge=1.0, le=3600.0)] = 30.0
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,47 +1,37 @@
-"""Writes sealed vectors in one of three forms, by their number; see ``sealed_vectors``.
+"""Writes sealed vectors in one of two forms, by their number; see ``sealed_vectors``.
 
-FAISS trains what codes and cells need: this runs in the process that builds an index.
+FAISS trains the codes: this runs in the process that builds an index.
 """
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.index.vectors.one_thread import one_thread
 from slowcat_memory.index.vectors.sealed_vectors import (
     BYTES,
     CENTROIDS,
     CODES,
     DOCUMENTS,
     HALVES,
-    INDEX,
     SCALES,
     VECTORS,
+    one_thread,
 )
 from slowcat_memory.kernels.code_scan import WORDS, blocks_of
-
-Kind = Literal["exact", "scan", "cells"]
 
 CHUNK = 20_000  # vectors in memory at a time while building
 FEWEST = 256  # vectors that codes can be trained on
 CODE_DIMS = 4  # dimensions that share a 4-bit code: 48 bytes a vector at 384
-TRAINING = 32  # vectors per cell that train the cells; more gained nothing
 PER_CODE = 10_000  # vectors that train the codes
 
 
-def kind_for(count: int, dim: int, options: IndexOptions) -> Kind:
-    if count <= max(options.exact_to, FEWEST) or dim % CODE_DIMS:
-        return "exact"
-    return "scan" if count <= options.scan_to else "cells"
-
-
-def cells_for(count: int) -> int:
-    """Return the number of cells for ``count`` vectors: a power of two near 2 * sqrt(count)."""
-    return int(2 ** round(np.log2(2 * max(count, 1) ** 0.5)))
+def has_codes(count: int, dim: int, options: IndexOptions) -> bool:
+    """Return whether so many vectors are searched by codes, not compared one by one."""
+    return count > max(options.exact_to, FEWEST) and not dim % CODE_DIMS
 
 
 class VectorSpool:
@@ -97,16 +87,12 @@ def write(
         documents: Numbers of documents that have a vector, rising, shape (n,).
         vectors: Unit vectors by document number, shape (documents, dim); may be a mapped file.
     """
-    kind = kind_for(len(documents), vectors.shape[1], options)
     np.save(folder / f"{name}.{DOCUMENTS}", documents.astype(np.int32))
-    if kind == "exact":
-        np.save(folder / f"{name}.{HALVES}", np.asarray(vectors[documents], np.float16))
-        return
-    _write_bytes(documents, vectors, folder, name)
-    if kind == "scan":
+    if has_codes(len(documents), vectors.shape[1], options):
+        _write_bytes(documents, vectors, folder, name)
         _write_codes(documents, vectors, folder, name)
     else:
-        _write_cells(documents, vectors, folder / f"{name}.{INDEX}")
+        np.save(folder / f"{name}.{HALVES}", np.asarray(vectors[documents], np.float16))
 
 
 def _write_codes(documents: np.ndarray, vectors: np.ndarray, folder: Path, name: str) -> None:
@@ -121,20 +107,6 @@ def _write_codes(documents: np.ndarray, vectors: np.ndarray, folder: Path, name:
     centroids = np.zeros((parts + parts % 2, WORDS, CODE_DIMS), np.float32)
     centroids[:parts] = faiss.vector_to_array(quantizer.centroids).reshape(parts, WORDS, CODE_DIMS)
     np.save(folder / f"{name}.{CENTROIDS}", centroids)
-
-
-def _write_cells(documents: np.ndarray, vectors: np.ndarray, path: Path) -> None:
-    import faiss
-
-    dim, cells = vectors.shape[1], cells_for(len(documents))
-    described = f"IVF{cells},PQ{dim // CODE_DIMS}x4fs"
-    index = faiss.index_factory(dim, described, faiss.METRIC_INNER_PRODUCT)
-    clustering = index.cp  # type: ignore[attr-defined]  # stubs lag
-    clustering.niter, clustering.spherical, clustering.min_points_per_centroid = 6, True, 1
-    index.train(_sample(documents, vectors, TRAINING * cells))
-    for chunk in _chunks(documents, vectors):
-        index.add(chunk)
-    faiss.write_index(index, str(path))
 
 
 def _sample(documents: np.ndarray, vectors: np.ndarray, count: int) -> np.ndarray:

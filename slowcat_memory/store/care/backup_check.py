@@ -21,11 +21,11 @@ from slowcat_memory.store.disk.tables import (
     CREATED,
     EMBEDDERS,
     EPOCH,
+    FORMAT_ROW,
     LAST_CALL,
     LAST_CHANGE,
     LAST_RUN,
     NEXT_ID,
-    SCHEMA,
     TABLES,
     UNENDED,
 )
@@ -35,7 +35,7 @@ HINT = "Try an older one."
 MOST_ID = 2**52  # leaves as many again: JSON readers keep integers up to 2**53 exactly
 
 _META: dict[str, type] = {
-    SCHEMA: int, CREATED: str, NEXT_ID: int, EPOCH: int, UNENDED: list, LAST_CHANGE: int,
+    FORMAT_ROW: str, CREATED: str, NEXT_ID: int, EPOCH: int, UNENDED: list, LAST_CHANGE: int,
     LAST_RUN: int, LAST_CALL: int, COUNTS: dict, EMBEDDERS: dict,
 }  # fmt: skip
 
@@ -57,7 +57,7 @@ def check(env: Environment, what: str) -> None:
     """Check the counters and the keys of every table.
 
     Raises:
-        StoreDamagedError: One is not as this version or an earlier one writes it.
+        StoreDamagedError: One is not as the store writes it.
     """
     with errors_of(what), env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
@@ -71,10 +71,9 @@ def check(env: Environment, what: str) -> None:
 
 def _check_meta(name: str, kind: type, value: Any, what: str) -> None:
     if value is None:
-        right = name not in (SCHEMA, CREATED, NEXT_ID)
+        right = name not in (FORMAT_ROW, CREATED, NEXT_ID)
     elif kind is int:
-        least = 1 if name in (SCHEMA, NEXT_ID) else 0
-        right = type(value) is int and least <= value <= MOST_ID
+        right = type(value) is int and (name == NEXT_ID) <= value <= MOST_ID
     else:
         right = isinstance(value, kind)
     if not right:

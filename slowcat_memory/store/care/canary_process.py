@@ -12,7 +12,7 @@ from pathlib import Path
 from loguru import logger
 
 from slowcat_memory.child_process import child_environment, python_command
-from slowcat_memory.errors import StoreError, StoreFullError, StoreTooNewError
+from slowcat_memory.errors import StoreError, StoreFormatError, StoreFullError
 from slowcat_memory.store.care import page_check, salvage
 from slowcat_memory.store.disk import canary
 from slowcat_memory.store.disk.folder import DATA
@@ -28,7 +28,7 @@ def is_whole(file: Path) -> bool:
     False when it is empty, or when the canary found damage or died of it.
 
     Raises:
-        StoreTooNewError: A newer version of this package wrote it.
+        StoreFormatError: Another version of this package wrote it.
         OSError: It cannot be opened.
     """
     if not file.stat().st_size:
@@ -36,11 +36,19 @@ def is_whole(file: Path) -> bool:
     return _judge("check", file, file)
 
 
+def is_usable(file: Path) -> bool:
+    """Return whether a backup is whole, and not of another format."""
+    try:
+        return is_whole(file)
+    except StoreFormatError:
+        return False
+
+
 def reads_whole(folder: Path) -> bool:
     """Return whether every record is whole of a store that another process may be writing.
 
     Raises:
-        StoreTooNewError: A newer version of this package wrote it.
+        StoreFormatError: Another version of this package wrote it.
         OSError: It cannot be opened.
     """
     return _judge("read", folder, folder / DATA)
@@ -48,13 +56,16 @@ def reads_whole(folder: Path) -> bool:
 
 def _judge(command: str, target: Path, file: Path) -> bool:
     code = _run(canary.__file__, command, str(target), seconds=_patience(file))
-    if code is None or code not in (canary.WHOLE, canary.DAMAGED, canary.NEWER, *FATAL_SIGNALS):
+    if code is None or code not in (
+        canary.WHOLE,
+        canary.DAMAGED,
+        canary.OTHER_FORMAT,
+        *FATAL_SIGNALS,
+    ):
         logger.warning("no other process could check {}; its pages are read instead", file)
         code = page_check.check(file)
-    if code == canary.NEWER:
-        raise StoreTooNewError(
-            "a newer version wrote this store", hint="Install the newer slowcat-memory again."
-        )
+    if code == canary.OTHER_FORMAT:
+        raise StoreFormatError(f"{file} has the format of another version of slowcat-memory")
     return code == canary.WHOLE
 
 

@@ -3,8 +3,13 @@
 import json
 from pathlib import Path
 
-from slowcat_memory.store.disk.canary import DAMAGED, NEWER, WHOLE
-from slowcat_memory.store.disk.envelope import HEADER, VERSION, intact
+from slowcat_memory.store.disk.canary import DAMAGED, OTHER_FORMAT, WHOLE
+from slowcat_memory.store.disk.envelope import (
+    FORMAT_KEY,
+    HEADER,
+    intact,
+    is_of_another_format,
+)
 from slowcat_memory.store.disk.page_reader import PageMap, PageReader, Row, Tree, tables
 
 
@@ -28,9 +33,8 @@ def check(file: Path) -> int:
             meta_rows = list(walk)
             if not walk.whole:
                 return DAMAGED
-        schema = dict(meta_rows).get(b"schema")
-        if schema and schema[0] > VERSION:
-            return NEWER
+        if is_of_another_format(dict(meta_rows).get(FORMAT_KEY)):
+            return OTHER_FORMAT
         counts = {name: _count(pages, tree) for name, tree in found.items()}
         return _compare(meta_rows, counts)
 

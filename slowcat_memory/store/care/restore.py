@@ -80,7 +80,7 @@ def restore(
     Raises:
         StoreBusyError: Another process writes, or reads and does not stop.
         StoreDamagedError: The backup does not read back; the store is as before.
-        StoreTooNewError: A newer version wrote it.
+        StoreFormatError: It has the format of another version.
         StoreError: It is not a backup, or one of another memory.
     """
     path, backup = path.absolute(), file / DATA if file.is_dir() else file
@@ -125,7 +125,6 @@ class _Restoration:
         made = Environment(self._workshop, map_size=self._map_size)
         try:
             backup_check.check(made, str(backup))
-            open.bring_up_to_date(made, self._now)
             related = created(made) == created(self._env)
             if not (related or foreign or _is_empty(self._env)):
                 raise StoreError(

@@ -9,6 +9,7 @@ import pytest
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.store import Store, StoreOptions, restore
 from slowcat_memory.store.disk import codec, keys, tables
+from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from tests.harness.samples import turn
@@ -30,12 +31,8 @@ def row(table: str, key: bytes) -> Craft:
 
 
 CRAFTED = {
-    "schema is a text": meta(tables.SCHEMA, "4"),
-    "schema is a list": meta(tables.SCHEMA, [4]),
-    "schema is 0": meta(tables.SCHEMA, 0),
-    "schema is negative": meta(tables.SCHEMA, -3),
-    "schema is true": meta(tables.SCHEMA, True),
-    "no schema": no_meta(tables.SCHEMA),
+    "format is a list": meta(tables.FORMAT_ROW, [FORMAT]),
+    "no format": no_meta(tables.FORMAT_ROW),
     "next_id is a text": meta(tables.NEXT_ID, "many"),
     "next_id is the last number": meta(tables.NEXT_ID, 2**64 - 1),
     "next_id is beyond the numbers": meta(tables.NEXT_ID, 2**70),
