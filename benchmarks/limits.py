@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.vectors.vector_writer import has_codes
+from slowcat_memory.index.vectors.sealed_vectors import has_codes
 
 LAYERS, HIDDEN, INNER = 6, 384, 1536  # all-MiniLM-L6-v2
 WEIGHTS = LAYERS * (4 * HIDDEN * HIDDEN + 2 * HIDDEN * INNER)  # multiply-adds a token

@@ -44,7 +44,7 @@ from slowcat_memory.runtime.commands.executor import CommandOptions
 from slowcat_memory.runtime.context_window import ContextOptions
 from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
-from slowcat_memory.runtime.recall.query import PrefetchOptions, RecallOptions
+from slowcat_memory.runtime.recall.query import PrefetchOptions, RecallOptions, RetrievalOptions
 from slowcat_memory.store import StoreOptions
 
 Preset = Literal["small", "default", "quality"]
@@ -221,6 +221,21 @@ def tokenizer(config: Config) -> Tokenizer:
         return Tokenizer(config.index.stemmer or language, language)
     except ValueError as error:
         raise ConfigError(f"index.stemmer: {error}") from error
+
+
+def retrieval_options(config: Config) -> RetrievalOptions:
+    """Return the part of a configuration that recall reads."""
+    return RetrievalOptions(
+        recall=config.recall,
+        prefetch=config.prefetch,
+        ask=config.ask,
+        fuse=config.fuse,
+        rank=config.rank,
+        gate=config.gate,
+        pack=config.pack,
+        extract=config.extract,
+        language=config.memory.language,
+    )
 
 
 def check_names(config: Config) -> None:

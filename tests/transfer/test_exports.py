@@ -17,7 +17,7 @@ from slowcat_memory.errors import TranscriptError
 from slowcat_memory.transfer import Note, TranscriptSession, Utterance
 from slowcat_memory.transfer import sources as sources_
 from slowcat_memory.transfer.files import readings
-from slowcat_memory.transfer.formats.json_outline import outline
+from slowcat_memory.transfer.formats.format import outline
 from slowcat_memory.transfer.formats.json_reader import JsonReader
 from slowcat_memory.transfer.reading import Options
 from slowcat_memory.transfer.survey import Survey, dated, survey

@@ -5,6 +5,7 @@ this boot, running mark, environment, first rows of a new store, erasure if one 
 nothing is created or changed.
 """
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,19 +18,28 @@ from msgspec.structs import replace
 
 from slowcat_memory.errors import StoreDamagedError, StoreUnsafeError
 from slowcat_memory.store.blocks.reader import last_id
-from slowcat_memory.store.care import backup_check, canary_process, recover
+from slowcat_memory.store.care import canary_process, recover
 from slowcat_memory.store.care.erasure import Erasure, sweep
 from slowcat_memory.store.disk import folder, keys
 from slowcat_memory.store.disk.change_set import COPY
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
-from slowcat_memory.store.disk.folder import DATA, RUNNING
-from slowcat_memory.store.disk.locks import WriterLock, alive, distrust, holder
+from slowcat_memory.store.disk.folder import DATA, FRESH, RUNNING, create
+from slowcat_memory.store.disk.locks import (
+    WriterLock,
+    alive,
+    distrust,
+    holder,
+    mark_running,
+    unmark_running,
+    vouch,
+)
 from slowcat_memory.store.disk.outbox import Outbox, read_state
-from slowcat_memory.store.disk.running_mark import mark_running, unmark_running, vouch
 from slowcat_memory.store.disk.tables import CREATED, EPOCH, FORMAT_ROW, NEXT_ID, UNENDED
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
+
+MOST_ID = 2**52  # leaves as many again: JSON readers keep integers up to 2**53 exactly
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +155,17 @@ def _check_own(env: Environment) -> None:
 def _next_id(env: Environment) -> int:
     with env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
-        return max(backup_check.next_id(tx), last_id(tx.cursor) + 1)
+        return max(next_id(tx), last_id(tx.cursor) + 1)
+
+
+def next_id(tx: Transaction) -> int:
+    """Return a store's next log id, also when its counter is out of range."""
+    counter = tx.meta(NEXT_ID, 1)
+    if type(counter) is int and counter <= MOST_ID:
+        return counter
+    forgotten = (keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key))
+    ids = [last_id(tx.cursor), *forgotten]
+    return max((id for id in ids if id <= MOST_ID), default=0) + 1
 
 
 def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
@@ -170,3 +190,40 @@ def _check_file(path: Path) -> None:
             f"the store at {path} is damaged",
             hint="Open it for writing, or run `slowcat-memory doctor --repair`: that salvages it.",
         )
+
+
+# ------------------------------------------------------------------- tried without opening
+# Checks cheaply whether a store can be opened for writing, without opening it.
+
+
+ROOM = bytes(1 << 18)  # the least room that opening and the first commits take
+
+
+def check_writable(path: Path, options: StoreOptions) -> None:
+    """Raise the error that opening the store for writing would raise, as far as that is cheap.
+
+    Takes the writer lock and writes a quarter of a megabyte, then undoes both. Other openings of
+    the store in this process stay as they are.
+
+    Raises:
+        StoreError: It is held, or its folder cannot be used.
+        OSError: The disk refuses.
+    """
+    folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
+    lock = WriterLock(path, None)
+    try:
+        _write(path / FRESH)  # a leftover of that name is removed when the store is opened
+    finally:
+        lock.release()
+
+
+def _write(file: Path) -> None:
+    file.unlink(missing_ok=True)
+    fd = create(file)
+    try:
+        with os.fdopen(fd, "wb") as out:
+            out.write(ROOM)
+            out.flush()
+            os.fsync(out.fileno())
+    finally:
+        file.unlink()

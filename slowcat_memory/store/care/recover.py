@@ -55,8 +55,7 @@ from slowcat_memory.store.disk.folder import (
     create,
     sync_dir,
 )
-from slowcat_memory.store.disk.locks import is_as_closed
-from slowcat_memory.store.disk.running_mark import was_killed_here
+from slowcat_memory.store.disk.locks import is_as_closed, was_killed_here
 from slowcat_memory.store.disk.tables import (
     CREATED,
     EMBEDDERS,

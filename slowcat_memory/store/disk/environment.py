@@ -35,10 +35,9 @@ from slowcat_memory.store.disk.change_set import OUTBOX, Changes
 from slowcat_memory.store.disk.envelope import FORMAT_KEY, MAX_TABLES, is_of_another_format
 from slowcat_memory.store.disk.folder import DATA, LOCK, allocate_lock, is_allocated
 from slowcat_memory.store.disk.known_folder import KnownFolder
-from slowcat_memory.store.disk.locks import folder_lock
+from slowcat_memory.store.disk.locks import Renewal, folder_lock, vouch
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.reader_gate import ReaderGate
-from slowcat_memory.store.disk.running_mark import Renewal, vouch
 from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"

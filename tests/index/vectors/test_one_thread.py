@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.vectors.sealed_vectors import SealedVectors, one_thread
+from slowcat_memory.index.vectors.sealed_vectors import SealedVectors, one_thread, write
 from slowcat_memory.index.vectors.vector_view import VectorView
-from slowcat_memory.index.vectors.vector_writer import write
 from slowcat_memory.kernels import library
 
 

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.vectors.sealed_vectors import SealedVectors
+from slowcat_memory.index.vectors.sealed_vectors import SealedVectors, has_codes, write
 from slowcat_memory.index.vectors.vector_view import VectorView
-from slowcat_memory.index.vectors.vector_writer import has_codes, write
 from slowcat_memory.kernels import library
 from tests.support.kernel_levels import each_level
 

@@ -227,22 +227,19 @@ def test_open_without_a_canary_nothing_is_accused(open_store, path, tmp_path, mo
 # ------------------------------------------------------------------- another format
 
 
-def test_open_a_store_of_another_format_is_refused_and_left_as_it_is(open_store, path):
-    for other in ("slowcat-99", 4):
-        store = open_store()
-        fill(store)
-        env = store._env
-        store._writer.call(partial(transact, env, lambda tx: tx.set_meta(tables.FORMAT_ROW, other)))
-        store.close()
-        before = (path / "data.mdb").read_bytes()
-        for readonly in (False, True):
-            with pytest.raises(
-                StoreFormatError, match="slowcat-memory export.*slowcat-memory import"
-            ):
-                open_store(readonly=readonly)
-        assert (path / "data.mdb").read_bytes() == before
-        assert not (path / "running").exists()
-        shutil.rmtree(path)
+@pytest.mark.parametrize("other", ["slowcat-99", 4])
+def test_open_a_store_of_another_format_is_refused_and_left_as_it_is(open_store, path, other):
+    store = open_store()
+    fill(store)
+    change = partial(transact, store._env, lambda tx: tx.set_meta(tables.FORMAT_ROW, other))
+    store._writer.call(change)
+    store.close()
+    before = (path / "data.mdb").read_bytes()
+    for readonly in (False, True):
+        with pytest.raises(StoreFormatError, match="slowcat-memory export.*slowcat-memory import"):
+            open_store(readonly=readonly)
+    assert (path / "data.mdb").read_bytes() == before
+    assert not (path / "running").exists()
 
 
 @pytest.mark.parametrize("version", [1, 2], ids=["envelope", "newer envelope"])
