@@ -8,7 +8,7 @@
     ├── StoreError               the store on disk
     │   ├── StoreBusyError       another process holds it for writing
     │   ├── StoreUnsafeError     its folder: not writable, another user's, a network file system
-    │   ├── StoreTooNewError     written by a newer version
+    │   ├── StoreFormatError     written in another format
     │   ├── StoreDamagedError    does not read back what was written
     │   ├── StoreGoneError       its folder or file was deleted or replaced while it was open
     │   ├── StoreFullError       no space: disk full, or too much waits to be written
@@ -68,8 +68,16 @@ class StoreUnsafeError(StoreError):
     """The folder cannot hold a store safely."""
 
 
-class StoreTooNewError(StoreError):
-    """A newer version of this package wrote the store."""
+class StoreFormatError(StoreError):
+    """Another version of this package wrote the store, in a format that this one cannot read."""
+
+    REMEDY = (
+        "Export it with the version that wrote it (`slowcat-memory export`), and `slowcat-memory "
+        "import` that into a new folder."
+    )
+
+    def __init__(self, message: str, *, hint: str = REMEDY) -> None:
+        super().__init__(message, hint=hint)
 
 
 class StoreDamagedError(StoreError):

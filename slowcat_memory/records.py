@@ -412,7 +412,6 @@ class Aged(Struct, frozen=True, kw_only=True):
 
     warmed: int = 0  # how many events went into warm blocks
     cooled: int = 0  # how many went on into cold ones
-    trained: int = 0  # how many dictionaries were trained
     done: bool = True  # false when it was stopped with more left to move
 
 

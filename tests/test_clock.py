@@ -63,7 +63,7 @@ READERS = {
     "core/time/calendar.py": "the system's time zone",
     "transfer/ingest.py": "the date of an import without dates",
     "cli/shared/dates.py": "the present of a date in words",
-    "index/build/verified.py": "whether a file's time is old enough to tell a change by it",
+    "index/build/generation.py": "whether a file's time is old enough to tell a change by it",
     "processor/turn.py": "the begin and end of a trace span",
     "providers/llm/server_info.py": "a server's Retry-After date; capped",
     "providers/embedding/export/child.py": "drafts of killed exports, that are made again",

@@ -90,9 +90,7 @@ class Upkeep:
             wiring.vectors.draft_missing(namespace.scope, wiring.indexer.closing)
 
     def age(self, scope: str | None = None, stop: Stop = lambda: False) -> Aged:
-        """Move old turns into compressed blocks, and rewrite vectors of earlier versions.
-
-        Search results and reads do not change.
+        """Move old turns into compressed blocks; search results and reads do not change.
 
         Args:
             scope: None for all.
@@ -113,9 +111,6 @@ class Upkeep:
             wiring.store.age(name, hot=hot, options=options, now=wiring.clock(), stop=stop)
             for name in scopes
         ]
-        rewritten = sum(wiring.store.rewrite_vectors(name, stop) for name in scopes)
-        if rewritten and not stop():
-            wiring.store.shrink()  # they were most of the file
         return Aged(
             warmed=sum(aged.warmed for aged in moved),
             cooled=sum(aged.cooled for aged in moved),

@@ -8,12 +8,12 @@ from msgspec import structs
 
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
+from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.clock_judge import ClockJudge
 from slowcat_memory.engine.derived_search import DerivedSearch
 from slowcat_memory.engine.events.memory_events import MemoryEvents
-from slowcat_memory.engine.recall_options import retrieval_options
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.index.files.arrays import release_pages
 from slowcat_memory.kernels import library

@@ -12,7 +12,9 @@ import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.config import Config, build_options
-from slowcat_memory.core.ranking.maxsim import SCALE, maxsim, quantise
+from slowcat_memory.core.ranking import token_codes
+from slowcat_memory.core.ranking.maxsim import maxsim, quantise
+from slowcat_memory.core.ranking.token_codes import SCALE
 from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint
 from slowcat_memory.providers import (
     Answer,
@@ -259,5 +261,6 @@ def _check_query_tokens(embedder: TokenEmbedder, text: str) -> None:
     query = embedder.encode_query_tokens(text)
     assert query.tokens is not None and query.tokens.dtype == np.float32, "no float32 tokens"
     assert np.allclose(np.linalg.norm(query.tokens, axis=1), 1, atol=1e-4), "not of unit length"
-    same, other = maxsim(query.tokens, embedder.encode_tokens([text, "no"]).tokens)
+    stored = [token_codes.encode(rows) for rows in embedder.encode_tokens([text, "no"]).tokens]
+    same, other = maxsim(query.tokens, stored)
     assert same > 0.9 > other, f"its own text has {same:.2f}, another has {other:.2f}"

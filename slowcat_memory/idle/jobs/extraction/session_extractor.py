@@ -82,7 +82,7 @@ class Asked(Struct, frozen=True, omit_defaults=True):
     The task's sources are all turns that the LLM sees.
     """
 
-    turns: list[int]
+    turns: list[int] = []
     again: bool = False
 
 
@@ -341,9 +341,7 @@ class SessionExtractor:
 
 
 def asked_of(task: Task) -> Asked:
-    """Return what a task asks about; older stores hold a plain list of log ids."""
-    note = msgspec.json.decode(task.note or "[]", type=Asked | list[int])
-    return note if isinstance(note, Asked) else Asked(note)
+    return msgspec.json.decode(task.note or "{}", type=Asked)
 
 
 def decode_note(cursor: Cursor | None, type: type[S]) -> S:
