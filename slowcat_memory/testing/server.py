@@ -19,6 +19,7 @@ import numpy as np
 from aiohttp import web
 from loguru import logger
 
+from slowcat_memory.errors import describe_error
 from slowcat_memory.testing.parrot import parrot
 from slowcat_memory.testing.wire import Failure, Script, ToolCall, choice, error, event, plain
 
@@ -172,7 +173,7 @@ class ScriptedServer:
             reply = self._reply(body)
             return await reply if inspect.isawaitable(reply) else reply
         except Exception as error:
-            logger.exception("the reply script failed")
+            logger.error("the reply script failed: {}", describe_error(error))
             return Failure(500, f"the reply script failed: {error!r}")
 
     async def _stream(self, http: web.Request, script: "Script") -> web.StreamResponse:

@@ -11,6 +11,7 @@ from itertools import count
 from loguru import logger
 from msgspec import Struct
 
+from slowcat_memory.errors import describe_error
 from slowcat_memory.web.replies import Refusal
 
 WINDOW_S = 10.0  # for which an order to forget waits
@@ -104,8 +105,9 @@ class Undo:
             cancel()
             try:
                 work()
-            except Exception:
-                logger.exception(f"the page: something is not forgotten yet; {more} tries follow")
+            except Exception as error:
+                why = describe_error(error)
+                logger.error(f"the page: not forgotten yet; {more} tries follow: {why}")
                 if more:
                     with self._lock:
                         self._wait(number, work, more)

@@ -8,11 +8,12 @@ from datetime import datetime
 from loguru import logger
 
 from slowcat_memory.clock import seconds_of
+from slowcat_memory.errors import describe_error
 from slowcat_memory.idle.context import StepInterruptedError
 from slowcat_memory.idle.job import Job, JobContext, Plan
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.results import BACKOFF_GROWTH, describe_error
+from slowcat_memory.idle.scheduler.results import BACKOFF_GROWTH
 from slowcat_memory.idle.scheduler.step import StepContext
 from slowcat_memory.idle.scheduler.triggers import Triggers
 from slowcat_memory.metrics import Metrics
