@@ -154,7 +154,6 @@ class MemoryEngine:
 
     def _start(self) -> None:
         self.upkeep.end_orphaned_sessions()
-        self.wiring.clock_judge.on_release(self.eraser.erase_soon)
         self.eraser.erase_soon()
         if self.wiring.embedding.needs_export:
             self.wiring.indexer.later(self.upkeep.export_model)

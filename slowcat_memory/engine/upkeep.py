@@ -24,7 +24,7 @@ class Upkeep:
         self.erase_due = eraser.erase_due
         self.erase_expired = eraser.erase_expired
         self.expired = eraser.has_expired
-        self._overdue = eraser.overdue
+        self._overdue, self._erase_soon = eraser.overdue, eraser.erase_soon
         self.has_due = wiring.undo_log.has_due
         self._drop_queries = eraser.drop_queries
 
@@ -54,7 +54,14 @@ class Upkeep:
             case "drop queries":
                 return self._drop_queries()
             case "confirm clock":
-                return self._wiring.clock_judge.confirm()
+                return self._confirm_clock()
+
+    def _confirm_clock(self) -> bool:
+        """Believe the clock, and erase what waited; return whether it was doubted."""
+        confirmed = self._wiring.clock_guard.confirm()
+        if confirmed and not self._wiring.readonly:
+            self._erase_soon()
+        return confirmed
 
     def thinkable_scopes(self) -> list[str]:
         """Return the scopes that idle jobs may work on: all but the guests'."""

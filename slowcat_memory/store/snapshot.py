@@ -11,7 +11,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, turn_of
-from slowcat_memory.core.retention.clock_doubt import ClockState
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import (
     CallEntry,
@@ -28,6 +27,7 @@ from slowcat_memory.records import (
     Session,
     Task,
     TaskState,
+    TrustedTime,
     Turn,
     Vector,
 )
@@ -348,10 +348,10 @@ class Snapshot:
         """Return the contents of each tier by its name, hot first."""
         return tier_sizes(lambda table: self._rows(table, b""))
 
-    def clock(self) -> ClockState | None:
-        """Return what is known of the clock; None in a store of an earlier version."""
+    def trusted_time(self) -> TrustedTime | None:
+        """Return what is known of the clock; None if it was never doubted."""
         try:
-            return msgspec.convert(self.meta(CLOCK), ClockState | None)
+            return msgspec.convert(self.meta(CLOCK), TrustedTime | None)
         except msgspec.ValidationError:
             return None
 

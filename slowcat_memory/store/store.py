@@ -20,7 +20,6 @@ import lmdb
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.core.retention.clock_doubt import ClockState
 from slowcat_memory.core.retention.tiering import HOT, TierOptions
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
@@ -32,6 +31,7 @@ from slowcat_memory.records import (
     Forgotten,
     LedgerEntry,
     Manifest,
+    TrustedTime,
     WriteBatch,
 )
 from slowcat_memory.store.blocks.reader import BlockCache
@@ -233,10 +233,10 @@ class Store:
     def unpublish(self, scope: str) -> Ack:
         return self._write(partial(bookkeeping.unpublish, scope))
 
-    def write_clock(self, state: ClockState) -> Ack:
+    def write_trusted_time(self, time: TrustedTime) -> Ack:
         """Write what is known of the clock; it does not count as unsaved."""
         self._checked_writer()
-        change = partial(bookkeeping.write_clock, state)
+        change = partial(bookkeeping.write_trusted_time, time)
         return self._queue.add(Write(change, weight=0, derived=False))
 
     def _write_derived(self, change: Change) -> Ack:

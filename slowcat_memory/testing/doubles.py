@@ -47,13 +47,11 @@ class FixedClock:
     Setting ``now``, which is aware, is setting a wall clock: the boot clock does not follow.
 
     Attributes:
-        boot: Id of the boot; another one for a machine that was started again.
-        synchronised: Seconds since the system's last word that its time is right; None for none.
+        synchronised: Whether the system says that its time is right.
     """
 
     def __init__(self, now: datetime = datetime(2026, 5, 12, 12, tzinfo=UTC)) -> None:
-        self.now, self.boot = now, ""
-        self.synchronised: float | None = None
+        self.now, self.synchronised = now, True
         self._boot_s = 0.0
 
     def __call__(self) -> datetime:
@@ -66,7 +64,7 @@ class FixedClock:
     def boot_s(self) -> float:
         return self._boot_s
 
-    def synchronised_s(self) -> float | None:
+    def is_synchronised(self) -> bool:
         return self.synchronised
 
 

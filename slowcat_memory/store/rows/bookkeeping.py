@@ -7,7 +7,6 @@ import msgspec
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import session_in
-from slowcat_memory.core.retention.clock_doubt import ClockState
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
     Cursor,
@@ -17,6 +16,7 @@ from slowcat_memory.records import (
     Run,
     Session,
     Task,
+    TrustedTime,
     Turn,
     Vector,
     WriteBatch,
@@ -243,5 +243,5 @@ def unpublish(scope: str, tx: Transaction) -> None:
     tx.drop("manifest", keys.name_key(scope))
 
 
-def write_clock(state: ClockState, tx: Transaction) -> None:
-    tx.set_meta(CLOCK, msgspec.to_builtins(state))
+def write_trusted_time(time: TrustedTime, tx: Transaction) -> None:
+    tx.set_meta(CLOCK, msgspec.to_builtins(time))

@@ -5,8 +5,9 @@ import hashlib
 import inspect
 import textwrap
 
-from slowcat_memory import records
 from slowcat_memory.core.retention.clock_doubt import ClockState
+
+from slowcat_memory import records
 from slowcat_memory.store.blocks.block import Head
 from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.outbox import CopyState, Unsent

@@ -293,13 +293,14 @@ class SessionExtractor:
         upto: int,
         context: JobContext,
     ) -> Iterator[Task]:
-        rank = self.ranking(snapshot, context) if sessions else None
+        if not sessions:
+            return
+        rank = self.ranking(snapshot, context)
         for session, first in sessions:
             new = range(first, upto + 1)
             turns = turns_around(snapshot, session, context, new, CONTEXT_TURNS, CONTEXT_TURNS)
             wanted = self.wanted(snapshot, turns, new, context)
             for span, places in self.calls(turns, wanted, context) if wanted else ():
-                assert rank is not None
                 asked = [turns[place].id for place in places]
                 seen = [turns[place].id for place in span]
                 yield self.task(
