@@ -1,6 +1,6 @@
 """Fitting a logistic regression, and judging probabilities: ROC, reliability, Brier score.
 
-scikit-learn comes with sentence-transformers, and loads only when something is fitted.
+scikit-learn loads only when something is fitted.
 """
 
 from collections.abc import Sequence

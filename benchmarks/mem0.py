@@ -7,7 +7,7 @@ each over the same past, each with the same embedding model. No LLM is in it: me
 decides what of it to keep: that costs a long request a turn, and merges what is stored.) A turn begins
 when all that the one before it caused is done.
 
-    pip install "pipecat-slowcat-memory[peers]"
+    pip install ".[peers]"
     python -m benchmarks.mem0
 
 Without ``mem0ai`` its service runs with a stand-in for mem0's client, which keeps vectors in a list and

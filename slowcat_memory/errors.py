@@ -30,6 +30,11 @@ Each carries a ``hint``: what to do next. None of them reaches the pipeline's fr
 """
 
 
+def how_to_install(extra: str) -> str:
+    """Return the hint of an error that an extra of this package would mend."""
+    return f'In a clone of this project: pip install ".[{extra}]"'
+
+
 class SlowcatError(Exception):
     """Base class; not raised itself.
 
