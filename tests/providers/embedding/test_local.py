@@ -208,7 +208,7 @@ def test_local_a_damaged_packed_model_costs_only_time(
     embedder, report = open_query_embedder(replace(options, cache_dir=str(tmp_path)))
     assert embedder and report.state == "ready"
     assert report.outdated == encoder.available(), "it is packed again in the background"
-    assert embedder.encode_query("hello") @ local.encode_query("hello") > 0.98
+    assert embedder.encode_query(TURNS[0]) @ local.encode_query(TURNS[0]) > 0.98
 
 
 def test_local_an_export_of_before_the_packed_model_is_used_meanwhile(
@@ -267,7 +267,7 @@ def test_local_the_packed_model_is_closer_to_the_original(
         pytest.skip("the compiled library is not here")
     exact = sentence.encode(TURNS)
     cosines = (LocalEmbedder.load(export_folder).encode(TURNS) * exact).sum(axis=1)
-    assert np.median(cosines) > 0.997 and cosines.min() > 0.985, cosines
+    assert np.median(cosines) > 0.996 and cosines.min() > 0.97, cosines  # 7 bits without VNNI
 
 
 HEAVY = {"torch", "transformers", "sentence_transformers", "sklearn", "scipy", "numba", "onnx"}

@@ -11,12 +11,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import onnx
-from tokenizers import Tokenizer, normalizers
+from tokenizers import Tokenizer
 
 from slowcat_memory.errors import ProviderError, how_to_install
 from slowcat_memory.providers.embedding import export_format, model_files, token_vectors
@@ -231,16 +231,16 @@ def _quantise(exact: Path, out: Path, sample: _Sample) -> float:
 
 
 def _tokenizer(source: Path) -> Tokenizer:
-    """Open a model's tokenizer, without padding or truncation."""
+    """Open a model's tokenizer, without padding or truncation.
+
+    Raises:
+        ValueError: Texts are to be changed before it reads them.
+    """
+    if read_json(source / "sentence_bert_config.json", {}).get("do_lower_case"):
+        raise ValueError("it lowers case apart from its tokenizer")
     tokenizer = Tokenizer.from_file(str(source / export_format.TOKENIZER))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    normalizer: Any = tokenizer.normalizer
-    lower = read_json(source / "sentence_bert_config.json", {}).get("do_lower_case")
-    if lower and not getattr(normalizer, "lowercase", False):
-        tokenizer.normalizer = normalizers.Sequence(
-            [normalizers.Lowercase(), *([normalizer] if normalizer else [])]
-        )
     return tokenizer
 
 

@@ -20,6 +20,7 @@ from slowcat_memory.providers.embedding.local import OnnxModel
 
 SAME = 0.9999  # mean cosine that the traced model must keep
 _TEXTS = ("Yes.", "What was the name of my sister's dog again?", "Ich wohne am Alten Markt.")
+_HINT = "Choose another model, or serve this one behind an endpoint"
 _AXES = {name: {0: "batch", 1: "tokens"} for name in export_format.INPUTS}
 
 
@@ -62,13 +63,17 @@ def trace(folder: Path, out: Path, threads: int) -> tuple[Tokenizer, int]:
     rows = [tokenizer.encode(text).ids for text in _TEXTS]
     vectors = model.encode(list(_TEXTS), prompt="", normalize_embeddings=True)
     graph = _Graph(model, "token_embeddings" in _outputs(model, rows[0])).eval()
-    for dynamo in (False, True):  # torch's older exporter, then the newer, which needs onnxscript
-        if _attempt(graph, rows, vectors, out, dynamo) >= SAME:
-            return tokenizer, int(model.max_seq_length or 512)
-    raise ProviderError(
-        "the model cannot be exported to ONNX",
-        hint="Choose another model, or serve this one behind an endpoint",
-    )
+    try:
+        _trace(graph, rows[1], out)
+        traced = OnnxModel(out)
+        ours = np.stack([traced.run(ids)[0] for ids in rows])
+    except Exception as error:  # of torch and onnxruntime, each its own
+        raise ProviderError(
+            f"the model cannot be traced ({type(error).__name__})", hint=_HINT
+        ) from error
+    if (ours * vectors).sum(axis=1).mean() < SAME:
+        raise ProviderError("the traced model computes something else", hint=_HINT)
+    return tokenizer, int(model.max_seq_length or 512)
 
 
 def _tokenizer_of(model: Any) -> Tokenizer:
@@ -87,29 +92,11 @@ def _outputs(model: Any, row: list[int]) -> dict[str, Any]:
         return dict(model({"input_ids": ids, "attention_mask": torch.ones_like(ids)}))
 
 
-def _attempt(
-    graph: _Graph, rows: list[list[int]], vectors: np.ndarray, path: Path, dynamo: bool
-) -> float:
-    """Run an exporter, which may raise anything; return the mean cosine, 0 when it failed."""
-    try:
-        _trace(graph, rows, path, dynamo)
-        model = OnnxModel(path)
-        ours = np.stack([model.run(ids)[0] for ids in rows])
-        return float((ours * vectors).sum(axis=1).mean())
-    except Exception as error:
-        warnings.warn(f"{path.name}: {error!r}"[:500], stacklevel=2)
-        return 0.0
-
-
-def _trace(graph: _Graph, rows: list[list[int]], path: Path, dynamo: bool) -> None:
-    ids = torch.tensor([rows[1], rows[1][::-1]])
+def _trace(graph: _Graph, row: list[int], path: Path) -> None:
+    ids = torch.tensor([row, row[::-1]])
     outputs = {export_format.OUTPUT: {0: "batch"}}
     if graph.states:
         outputs[STATES] = {0: "batch", 1: "tokens"}
-    options: dict[str, Any] = {"dynamic_axes": _AXES | outputs}
-    if dynamo:
-        shape = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
-        options = {"dynamic_shapes": (shape, shape), "external_data": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
@@ -118,7 +105,7 @@ def _trace(graph: _Graph, rows: list[list[int]], path: Path, dynamo: bool) -> No
             str(path),
             input_names=list(export_format.INPUTS),
             output_names=list(outputs),
-            opset_version=None if dynamo else 17,
-            dynamo=dynamo,
-            **options,
+            dynamic_axes=_AXES | outputs,
+            opset_version=17,
+            dynamo=False,  # the other exporter needs onnxscript
         )
