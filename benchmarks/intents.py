@@ -4,7 +4,7 @@ The sentences are templates of ``data/intents`` (expanded with a seed), the word
 ``tests/data/commands``, the own list ``data/commands.tsv``, and of the unseen lists the half "tuned"
 alone. What is no command is learned from talk too: the tuned halves of generated lives, and of data
 folders (RealMem and MADial; LoCoMo only judges, see benchmarks.commands) whole turns and their
-sentences, without those that the grammar reads. scikit-learn comes with sentence-transformers; using
+sentences, without those that the grammar reads. scikit-learn is of the extra ``[bench]``; using
 the model needs NumPy alone.
 
     python -m benchmarks.intents            # five-fold cross-validation over all but templates and talk

@@ -1,6 +1,6 @@
 """Fitting a logistic regression, and judging what it separates.
 
-scikit-learn comes with sentence-transformers, and loads only when something is fitted.
+scikit-learn loads only when something is fitted.
 """
 
 import numpy as np

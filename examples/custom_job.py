@@ -6,7 +6,7 @@ This one notes what users say they love. It needs no LLM; a job that does sets `
 
 To try it, without a bot::
 
-    pip install pipecat-slowcat-memory
+    pip install .
     python examples/custom_job.py
 
 To run it in every agent on the machine, put the class into a package and add to its pyproject.toml::

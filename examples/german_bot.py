@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A bot that speaks and remembers German: "Merk dir, dass ...", "Vergiss das", "letzten Dienstag".
 
-    pip install "pipecat-slowcat-memory[offline]"
+    pip install . && pip install --no-deps --require-hashes -r offline.txt
     ollama serve                        # or LM Studio, or llama-server; see minimal_bot.py
     python examples/german_bot.py       # Ctrl-C or Ctrl-D ends it
 

@@ -5,7 +5,8 @@
 #
 """A voice bot with a memory that runs entirely on this machine: Whisper, a local LLM, Piper.
 
-    pip install "pipecat-slowcat-memory[offline]" "pipecat-ai[local,silero,whisper,piper]"
+    pip install . && pip install --no-deps --require-hashes -r offline.txt
+    pip install "pipecat-ai[local,silero,whisper,piper]"
     brew install portaudio              # or: apt install portaudio19-dev
     lms server start                    # LM Studio with a model loaded; or Ollama, see below
     python examples/local_voice_bot.py  # Ctrl-C ends it

@@ -5,7 +5,7 @@
 #
 """The shortest Pipecat bot with a memory: you type, a model on this machine answers.
 
-    pip install "pipecat-slowcat-memory[offline]"
+    pip install . && pip install --no-deps --require-hashes -r offline.txt
     ollama serve                        # or LM Studio, or llama-server
     ollama pull llama3.2
     python examples/minimal_bot.py      # Ctrl-C or Ctrl-D ends it

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Two people, one agent: each has a memory of their own, and nobody hears of the other's.
 
-    pip install "pipecat-slowcat-memory[offline]"
+    pip install . && pip install --no-deps --require-hashes -r offline.txt
     ollama serve                        # or LM Studio, or llama-server; see minimal_bot.py
     python examples/two_people.py       # Ctrl-C or Ctrl-D ends it
 

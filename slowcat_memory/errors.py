@@ -37,6 +37,11 @@ _PACKAGE = Path(__file__).parent
 MOST_CAUSES, MOST_ERROR_CHARS = 4, 400
 
 
+def how_to_install(extra: str) -> str:
+    """Return the hint of an error that an extra of this package would mend."""
+    return f'In a clone of this project: pip install ".[{extra}]"'
+
+
 class SlowcatError(Exception):
     """Base class; not raised itself.
 

@@ -122,7 +122,7 @@ def test_docs_code_names_what_exists(page: str) -> None:
         ),
         (missing_targets, "run `make coffee`\nmake test", ["coffee"]),
         (missing_targets, "python examples/no_bot.py", ["examples/no_bot.py"]),
-        (unknown_extras, 'pip install "pipecat-slowcat-memory[offline, gpu]"', ["gpu"]),
+        (unknown_extras, 'pip install "pipecat-slowcat-memory[models, gpu]"', ["gpu"]),
         (unknown_extras, 'pip install ".[dev,tests]"', ["tests"]),
         (unknown_variables, "SLOWCAT_CONFIG and SLOWCAT_SPEED=1", ["SLOWCAT_SPEED"]),
         (unknown_events, "`on_memory_recalled`, `on_memory_lost`", ["on_memory_lost"]),

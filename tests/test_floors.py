@@ -27,13 +27,11 @@ HOMES = {
     "onnxruntime": ("providers",),
     "tokenizers": ("providers",),
     # These take seconds and half a gigabyte: only child processes may have them.
-    "torch": ("providers.embedding.worker.model", "providers.embedding.export.convert"),
-    "transformers": ("providers.embedding.worker.model", "providers.embedding.export.convert"),
-    "sentence_transformers": (
-        "providers.embedding.worker.model",
-        "providers.embedding.export.convert",
-    ),
-    "onnx": ("providers.embedding.export.convert",),
+    "torch": ("providers.embedding.export.traced",),
+    "transformers": (),
+    "sentence_transformers": ("providers.embedding.export.traced",),
+    "onnx": ("providers.embedding.export",),
+    "safetensors": ("providers.embedding.export",),
     "Stemmer": ("core.text.normalize",),
     "jellyfish": ("core.text.phonetics",),
     "rapidfuzz": ("core.graph.given_forms", "core.graph.dedup"),
@@ -48,12 +46,8 @@ HOMES = {
 }
 CHILDREN_ONLY = {"torch", "transformers", "sentence_transformers", "onnx", "numba"}
 # What only child processes run: whoever else imports it would bring all that in.
-CHILDREN = {"providers.embedding.worker.model", "providers.embedding.export.convert"}
-PARENTS = {
-    "providers.embedding.worker.child",
-    "providers.embedding.export.child",
-    "providers.embedding.export.convert",
-}
+CHILDREN = {"providers.embedding.export"}
+PARENTS = {f"providers.embedding.export.{name}" for name in ("child", "packing", "traced")}
 
 
 def imports(package: Path) -> Iterator[tuple[str, str]]:
@@ -159,9 +153,9 @@ def test_floors_every_third_party_is_imported_at_its_home_only() -> None:
         ("runtime/recall/pipeline.py", "import faiss", "runtime.recall.pipeline imports faiss"),
         ("index/searcher.py", "from lmdb import open", "index.searcher imports lmdb"),
         (
-            "providers/embedding/onnx.py",
+            "providers/embedding/local.py",
             "import torch.nn",
-            "providers.embedding.onnx imports torch",
+            "providers.embedding.local imports torch",
         ),
         (
             "providers/embedding/base.py",

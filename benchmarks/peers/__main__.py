@@ -15,7 +15,7 @@ Each peer is set up as its own documentation has it for speed; its line in the r
 Recall is R@10 over the turns of a data folder in the uniform format (``--data``); without one, made-up
 turns are asked for by two of five of their own words. Nothing here uses an LLM or the network.
 
-    pip install "pipecat-slowcat-memory[peers]"
+    pip install ".[peers]"
     python -m benchmarks.peers --data DIR --cache CACHE --json FILE
 
 The JSON is a list, one entry a peer: ``peer``, ``memories``, ``add``, ``search`` (each n, p50, p95, p99,

@@ -14,13 +14,19 @@ from typing import Any, TypeAlias, TypeVar
 
 from loguru import logger
 
-from slowcat_memory.errors import ConfigError, DatabaseAwayError, FleetError, describe_error
+from slowcat_memory.errors import (
+    ConfigError,
+    DatabaseAwayError,
+    FleetError,
+    describe_error,
+    how_to_install,
+)
 
 try:
     import asyncpg
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        'a fleet needs asyncpg: pip install "pipecat-slowcat-memory[postgres]"', name="asyncpg"
+        f"a fleet needs asyncpg. {how_to_install('postgres')}", name="asyncpg"
     ) from error
 
 T = TypeVar("T")

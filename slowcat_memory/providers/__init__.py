@@ -5,7 +5,8 @@ of many documents in idle time (``open_document_embedder``), and an LLM whose an
 (``open_llm``).
 Not useful for: finding the nearest vectors (``index/``), or storing them (``store/``).
 
-Nothing here imports torch, transformers, or sentence-transformers; only child processes do.
+No torch is needed but for a model that ``export/graph.py`` does not know (the extra ``[models]``), and
+then in a child process only.
 """
 
 from slowcat_memory.providers.breaker import BreakerState, CircuitBreaker
@@ -27,7 +28,7 @@ from slowcat_memory.providers.embedding.factory import (
     open_query_embedder,
 )
 from slowcat_memory.providers.embedding.local import LocalEmbedder
-from slowcat_memory.providers.embedding.worker.handle import SentenceEmbedder
+from slowcat_memory.providers.embedding.worker.handle import ExactEmbedder
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
 from slowcat_memory.providers.llm.factory import open_llm
@@ -46,12 +47,12 @@ __all__ = [
     "EmbedderOptions",
     "EmbedderReport",
     "Encoded",
+    "ExactEmbedder",
     "LocalEmbedder",
     "Prompt",
     "QueryEmbedder",
     "RecordingLLM",
     "ReplayingLLM",
-    "SentenceEmbedder",
     "ThinkingOptions",
     "TokenEmbedder",
     "check_loopback",

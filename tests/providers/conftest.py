@@ -9,8 +9,8 @@ import pytest
 from slowcat_memory.kernels import encoder, library
 from slowcat_memory.providers import (
     EmbedderOptions,
+    ExactEmbedder,
     LocalEmbedder,
-    SentenceEmbedder,
     export_model,
     open_document_embedder,
     open_query_embedder,
@@ -65,12 +65,12 @@ def local(request: pytest.FixtureRequest, export_folder: Path) -> LocalEmbedder:
 
 
 @pytest.fixture(scope="session")
-def sentence(options: EmbedderOptions) -> Iterator[SentenceEmbedder]:
+def sentence(options: EmbedderOptions) -> Iterator[ExactEmbedder]:
     """The document embedder with its child, started once for the session."""
     with pytest.MonkeyPatch.context() as patch:
         isolate(patch)
         embedder, _ = open_document_embedder(options)
-    assert isinstance(embedder, SentenceEmbedder)
+    assert isinstance(embedder, ExactEmbedder)
     yield embedder
     embedder.close()
 

@@ -1,4 +1,4 @@
-"""Plays the document child, with the behaviour that the model's name selects."""
+"""Plays the document child, with the behaviour that the name of the export's folder selects."""
 
 import os
 import sys
@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
+from slowcat_memory.providers.embedding.base import Embedded
 from slowcat_memory.providers.embedding.worker.process import (
     Fault,
-    Hello,
     Request,
     Vectors,
     become_child,
@@ -36,10 +36,6 @@ def main(way: str) -> None:
     os.system("echo a library of C prints")
     if way == "dies-at-start":
         sys.exit("no room for the weights")
-    if way == "other-key":
-        write_frame(replies, Hello("other@0/8", DIM))
-    else:
-        write_frame(replies, Hello(f"{way}@0/8", DIM, f"{way}@0/8~0/{TOKEN_DIM}"))
     while isinstance(request := read_frame(sys.stdin.buffer), Request):
         if way == "hangs":
             time.sleep(600)
@@ -55,7 +51,7 @@ def main(way: str) -> None:
             continue
         print("another line in the way")
         short = request.texts[1:] if "short" in request.texts else request.texts
-        write_frame(replies, Vectors.of(vectors(short), tokens(short) if request.tokens else None))
+        write_frame(replies, Vectors.of(Embedded(vectors(short), tokens(short))))
 
 
 if __name__ == "__main__":

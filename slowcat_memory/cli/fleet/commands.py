@@ -16,7 +16,7 @@ from slowcat_memory.cli.run.idle import duration
 from slowcat_memory.cli.shared.exits import FAILED, print_error
 from slowcat_memory.cli.shared.output import count, listed, out, print_json, size, waiting, warn
 from slowcat_memory.cli.shared.settings import AsJson, settings
-from slowcat_memory.errors import ConfigError, FleetError
+from slowcat_memory.errors import ConfigError, FleetError, how_to_install
 
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
@@ -56,7 +56,7 @@ def _check_usable(config: "Config") -> None:
     from importlib.util import find_spec
 
     if find_spec("asyncpg") is None:
-        hint = 'pip install "pipecat-slowcat-memory[postgres]"'
+        hint = how_to_install("postgres")
         raise ConfigError("the postgres extra is not installed", hint=hint)
     if not config.fleet.dsn.strip():
         raise ConfigError(

@@ -11,7 +11,7 @@ import typer
 
 from slowcat_memory.cli.shared.output import err
 from slowcat_memory.cli.shared.settings import Scope, settings
-from slowcat_memory.errors import ConfigError
+from slowcat_memory.errors import ConfigError, how_to_install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,8 +143,7 @@ def check_installed() -> None:
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:
-        hint = "pip install 'pipecat-slowcat-memory[mcp]'"
-        raise ConfigError("the mcp extra is not installed", hint=hint)
+        raise ConfigError("the mcp extra is not installed", hint=how_to_install("mcp"))
 
 
 def _token(given: str | None, file: Path | None) -> str:

@@ -142,19 +142,6 @@ def model(engine: "Memory") -> Finding:
     )
 
 
-def torch_build() -> Iterator[Finding]:
-    """Check for a CUDA build of torch, which is large and not used here."""
-    from slowcat_memory.cli.setup.torch_build import gpu_build
-
-    if found := gpu_build():
-        yield Finding(
-            what="torch",
-            state="note",
-            found=f"a CUDA build, {size(found.bytes)} with its libraries; nothing here uses it",
-            hint=found.remedy,
-        )
-
-
 def owner(folder: Path) -> Iterator[Finding]:
     """Report which process has the memory open for writing."""
     from slowcat_memory.owner import who_owns

@@ -20,7 +20,6 @@ from slowcat_memory.cli.setup.checks import (
     queue,
     retention,
     store,
-    torch_build,
     vectors,
 )
 from slowcat_memory.cli.shared.output import count, out, print_json, row, size, table, warn
@@ -96,7 +95,7 @@ def examine(known: Settings) -> list[Finding]:
         findings.append(_damaged(error))
     except StoreError as error:
         findings.append(_closed(error))
-    return [*findings, endpoint(config), *torch_build()]
+    return [*findings, endpoint(config)]
 
 
 def _inside(engine: "Memory") -> list[Finding]:

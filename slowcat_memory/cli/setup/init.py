@@ -2,7 +2,6 @@
 
 import shutil
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,7 +45,6 @@ def init(
         _model(known.config, model, as_json),
         _servers(),
         _disk(known.config),
-        *_torch(),
     ]
     if as_json:
         return print_json({what: {"ok": ok, "found": line} for ok, what, line in found})
@@ -132,15 +130,6 @@ def _disk(config: "Config") -> Finding:
     free = shutil.disk_usage(config.folder).free
     needed = max(ENOUGH_BYTES, config.store.min_free_mb * 1_000_000)
     return free > needed, "disk", f"{size(free)} free"
-
-
-def _torch() -> Iterator[Finding]:
-    """Name a CUDA build of torch, and how to be rid of it."""
-    from slowcat_memory.cli.setup.torch_build import gpu_build
-
-    if build := gpu_build():
-        found = f"a CUDA build, {size(build.bytes)}, which nothing here uses: {build.remedy}"
-        yield False, "torch", found
 
 
 def _print(found: list[Finding], file: Path) -> None:

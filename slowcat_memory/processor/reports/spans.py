@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from slowcat_memory.engine import Memory
-from slowcat_memory.errors import ConfigError
+from slowcat_memory.errors import ConfigError, how_to_install
 from slowcat_memory.records import MemoryEvent, Turn
 from slowcat_memory.runtime.recall.query import Recollection
 
@@ -110,6 +110,6 @@ def _tracer() -> Any:
     except ImportError as error:
         raise ConfigError(
             "OpenTelemetry is not installed, so spans cannot be written",
-            hint='pip install "pipecat-slowcat-memory[otel]"',
+            hint=how_to_install("otel"),
         ) from error
     return trace.get_tracer("slowcat_memory")

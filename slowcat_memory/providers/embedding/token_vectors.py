@@ -12,7 +12,7 @@ the word lists below. Half of each kept cosines better than either (see docs/dec
 
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,16 +70,19 @@ def load(folder: Path, meta: export_format.Meta) -> TokenSpace | None:
     """
     if not meta.token_key:
         return None
-    try:
-        with np.load(folder / export_format.TOKENS, allow_pickle=False) as file:
-            found = space(meta.key, file["projection"], file["counts"])
-    except Exception as error:  # whatever numpy and zipfile raise on a foreign file
-        raise ProviderError(
-            f"the exported model in {folder} is damaged", hint="Export it again"
-        ) from error
-    if found.key != meta.token_key:
+    found = space_in(folder, meta.key)
+    if found is None or found.key != meta.token_key:
         raise ProviderError(f"the exported model in {folder} is damaged", hint="Export it again")
     return found
+
+
+def space_in(folder: Path, model_key: str) -> TokenSpace | None:
+    """Read the space that a folder holds, whatever the export says; None without one."""
+    try:
+        with np.load(folder / export_format.TOKENS, allow_pickle=False) as file:
+            return space(model_key, file["projection"], file["counts"])
+    except Exception:  # whatever numpy and zipfile raise on a foreign file
+        return None
 
 
 def lead_of(tokenizer: Any, prompt: str) -> int:
@@ -119,22 +122,18 @@ _HOW = (
 ).split("|")
 
 
-def fit_space(model: Any, tokenizer: "Tokenizer", model_key: str) -> TokenSpace | None:
-    """Fit the space of a ``SentenceTransformer``; deterministic. Only for the export child.
+def fit_space(
+    states_of: Callable[[list[int]], np.ndarray], tokenizer: "Tokenizer", model_key: str
+) -> TokenSpace:
+    """Fit the space of a model; deterministic. Only for the export child.
 
-    None when the model returns no token states.
+    Args:
+        states_of: Returns the last hidden states of token ids, shape (len(ids), hidden).
     """
     counts = _countable(tokenizer)
     texts = [*_random_sentences(tokenizer), *_own_sentences()]
-    states = [
-        row["token_embeddings"][row["attention_mask"].bool()][
-            counts[row["input_ids"][row["attention_mask"].bool()].numpy()]
-        ].numpy()
-        for row in model.encode(texts, output_value=None, show_progress_bar=False)
-        if {"token_embeddings", "attention_mask", "input_ids"} <= row.keys()
-    ]
-    if len(states) < len(texts):
-        return None
+    rows = [tokenizer.encode(text).ids for text in texts]
+    states = [states_of(ids)[counts[ids]] for ids in rows]
     seen = unit(np.concatenate(states)).astype(np.float64)
     _, directions = np.linalg.eigh(seen.T @ seen)
     best = directions[:, ::-1][:, :TOKEN_DIM]

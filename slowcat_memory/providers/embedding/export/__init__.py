@@ -1,1 +1,1 @@
-"""Exports a sentence-transformers model to int8 ONNX, in a child process."""
+"""Exports a model to ONNX, in fp32 and in int8, in a child process."""

@@ -1,33 +1,32 @@
-"""Packs a BERT-like sentence-transformers model for the compiled library (see ``kernels.encoder``).
+"""Packs a BERT-like model for the compiled library (see ``kernels.encoder``).
 
 A model is packed as if it were of the usual kind, and the result is kept only if its vectors are
 those of the original, so a kind that computes something else needs no rule here.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from slowcat_memory.kernels import encoder
 from slowcat_memory.kernels.encoder import Encoder, Shape
+from slowcat_memory.providers.embedding.export import graph
+from slowcat_memory.providers.embedding.export_format import read_json
 
 GOOD_ENOUGH = 0.99  # mean cosine to fp32; all-MiniLM-L6-v2 reaches 0.999
 CHECKED = 1  # the sentence of the file's own check
 
-_MODULES = ("Transformer", "Pooling", "Normalize")  # of sentence-transformers; the last optional
 _KINDS = {"bert": 0, "roberta": 2, "xlm-roberta": 2, "camembert": 2}  # first position used
 
 
 class _Weights:
-    """A model's state by name, as float32."""
+    """A model's weights by name, as float32."""
 
-    def __init__(self, state: Mapping[str, Any]) -> None:
-        self._state = state
+    def __init__(self, folder: Path) -> None:
+        self._arrays = graph.weights(folder)
 
     def __call__(self, name: str) -> np.ndarray:
-        return self._state[name].float().numpy()
+        return self._arrays[name]
 
     def norm(self, name: str, place: str) -> dict[str, np.ndarray]:
         return {f"{name}.gain": self(f"{place}.weight"), f"{name}.bias": self(f"{place}.bias")}
@@ -37,7 +36,7 @@ class _Weights:
 
 
 def pack(
-    model: Any,
+    folder: Path,
     rows: list[list[int]],
     vectors: np.ndarray,
     projection: np.ndarray | None,
@@ -46,64 +45,46 @@ def pack(
     """Write a packed model; return its mean cosine to ``vectors``, 0 where it cannot be packed.
 
     Args:
-        model: A ``SentenceTransformer``.
+        folder: The model's.
         rows: Token ids of a few sentences, special ones included.
-        vectors: Shape (len(rows), dim), unit length: the model's own vectors of them.
+        vectors: Shape (len(rows), dim), unit length: the model's vectors of them in fp32.
         projection: Shape (hidden, token_dim); None for no token vectors.
         path: The file. One that is not good enough is removed.
     """
     try:
-        best = max(
-            _attempt(model, pooling, rows, vectors, projection, path.with_suffix(f".{pooling}"))
-            for pooling in (encoder.MEAN, encoder.FIRST)
+        head = graph.read_head(folder)
+        config = read_json(head.transformer / "config.json", {})
+        first = _KINDS[config["model_type"]]
+        if projection is None:
+            projection = np.zeros((config["hidden_size"], 0), np.float32)
+        shape = Shape(
+            layers=config["num_hidden_layers"],
+            hidden=config["hidden_size"],
+            heads=config["num_attention_heads"],
+            inner=config["intermediate_size"],
+            vocabulary=config["vocab_size"],
+            positions=config["max_position_embeddings"] - first,
+            pooling=encoder.MEAN if head.pooling == "mean" else encoder.FIRST,
+            token_dim=projection.shape[1],
+            epsilon=config["layer_norm_eps"],
+            checked=len(rows[CHECKED]),
         )
-    except (AttributeError, KeyError, ValueError):  # of another kind
-        best = (0.0, path)
-    cosine, made = best
+        if head.dense or not shape.fits():
+            return 0.0
+        arrays = _arrays(_Weights(head.transformer), shape, first)
+        arrays |= {
+            "projection": projection,
+            "check_ids": np.array(rows[CHECKED]),
+            "check_vector": vectors[CHECKED],
+        }
+        encoder.write(path, shape, arrays)
+        cosine = _cosine(path, rows, vectors)
+    except (AttributeError, KeyError, TypeError, ValueError):  # of another kind
+        cosine = 0.0
     if cosine < GOOD_ENOUGH:
+        path.unlink(missing_ok=True)
         return 0.0
-    made.replace(path)
     return cosine
-
-
-def _attempt(
-    model: Any,
-    pooling: int,
-    rows: list[list[int]],
-    vectors: np.ndarray,
-    projection: np.ndarray | None,
-    path: Path,
-) -> tuple[float, Path]:
-    names = tuple(type(module).__name__ for module in model)
-    transformer = model[0].auto_model
-    config = transformer.config
-    if names not in (_MODULES, _MODULES[:2]) or config.model_type not in _KINDS:
-        raise ValueError("of another kind")
-    if projection is None:
-        projection = np.zeros((config.hidden_size, 0), np.float32)
-    first = _KINDS[config.model_type]
-    shape = Shape(
-        layers=config.num_hidden_layers,
-        hidden=config.hidden_size,
-        heads=config.num_attention_heads,
-        inner=config.intermediate_size,
-        vocabulary=config.vocab_size,
-        positions=config.max_position_embeddings - first,
-        pooling=pooling,
-        token_dim=projection.shape[1],
-        epsilon=config.layer_norm_eps,
-        checked=len(rows[CHECKED]),
-    )
-    if not shape.fits():
-        raise ValueError("of other sizes")
-    arrays = _arrays(_Weights(transformer.state_dict()), shape, first)
-    arrays |= {
-        "projection": projection,
-        "check_ids": np.array(rows[CHECKED]),
-        "check_vector": vectors[CHECKED],
-    }
-    encoder.write(path, shape, arrays)
-    return _cosine(path, rows, vectors), path
 
 
 def _cosine(path: Path, rows: list[list[int]], vectors: np.ndarray) -> float:

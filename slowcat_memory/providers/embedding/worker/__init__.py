@@ -1,1 +1,1 @@
-"""The document embedder: sentence-transformers in a child process."""
+"""The document embedder: an exported model in fp32, in a child process."""

@@ -1,16 +1,15 @@
 """Child processes: how they are started, and the messages between parent and child.
 
-torch and sentence-transformers are imported in child processes only: they take seconds to start and
-hundreds of megabytes, and their threads make speech stutter. Children run niced, log to stderr, and
-exit with the parent.
+A model that runs for minutes, or is exported, would make speech stutter. Children run niced, log to
+stderr, and exit with the parent.
 
 Not a ``ProcessPoolExecutor``: spawn imports the user's ``__main__`` again in the child (a bot
 without an ``if __name__`` guard would start twice), fork is unsafe with Pipecat's threads, and one
 killed worker breaks the whole pool.
 
 The export child writes ``Event`` lines, JSON. The document child and its parent exchange frames:
-four bytes of length, big-endian, then msgpack. The child sends first, a ``Hello`` or a ``Fault``;
-then each ``Request`` has one reply, ``Vectors`` or a ``Fault``.
+four bytes of length, big-endian, then msgpack. Each ``Request`` has one reply, ``Vectors`` or a
+``Fault``.
 """
 
 import os
@@ -24,6 +23,7 @@ from msgspec import Struct
 
 from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
+from slowcat_memory.providers.embedding.base import Embedded
 
 NICENESS = 10  # a child gets about a tenth of a contended core
 
@@ -99,19 +99,10 @@ class Fault(Struct, tag=True):
         return _RAISABLE.get(self.kind, ProviderError)(self.message, hint=self.hint)
 
 
-class Hello(Struct, tag=True):
-    """The document child is ready; ``key`` and ``token_key`` name its spaces ("" for none)."""
-
-    key: str
-    dim: int
-    token_key: str = ""
-
-
 class Request(Struct, tag=True):
-    """Documents to embed; ``tokens`` requests their token vectors too."""
+    """Documents to embed."""
 
     texts: list[str]
-    tokens: bool = False
 
 
 class Vectors(Struct, tag=True):
@@ -119,37 +110,29 @@ class Vectors(Struct, tag=True):
 
     rows: bytes  # the vectors, float32, little-endian
     tokens: bytes = b""  # their token vectors, int8
-    counts: list[int] = []  # number of tokens of each text; empty when none were requested
+    counts: list[int] = []  # number of tokens of each text; empty from a model without them
 
     @classmethod
-    def of(cls, vectors: np.ndarray, tokens: list[np.ndarray] | None = None) -> "Vectors":
-        """Pack vectors (n, dim), and for each text its token vectors (tokens, token_dim), int8."""
-        rows = np.ascontiguousarray(vectors, "<f4").tobytes()
-        return cls(
-            rows, b"".join(part.tobytes() for part in tokens or ()), [*map(len, tokens or ())]
-        )
+    def of(cls, made: Embedded) -> "Vectors":
+        rows = np.ascontiguousarray(made.vectors, "<f4").tobytes()
+        return cls(rows, b"".join(part.tobytes() for part in made.tokens), [*map(len, made.tokens)])
 
-    def array(self, count: int, dim: int) -> np.ndarray:
-        """Unpack the vectors, shape (count, dim), float32, read-only.
+    def unpack(self, count: int, dim: int, token_dim: int) -> Embedded:
+        """Return what ``of`` was given, read-only; ``token_dim`` 0 for no tokens.
 
         Raises:
-            ValueError: Their number is not ``count``.
+            ValueError: It is not that of ``count`` texts.
         """
-        return np.frombuffer(self.rows, "<f4").reshape(count, dim)
-
-    def token_arrays(self, count: int, dim: int) -> list[np.ndarray]:
-        """Unpack the token vectors: for each text, shape (its tokens, dim), int8, read-only.
-
-        Raises:
-            ValueError: The number of texts is not ``count``.
-        """
-        every = np.frombuffer(self.tokens, np.int8).reshape(sum(self.counts), dim)
+        vectors = np.frombuffer(self.rows, "<f4").reshape(count, dim)
+        if not token_dim:
+            return Embedded(vectors, [])
+        every = np.frombuffer(self.tokens, np.int8).reshape(sum(self.counts), token_dim)
         if len(self.counts) != count:
             raise ValueError(f"tokens of {len(self.counts)} texts, not {count}")
-        return np.split(every, np.cumsum(self.counts)[:-1])
+        return Embedded(vectors, np.split(every, np.cumsum(self.counts)[:-1]))
 
 
-Frame = Hello | Request | Vectors | Fault
+Frame = Request | Vectors | Fault
 
 
 def write_frame(file: BinaryIO, frame: Frame) -> None:

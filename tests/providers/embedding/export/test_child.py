@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
-from slowcat_memory.kernels import encoder
 from slowcat_memory.providers import EmbedderOptions, export_model, open_query_embedder
 from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.providers.embedding.export import child as export_child
@@ -39,13 +38,13 @@ def exported(options: EmbedderOptions, tmp_path_factory: pytest.TempPathFactory)
 def test_child_the_export_vouches_for_itself(exported: Exported) -> None:
     export_folder = exported.folder
     meta = export_format.read_meta(export_folder)
-    assert meta and meta.int8 and meta.cosine >= 0.985
+    assert meta and meta.int8 and meta.cosine >= 0.99
     assert meta.key == f"all-MiniLM-L6-v2@{export_folder.name.rpartition('-')[2]}/384"
     assert meta.max_tokens == 256
     assert meta.token_key.startswith(f"{meta.key}~") and meta.token_key.endswith("/96")
     assert meta.token_dim == 96
     assert {path.name for path in export_folder.iterdir()} == set(export_format.FILES)
-    assert meta.packing == export_format.PACKING and meta.packed_cosine > 0.995 > meta.cosine
+    assert meta.packing == export_format.PACKING and meta.packed_cosine > 0.99
     assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
 
 
@@ -93,7 +92,7 @@ def test_child_an_export_of_an_older_format_is_made_again(
     export_folder: Path, tmp_path: Path
 ) -> None:
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    older = (copy / export_format.META).read_text().replace('"format": 3', '"format": 2')
+    older = (copy / export_format.META).read_text().replace('"format": 4', '"format": 3')
     (copy / export_format.META).write_text(older)
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
     assert embedder is None and report.state == "needs export"
@@ -101,7 +100,7 @@ def test_child_an_export_of_an_older_format_is_made_again(
 
 def test_child_a_damaged_export_is_made_again(export_folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    for name in (export_format.MODEL, export_format.PACKED):
+    for name in (export_format.MODEL, export_format.EXACT, export_format.PACKED):
         (copy / name).write_bytes(b"\x5a" * (copy / name).stat().st_size)
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
     assert embedder is None and report.state == "needs export"
@@ -144,7 +143,7 @@ def test_child_a_hub_that_is_away_is_told_by_the_child(
 
 def test_child_a_folder_that_is_no_model_is_an_error_from_the_child(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("not json")
-    with pytest.raises(ProviderError, match="the export failed"):
+    with pytest.raises(ProviderError, match="the export failed|by sentence-transformers only"):
         export_model(EmbedderOptions(model=str(tmp_path), cache_dir=str(tmp_path / "cache")))
 
 
@@ -158,16 +157,15 @@ def test_child_a_caller_that_gives_up_takes_the_child_along(tmp_path: Path) -> N
     assert threading.active_count() == before
 
 
-TINY = """
+TRACED = """
 import sys
 from pathlib import Path
-from typing import NamedTuple
 import transformers
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 from slowcat_memory.providers import LocalEmbedder
 from slowcat_memory.providers.embedding import export_format, model_files
-from slowcat_memory.providers.embedding.export import child, convert
+from slowcat_memory.providers.embedding.export import child
 
 here, tokenizer = Path(sys.argv[1]), model_files.resolve("all-MiniLM-L6-v2").where
 config = transformers.MPNetConfig(vocab_size=30522, hidden_size=32, num_hidden_layers=2,
@@ -177,7 +175,7 @@ transformers.AutoTokenizer.from_pretrained(tokenizer).save_pretrained(here / "ra
 first = Transformer(str(here / "raw"))
 first.max_seq_length = 64
 model = SentenceTransformer(
-    modules=[first, Pooling(32, pooling_mode="cls"), Dense(32, 16), Normalize()],
+    modules=[first, Pooling(32, pooling_mode="max"), Dense(32, 16), Normalize()],
     prompts={"query": "query: ", "passage": "passage: "}, device="cpu")
 model.save(str(here / "tiny"))
 
@@ -186,72 +184,19 @@ meta = export_format.read_meta(folder)
 assert (meta.query_prompt, meta.doc_prompt) == ("query: ", "passage: "), meta
 assert (meta.dim, meta.max_tokens, meta.int8) == (16, 64, True), meta
 assert meta.packing == export_format.NOT_PACKABLE and not (folder / export_format.PACKED).exists()
-embedder = LocalEmbedder.load(folder)
 want = model.encode(["passage: hello there"])
-assert (embedder.encode(["hello there"]) * want).sum() > 0.99
-assert embedder.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2, meta.token_dim)
-
-convert.GOOD_ENOUGH = 1.1
-folder = child.export(str(here / "tiny"), here / "cache", print)
-meta = export_format.read_meta(folder)
-assert not meta.int8 and meta.cosine > 0.9999, meta
-assert (LocalEmbedder.load(folder).encode(["hello there"]) * want).sum() > 0.9999
+assert (LocalEmbedder.load(folder).encode(["hello there"]) * want).sum() > 0.99
+exact = LocalEmbedder.load(folder, exact=True)
+assert abs(exact.encode(["hello there"]) - want).max() < 1e-5
+assert exact.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2, meta.token_dim)
 """
 
 
 @pytest.mark.slow
-def test_child_another_model_keeps_its_pooling_its_layers_and_its_prompts(
-    options: EmbedderOptions, tmp_path: Path
-) -> None:
+def test_child_a_model_of_another_kind_is_traced(options: EmbedderOptions, tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers", reason="the extra [models] is not installed")
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run(
-        [sys.executable, "-c", TINY, str(tmp_path)], capture_output=True, env=env, text=True
+        [sys.executable, "-c", TRACED, str(tmp_path)], capture_output=True, env=env, text=True
     )
-    assert run.returncode == 0, run.stderr[-3000:]
-
-
-PACKABLE = """
-import sys
-from pathlib import Path
-import transformers
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-from slowcat_memory.providers import LocalEmbedder
-from slowcat_memory.providers.embedding import export_format, model_files
-from slowcat_memory.providers.embedding.export import child
-
-here, kind, pooling = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-config = getattr(transformers, f"{kind}Config")(
-    vocab_size=30522, hidden_size=96, num_hidden_layers=3, num_attention_heads=3,
-    intermediate_size=160, max_position_embeddings=130, pad_token_id=0 if kind == "Bert" else 1)
-getattr(transformers, f"{kind}Model")(config).save_pretrained(here / "raw")
-tokenizer = model_files.resolve("all-MiniLM-L6-v2").where
-transformers.AutoTokenizer.from_pretrained(tokenizer).save_pretrained(here / "raw")
-first = Transformer(str(here / "raw"))
-first.max_seq_length = 100
-model = SentenceTransformer(modules=[first, Pooling(96, pooling_mode=pooling)], device="cpu")
-model.save(str(here / "small"))
-folder = child.export(str(here / "small"), here / "cache", print)
-meta = export_format.read_meta(folder)
-assert meta.packing == export_format.PACKING and meta.packed_cosine > 0.99, meta
-embedder = LocalEmbedder.load(folder)
-assert embedder.packed
-texts = ["hello there", "my sister's dog is called Pepper, is it not?", "no"]
-want = model.encode(texts, normalize_embeddings=True)
-assert ((embedder.encode(texts) * want).sum(axis=1) > 0.99).all()
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not encoder.available(), reason="the compiled library is not here")
-@pytest.mark.parametrize("kind", ["Bert", "Roberta"])
-@pytest.mark.parametrize("pooling", ["cls", "mean"])
-def test_child_models_of_the_usual_kind_are_packed(
-    options: EmbedderOptions, tmp_path: Path, kind: str, pooling: str
-) -> None:
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run(
-        [sys.executable, "-c", PACKABLE, str(tmp_path), kind, pooling],
-        capture_output=True, env=env, text=True,
-    )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]

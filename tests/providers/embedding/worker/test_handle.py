@@ -6,22 +6,30 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
-from slowcat_memory.errors import ModelNotFoundError, ProviderError
-from slowcat_memory.providers import EmbedderOptions, SentenceEmbedder, open_document_embedder
+from slowcat_memory.errors import ProviderError
+from slowcat_memory.providers import EmbedderOptions, ExactEmbedder, open_document_embedder
+from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.providers.embedding.export_format import Meta
 from slowcat_memory.providers.embedding.worker.handle import MAX_DEATHS
 from slowcat_memory.providers.embedding.worker.process import NICENESS
 from slowcat_memory.testing import check_embedder
 
+META = Meta(
+    key="good@0/8", name="good", dim=8, max_tokens=64, query_prompt="", doc_prompt="", int8=True,
+    cosine=1.0, model_bytes=0, exact_bytes=0, stamp="", token_key="good@0/8~0/4", token_dim=4,
+)  # fmt: skip
 
-def make(fake_child: str, way: str = "good", **more: object) -> SentenceEmbedder:
-    options = EmbedderOptions(model=way, batch_size=4)
-    return SentenceEmbedder(options, module=fake_child, **more)  # type: ignore[arg-type]
+
+def make(fake_child: str, way: str = "good", **more: object) -> ExactEmbedder:
+    options = EmbedderOptions(batch_size=4)
+    return ExactEmbedder(options, Path(way), META, module=fake_child, **more)  # type: ignore[arg-type]
 
 
-def pid_of(embedder: SentenceEmbedder) -> int:
+def pid_of(embedder: ExactEmbedder) -> int:
     assert embedder._process
     return embedder._process.pid
 
@@ -39,11 +47,11 @@ def gone(pid: int, within_s: float = 30.0) -> bool:
     return False
 
 
-def test_handle_contract(sentence: SentenceEmbedder) -> None:
+def test_handle_contract(sentence: ExactEmbedder) -> None:
     check_embedder(sentence)
 
 
-def test_handle_the_real_child_is_humble(sentence: SentenceEmbedder) -> None:
+def test_handle_the_real_child_is_humble(sentence: ExactEmbedder) -> None:
     sentence.encode(["hello"])
     ours = os.getpriority(os.PRIO_PROCESS, 0)
     assert os.getpriority(os.PRIO_PROCESS, pid_of(sentence)) == min(19, ours + NICENESS)
@@ -53,32 +61,38 @@ def test_handle_the_real_child_is_humble(sentence: SentenceEmbedder) -> None:
 
 def test_handle_opening_knows_the_space_before_the_child_starts(options: EmbedderOptions) -> None:
     embedder, report = open_document_embedder(options)
-    assert isinstance(embedder, SentenceEmbedder) and report.state == "ready"
-    assert report.key == embedder.key and report.dim == 384
+    assert isinstance(embedder, ExactEmbedder) and report.state == "ready"
+    assert (report.key, report.dim) == (embedder.key, embedder.dim) and report.dim == 384
     assert embedder._process is None
 
 
-def test_handle_tokens_come_with_the_vectors_when_they_are_wanted(fake_child: str) -> None:
-    embedder = make(fake_child, token_key="good@0/8~0/4", token_dim=4)
+def test_handle_tokens_come_with_the_vectors(fake_child: str) -> None:
+    embedder = make(fake_child)
     texts = [" ".join("x" * n) for n in range(10)]
     made = embedder.encode_tokens(texts)
     assert [rows.shape for rows in made.tokens] == [(n, 4) for n in range(10)]
     assert all((rows == len(text)).all() for rows, text in zip(made.tokens, texts, strict=True))
     assert np.array_equal(made.vectors, embedder.encode(texts))
     embedder.close()
-    assert make(fake_child).encode_tokens(["a"]).tokens == []
 
 
-def test_handle_tokens_of_another_space_are_refused(fake_child: str) -> None:
-    embedder = make(fake_child, token_key="good@0/8~another/4", token_dim=4)
+def test_handle_tokens_of_another_export_are_refused(
+    options: EmbedderOptions, export_folder: Path
+) -> None:
+    meta = export_format.read_meta(export_folder)
+    assert meta
+    other = msgspec.structs.replace(meta, token_key=f"{meta.key}~another/96")
+    embedder = ExactEmbedder(options, export_folder, other)
     with pytest.raises(ProviderError, match="export has changed"):
         embedder.encode_tokens(["a"])
+    embedder.close()
 
 
-def test_handle_a_wrong_model_name_is_told_by_the_child() -> None:
-    embedder = SentenceEmbedder(EmbedderOptions(model="no-such/model"))
-    with pytest.raises(ModelNotFoundError, match="no-such/model"):
+def test_handle_an_export_that_is_gone_is_named_by_the_child(tmp_path: Path) -> None:
+    embedder = ExactEmbedder(EmbedderOptions(), tmp_path / "gone", META)
+    with pytest.raises(ProviderError, match="gone is damaged"):
         embedder.encode(["hello"])
+    embedder.close()
 
 
 def test_handle_batches_and_progress_in_spite_of_stray_prints(fake_child: str) -> None:
@@ -157,7 +171,7 @@ def test_handle_close_does_not_wait_for_a_call_at_work(fake_child: str) -> None:
     embedder = make(fake_child, "hangs")
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(embedder.encode, ["a"] * 10)
-        while embedder._process is None or not embedder._key:
+        while embedder._process is None:
             time.sleep(0.01)
         child = pid_of(embedder)
         embedder.close()
@@ -176,17 +190,11 @@ def test_handle_after_some_deaths_it_stays_dead(fake_child: str) -> None:
         embedder.encode(["a"])
 
 
-def test_handle_vectors_of_another_space_are_refused(fake_child: str) -> None:
-    embedder = make(fake_child, "other-key", key="mine@0/8", dim=8)
-    with pytest.raises(ProviderError, match="other@0/8"):
-        embedder.encode(["a"])
-
-
 def test_handle_the_child_goes_when_its_parent_is_killed(fake_child: str) -> None:
     program = f"""
 import time
-from slowcat_memory.providers import EmbedderOptions, SentenceEmbedder
-embedder = SentenceEmbedder(EmbedderOptions(model="good"), module={fake_child!r})
+from tests.providers.embedding.worker.test_handle import make
+embedder = make({fake_child!r})
 embedder.encode(["a"])
 print(embedder._process.pid, flush=True)
 time.sleep(60)

@@ -1,0 +1,293 @@
+"""Makes the ONNX graph of a model from its own files, without torch.
+
+The tokens' last hidden states come from an ONNX file that the model's folder has, or from BERT
+weights in safetensors. What follows them is read from the folder's ``modules.json``: such files
+usually end before pooling. Only the export child imports this.
+
+The result has the inputs of ``export_format`` and two outputs: the vectors of texts, and ``STATES``
+(``project`` replaces them). Measured with all-MiniLM-L6-v2: 2e-7 from sentence-transformers.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from safetensors.numpy import load_file
+
+from slowcat_memory.providers.embedding import export_format
+from slowcat_memory.providers.embedding.export_format import read_json
+
+STATES = "states"  # the second output until the projection is appended: (batch, tokens, hidden)
+OPSET, IR_VERSION = 17, 9  # of a graph from weights; onnxruntime 1.20 reads them
+_HIDDEN = ("last_hidden_state", "token_embeddings")  # outputs of ONNX files of transformers
+_BERT = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
+_ACTIVATIONS = {"Tanh": "Tanh", "Identity": "Identity", "ReLU": "Relu"}
+_MODULES = ("Transformer", "Pooling", "Dense", "Normalize")  # of sentence-transformers, in order
+_MASKED = -1e9  # added to the scores of masked tokens
+
+
+class Head(NamedTuple):
+    """The way from token states to a vector, as sentence-transformers describes it."""
+
+    transformer: Path  # folder of config.json and the weights
+    pooling: str  # "mean" or "cls"
+    dense: list[Path]  # folders of linear layers
+
+
+def build(folder: Path, out: Path) -> None:
+    """Write the graph of a model.
+
+    Raises:
+        ValueError: The model is of another kind; the text says which.
+        Exception: Of onnx and safetensors, for damaged files.
+    """
+    head = read_head(folder)
+    given = export_format.onnx_file(folder)
+    model, states = _open(given) if given else _bert(head.transformer)
+    made = _Builder(model.graph)
+    made.node("Identity", states, name=STATES)
+    vectors = _pooled(made, states, head.pooling)
+    for layer in head.dense:
+        vectors = _dense(made, vectors, layer)
+    made.node("LpNormalization", vectors, name=export_format.OUTPUT, axis=-1, p=2)
+    _set_outputs(model.graph, {export_format.OUTPUT: 2, STATES: 3})
+    onnx.save(model, out)
+
+
+def project(path: Path, projection: np.ndarray) -> None:
+    """Replace the states among a graph's outputs by their unit projections (hidden, token_dim)."""
+    model = onnx.load(path)
+    made = _Builder(model.graph)
+    projected = made.node("MatMul", STATES, made.constant(projection))
+    made.node("LpNormalization", projected, name=export_format.TOKEN_OUTPUT, axis=-1, p=2)
+    _set_outputs(model.graph, {export_format.OUTPUT: 2, export_format.TOKEN_OUTPUT: 3})
+    onnx.save(model, path)
+
+
+def read_head(folder: Path) -> Head:
+    """Read ``modules.json`` and the files that it names; without one, the mean of the tokens.
+
+    Raises:
+        ValueError: It has a module that is not written here.
+    """
+    head = Head(folder, "mean", [])
+    kinds: list[str] = []
+    for module in read_json(folder / "modules.json", []):
+        kind, place = module["type"].rpartition(".")[2], folder / module["path"]
+        kinds.append(kind)
+        if kind == "Transformer":
+            head = head._replace(transformer=place)
+        elif kind == "Pooling":
+            head = head._replace(pooling=_pooling(read_json(place / "config.json", {})))
+        elif kind == "Dense":
+            head.dense.append(place)
+    if not {*kinds} <= {*_MODULES} or kinds != sorted(kinds, key=_MODULES.index):
+        raise ValueError(f"it consists of {', '.join(kinds)}")
+    return head
+
+
+def weights(folder: Path) -> dict[str, np.ndarray]:
+    """Read all safetensors of a folder as float32, named as in a plain encoder.
+
+    Raises:
+        ValueError: There are none.
+    """
+    found: dict[str, np.ndarray] = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        found |= load_file(path)
+    if not found:
+        raise ValueError("it has no weights in safetensors")
+    return {
+        name.removeprefix("bert.").removeprefix("roberta."): np.asarray(array, np.float32)
+        for name, array in found.items()
+        if array.dtype.kind == "f"
+    }
+
+
+def _pooling(config: dict[str, Any]) -> str:
+    mode = config.get("pooling_mode") or [
+        name.removeprefix("pooling_mode_").removesuffix("_token").removesuffix("_tokens")
+        for name, on in config.items()
+        if on is True and name.startswith("pooling_mode_")
+    ]
+    modes = [mode] if isinstance(mode, str) else mode or ["mean"]
+    if modes not in (["mean"], ["cls"]) or config.get("include_prompt") is False:
+        raise ValueError(f"its pooling is {' and '.join(modes)}, or leaves out the prompt")
+    return modes[0]
+
+
+class _Builder:
+    """Appends to a graph; every name that it makes is new there."""
+
+    def __init__(self, graph: onnx.GraphProto) -> None:
+        self._graph = graph
+        self._first, self._count = f"slowcat_{len(graph.node)}_", 0
+
+    def constant(self, value: Any) -> str:
+        name = self._name()
+        array = np.array(value, order="C")
+        self._graph.initializer.append(numpy_helper.from_array(array, name))
+        return name
+
+    def node(self, kind: str, *inputs: str, name: str = "", **attributes: Any) -> str:
+        """Append an operation; return the name of its output."""
+        output = name or self._name()
+        self._graph.node.append(helper.make_node(kind, list(inputs), [output], **attributes))
+        return output
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"{self._first}{self._count}"
+
+
+def _set_outputs(graph: onnx.GraphProto, ranks: dict[str, int]) -> None:
+    del graph.output[:]
+    for name, rank in ranks.items():
+        shape = ["batch", "tokens", f"{name}_dim"][:: 1 if rank == 3 else 2]
+        graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+
+
+def _open(path: Path) -> tuple[onnx.ModelProto, str]:
+    """Open an ONNX file; return it, and the name of its hidden states.
+
+    Raises:
+        ValueError: It has other inputs or outputs than a text encoder.
+    """
+    model = onnx.load(path)
+    graph = model.graph
+    for given in [entry for entry in graph.input if entry.name not in export_format.INPUTS]:
+        if given.name != "token_type_ids":
+            raise ValueError(f"its ONNX file wants {given.name}")
+        ids = export_format.INPUTS[0]
+        graph.node.insert(0, helper.make_node("Sub", [ids, ids], [given.name]))  # zeros
+        graph.input.remove(given)
+    states = next((out.name for out in graph.output if out.name in _HIDDEN), "")
+    if not states or {entry.name for entry in graph.input} != set(export_format.INPUTS):
+        raise ValueError("its ONNX file is not that of a text encoder")
+    return model, states
+
+
+def _pooled(made: _Builder, states: str, pooling: str) -> str:
+    """Pool (batch, tokens, hidden) to (batch, hidden), by operations that every opset has."""
+    if pooling == "cls":
+        return made.node("Gather", states, made.constant(np.int64(0)), axis=1)
+    mask = made.node("Cast", export_format.INPUTS[1], to=TensorProto.FLOAT)
+    row = made.node("Reshape", mask, made.constant(np.array([0, 1, -1])))
+    count = made.node("MatMul", row, made.node("Reshape", mask, made.constant([0, -1, 1])))
+    mean = made.node("Div", made.node("MatMul", row, states), count)
+    return made.node("Reshape", mean, made.constant([0, -1]))
+
+
+def _dense(made: _Builder, vectors: str, folder: Path) -> str:
+    config = read_json(folder / "config.json", {})
+    activation = _ACTIVATIONS.get(config.get("activation_function", "").rpartition(".")[2], "")
+    names = {config.get("module_input_name"), config.get("module_output_name")}
+    if not activation or config.get("use_residual") or names - {None, "sentence_embedding"}:
+        raise ValueError(f"it has a layer of another kind in {folder.name}")
+    layer = weights(folder)
+    vectors = made.node("MatMul", vectors, made.constant(layer["linear.weight"].T))
+    if "linear.bias" in layer:
+        vectors = made.node("Add", vectors, made.constant(layer["linear.bias"]))
+    return made.node(activation, vectors)
+
+
+class _Bert:
+    """The layers of BERT, as nodes of a graph."""
+
+    def __init__(self, made: _Builder, array: dict[str, np.ndarray], config: Any) -> None:
+        self._made, self._array = made, array
+        self._epsilon = config["layer_norm_eps"]
+        self._hidden, self._heads = config["hidden_size"], config["num_attention_heads"]
+        self._split = made.constant([0, 0, self._heads, self._hidden // self._heads])
+        self._joined = made.constant([0, 0, self._hidden])
+        self._root = made.constant(np.float32((self._hidden // self._heads) ** 0.5))
+
+    def embeddings(self, ids: str) -> str:
+        made, place = self._made, "embeddings"
+        length = made.node("Gather", made.node("Shape", ids), made.constant(np.int64(1)))
+        steps = made.node("Range", made.constant(np.int64(0)), length, made.constant(np.int64(1)))
+        words, positions = (
+            made.node("Gather", made.constant(self._array[f"{place}.{name}.weight"]), rows)
+            for name, rows in (("word_embeddings", ids), ("position_embeddings", steps))
+        )
+        kind = made.constant(self._array[f"{place}.token_type_embeddings.weight"][0])
+        total = made.node("Add", made.node("Add", words, positions), kind)
+        return self._norm(total, f"{place}.LayerNorm")
+
+    def layer(self, states: str, bias: str, place: str) -> str:
+        """Append one layer: attention, then the two linear layers, each with its residual."""
+        mixed = self._attention(states, bias, f"{place}.attention.self")
+        mixed = self._linear(mixed, f"{place}.attention.output.dense")
+        states = self._norm(
+            self._made.node("Add", mixed, states), f"{place}.attention.output.LayerNorm"
+        )
+        inner = self._gelu(self._linear(states, f"{place}.intermediate.dense"))
+        inner = self._linear(inner, f"{place}.output.dense")
+        return self._norm(self._made.node("Add", inner, states), f"{place}.output.LayerNorm")
+
+    def _attention(self, states: str, bias: str, place: str) -> str:
+        made = self._made
+        query, key, value = (
+            made.node(
+                "Transpose",
+                made.node("Reshape", self._linear(states, f"{place}.{part}"), self._split),
+                perm=order,
+            )
+            for part, order in (
+                ("query", [0, 2, 1, 3]),
+                ("key", [0, 2, 3, 1]),
+                ("value", [0, 2, 1, 3]),
+            )
+        )
+        scores = made.node("Div", made.node("MatMul", query, key), self._root)
+        chances = made.node("Softmax", made.node("Add", scores, bias), axis=-1)
+        mixed = made.node("Transpose", made.node("MatMul", chances, value), perm=[0, 2, 1, 3])
+        return made.node("Reshape", mixed, self._joined)
+
+    def _linear(self, states: str, place: str) -> str:
+        matrix = self._made.constant(self._array[f"{place}.weight"].T)
+        bias = self._made.constant(self._array[f"{place}.bias"])
+        return self._made.node("Add", self._made.node("MatMul", states, matrix), bias)
+
+    def _norm(self, states: str, place: str) -> str:
+        parts = (self._made.constant(self._array[f"{place}.{part}"]) for part in ("weight", "bias"))
+        return self._made.node("LayerNormalization", states, *parts, axis=-1, epsilon=self._epsilon)
+
+    def _gelu(self, states: str) -> str:
+        made = self._made
+        error = made.node("Erf", made.node("Div", states, made.constant(np.float32(2**0.5))))
+        half = made.node("Mul", states, made.constant(np.float32(0.5)))
+        return made.node("Mul", half, made.node("Add", error, made.constant(np.float32(1))))
+
+
+def _bert(folder: Path) -> tuple[onnx.ModelProto, str]:
+    """Make the graph of a BERT from its weights; return it, and the name of its hidden states.
+
+    Raises:
+        ValueError: The model is no BERT with the exact GELU, or has no safetensors.
+        KeyError: A weight is missing.
+    """
+    config = read_json(folder / "config.json", {})
+    for name, wanted in _BERT.items():
+        if config.get(name, wanted if name != "model_type" else "") != wanted:
+            raise ValueError(f"its {name} is {config.get(name)!r}")
+    ids, mask = export_format.INPUTS
+    entries = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
+        for name in (ids, mask)
+    ]
+    graph = helper.make_graph([], "bert", entries, [])
+    made = _Builder(graph)
+    bert = _Bert(made, weights(folder), config)
+    present = made.node("Cast", mask, to=TensorProto.FLOAT)
+    absent = made.node("Sub", made.constant(np.float32(1)), present)
+    wide = made.node("Unsqueeze", absent, made.constant([1, 2]))
+    bias = made.node("Mul", wide, made.constant(np.float32(_MASKED)))
+    states = bert.embeddings(ids)
+    for layer in range(config["num_hidden_layers"]):
+        states = bert.layer(states, bias, f"encoder.layer.{layer}")
+    opset = helper.make_opsetid("", OPSET)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
+    return model, states

@@ -1,0 +1,298 @@
+import json
+import math
+import shutil
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import msgspec
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from slowcat_memory.errors import ProviderError
+from slowcat_memory.providers import EmbedderOptions, LocalEmbedder
+from slowcat_memory.providers.embedding import export_format, model_files
+from slowcat_memory.providers.embedding.export import child, graph
+from tests.providers.embedding.test_local import TURNS
+
+HIDDEN, HEADS, LAYERS, INNER, OUT = 32, 4, 2, 64, 16
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefghijklmnopqrstuvwxyz,.?:'"]
+VOCABULARY = {word: row for row, word in enumerate([*WORDS, *(f"##{word}" for word in WORDS[4:])])}
+CONFIG: dict[str, Any] = {
+    "model_type": "bert", "hidden_act": "gelu", "hidden_size": HIDDEN, "layer_norm_eps": 1e-12,
+    "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "intermediate_size": INNER,
+    "vocab_size": len(VOCABULARY), "max_position_embeddings": 300, "type_vocab_size": 2,
+}  # fmt: skip
+MODULES = ["Transformer", "Pooling", "Dense", "Normalize"]
+ERF = np.vectorize(math.erf)
+
+
+def random_weights() -> dict[str, np.ndarray]:
+    """Weights of a small BERT, named as transformers names them."""
+    chance = np.random.default_rng(7)
+    shapes: dict[str, tuple[int, ...]] = {
+        "embeddings.word_embeddings.weight": (len(VOCABULARY), HIDDEN),
+        "embeddings.position_embeddings.weight": (300, HIDDEN),
+        "embeddings.token_type_embeddings.weight": (2, HIDDEN),
+    }
+    norms = ["embeddings.LayerNorm"]
+    for layer in range(LAYERS):
+        place = f"encoder.layer.{layer}"
+        parts = (*(f"self.{part}" for part in ("query", "key", "value")), "output.dense")
+        linear = {f"{place}.attention.{part}": (HIDDEN, HIDDEN) for part in parts}
+        linear |= {f"{place}.intermediate.dense": (INNER, HIDDEN)}
+        linear |= {f"{place}.output.dense": (HIDDEN, INNER)}
+        for name, shape in linear.items():
+            shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+        norms += [f"{place}.attention.output.LayerNorm", f"{place}.output.LayerNorm"]
+    for name in norms:
+        shapes |= {f"{name}.weight": (HIDDEN,), f"{name}.bias": (HIDDEN,)}
+    return {
+        name: (chance.normal(size=shape) * 0.3 + name.endswith("LayerNorm.weight")).astype("f4")
+        for name, shape in shapes.items()
+    }
+
+
+def states_of(weights: dict[str, np.ndarray], ids: list[int]) -> np.ndarray:
+    """BERT in NumPy, in double precision: the last hidden states of one row."""
+
+    def linear(x: np.ndarray, name: str) -> np.ndarray:
+        return x @ weights[f"{name}.weight"].T.astype(float) + weights[f"{name}.bias"]
+
+    def norm(x: np.ndarray, name: str) -> np.ndarray:
+        x = x - x.mean(axis=-1, keepdims=True)
+        x = x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-12)
+        return x * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+    rows = weights["embeddings.word_embeddings.weight"][ids].astype(float)
+    rows = rows + weights["embeddings.position_embeddings.weight"][: len(ids)]
+    x = norm(rows + weights["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
+    for layer in range(LAYERS):
+        place = f"encoder.layer.{layer}"
+        query, key, value = (
+            linear(x, f"{place}.attention.self.{part}").reshape(len(ids), HEADS, -1).swapaxes(0, 1)
+            for part in ("query", "key", "value")
+        )
+        chances = np.exp(query @ key.swapaxes(1, 2) / math.sqrt(HIDDEN // HEADS))
+        chances /= chances.sum(axis=-1, keepdims=True)
+        mixed = (chances @ value).swapaxes(0, 1).reshape(len(ids), HIDDEN)
+        mixed = linear(mixed, f"{place}.attention.output.dense")
+        x = norm(x + mixed, f"{place}.attention.output.LayerNorm")
+        inner = linear(x, f"{place}.intermediate.dense")
+        inner = inner * 0.5 * (1 + ERF(inner / math.sqrt(2)))
+        x = norm(x + linear(inner, f"{place}.output.dense"), f"{place}.output.LayerNorm")
+    return x
+
+
+def unit(x: np.ndarray) -> np.ndarray:
+    return x / np.linalg.norm(x)
+
+
+@pytest.fixture(scope="module")
+def dense() -> dict[str, np.ndarray]:
+    chance = np.random.default_rng(8)
+    return {
+        "linear.weight": chance.normal(size=(OUT, HIDDEN)).astype("f4"),
+        "linear.bias": chance.normal(size=OUT).astype("f4"),
+    }
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory, dense: dict[str, np.ndarray]) -> Path:
+    """A small BERT with random weights, a dense layer and prompts, as sentence-transformers saves it."""
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    (folder / "1_Pooling").mkdir(parents=True)
+    (folder / "2_Dense").mkdir()
+    tokenizer = Tokenizer(models.WordPiece(VOCABULARY, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)  # type: ignore[assignment]
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()  # type: ignore[assignment]
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))  # type: ignore[assignment]
+    tokenizer.enable_padding(length=128)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    paths = ["", "1_Pooling", "2_Dense", "3_Normalize"]
+    files: dict[str, object] = {
+        "config.json": CONFIG,
+        "modules.json": [
+            {"path": path, "type": f"sentence_transformers.models.{kind}"}
+            for path, kind in zip(paths, MODULES, strict=True)
+        ],
+        "sentence_bert_config.json": {"max_seq_length": 200},
+        "config_sentence_transformers.json": {"prompts": {"query": "q: ", "document": "d: "}},
+        "1_Pooling/config.json": {
+            "pooling_mode_cls_token": False,
+            "pooling_mode_mean_tokens": True,
+        },
+        "2_Dense/config.json": {"activation_function": "torch.nn.modules.activation.Tanh"},
+    }
+    for name, value in files.items():
+        (folder / name).write_text(json.dumps(value))
+    save_file(random_weights(), folder / "model.safetensors")
+    save_file(dense, folder / "2_Dense" / "model.safetensors")
+    return folder
+
+
+def want(tiny: Path, dense: dict[str, np.ndarray], text: str, pooling: str = "mean") -> np.ndarray:
+    """The vector that the model's description asks for, in NumPy."""
+    tokenizer = Tokenizer.from_file(str(tiny / "tokenizer.json"))
+    tokenizer.no_padding()
+    states = states_of(random_weights(), tokenizer.encode(text).ids)
+    pooled = states.mean(axis=0) if pooling == "mean" else states[0]
+    return unit(np.tanh(dense["linear.weight"] @ pooled + dense["linear.bias"]))
+
+
+def exported(model: str | Path, cache: Path) -> Path:
+    return child.export(str(model), cache, lambda line: None)
+
+
+def onnx_without_pooling(tiny: Path, path: Path) -> None:
+    """Write the file that repositories on the hub offer: it ends before pooling."""
+    model, states = graph._bert(tiny)
+    shape = ["batch", "tokens"]
+    model.graph.input.append(
+        helper.make_tensor_value_info("token_type_ids", TensorProto.INT64, shape)
+    )
+    kinds = helper.make_node("Cast", ["token_type_ids"], ["kinds"], to=TensorProto.FLOAT)
+    wide = helper.make_node("Unsqueeze", ["kinds", "last"], ["wide"])
+    add = helper.make_node("Add", [states, "wide"], ["last_hidden_state"])
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([2]), "last"))
+    model.graph.node.extend([kinds, wide, add])
+    output = helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, [*shape, HIDDEN])
+    model.graph.output.append(output)
+    path.parent.mkdir(exist_ok=True)
+    onnx.save(model, path)
+
+
+def test_graph_bert_weights_become_the_model_that_they_describe(
+    tiny: Path, dense: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    folder = exported(tiny, tmp_path)
+    meta = export_format.read_meta(folder)
+    assert meta and (meta.query_prompt, meta.doc_prompt) == ("q: ", "d: ")
+    assert (meta.dim, meta.max_tokens, meta.packing) == (OUT, 200, -export_format.PACKING)
+    exact = LocalEmbedder.load(folder, exact=True)
+    for text, vector in zip(TURNS, exact.encode(TURNS), strict=True):
+        assert np.abs(vector - want(tiny, dense, f"d: {text}")).max() < 1e-5, text
+    assert np.abs(exact.encode_query("a b") - want(tiny, dense, "q: a b")).max() < 1e-5
+    small = LocalEmbedder.load(folder).encode(TURNS)
+    assert (small * exact.encode(TURNS)).sum(axis=1).mean() > 0.98
+    tokens = exact.encode_tokens(["ab c"]).tokens[0]
+    assert tokens.shape == (3, meta.token_dim) == (3, HIDDEN), "a, ##b, c: no prompt"
+
+
+def test_graph_the_first_token_where_the_model_says_so(
+    tiny: Path, dense: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny, tmp_path / "first")
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
+    vector = LocalEmbedder.load(exported(folder, tmp_path), exact=True).encode(["a b c"])[0]
+    assert np.abs(vector - want(tiny, dense, "d: a b c", "cls")).max() < 1e-5
+
+
+def test_graph_a_second_export_keeps_the_keys(tiny: Path, tmp_path: Path) -> None:
+    first = export_format.read_meta(exported(tiny, tmp_path))
+    second = export_format.read_meta(exported(tiny, tmp_path))
+    assert first and second and (first.key, first.token_key) == (second.key, second.token_key)
+    assert [path.name for path in tmp_path.iterdir()] == [
+        path.name for path in tmp_path.glob("tiny-*")
+    ]
+
+
+@pytest.mark.parametrize("offered", ["onnx", "weights"])
+def test_graph_the_hub_gives_an_onnx_file_or_weights(
+    tiny: Path,
+    dense: dict[str, np.ndarray],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    offered: str,
+) -> None:
+    hub = shutil.copytree(tiny, tmp_path / "hub")
+    if offered == "onnx":
+        onnx_without_pooling(hub, hub / "onnx" / "model.onnx")
+    (hub / "model.h5").write_bytes(b"of another library")
+    home = tmp_path / "home"
+    repo = home / "hub" / "models--someone--tiny"
+    calls: list[list[str]] = []
+
+    def download(name: str, *, allow_patterns: list[str]) -> str:
+        assert name == "someone/tiny"
+        calls.append(allow_patterns)
+        for path in hub.rglob("*"):
+            place = path.relative_to(hub)
+            if path.is_file() and any(fnmatch(str(place), one) for one in allow_patterns):
+                copy = repo / "snapshots" / "1" / place
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, copy)
+        (repo / "refs").mkdir(exist_ok=True)
+        (repo / "refs" / "main").write_text("1")
+        return str(repo / "snapshots" / "1")
+
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setenv("HF_HOME", str(home))
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    folder = exported("someone/tiny", tmp_path / "cache")
+    fetched = repo / "snapshots" / "1"
+    assert not (fetched / "model.h5").exists()
+    assert (fetched / "model.safetensors").exists() == (offered == "weights")
+    assert len(calls) == (1 if offered == "onnx" else 2)
+    vector = LocalEmbedder.load(folder, exact=True).encode(["a b c"])[0]
+    assert np.abs(vector - want(tiny, dense, "d: a b c")).max() < 1e-5
+    assert exported("someone/tiny", tmp_path / "cache") == folder
+    assert len(calls) <= 2, "it is on this machine now"
+
+
+def test_graph_other_tools_leave_a_part_of_a_model_in_the_hubs_cache(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    repo = tmp_path / "hub" / "models--someone--tiny"
+    (repo / "refs").mkdir(parents=True)
+    (repo / "refs" / "main").write_text("1")
+    shutil.copytree(tiny, repo / "snapshots" / "1", ignore=shutil.ignore_patterns("*.safetensors"))
+    assert model_files.resolve("someone/tiny").where is None
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "reason"),
+    [
+        ("config.json", msgspec.json.encode(CONFIG | {"model_type": "mpnet"}).decode(), "mpnet"),
+        ("config.json", msgspec.json.encode(CONFIG | {"hidden_act": "relu"}).decode(), "relu"),
+        ("1_Pooling/config.json", '{"pooling_mode_max_tokens": true}', "pooling is max"),
+        ("1_Pooling/config.json", '{"pooling_mode": "mean", "include_prompt": false}', "prompt"),
+        ("2_Dense/config.json", '{"activation_function": "torch.nn.SiLU"}', "2_Dense"),
+        ("2_Dense/config.json", '{"activation_function": "x.Tanh", "use_residual": true}', "2_Den"),
+        ("modules.json", '[{"path": "", "type": "x.CLIPModel"}]', "CLIPModel"),
+        ("tokenizer.json", "{}", "do not load"),
+    ],
+)
+def test_graph_a_model_of_another_kind_names_the_extra(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str, reason: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    monkeypatch.delitem(sys.modules, "slowcat_memory.providers.embedding.export.traced", False)
+    folder = shutil.copytree(tiny, tmp_path / "other")
+    (folder / file).write_text(text)
+    with pytest.raises(ProviderError, match=reason) as caught:
+        exported(folder, tmp_path / "cache")
+    assert "[models]" in caught.value.hint
+    assert [*(tmp_path / "cache").iterdir()] == []
+
+
+def test_graph_parity_with_sentence_transformers(
+    options: EmbedderOptions, export_folder: Path
+) -> None:
+    library = pytest.importorskip(
+        "sentence_transformers", reason="the extra [models] is not installed: make test-models"
+    )
+    model = library.SentenceTransformer(str(model_files.resolve(options.model).where), device="cpu")
+    original = model.encode(list(TURNS), normalize_embeddings=True)
+    exact = LocalEmbedder.load(export_folder, exact=True).encode(TURNS)
+    assert np.abs(exact - original).max() < 1e-5
+    small = LocalEmbedder.load(export_folder).encode(TURNS)
+    assert (small * original).sum(axis=1).mean() >= 0.99
