@@ -29,10 +29,9 @@ from slowcat_memory.idle.events import OnMemory, events_of, notify
 from slowcat_memory.idle.job import Job, OverBudgetError
 from slowcat_memory.idle.scheduler.budget import Budget, Model
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
-from slowcat_memory.idle.scheduler.new_models import NewModels
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
-from slowcat_memory.idle.scheduler.results import batch_of, describe_error, run_of
+from slowcat_memory.idle.scheduler.results import NewModels, batch_of, describe_error, run_of
 from slowcat_memory.idle.scheduler.step import (
     ContextSource,
     ServerProbe,
@@ -42,8 +41,7 @@ from slowcat_memory.idle.scheduler.step import (
     run_step,
     step_span,
 )
-from slowcat_memory.idle.scheduler.task_queue import TaskQueue
-from slowcat_memory.idle.scheduler.waits import Held, Wait, ends_within, waits_of
+from slowcat_memory.idle.scheduler.task_queue import Held, TaskQueue, Wait, ends_within, waits_of
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Run, Task, WriteBatch

@@ -14,7 +14,7 @@ from typing import Any
 from loguru import logger
 
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.waits import Wait
+from slowcat_memory.idle.scheduler.task_queue import Wait
 
 NAME = "slowcat-idle"
 STOP_S = 1.0

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory.idle.job import Trigger
-from slowcat_memory.idle.scheduler.triggers import (
+from slowcat_memory.idle.scheduler.planner import (
     LastAsked,
     News,
     Triggers,
