@@ -1,4 +1,8 @@
-"""Counters and histograms, kept in memory and not exported. Safe to use from any thread."""
+"""Counters and histograms, kept in memory and not exported. Safe to use from any thread.
+
+Our own: the log line at the end of a session, ``stats`` and the benchmarks read percentiles of the
+last samples, which OpenTelemetry gives to an exporter alone, and only with its SDK.
+"""
 
 import threading
 from collections import Counter, deque

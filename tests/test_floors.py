@@ -24,6 +24,7 @@ HOMES = {
     "faiss": ("index",),
     "bm25s": ("index",),
     "openai": ("providers.llm.http", "providers.llm.openai", "providers.embedding.endpoint"),
+    "json_repair": ("providers.llm.reply_parsing",),
     "onnxruntime": ("providers",),
     "tokenizers": ("providers",),
     # These take seconds and half a gigabyte: only child processes may have them.

@@ -17,7 +17,7 @@ KEYED_BY_NOTHING_SAID = {
     "extraction.clause_facts._compiled", "extraction.clause_subjects._compiled",
     "extraction.clauses._compiled", "extraction.complements._compiled",
     "graph.known_names._function_words", "language.__init__.language_of", "language.data.compiled",
-    "language.data.read_words", "llm.json_modes.schema_of", "llm.json_modes.schema_text",
+    "language.data.read_words", "llm.server.schema_of", "llm.server.schema_text",
     "llm.reply_fields.shape_of", "processor.activity._effect", "processor.frames._handler",
     "protocol.verbs.verb", "query.asked_facts._others", "query.asked_facts._rules",
     "ranking.token_codes.columns", "ranking.token_codes.rotation",

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from slowcat_memory import __version__
-from slowcat_memory.cli.change import blocks, forget, icebreaker, marks, remember, undo
+from slowcat_memory.cli.change import blocks, forget, icebreaker, marks, undo
 from slowcat_memory.cli.data import backup, export, import_, replay, tidy
 from slowcat_memory.cli.fleet import commands as fleet_commands
 from slowcat_memory.cli.look import (
@@ -216,7 +216,7 @@ app.command("stats", rich_help_panel=LOOK)(stats.stats)
 app.command("hotwords", rich_help_panel=LOOK)(hotwords.hotwords)
 app.command("export", rich_help_panel=LOOK)(export.export)
 app.command("import", rich_help_panel=CHANGE)(import_.import_)
-app.command("remember", rich_help_panel=CHANGE)(remember.remember)
+app.command("remember", rich_help_panel=CHANGE)(marks.remember)
 app.command("pin", rich_help_panel=CHANGE)(marks.pin)
 app.command("local", rich_help_panel=CHANGE)(marks.local)
 app.command("mute", rich_help_panel=CHANGE)(marks.mute)

@@ -6,8 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from slowcat_memory.idle.scheduler.task_queue import seconds_until_due
-from slowcat_memory.idle.scheduler.waits import Wait
+from slowcat_memory.idle.scheduler.task_queue import Wait, seconds_until_due
 from slowcat_memory.records import Run, Task
 from slowcat_memory.store import Snapshot
 

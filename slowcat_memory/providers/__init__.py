@@ -9,7 +9,7 @@ No torch is needed but for a model that ``export/graph.py`` does not know (the e
 then in a child process only.
 """
 
-from slowcat_memory.providers.breaker import BreakerState, CircuitBreaker
+from slowcat_memory.providers.breaker import CircuitBreaker
 from slowcat_memory.providers.embedding.base import (
     DocumentEmbedder,
     Embedded,
@@ -30,15 +30,13 @@ from slowcat_memory.providers.embedding.factory import (
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding.worker.handle import ExactEmbedder
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
-from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM
-from slowcat_memory.providers.llm.factory import open_llm
+from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM, open_llm
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
 from slowcat_memory.providers.loopback import check_loopback
 
 __all__ = [
     "LLM",
     "Answer",
-    "BreakerState",
     "CircuitBreaker",
     "CircuitBreakerLLM",
     "DocumentEmbedder",

@@ -20,7 +20,7 @@ from benchmarks.written.play import Played, play
 from benchmarks.written.server import Mode
 from benchmarks.written.sloppy import SloppyModel
 from slowcat_memory.core.facts.prompt import FactsReply
-from slowcat_memory.providers.llm.json_modes import schema_of
+from slowcat_memory.providers.llm.server import schema_of
 from tests.support import tiny_diary
 
 RECORD = """Conversation of Monday 2026-11-09, 19:05. Who speaks: Nadia, Juno.

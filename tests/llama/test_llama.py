@@ -9,8 +9,8 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
 from slowcat_memory.providers import Prompt, ThinkingOptions, open_llm
-from slowcat_memory.providers.llm.json_modes import JsonMode
 from slowcat_memory.providers.llm.openai import OpenAILLM
+from slowcat_memory.providers.llm.server import JsonMode
 
 
 class Fact(Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,7 +61,8 @@ def test_llama_answers_are_what_was_asked_for_or_bad(llama, calls: int) -> None:
 def test_llama_without_a_grammar_what_is_nonsense_is_bad(llama, form) -> None:
     async def run() -> list[str]:
         llm = OpenAILLM(ThinkingOptions(url=llama.url))
-        llm._json_modes.mode_of = lambda server: JsonMode(form)  # type: ignore[method-assign]
+        assert await llm.probe() and llm._server
+        llm._modes[llm._server.model, llm._server.kind] = JsonMode(form)
         outcomes = []
         for n in range(5):
             try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slowcat_memory.config import Config
     from slowcat_memory.engine.memory import Memory
     from slowcat_memory.idle.forecast import Forecast
-    from slowcat_memory.idle.scheduler.waits import Wait
+    from slowcat_memory.idle.scheduler.task_queue import Wait
 
 POLL_S = 0.5  # between two progress updates
 LINE_S = 10.0  # between two lines where stderr is no terminal

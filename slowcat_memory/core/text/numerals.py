@@ -2,6 +2,7 @@
 
 "Forty-eight five" may be 48,500 or 48.5, "eight seventy-five" 875 or 8.75, "half five" 5:30 or, in
 German, 4:30; "1.250" is 1,250 or 1.25. Words of all languages are read, since people mix them.
+Not text2num: it gives one reading in one language, and every caller here compares all of them.
 """
 
 import re

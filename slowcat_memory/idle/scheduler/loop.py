@@ -32,7 +32,7 @@ from slowcat_memory.idle.scheduler.budget import Budget, Model
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
-from slowcat_memory.idle.scheduler.results import batch_of, revived, run_of
+from slowcat_memory.idle.scheduler.results import NewModels, batch_of, run_of
 from slowcat_memory.idle.scheduler.step import (
     ContextSource,
     ServerProbe,
@@ -42,39 +42,11 @@ from slowcat_memory.idle.scheduler.step import (
     run_step,
     step_span,
 )
-from slowcat_memory.idle.scheduler.task_queue import TaskQueue
-from slowcat_memory.idle.scheduler.waits import Held, Wait, ends_within, waits_of
+from slowcat_memory.idle.scheduler.task_queue import Held, TaskQueue, Wait, ends_within, waits_of
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreaker
 from slowcat_memory.records import Run, Task, WriteBatch
-from slowcat_memory.store import Snapshot, Store
-
-
-class NewModels:
-    """The model that answered each job last. A job's steps that no model answered do not count."""
-
-    def __init__(self, runs: Iterable[Run]) -> None:
-        """Take over from the last runs, the newest first."""
-        self._last = dict[str, str]()
-        self._tried = set[tuple[str, str]]()  # models, by jobs that none has answered
-        for run in runs:
-            if run.model:
-                self._last.setdefault(run.job, run.model)
-
-    def answered(self, job: str, model: str, snapshot: Snapshot) -> list[Task]:
-        """Return the dead tasks to be tried again; none if the same model answered the job before.
-
-        They are the job's own, and once for each model those of jobs that no model has answered.
-        """
-        if not model or self._last.get(job) == model:
-            return []
-        self._last[job] = model
-        every = snapshot.tasks(state="dead")
-        others = {task.job for task in every if (task.job, model) not in self._tried}
-        others -= self._last.keys()
-        self._tried |= {(other, model) for other in others}
-        return [revived(task) for task in every if task.job == job or task.job in others]
-
+from slowcat_memory.store import Store
 
 POLL_S = 0.5  # between checks of a closed gate, whose opening is not signalled
 TROUBLE_S = 60.0  # pause after a full disk, or an error of the loop itself

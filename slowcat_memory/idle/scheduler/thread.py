@@ -15,7 +15,7 @@ from loguru import logger
 
 from slowcat_memory.errors import describe_error
 from slowcat_memory.idle.scheduler.loop import IdleLoop
-from slowcat_memory.idle.scheduler.waits import Wait
+from slowcat_memory.idle.scheduler.task_queue import Wait
 
 NAME = "slowcat-idle"
 STOP_S = 1.0

@@ -1,26 +1,23 @@
 """The LLM for idle work, behind a circuit breaker: a server that failed only gets cheap probes."""
 
-import random
 import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.errors import EndpointError
-from slowcat_memory.providers.breaker import BreakerState, CircuitBreaker
-from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, is_remote
+from slowcat_memory.providers.breaker import CircuitBreaker
+from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
 
 T = TypeVar("T", bound=Struct)
-
-FIRST_PROBE_S, LONGEST_PROBE_S = 5.0, 300.0
-JITTER = 0.2
 
 
 class CircuitBreakerLLM:
     """An LLM that gets no prompts while its server is unreachable.
 
-    It starts half-open: the first ``ready`` or ``complete`` probes the server.
+    The first ``ready`` or ``complete`` probes the server.
     """
 
     def __init__(
@@ -28,7 +25,6 @@ class CircuitBreakerLLM:
         inner: LLM,
         probe: Callable[[], Awaitable[bool]],
         clock: Callable[[], float] = time.monotonic,
-        chance: Callable[[], float] = random.random,
         close: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Wrap an LLM.
@@ -36,17 +32,9 @@ class CircuitBreakerLLM:
         Args:
             probe: Checks that the server is reachable, without running the model.
             clock: Monotonic seconds.
-            chance: Random number from 0 to 1, for the jitter.
         """
         self._inner, self._probe, self._close = inner, probe, close
-        self._breaker = CircuitBreaker(
-            first_wait_s=FIRST_PROBE_S,
-            longest_wait_s=LONGEST_PROBE_S,
-            jitter=JITTER,
-            half_open=True,
-            clock=clock,
-            chance=chance,
-        )
+        self._breaker = CircuitBreaker(on_trial=True, clock=clock)
 
     @property
     def prompt_tokens(self) -> int:
@@ -63,12 +51,12 @@ class CircuitBreakerLLM:
 
     async def ready(self) -> bool:
         """Return whether the LLM is available; probes if due, which takes seconds at most."""
-        if self._breaker.state is BreakerState.HALF_OPEN:
+        if not self._breaker.closed and self._breaker.allows():
             if await self._probe():
                 self._breaker.probe_succeeded()
             else:
                 self._breaker.failed()
-        return self._breaker.state is BreakerState.CLOSED
+        return self._breaker.closed
 
     async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
         """See ``LLM.complete``. Raises ``EndpointError`` at once while the breaker is open."""
@@ -85,3 +73,24 @@ class CircuitBreakerLLM:
     async def close(self) -> None:
         if self._close:
             await self._close()
+
+
+def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
+    """Return the LLM, or None and log a line if no URL is set; nothing is sent yet.
+
+    Another provider is another branch here.
+
+    Raises:
+        ConfigError: The URL is malformed.
+        EndpointRefusedError: The server is not on this machine, and that is not allowed.
+    """
+    if not options.url:
+        logger.info(
+            "No LLM for idle work. To have one, start an OpenAI-compatible server on this "
+            'machine and set [idle_llm] url = "http://127.0.0.1:1234/v1"'
+        )
+        return None
+    from slowcat_memory.providers.llm.openai import OpenAILLM  # takes half a second
+
+    llm = OpenAILLM(options)
+    return CircuitBreakerLLM(llm, llm.probe, close=llm.close)

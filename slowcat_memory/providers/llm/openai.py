@@ -2,7 +2,7 @@
 
 Every reply is streamed, because most servers stop for a client that hangs up only then, and read
 within deadlines: connecting, the first token, between two tokens, the whole. Only two things are
-retried here: a refused JSON mode (``json_modes.py``) and, once, an unusable answer. Every failure
+retried here: a refused JSON mode (``JsonMode``) and, once, an unusable answer. Every failure
 is one of three errors; none quotes a text.
 """
 
@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -18,6 +18,7 @@ import openai
 from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
+from openai.types.chat import ChatCompletion
 
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import (
@@ -27,28 +28,24 @@ from slowcat_memory.errors import (
     PromptTooLongError,
 )
 from slowcat_memory.providers.llm.base import Answer, Prompt, ThinkingOptions
-from slowcat_memory.providers.llm.context_size import ContextSizes, was_cut
-from slowcat_memory.providers.llm.http import RefusedError, connect_async
-from slowcat_memory.providers.llm.json_modes import JsonMode, JsonModes
+from slowcat_memory.providers.llm.http import connect_async
 from slowcat_memory.providers.llm.reply_parsing import parse_reply
-from slowcat_memory.providers.llm.server_info import (
+from slowcat_memory.providers.llm.server import (
+    ContextSizes,
+    JsonMode,
     Server,
     ServerError,
     classify,
     identify,
     label,
     seconds_to_wait,
-)
-from slowcat_memory.providers.llm.streaming import (
-    MAX_EVENT,
-    BrokenError,
-    Completion,
-    read_completion,
+    was_cut,
 )
 from slowcat_memory.providers.loopback import check_loopback, host_and_port
 
 T = TypeVar("T", bound=Struct)
 
+MAX_ERROR_CHARS = 64 << 10
 MODE_ERRORS = (ServerError.JSON_MODE, ServerError.COUNTING)
 _DAY_S = 86_400.0
 _TEST_PROMPT = Prompt(
@@ -58,6 +55,28 @@ _TEST_PROMPT = Prompt(
 
 class _Anything(Struct):
     """An answer whose content does not matter."""
+
+
+class _RefusedError(Exception):
+    """The server answered with an error. Never shown: its text may quote the prompt.
+
+    Attributes:
+        status: The HTTP status; 0 when the error came in the middle of a reply.
+    """
+
+    def __init__(self, status: int, text: str, retry_after: str = "") -> None:
+        super().__init__(f"status {status}")
+        self.status, self.text, self.retry_after = status, text[:MAX_ERROR_CHARS], retry_after
+
+
+class _Completion(Struct, frozen=True, kw_only=True):
+    text: str
+    model: str  # as the server names it, "" if it does not
+    fingerprint: str  # the server's ``system_fingerprint``, "" without one
+    tokens_in: int  # prompt tokens, 0 if the server does not count
+    tokens_out: int  # tokens of the answer, or streamed pieces if the server does not count
+    whole: bool  # False if it was cut off at the most tokens
+    first_at: float  # time of the event loop at the first token, 0 if there was none
 
 
 class OpenAILLM:
@@ -74,7 +93,9 @@ class OpenAILLM:
         """
         self.name = host_and_port(options.url)
         self._options, self._clock = options, clock
-        self._json_modes, self._contexts = JsonModes(), ContextSizes()
+        self._contexts = ContextSizes()
+        # what each (model, kind of server) accepted last
+        self._modes: dict[tuple[str, str], JsonMode] = {}
         self._server: Server | None = None
         self._answered_by: dict[str, str] = {}  # fingerprint by wanted model
         self._client: openai.AsyncOpenAI | None = None
@@ -88,7 +109,7 @@ class OpenAILLM:
 
     @property
     def prompt_tokens(self) -> int:
-        return self._contexts.prompt_tokens(self._place(), self._told())
+        return self._contexts.prompt_tokens(self._model(), self._told())
 
     @property
     def remote(self) -> bool:
@@ -158,29 +179,29 @@ class OpenAILLM:
 
     async def _in_best_mode(
         self, prompt: Prompt, into: type[T], server: Server
-    ) -> tuple[Completion, float, float]:
+    ) -> tuple[_Completion, float, float]:
         """Return a completion, and when its request began and ended, by the event loop's time."""
         loop = asyncio.get_running_loop()
-        key = (self._options.url, prompt.model or server.model, server.kind)
-        mode = self._json_modes.mode_of(key)
+        key = (prompt.model or server.model, server.kind)
+        mode = self._modes.get(key, JsonMode())
         while True:
             began = loop.time()
             try:
                 done = await self._send(prompt, into, server, mode)
-            except RefusedError as refused:
+            except _RefusedError as refused:
                 if self._is_weakest_refused(mode, refused) and await self._answers_others(
                     server, mode, prompt.model
                 ):
                     raise BadAnswerError("the server refuses this request, and no other") from None
                 if classify(refused.status, refused.text) is ServerError.TOO_LONG:
-                    place = self._place(prompt.model)
-                    self._contexts.refused(place, self._told(), _size(prompt), refused.text)
+                    model = self._model(prompt.model)
+                    self._contexts.refused(model, self._told(), _size(prompt), refused.text)
                 mode = self._next_mode(mode, refused)
             else:
-                self._json_modes.remember(key, mode)
+                self._modes[key] = mode
                 return done, began, loop.time()
 
-    def _is_weakest_refused(self, mode: JsonMode, refused: RefusedError) -> bool:
+    def _is_weakest_refused(self, mode: JsonMode, refused: _RefusedError) -> bool:
         error = classify(refused.status, refused.text)
         return error in MODE_ERRORS and not mode.weaker(error is ServerError.COUNTING)
 
@@ -194,11 +215,11 @@ class OpenAILLM:
             await self._send(replace(_TEST_PROMPT, model=model), _Anything, server, mode)
         except BadAnswerError:  # the server answered
             return True
-        except (EndpointError, RefusedError):
+        except (EndpointError, _RefusedError):
             return False
         return True
 
-    def _next_mode(self, mode: JsonMode, refused: RefusedError) -> JsonMode:
+    def _next_mode(self, mode: JsonMode, refused: _RefusedError) -> JsonMode:
         """Return the next weaker mode, or raise the error that the refusal means."""
         error = classify(refused.status, refused.text)
         if error is ServerError.TOO_LONG:
@@ -215,11 +236,11 @@ class OpenAILLM:
 
     async def _send(
         self, prompt: Prompt, into: type[T], server: Server, mode: JsonMode
-    ) -> Completion:
+    ) -> _Completion:
         """Send one request; its connection is closed whatever happens.
 
         Raises:
-            RefusedError: The server answered with an error.
+            _RefusedError: The server answered with an error.
             BadAnswerError: The answer was cut off, or had no end.
             EndpointError: The server is away, broke off, or took too long.
         """
@@ -231,7 +252,7 @@ class OpenAILLM:
             async with (
                 asyncio.timeout(options.total_s),
                 asyncio.timeout(options.first_token_s) as patience,
-                self._connected().chat.completions.with_streaming_response.create(
+                await self._connected().chat.completions.create(
                     model=prompt.model or server.model,
                     messages=[
                         {"role": "system", "content": _sendable(mode.system(prompt.system, into))},
@@ -241,41 +262,32 @@ class OpenAILLM:
                     temperature=temperature,
                     stream=True,
                     **mode.arguments(prompt.job, into),
-                ) as reply,
+                ) as stream,
             ):
-                return await read_completion(
-                    reply.iter_bytes(),
-                    patience,
-                    options.between_tokens_s,
-                    options.max_answer_chars,
-                )
-        except (RefusedError, BadAnswerError):
+                return await _read(stream, patience, options)
+        except BadAnswerError:
             raise
         except (TimeoutError, openai.APITimeoutError):
             raise self._away("took too long") from None
-        except BrokenError as error:
-            raise self._away(str(error)) from None
+        except openai.APIStatusError as error:
+            reply = error.response
+            wait = reply.headers.get("retry-after", "")
+            raise _RefusedError(reply.status_code, reply.text, wait) from None
         except Exception as error:  # of the client and of the libraries below it
-            if isinstance(error.__cause__, RefusedError):
-                raise error.__cause__ from None
-            raise self._away(f"cannot be reached ({type(error).__name__})") from None
+            if isinstance(error, openai.APIError) and error.body:  # in the middle of a reply
+                raise _RefusedError(0, json.dumps(error.body)) from None
+            what = f"cannot be reached, or sent no completion ({type(error).__name__})"
+            raise self._away(what) from None
 
     async def _get(self, path: str) -> Any:
         """Return JSON from a path of the server, within a second or two; None on failure."""
         parts = urlsplit(self._options.url)
         root = self._options.url.rstrip("/") if path.startswith("/v1/") else ""
         url = root + path[3:] if root else f"{parts.scheme}://{parts.netloc}{path}"
-        timeout_s = 2 * self._options.connect_s
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(2 * self._options.connect_s):
                 self._connected()
-                body = b""
-                async with self._http.stream("GET", url) as reply:
-                    async for block in reply.aiter_bytes():
-                        body += block
-                        if len(body) > MAX_EVENT:
-                            return None
-                return json.loads(body)
+                return (await self._http.get(url)).raise_for_status().json()
         except Exception:  # any failure means "unknown"
             return None
 
@@ -292,30 +304,29 @@ class OpenAILLM:
         """Return the context length that is configured or that the server tells, 0 for neither."""
         return self._options.context_tokens or (self._server.context if self._server else 0)
 
-    def _place(self, model: str = "") -> tuple[str, str]:
-        """Return what a context length belongs to."""
-        return self._options.url, model or (self._server.model if self._server else "")
+    def _model(self, wanted: str = "") -> str:
+        return wanted or (self._server.model if self._server else "")
 
     def _check_fits(self, prompt: Prompt) -> None:
         """Refuse a prompt that was made before the context length was known, or became smaller."""
-        place, told, size = self._place(prompt.model), self._told(), _size(prompt)
-        context = self._contexts.known(place, told)
-        room = self._contexts.prompt_tokens(place, told)
+        model, told, size = self._model(prompt.model), self._told(), _size(prompt)
+        context = self._contexts.known(model, told)
+        room = self._contexts.prompt_tokens(model, told)
         if context and size > room and size + prompt.max_tokens > context:
             raise PromptTooLongError(
                 f"the prompt and its answer are longer than the {context} tokens of the LLM"
             )
 
-    def _check_not_truncated(self, prompt: Prompt, done: Completion) -> None:
-        size, place = _size(prompt), self._place(prompt.model)
+    def _check_not_truncated(self, prompt: Prompt, done: _Completion) -> None:
+        size, model = _size(prompt), self._model(prompt.model)
         if was_cut(size, done.tokens_in, known=self._told() > 0):
-            self._contexts.refused(place, self._told(), size)
+            self._contexts.refused(model, self._told(), size)
             raise PromptTooLongError(
                 f"the LLM read {done.tokens_in} tokens of about {size}: its server cuts prompts",
                 hint="Give the model a longer context, or set idle_llm.context_tokens",
             )
 
-    def _fingerprint(self, done: Completion, server: Server, wanted: str) -> str:
+    def _fingerprint(self, done: _Completion, server: Server, wanted: str) -> str:
         """Return the fingerprint of the model that answered; probe again if it changed."""
         model = done.model or label(wanted) or server.name
         parts = [f"{model}@{server.kind}", done.fingerprint]
@@ -344,6 +355,70 @@ class OpenAILLM:
         return EndpointError(
             f"the LLM server at {self.name} {what}", hint=hint, retry_after=retry_after
         )
+
+
+async def _read(
+    stream: openai.AsyncStream[Any], patience: asyncio.Timeout, options: ThinkingOptions
+) -> _Completion:
+    """Read a completion that the LLM ended itself, or that reached the most tokens.
+
+    Reasoning that a server sends separately extends the time limit, and is discarded.
+
+    Args:
+        patience: Time limit, extended by ``between_tokens_s`` with each token.
+
+    Raises:
+        BadAnswerError: It did not end, is too long, or was cut off before anything.
+        EOFError: It broke off.
+        Exception: Anything: the client does not check the types of what a server sends.
+    """
+    loop = asyncio.get_running_loop()
+    texts: list[str] = []
+    size, pieces, first_at = 0, 0, 0.0
+    model = fingerprint = finish = ""
+    usage = None
+    async for chunk in _chunks(stream):
+        model = label(chunk.model or "") or model
+        fingerprint = label(chunk.system_fingerprint or "") or fingerprint
+        usage = chunk.usage or usage
+        for choice in (chunk.choices or [])[:1]:
+            finish = choice.finish_reason or finish
+            delta = getattr(choice, "delta", None) or choice.message
+            thought = getattr(delta, "reasoning_content", "") or getattr(delta, "reasoning", "")
+            if delta.content or thought:
+                patience.reschedule(loop.time() + options.between_tokens_s)
+                pieces += 1
+                first_at = first_at or loop.time()
+            texts.append(delta.content or "")
+            size += len(texts[-1])
+            if size > options.max_answer_chars:
+                raise BadAnswerError(f"it is longer than {options.max_answer_chars} characters")
+    if not finish:
+        raise EOFError
+    text = "".join(texts)
+    if finish == "length" and not text.strip():
+        raise BadAnswerError("it was cut off: be shorter")
+    if finish not in ("stop", "length"):
+        raise BadAnswerError("it did not end")
+    return _Completion(
+        text=text,
+        model=model,
+        fingerprint=fingerprint,
+        tokens_in=max(usage and usage.prompt_tokens or 0, 0),
+        tokens_out=max(usage and usage.completion_tokens or pieces, 0),
+        whole=finish == "stop",
+        first_at=first_at,
+    )
+
+
+async def _chunks(stream: openai.AsyncStream[Any]) -> AsyncIterator[Any]:
+    """Yield the pieces of a completion; the whole of one that the server does not stream."""
+    if "json" in stream.response.headers.get("content-type", ""):
+        body = json.loads(await stream.response.aread())
+        yield ChatCompletion.construct(**body)
+        return
+    async for chunk in stream:
+        yield chunk
 
 
 def _with_fault_named(prompt: Prompt, why: str) -> Prompt:

@@ -1,11 +1,15 @@
 """Reads an LLM's reply into a checked value, item by item.
 
-Tolerant of the wrapping (``reply_json``) and of what has only one meaning (``reply_fields``); nothing
-is completed, corrected or invented. A bad item of a list costs itself; a reply that was cut off
-gives its whole items. Of several values the first with content counts. No message quotes the reply.
+The JSON may be fenced, amid prose, after reasoning, cut off, or broken. Correct JSON is read by the
+standard library, broken JSON by json-repair; of a reply that was cut off the whole items remain, and
+the item in which it ends is left out, never completed. A bad item of a list costs itself; of several
+values the first with content counts. No message quotes the reply.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -20,18 +24,30 @@ from slowcat_memory.providers.llm.reply_fields import (
     shape_of,
     without_quotes,
 )
-from slowcat_memory.providers.llm.reply_json import (
-    Found,
-    has_json,
-    json_values,
-    without_reasoning,
-)
 
 T = TypeVar("T", bound=Struct)
 
 MAX_CHARS = 64 << 10
+MAX_REPAIRED = (
+    10_000  # characters: the time of a repair can grow with their square, to 2 s for these
+)
 MAX_WRAPPERS = 2
-BROKEN = "its JSON is broken"
+MAX_VALUES = 500  # of one text
+MAX_DIGITS = 20
+MAX_DEPTH = 60
+_TAGS = "think|thinking|thought|reasoning|seed:think"
+_REASONING = re.compile(rf"<({_TAGS})\b[^<>]{{0,40}}>.*?(?:</\1>|\Z)", re.S | re.I)
+# Ends reasoning whose beginning the server removed. No pattern here may begin with "any text": it
+# would be tried from every character on, and take minutes for an answer of 64 kB.
+_REASONED = re.compile(rf"</(?:{_TAGS})>|<\|channel\|>final[^<>]{{0,40}}<\|message\|>", re.I)
+_FENCE = re.compile(r"```[a-zA-Z]{0,10}\s{0,9}(?=[{\[])")
+# The beginning of JSON; other braces and brackets are prose.
+_BEGINNING = re.compile(r"\{\s*+(?:[\"'}]|[A-Za-z_]\w*+\s*+:|/[/*])|\[\s*+[{\"'\]]")
+# A string, which without an end goes on to the end of the text, or a bracket or comma outside one.
+_SIGN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"|\Z|\\\Z)|[\[\]{},]', re.S)
+_CLOSING = {"{": "}", "[": "]"}
+_STRAY_COMMA = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|,(?=\s*+[\]}])', re.S)
+_STRAY_BACKSLASH = re.compile(r'(\\["\\/bfnrtu])|\\')
 
 
 class Parsed(Struct, Generic[T], frozen=True):
@@ -44,6 +60,21 @@ class Parsed(Struct, Generic[T], frozen=True):
 
     value: T
     lost: Mapping[str, int] = {}
+    whole: bool = True
+
+
+class NoNumber:
+    """In place of a number that is none, or has no end: it fits no field."""
+
+
+class FieldTwice:
+    """In place of two different values of a field: it fits no field."""
+
+
+class Found(Struct, frozen=True):
+    """A list or object of a text; not ``whole`` if items are missing where it was cut off."""
+
+    value: Any
     whole: bool = True
 
 
@@ -64,11 +95,11 @@ def parse_reply(text: str, into: type[T], *, prose: bool = False) -> Parsed[T]:
     """
     if len(text) > MAX_CHARS:
         raise BadAnswerError(f"it is longer than {MAX_CHARS} characters")
-    answer = without_reasoning(text)
+    answer = _without_reasoning(text)
     if not answer:
         raise BadAnswerError("it is empty")
-    if has_json(answer):
-        values, otherwise = json_values(answer), "its JSON is broken or not complete"
+    if _BEGINNING.search(answer):
+        values, otherwise = _json_values(answer), "its JSON is broken or not complete"
     else:
         field = getattr(into, "PROSE", "") if prose else ""
         values = iter([Found({field: answer})] if field else [])
@@ -79,19 +110,127 @@ def parse_reply(text: str, into: type[T], *, prose: bool = False) -> Parsed[T]:
         raise BadAnswerError("it is nested too deeply") from None
 
 
+# ------------------------------------------------------------------- from text to JSON
+
+
+def _without_reasoning(text: str) -> str:
+    """Remove reasoning before the answer; an answer at the very start may contain tags as text."""
+    text = text.strip()
+    if text.startswith(("{", "[", "```")):
+        return text
+    text = _REASONING.sub("", text)
+    ends = [found.end() for found in _REASONED.finditer(text)]
+    return text[ends[-1] if ends else 0 :].strip()
+
+
+def _json_values(text: str) -> Iterator[Found]:
+    """Yield the outermost lists and objects of a text, those of the first fence on if it has one."""
+    fence = None if text.startswith(("{", "[")) else _FENCE.search(text)
+    at = fence.end() if fence else 0
+    for _ in range(MAX_VALUES):
+        start = _BEGINNING.search(text, at)
+        if start is None:
+            return
+        try:
+            value, at = _DECODER.raw_decode(text, start.start())
+            found = Found(value)
+        except ValueError:
+            whole, part, at = _whole_items(text, start.start())
+            found = Found(_repaired(part), whole)
+        if isinstance(found.value, dict | list) and (found.whole or found.value):
+            yield found
+
+
+def _whole_items(text: str, start: int) -> tuple[bool, str, int]:
+    """Return whether a list or object has an end, its text without the item cut off, and its end."""
+    opened = list[tuple[str, int]]()  # by what each ends, and where its last whole item does
+    sign = None
+    for sign in _SIGN.finditer(text, start):
+        if closing := _CLOSING.get(sign[0]):
+            opened.append((closing, sign.end()))
+            if len(opened) > MAX_DEPTH:
+                raise BadAnswerError("it is nested too deeply")
+        elif sign[0] == ",":
+            opened[-1] = (opened[-1][0], sign.start())
+        elif any(sign[0] == closing for closing, _ in opened):
+            while opened.pop()[0] != sign[0]:
+                pass
+            if not opened:
+                return True, text[start : sign.end()], sign.end()
+            opened[-1] = (opened[-1][0], sign.end())
+        elif sign["end"] and ":" in text[sign.start() - 2 : sign.start()]:  # a field's value
+            opened[-1] = (opened[-1][0], sign.end())
+    last = max(text.rfind("}"), text.rfind("]"))
+    if sign and sign["end"] == "" and last > sign.start():  # a quotation mark too many
+        return True, text[start : last + 1], len(text)
+    outer = next((n for n, (closing, _) in enumerate(opened) if closing == "]"), 0)
+    closings = "".join(closing for closing, _ in reversed(opened[: outer + 1]))
+    return False, text[start : opened[outer][1]] + closings, len(text)
+
+
+def _repaired(part: str) -> Any:
+    """Return the value of JSON that may be broken, None if it is beyond repair."""
+    part = _STRAY_BACKSLASH.sub(r"\1", _STRAY_COMMA.sub(r"\1", part))
+    try:
+        return _DECODER.decode(part)
+    except ValueError:
+        if len(part) > MAX_REPAIRED:
+            return None
+    from json_repair import repair_json  # takes 50 ms, and correct answers do without
+
+    try:
+        return _DECODER.decode(repair_json(part, skip_json_loads=True))
+    except (ValueError, LookupError, TypeError):  # of the library, for odd texts
+        return None
+
+
+def _joined(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of some pairs; lists of one name become one."""
+    value = dict[str, Any]()
+    for name, one in pairs:
+        if name not in value or value[name] == one:
+            value[name] = one
+        elif isinstance(value[name], list) and isinstance(one, list):
+            value[name].extend(one)
+        else:
+            value[name] = FieldTwice()
+    return value
+
+
+def _integer(digits: str) -> Any:
+    return int(digits) if len(digits) <= MAX_DIGITS else NoNumber()
+
+
+def _number(digits: str) -> Any:
+    value = float(digits)
+    return value if math.isfinite(value) else NoNumber()
+
+
+_DECODER = json.JSONDecoder(
+    strict=False,  # line breaks within strings
+    parse_constant=lambda name: NoNumber(),
+    parse_int=_integer,
+    parse_float=_number,
+    object_pairs_hook=_joined,
+)
+
+
+# ------------------------------------------------------------------- from JSON to values
+
+
 def _readings(values: Iterator[Found], into: type[T]) -> Iterator[Parsed[T] | BadAnswerError]:
     """Yield what each value is as a reply, or why it is none."""
     single = list[Found]()
     for found in values:
-        cleaned = Found(_clean(found.value), found.whole, found.lost)
+        cleaned = Found(_clean(found.value), found.whole)
         for one in _candidates(cleaned, into):
             if isinstance(one.value, dict) and _is_item(one.value, into):
                 single.append(one)
             else:
                 yield _reading(one, into)
     if single:  # items one after the other, without the list
-        whole, lost = all(one.whole for one in single), sum(one.lost for one in single)
-        yield _reading(Found([one.value for one in single], whole, lost), into)
+        whole = all(one.whole for one in single)
+        yield _reading(Found([one.value for one in single], whole), into)
 
 
 def _first_with_content(
@@ -116,15 +255,13 @@ def _candidates(found: Found, into: type[Struct]) -> Iterator[Found]:
     items = found.value if isinstance(found.value, list) else []
     if items and all(isinstance(one, dict) and _known(one, into) for one in items):
         for one in items:
-            yield Found(one, found.whole, found.lost)
+            yield Found(one, found.whole)
     else:
         yield found
 
 
 def _reading(found: Found, into: type[T]) -> Parsed[T] | BadAnswerError:
     coercion = Coercion()
-    if found.lost:
-        coercion.lost[BROKEN] += found.lost
     try:
         fields = coercion.fields(_unwrapped(found.value, into), into)
         value = msgspec.convert(fields, into, strict=True)

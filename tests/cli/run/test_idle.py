@@ -7,7 +7,7 @@ import pytest
 
 from slowcat_memory.cli.run.idle import describe, describe_wait, duration
 from slowcat_memory.idle.forecast import Forecast, forecast_of
-from slowcat_memory.idle.scheduler.waits import Wait
+from slowcat_memory.idle.scheduler.task_queue import Wait
 from slowcat_memory.records import Run, Task, Turn, WriteBatch
 from slowcat_memory.store import Store
 

@@ -21,7 +21,7 @@ class Server:
         self.now, self.there, self.probes = 0.0, True, 0
         self.error: Exception = EndpointError("away")
         self.inner = ScriptedLLM(lambda prompt: {"note": "x"} if self.there else self.error)
-        self.llm = CircuitBreakerLLM(self.inner, self.probe, lambda: self.now, lambda: 0.5)
+        self.llm = CircuitBreakerLLM(self.inner, self.probe, lambda: self.now)
 
     async def probe(self) -> bool:
         self.probes += 1

@@ -11,15 +11,16 @@ from msgspec.structs import replace
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import PromptTooLongError
 from slowcat_memory.providers import ThinkingOptions
-from slowcat_memory.providers.llm.context_size import (
+from slowcat_memory.providers.llm.openai import OpenAILLM
+from slowcat_memory.providers.llm.server import (
     ASSUMED,
     SHARE_OF_CONTEXT,
     ContextSizes,
+    ServerError,
+    classify,
     named_length,
     was_cut,
 )
-from slowcat_memory.providers.llm.openai import OpenAILLM
-from slowcat_memory.providers.llm.server_info import ServerError, classify
 from tests.support.faulty_llm_server import FaultServer, Scene
 from tests.support.llm_prompts import GOOD, PROMPT, Note
 
@@ -137,13 +138,13 @@ def test_context_size_what_is_no_length(text: str) -> None:
 def test_context_size_a_length_that_is_told_becomes_smaller_only_by_a_named_one() -> None:
     """An Ollama that counts only the tokens outside its cache must not shrink what it told."""
     sizes = ContextSizes()
-    sizes.refused(("a",), told=32_768, prompt_tokens=5000)
-    assert sizes.known(("a",), told=32_768) == 32_768
-    sizes.refused(("a",), told=32_768, prompt_tokens=5000, error=REFUSALS["llama.cpp"])
-    assert sizes.known(("a",), told=32_768) == 4096, "one of several slots"
-    sizes.refused(("a",), told=32_768, prompt_tokens=5000, error="n_ctx: 16384")
-    assert sizes.known(("a",), told=32_768) == 4096, "it never grows"
-    assert sizes.known(("b",), told=0) == 0, "another server"
+    sizes.refused("a", told=32_768, prompt_tokens=5000)
+    assert sizes.known("a", told=32_768) == 32_768
+    sizes.refused("a", told=32_768, prompt_tokens=5000, error=REFUSALS["llama.cpp"])
+    assert sizes.known("a", told=32_768) == 4096, "one of several slots"
+    sizes.refused("a", told=32_768, prompt_tokens=5000, error="n_ctx: 16384")
+    assert sizes.known("a", told=32_768) == 4096, "it never grows"
+    assert sizes.known("b", told=0) == 0, "another server"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from slowcat_memory.providers.llm.json_modes import schema_of
+from slowcat_memory.providers.llm.server import schema_of
 
 
 class Fact(Struct, frozen=True, forbid_unknown_fields=True):

@@ -20,7 +20,7 @@ from slowcat_memory.errors import (
 )
 from slowcat_memory.providers import ThinkingOptions, open_llm
 from slowcat_memory.providers.llm.openai import OpenAILLM
-from slowcat_memory.providers.llm.server_info import classify, seconds_to_wait
+from slowcat_memory.providers.llm.server import classify, seconds_to_wait
 from tests.support.faulty_llm_server import FaultServer
 from tests.support.llm_prompts import GOOD, PROMPT, Note
 

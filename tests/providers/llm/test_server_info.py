@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowcat_memory.providers.llm.server_info import Server, label
+from slowcat_memory.providers.llm.server import Server, label
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,48 @@
-"""A server's kind, model and context length, and the meaning of its errors.
+"""A server: its kind, model and context length, how it is asked for JSON, and what its errors mean.
 
-Every server offers ``/v1/models``; other information is optional, and elsewhere on each server.
+Every server offers ``/v1/models``; other information is optional, and elsewhere on each server. One
+that tells no context length is tried with ``ASSUMED`` tokens: assuming the smallest would cost
+several times as many prompts on every other server. A prompt that it refuses, or cuts, makes the
+length smaller for all further prompts: to what its error names, or by a step.
 """
 
+import json
 import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
+from functools import cache
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.errors import EndpointError
 
 MAX_RETRY_AFTER_S = 3600.0
 LABEL_CHARS = 80
+ASSUMED = 8192  # tokens
+SMALLER = (4096, 2048)  # lengths that servers run with, tried one after the other
+# For the prompt; the estimate may be wrong by a third, and the answer is long.
+SHARE_OF_CONTEXT = 0.6
+TRUNCATED_BELOW = 0.6  # of our estimate: a server that read less has cut the prompt
+TRUNCATION_SEEN_FROM = 256  # tokens; the estimate is too rough below
+_LEAST, _MOST = 512, 1 << 24
+# How servers name their context length in an error: llama.cpp, llama-cpp-python, vLLM, LM Studio,
+# Ollama, text-generation-inference.
+_NAMED = re.compile(
+    r"\"?n_ctx\"?\s{0,3}[:=]\s{0,3}(\d{1,9})"
+    r"|context (?:size|length|window)(?: is| of| limit)?(?: only)?\s?[:(]?\s?(\d{1,9})"
+    r"|must be <= (\d{1,9})",
+    re.I,
+)
+Form = Literal["json_schema", "json_object", "prompt"]
+FORMS: tuple[Form, ...] = ("json_schema", "json_object", "prompt")
+MAX_LENGTH = 1000  # a grammar repeats a rule that often; llama.cpp refuses more than 2,000
+_DROPPED = {"title", "description", "default", "$defs", "discriminator"}
+_LIMITS = {"maxLength", "minLength", "maxItems", "minItems"}
 
 
 class ServerError(StrEnum):
@@ -184,3 +211,134 @@ def _tokens(value: Any, keys: tuple[str, ...], model: str) -> int:
 def _list(listing: Any) -> list[Any]:
     data = listing.get("data") if isinstance(listing, dict) else None
     return data if isinstance(data, list) else []
+
+
+# ------------------------------------------------------------------- context length
+
+
+class ContextSizes:
+    """Remembers the lengths learned, for each model of a server."""
+
+    def __init__(self) -> None:
+        self._learned: dict[str, int] = {}
+
+    def known(self, model: str, told: int) -> int:
+        """Return the context length in tokens, 0 if unknown; ``told`` is configured, or 0."""
+        learned = self._learned.get(model, 0)
+        return min(told, learned) if told and learned else told or learned
+
+    def prompt_tokens(self, model: str, told: int) -> int:
+        """Return how many tokens a prompt may have."""
+        return int((self.known(model, told) or ASSUMED) * SHARE_OF_CONTEXT)
+
+    def refused(self, model: str, told: int, prompt_tokens: int, error: str = "") -> None:
+        """Learn from a prompt that was too long, or was cut.
+
+        Args:
+            prompt_tokens: Estimate of its length.
+            error: The server's words, "" without any.
+        """
+        before = self.known(model, told)
+        if named := named_length(error):
+            self._learned[model] = min(named, before or named)
+        elif not told:
+            self._learned[model] = _smaller(before or ASSUMED, prompt_tokens)
+
+
+def named_length(error: str) -> int:
+    """Return the context length that an error names, 0 if it names none."""
+    lengths = (int(next(filter(None, found.groups()))) for found in _NAMED.finditer(error))
+    return next((tokens for tokens in lengths if _LEAST <= tokens <= _MOST), 0)
+
+
+def was_cut(estimate: int, tokens_read: int, *, known: bool) -> bool:
+    """Return whether a server read only a part of a prompt.
+
+    A cut prompt fills the context, whose length is a multiple of 1,024 tokens. If no length is told
+    (``known``), this is a sign as well, and so is a long prompt whose tokens are not counted.
+    """
+    if estimate < TRUNCATION_SEEN_FROM:
+        return False
+    if not known and tokens_read <= 0:
+        return estimate > SMALLER[0] * SHARE_OF_CONTEXT
+    fills = not known and estimate > tokens_read and -tokens_read % 1024 <= 1
+    return 0 < tokens_read < TRUNCATED_BELOW * estimate or (tokens_read > 0 and fills)
+
+
+def _smaller(context: int, prompt_tokens: int) -> int:
+    """Return the next smaller length for which a prompt of this size is too long."""
+    fitting = (one for one in SMALLER if one < context and one * SHARE_OF_CONTEXT < prompt_tokens)
+    return next(fitting, SMALLER[-1])
+
+
+# ------------------------------------------------------------------- JSON
+
+
+class JsonMode(Struct, frozen=True):
+    """One way to request JSON."""
+
+    # "json_schema": the server's grammar allows nothing else. "json_object": any JSON, with the
+    # schema in the prompt too. "prompt": the prompt alone
+    form: Form = "json_schema"
+    usage: bool = True  # ask the server to count tokens
+
+    def arguments(self, name: str, into: type[Struct]) -> dict[str, Any]:
+        more: dict[str, Any] = {"stream_options": {"include_usage": True}} if self.usage else {}
+        schema = schema_of(into)
+        if self.form == "json_schema":
+            body = {"name": name, "schema": schema, "strict": True}
+            more["response_format"] = {"type": "json_schema", "json_schema": body}
+        elif self.form == "json_object":
+            more["response_format"] = {"type": "json_object", "schema": schema}
+        return more
+
+    def system(self, instruction: str, into: type[Struct]) -> str:
+        if self.form == "json_schema":
+            return instruction
+        return f"{instruction}\n\nAnswer with one JSON object of this schema:\n{schema_text(into)}"
+
+    def weaker(self, counting: bool = False) -> "JsonMode | None":
+        """Return the next mode to try, None after the last.
+
+        Args:
+            counting: The server refuses to count tokens; then only that is dropped.
+        """
+        lower = FORMS[FORMS.index(self.form) + 1 :]
+        if self.usage and (counting or not lower):
+            return replace(self, usage=False)
+        return replace(self, form=lower[0]) if lower else None
+
+
+@cache
+def schema_of(into: type[Struct]) -> dict[str, Any]:
+    """Return a type's JSON schema in the subset that the grammars of local servers understand.
+
+    References are resolved; limits are kept if grammars can count that far. Do not change the
+    result.
+
+    Args:
+        into: A struct that does not contain itself.
+    """
+    (schema,), parts = msgspec.json.schema_components([into], ref_template="{name}")
+    return _simplified(schema, parts)
+
+
+@cache
+def schema_text(into: type[Struct]) -> str:
+    return json.dumps(schema_of(into), ensure_ascii=False)
+
+
+def _simplified(part: Any, parts: dict[str, Any]) -> Any:
+    if isinstance(part, list):
+        return [_simplified(item, parts) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if "$ref" in part:
+        return _simplified(parts[part["$ref"]], parts)
+    kept = {}
+    for name, value in part.items():
+        if name == "properties":
+            kept[name] = {field: _simplified(rule, parts) for field, rule in value.items()}
+        elif name not in _DROPPED and not (name in _LIMITS and value > MAX_LENGTH):
+            kept[name] = _simplified(value, parts)
+    return kept

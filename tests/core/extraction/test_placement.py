@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowcat_memory.core.text.placement import Placed, misplaced
+from slowcat_memory.core.extraction.descriptions import Placed, misplaced
 
 TALK = [
     ("Ida", "I have a viewing of the flat in Crookes on Tuesday.", "Ida views a flat in Crookes on Tuesday; housing."),
