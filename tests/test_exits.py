@@ -22,7 +22,16 @@ from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.engine import Memory as Engine
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.idle.registry import BUILT_IN
-from slowcat_memory.records import LedgerEntry, Made, Memory, Offer, SessionEdge, Turn, WriteBatch
+from slowcat_memory.records import (
+    Hit,
+    LedgerEntry,
+    Made,
+    Memory,
+    Offer,
+    SessionEdge,
+    Turn,
+    WriteBatch,
+)
 from slowcat_memory.runtime.commands.executor import CommandContext, CommandExecutor
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 from slowcat_memory.tools.handlers import KINDS, Call, ToolCalls
@@ -75,6 +84,11 @@ def _block(engine: MemoryEngine, scope: str, local: bool) -> str:
     return engine.pack(found).text + repr(found.hits)
 
 
+def _hits(engine: MemoryEngine, scope: str, local: bool) -> list[Hit]:
+    summaries = engine.search(QUESTION, scope, 50, kinds=("summary",), local=local)
+    return [*engine.search(QUESTION, scope, 20, local=local).hits, *summaries.hits]
+
+
 def _graph(engine: MemoryEngine, scope: str, local: bool) -> str:
     graph = engine.graph(scope, local=local)
     return repr(graph.portraits()) + repr(graph.relations)
@@ -82,10 +96,7 @@ def _graph(engine: MemoryEngine, scope: str, local: bool) -> str:
 
 ENGINE_EXITS: dict[str, Exit] = {
     "recall": _block,
-    "search": lambda engine, scope, local: engine.search(QUESTION, scope, 20, local=local).hits,
-    "search of summaries": lambda engine, scope, local: (
-        engine.search(QUESTION, scope, 50, kinds=("summary",), local=local).hits
-    ),
+    "search": _hits,
     "session_context": lambda engine, scope, local: engine.session_context(scope, local=local),
     "graph": _graph,
     "hotwords": lambda engine, scope, local: engine.hotwords(scope, 500, local=local),

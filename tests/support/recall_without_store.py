@@ -9,6 +9,7 @@ import numpy as np
 from slowcat_memory.core.query.understand import AskOptions
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
+from slowcat_memory.core.ranking.token_codes import encode
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.metrics import Metrics
@@ -132,7 +133,7 @@ class Mind:
         self.searcher = Searcher(Tokenizer(), options, EMBEDDER.dim)
         self.namespace = FakeNamespace(self.searcher)
         self.embedding = FakeEmbedding(embed, tokens=tokens is not None)
-        self.store = FakeStore({} if tokens is None else tokens)
+        self.store = FakeStore({id: encode(rows) for id, rows in (tokens or {}).items()})
         self.pipeline = Pipeline(
             self.store,  # type: ignore[arg-type]
             self.embedding,  # type: ignore[arg-type]
