@@ -37,7 +37,8 @@ from slowcat_memory.records import Event, TokenCodes, Turn, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.store import Store
-from slowcat_memory.store.disk.tables import SCHEMA_VERSION, TABLES
+from slowcat_memory.store.disk.envelope import FORMAT as STORE_FORMAT
+from slowcat_memory.store.disk.tables import TABLES
 
 EMBEDDED = 4000  # turns whose vectors are real ones
 TOGETHER = 5000  # events or vectors in a transaction, 25 MB with those of tokens
@@ -87,7 +88,7 @@ def form(config: Config) -> str:
     embedder, _ = providers.open_query_embedder(config.embedding)
     spaces = (embedder.key, token_key_of(embedder)) if embedder else ()
     rows = [(table.name, table.key, table.value) for table in TABLES]  # how, in words
-    text = repr((SCHEMA_VERSION, rows, FORMAT, TOKENIZER_VERSION, *spaces))
+    text = repr((STORE_FORMAT, rows, FORMAT, TOKENIZER_VERSION, *spaces))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

@@ -1,8 +1,8 @@
-"""The clocks of the machine: the wall clock, the boot clock, and when the wall clock was set.
+"""The clocks of the machine: the wall clock, the boot clock, and whether the wall clock is right.
 
 The wall clock dates. Everything that lasts is measured by the boot clock, which runs on while the
 machine sleeps and which nobody can set. A clock is any callable that returns the time; one with
-``boot_s``, ``boot`` and ``synchronised_s`` brings a boot clock of its own.
+``boot_s`` brings a boot clock of its own, and one with ``is_synchronised`` can say that it is right.
 """
 
 import ctypes
@@ -13,37 +13,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import Struct
-
 Clock = Callable[[], datetime]
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _UNSYNCHRONISED = 5  # TIME_ERROR of adjtimex(2)
-_DRIFT = 500e-6  # share by which the kernel's greatest error grows between two synchronisations
-
-
-class Reading(Struct, frozen=True, kw_only=True):
-    """All clocks at one moment.
-
-    Attributes:
-        wall: Timezone-aware.
-        boot_s: Seconds of the boot clock.
-        boot: Id of the boot that they count from; "" if they compare within one process only.
-        synchronised_s: At most how many seconds ago the system last compared its time with a time
-            server; None if it does not say, or has not since the time was set by hand.
-    """
-
-    wall: datetime
-    boot_s: float
-    boot: str = ""
-    synchronised_s: float | None = None
 
 
 class SystemClock:
     """The machine's clocks."""
-
-    def __init__(self) -> None:
-        self._boot: str | None = None
 
     def __call__(self) -> datetime:
         return datetime.now(UTC)
@@ -51,14 +28,8 @@ class SystemClock:
     def boot_s(self) -> float:
         return boot_seconds()
 
-    @property
-    def boot(self) -> str:
-        if self._boot is None:
-            self._boot = boot_id()
-        return self._boot
-
-    def synchronised_s(self) -> float | None:
-        return seconds_since_synchronised()
+    def is_synchronised(self) -> bool:
+        return kernel_is_synchronised()
 
 
 def boot_id() -> str:
@@ -98,15 +69,10 @@ def seconds_of(clock: Clock) -> Callable[[], float]:
     return getattr(clock, "boot_s", boot_seconds)
 
 
-def read_clocks(clock: Clock) -> Reading:
-    """Read all clocks. A clock without a boot clock is compared with the machine's."""
-    synchronised = getattr(clock, "synchronised_s", None)
-    return Reading(
-        wall=clock(),
-        boot_s=seconds_of(clock)(),
-        boot=getattr(clock, "boot", ""),
-        synchronised_s=synchronised() if synchronised else None,
-    )
+def is_synchronised(clock: Clock) -> bool:
+    """Return whether a clock says that its time is right; one that cannot say so does not."""
+    ask: Callable[[], bool] = getattr(clock, "is_synchronised", bool)
+    return ask()
 
 
 @functools.cache
@@ -114,31 +80,15 @@ def _c_library() -> ctypes.CDLL:
     return ctypes.CDLL(None)
 
 
-class _Timex(ctypes.Structure):
-    """The beginning of ``struct timex``; the kernel fills in more."""
+def kernel_is_synchronised() -> bool:
+    """Return whether the Linux kernel's time is synchronised; False on other systems.
 
-    _fields_ = (
-        ("modes", ctypes.c_uint),
-        ("offset", ctypes.c_long),
-        ("freq", ctypes.c_long),
-        ("maxerror", ctypes.c_long),  # microseconds
-        ("rest", ctypes.c_char * 480),
-    )
-
-
-def seconds_since_synchronised() -> float | None:
-    """Return ``Reading.synchronised_s`` of the Linux kernel; None on other systems.
-
-    The kernel forgets that it was synchronised when the time is set by hand, and its greatest
-    error starts anew with each synchronisation and grows at a known rate.
+    The kernel forgets that it was when the time is set by hand, and with each boot.
     """
     if sys.platform != "linux":
-        return None
-    timex = _Timex()
+        return False
+    timex = ctypes.create_string_buffer(512)  # a ``struct timex`` of zeros asks and sets nothing
     try:
-        state = _c_library().adjtimex(ctypes.byref(timex))
+        return bool(0 <= _c_library().adjtimex(timex) < _UNSYNCHRONISED)
     except (OSError, AttributeError):
-        return None
-    if not 0 <= state < _UNSYNCHRONISED:
-        return None
-    return float(timex.maxerror / 1e6 / _DRIFT)
+        return False

@@ -8,7 +8,7 @@
     ├── StoreError               the store on disk
     │   ├── StoreBusyError       another process holds it for writing
     │   ├── StoreUnsafeError     its folder: not writable, another user's, a network file system
-    │   ├── StoreTooNewError     written by a newer version
+    │   ├── StoreFormatError     written in another format
     │   ├── StoreDamagedError    does not read back what was written
     │   ├── StoreGoneError       its folder or file was deleted or replaced while it was open
     │   ├── StoreFullError       no space: disk full, or too much waits to be written
@@ -26,8 +26,15 @@
         │   └── PromptRefusedError  it was not asked: the prompt must stay on this machine
         └── PromptTooLongError   the prompt exceeds the LLM's context: split it
 
-Each carries a ``hint``: what to do next. None of them reaches the pipeline's frames.
+Each carries a ``hint``: what to do next. None of them reaches the pipeline's frames, and no message
+holds what anybody said: ``describe_error`` is what logs show of an error.
 """
+
+import traceback
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+MOST_CAUSES, MOST_ERROR_CHARS = 4, 400
 
 
 class SlowcatError(Exception):
@@ -68,8 +75,16 @@ class StoreUnsafeError(StoreError):
     """The folder cannot hold a store safely."""
 
 
-class StoreTooNewError(StoreError):
-    """A newer version of this package wrote the store."""
+class StoreFormatError(StoreError):
+    """Another version of this package wrote the store, in a format that this one cannot read."""
+
+    REMEDY = (
+        "Export it with the version that wrote it (`slowcat-memory export`), and `slowcat-memory "
+        "import` that into a new folder."
+    )
+
+    def __init__(self, message: str, *, hint: str = REMEDY) -> None:
+        super().__init__(message, hint=hint)
 
 
 class StoreDamagedError(StoreError):
@@ -142,3 +157,29 @@ class PromptRefusedError(BadAnswerError):
 
 class PromptTooLongError(ProviderError):
     """A prompt exceeds the LLM's context, or the server truncated it silently."""
+
+
+def describe_error(error: BaseException) -> str:
+    """Return an error in one line, for logs and rows: nothing that was said, and no variable's value.
+
+    Of an error of this package its message. Of any other, whose message may quote a user, the type
+    and the innermost line of this package that it passed, and the same of what caused it.
+    """
+    parts, one = list[str](), error
+    for _ in range(MOST_CAUSES):
+        if isinstance(one, SlowcatError):
+            parts.append(f"{type(one).__name__}: {one.message}")
+            break
+        parts.append(type(one).__name__ + _place(one))
+        cause = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+        if cause is None:
+            break
+        one = cause
+    return ", caused by ".join(parts)[:MOST_ERROR_CHARS]
+
+
+def _place(error: BaseException) -> str:
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [(Path(frame.f_code.co_filename), line) for frame, line in frames]
+    own = [(path, line) for path, line in lines if path.is_relative_to(_PACKAGE)]
+    return f" at {own[-1][0].relative_to(_PACKAGE.parent)}:{own[-1][1]}" if own else ""

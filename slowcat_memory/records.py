@@ -33,7 +33,6 @@ class Turn(Struct, frozen=True, kw_only=True, tag="turn", omit_defaults=True):
     cut: int = 0  # characters removed at the end because it was too long
     aside: bool = False  # a voice command or its answer: logged, never recalled
     origin: str = ""  # its id in the transcript that it was imported from, else ""
-    doubted: bool = False  # the clock was doubted, so ``at`` may be wrong; order by ``id``
     local_only: bool = False  # when it was logged; the mark of its chunk may have changed since
     # (scope, id) of local-only memories that the LLM could read when it said this
     derived_from: tuple[tuple[str, str], ...] = ()
@@ -196,6 +195,13 @@ class Cursor(Struct, frozen=True, kw_only=True):
     note: str = ""  # its owner's own data, for example a file's fingerprint
 
 
+class TrustedTime(Struct, frozen=True, kw_only=True):
+    """The latest time at which the wall clock was known to be right (``engine.clock_guard``)."""
+
+    at: datetime
+    doubted: bool  # since then it has not been
+
+
 CommandState = Literal["asked", "done", "undone", "erased"]
 
 
@@ -212,7 +218,6 @@ class CommandEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     others: tuple[tuple[str, str], ...] = ()  # (scope, id) of memories hidden in other namespaces
     turns: tuple[int, ...] = ()  # log ids of turns that are to be forgotten
     due: datetime | None = None  # when what is hidden is erased for good; None for never
-    due_s: float | None = None  # the same by ``ClockState.lived_s``, which nobody can set
     state: CommandState = "done"  # "asked" until confirmed; "erased" once it cannot be undone
 
     @property
@@ -412,7 +417,6 @@ class Aged(Struct, frozen=True, kw_only=True):
 
     warmed: int = 0  # how many events went into warm blocks
     cooled: int = 0  # how many went on into cold ones
-    trained: int = 0  # how many dictionaries were trained
     done: bool = True  # false when it was stopped with more left to move
 
 

@@ -4,7 +4,12 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory import clock
-from slowcat_memory.clock import SystemClock, read_clocks, seconds_of, seconds_since_synchronised
+from slowcat_memory.clock import (
+    SystemClock,
+    is_synchronised,
+    kernel_is_synchronised,
+    seconds_of,
+)
 from slowcat_memory.testing import FixedClock
 
 
@@ -17,39 +22,37 @@ def test_seconds_of_a_clock_with_its_own_boot_clock_is_used() -> None:
     assert seconds() == 5
 
 
-def test_read_clocks_a_bare_function_is_compared_with_the_machines_boot_clock() -> None:
+def test_is_synchronised_a_bare_function_cannot_say_so() -> None:
     fixed = FixedClock()
-    before, read = clock.boot_seconds(), read_clocks(lambda: fixed.now)
-    assert read.wall == fixed.now and before <= read.boot_s <= clock.boot_seconds()
-    assert read.boot == "" and read.synchronised_s is None
+    assert is_synchronised(fixed) and not is_synchronised(lambda: fixed.now)
+    fixed.synchronised = False
+    assert not is_synchronised(fixed)
 
 
 def test_system_clock_is_aware_and_its_boot_clock_advances() -> None:
     system = SystemClock()
-    first, second = read_clocks(system), read_clocks(system)
-    assert first.wall.tzinfo is not None and first.boot == second.boot
-    assert second.boot_s >= first.boot_s
+    first, second = system.boot_s(), system.boot_s()
+    assert system().tzinfo is not None and second >= first
+    assert isinstance(is_synchronised(system), bool)
 
 
-@pytest.mark.parametrize(
-    ("state", "error_us", "seconds"), [(0, 50_000, 100.0), (5, 16_000_000, None), (-1, 0, None)]
-)
-def test_seconds_since_synchronised_is_what_the_kernel_says(
-    monkeypatch: pytest.MonkeyPatch, state: int, error_us: int, seconds: float | None
+@pytest.mark.parametrize(("state", "synchronised"), [(0, True), (4, True), (5, False), (-1, False)])
+def test_kernel_is_synchronised_as_it_says(
+    monkeypatch: pytest.MonkeyPatch, state: int, synchronised: bool
 ) -> None:
     class Kernel:
         def adjtimex(self, timex: object) -> int:
-            timex._obj.maxerror = error_us  # type: ignore[attr-defined]
+            assert not any(timex.raw)  # type: ignore[attr-defined]
             return state
 
     monkeypatch.setattr(clock.sys, "platform", "linux")
     monkeypatch.setattr(clock, "_c_library", Kernel)
-    assert seconds_since_synchronised() == seconds
+    assert kernel_is_synchronised() == synchronised
 
 
-def test_seconds_since_synchronised_is_unknown_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_is_synchronised_is_unknown_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock.sys, "platform", "darwin")
-    assert seconds_since_synchronised() is None
+    assert not kernel_is_synchronised()
 
 
 # ------------------------------------------------------------------- who reads the wall clock
@@ -63,7 +66,7 @@ READERS = {
     "core/time/calendar.py": "the system's time zone",
     "transfer/ingest.py": "the date of an import without dates",
     "cli/shared/dates.py": "the present of a date in words",
-    "index/build/verified.py": "whether a file's time is old enough to tell a change by it",
+    "index/build/generation.py": "whether a file's time is old enough to tell a change by it",
     "processor/turn.py": "the begin and end of a trace span",
     "providers/llm/server_info.py": "a server's Retry-After date; capped",
     "providers/embedding/export/child.py": "drafts of killed exports, that are made again",
@@ -82,7 +85,7 @@ def wall_clock_readers(package: Path) -> set[str]:
 
 
 def test_wall_clock_is_read_where_it_dates_and_nowhere_else() -> None:
-    """Whoever measures time takes ``seconds_of``; whoever erases asks the clock's judge."""
+    """Whoever measures time takes ``seconds_of``; whoever erases asks the clock's guard."""
     assert wall_clock_readers(Path(clock.__file__).parent) == READERS.keys()
 
 

@@ -83,8 +83,8 @@ def _graph(engine: MemoryEngine, scope: str, local: bool) -> str:
 ENGINE_EXITS: dict[str, Exit] = {
     "recall": _block,
     "search": lambda engine, scope, local: engine.search(QUESTION, scope, 20, local=local).hits,
-    "search_summaries": lambda engine, scope, local: engine.search_summaries(
-        QUESTION, scope, limit=50, local=local
+    "search of summaries": lambda engine, scope, local: (
+        engine.search(QUESTION, scope, 50, kinds=("summary",), local=local).hits
     ),
     "session_context": lambda engine, scope, local: engine.session_context(scope, local=local),
     "graph": _graph,

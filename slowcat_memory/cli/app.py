@@ -29,8 +29,8 @@ from slowcat_memory.cli.look import (
     why,
 )
 from slowcat_memory.cli.run import idle, jobs, mcp, serve, ui
-from slowcat_memory.cli.setup import check_llm, doctor, init
 from slowcat_memory.cli.setup import config as config_commands
+from slowcat_memory.cli.setup import doctor, init
 from slowcat_memory.cli.shared.exits import (
     DONE,
     FAILED,
@@ -229,7 +229,6 @@ app.command("mcp", rich_help_panel=CARE)(mcp.mcp)
 app.command("serve", rich_help_panel=CARE)(serve.serve)
 app.command("idle", rich_help_panel=CARE)(idle.idle)
 app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
-app.command("check-llm", rich_help_panel=CARE)(check_llm.check_llm)
 app.command("backup", rich_help_panel=CARE)(backup.backup)
 app.command("restore", rich_help_panel=CARE)(backup.restore)
 app.command("reindex", rich_help_panel=CARE)(tidy.reindex)

@@ -10,8 +10,6 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-from slowcat_memory.config.fleet import FleetOptions
-from slowcat_memory.config.owner import OwnerOptions
 from slowcat_memory.core.blocks.block import BlocksOptions
 from slowcat_memory.core.blocks.options import EpisodesOptions
 from slowcat_memory.core.facts.options import MergeOptions
@@ -46,7 +44,7 @@ from slowcat_memory.runtime.commands.executor import CommandOptions
 from slowcat_memory.runtime.context_window import ContextOptions
 from slowcat_memory.runtime.conversation.audience import Audience, PeopleOptions
 from slowcat_memory.runtime.conversation.session_tracker import SessionOptions
-from slowcat_memory.runtime.recall.query import PrefetchOptions, RecallOptions
+from slowcat_memory.runtime.recall.query import PrefetchOptions, RecallOptions, RetrievalOptions
 from slowcat_memory.store import StoreOptions
 
 Preset = Literal["small", "default", "quality"]
@@ -126,6 +124,36 @@ class LLMOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     allow_remote: bool = False
 
 
+class OwnerOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which process opens the store, and which are its clients.
+
+    Attributes:
+        mode: "auto" owns the store if nobody does, and is a client of its owner otherwise; "own"
+            never is a client; "client" never owns.
+        prefer: "serve" gives the store up to `slowcat-memory serve` when one starts; "" keeps it.
+    """
+
+    mode: Literal["auto", "own", "client"] = "auto"
+    prefer: Literal["", "serve"] = ""
+
+
+class FleetOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A fleet: several workers that share the memories of many people in a PostgreSQL database.
+
+    Attributes:
+        dsn: The database, such as "postgresql://worker@db.example/memories"; "" for no fleet. The
+            password is better in ~/.pgpass or in the environment.
+        tenant: Whose rows this worker reads and writes.
+        cache: The folder of this worker's copies of memories, on a local disk.
+        lease_s: Seconds until another worker may take over from one that is no longer heard of.
+    """
+
+    dsn: str = ""
+    tenant: str = "default"
+    cache: str = "~/.slowcat-fleet"
+    lease_s: Annotated[float, Meta(ge=1.0, le=3600.0)] = 30.0
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every option, by section; ``preset`` names the defaults that the rest starts from."""
 
@@ -193,6 +221,21 @@ def tokenizer(config: Config) -> Tokenizer:
         return Tokenizer(config.index.stemmer or language, language)
     except ValueError as error:
         raise ConfigError(f"index.stemmer: {error}") from error
+
+
+def retrieval_options(config: Config) -> RetrievalOptions:
+    """Return the part of a configuration that recall reads."""
+    return RetrievalOptions(
+        recall=config.recall,
+        prefetch=config.prefetch,
+        ask=config.ask,
+        fuse=config.fuse,
+        rank=config.rank,
+        gate=config.gate,
+        pack=config.pack,
+        extract=config.extract,
+        language=config.memory.language,
+    )
 
 
 def check_names(config: Config) -> None:

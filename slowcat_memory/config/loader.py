@@ -2,8 +2,7 @@
 
 Order of precedence, low to high: the defaults in the code, the preset, the file, the environment.
 ``SLOWCAT_RECALL__DEADLINE_MS=20`` sets ``[recall] deadline_ms``; a list has commas between its
-items. An unknown key is an error with its path and the nearest valid name; a key of an earlier
-version is a warning with its successor (see ``legacy.py``).
+items. An unknown key is an error with its path and the nearest valid name.
 """
 
 import difflib
@@ -19,13 +18,10 @@ from loguru import logger
 
 from slowcat_memory.config.config import PRESETS, Config, check_scheduled_jobs
 from slowcat_memory.config.knobs import BY_PATH, BY_TARGET, JOBS, SECTIONS, limits, options
-from slowcat_memory.config.legacy import MOVED, REMOVED
-from slowcat_memory.core.language import LANGUAGES
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.idle.job import JobOptions
 
 PREFIX, SEPARATOR = "SLOWCAT_", "__"
-KNOWN_LANGUAGES = [language.name for language in LANGUAGES]  # any value may be looked up
 FOREIGN = frozenset({"SLOWCAT_CACHE_DIR", "SLOWCAT_CONFIG"})  # not options: read by other code
 EXPERT, JOB_TABLE = "expert", "jobs"
 
@@ -151,7 +147,7 @@ def _known() -> dict[str, tuple[Any, Any]]:
 
 
 def _targets(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield (target, value) for every key of a file, including keys of earlier versions."""
+    """Yield (target, value) for every key of a file."""
     for section, value in values.items():
         if section == JOB_TABLE:
             yield from _job_targets(value)
@@ -159,47 +155,27 @@ def _targets(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from _expert_targets(value)
         elif isinstance(value, Mapping) and _is_section(section):
             for key, inner in value.items():
-                yield from _target(f"{section}.{key}", inner)
+                yield _target(f"{section}.{key}", inner)
         else:
-            yield from _target(section, value)
+            yield _target(section, value)
 
 
 def _is_section(name: str) -> bool:
-    places = [*BY_PATH, *_known(), *MOVED, *REMOVED]
-    return any(place.startswith(f"{name}.") for place in places)
+    return any(place.startswith(f"{name}.") for place in (*BY_PATH, *_known()))
 
 
-def _target(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Resolve one key: a knob, one of an earlier version (with a warning), or an error."""
-    known = _known()
+def _target(path: str, value: Any) -> tuple[str, Any]:
     if path in SECTIONS:
         raise ConfigError(f"{path}: expected a table, got {value!r}", hint=f"Write [{path}]")
     if path in BY_PATH:
-        yield BY_PATH[path].target, value
-    elif path in REMOVED:
-        logger.warning(f"{path} was removed and is ignored: {REMOVED[path]}")
-    elif path in MOVED:
-        logger.warning(f"{path} is called {' and '.join(MOVED[path])} now")
-        yield from _moved(path, value)
-    elif path in BY_TARGET:
-        logger.warning(f"{path} is called {BY_TARGET[path].path} now")
-        yield path, value
-    elif path in known:
-        logger.warning(f'{path} is an expert option now: write "{path}" under [{EXPERT}]')
-        yield path, value
+        return BY_PATH[path].target, value
+    if path in BY_TARGET:
+        hint = f"Did you mean {BY_TARGET[path].path}?"
+    elif path in _known():
+        hint = f'Write "{path}" under [{EXPERT}]'
     else:
-        raise ConfigError(f"{path}: no such key", hint=_nearest(path, BY_PATH))
-
-
-def _moved(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if path == "index.language" and value not in KNOWN_LANGUAGES:
-        yield "index.stemmer", value  # any Snowball stemmer could be named there
-        return
-    for new in MOVED[path]:
-        if new.startswith(f"{JOB_TABLE}."):
-            yield f"{JOBS}.{new.removeprefix(f'{JOB_TABLE}.')}", value
-        else:
-            yield BY_PATH[new].target, value
+        hint = _nearest(path, BY_PATH)
+    raise ConfigError(f"{path}: no such key", hint=hint)
 
 
 def _job_targets(table: Any) -> Iterator[tuple[str, Any]]:
@@ -229,12 +205,9 @@ def _job_targets(table: Any) -> Iterator[tuple[str, Any]]:
 def _expert_targets(table: Any) -> Iterator[tuple[str, Any]]:
     known = _known()
     for path, value in _flat(table if isinstance(table, Mapping) else {"": table}).items():
-        if path in REMOVED:
-            logger.warning(f"{path} was removed and is ignored: {REMOVED[path]}")
-        elif path in known:
-            yield path, value
-        else:
+        if path not in known:
             raise ConfigError(f"{EXPERT}.{path}: no such option", hint=_nearest(path, known))
+        yield path, value
 
 
 def _nearest(path: str, known: Any) -> str:

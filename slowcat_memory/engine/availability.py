@@ -16,6 +16,7 @@ from slowcat_memory.errors import (
     StoreError,
     StoreFullError,
     StoreUnsafeError,
+    describe_error,
 )
 
 OnTrouble = Callable[[SlowcatError], object]
@@ -109,7 +110,7 @@ def _call(callback: Callable[..., object], *arguments: object) -> None:
     try:
         callback(*arguments)
     except Exception as error:  # the application's code
-        logger.error(f"memory: a listener failed: {type(error).__name__}")
+        logger.error(f"memory: a listener failed: {describe_error(error)}")
 
 
 def trouble_of(error: Exception, folder: Path) -> SlowcatError:
@@ -125,7 +126,7 @@ def trouble_of(error: Exception, folder: Path) -> SlowcatError:
     if isinstance(error, SlowcatError):
         return error
     if not isinstance(error, OSError):
-        return StoreError(f"{folder} cannot be opened: {type(error).__name__}", hint=KEPT)
+        return StoreError(f"{folder} cannot be opened: {describe_error(error)}", hint=KEPT)
     if error.errno in _FULL:
         return StoreFullError(f"the disk of {folder} is full", hint=f"Make room. {KEPT}")
     if error.errno == errno.EROFS:

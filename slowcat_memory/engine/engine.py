@@ -47,7 +47,6 @@ from slowcat_memory.records import (
     Event,
     Forget,
     Forgotten,
-    Hit,
     Hotword,
     LedgerEntry,
     Memory,
@@ -61,7 +60,6 @@ from slowcat_memory.runtime.first_turn import (
     compile_patterns,
     rehearsed,
 )
-from slowcat_memory.runtime.namespaces.registry import scope_of_user
 from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.runtime.recall.prefetch import Prefetch
 from slowcat_memory.runtime.recall.query import Query, Recollection
@@ -156,7 +154,6 @@ class MemoryEngine:
 
     def _start(self) -> None:
         self.upkeep.end_orphaned_sessions()
-        self.wiring.clock_judge.on_release(self.eraser.erase_soon)
         self.eraser.erase_soon()
         if self.wiring.embedding.needs_export:
             self.wiring.indexer.later(self.upkeep.export_model)
@@ -297,29 +294,6 @@ class MemoryEngine:
         self, text: str, scope: str, k: int = 10, **how: Unpack[SearchArguments]
     ) -> Recollection:
         return self._search.search(text, scope, k, **how)
-
-    def search_summaries(
-        self,
-        query: str,
-        scope: str = "",
-        kind: str = "summary",
-        limit: int = 10,
-        *,
-        local: bool = False,
-    ) -> list[Hit]:
-        """Return the summaries that match a query by words or meaning, best first. Blocks.
-
-        Args:
-            scope: "" for the configured user's.
-            kind: "session", "day", "week", "topic", "window", "meta", "episode", or "summary" for
-                all summaries.
-            local: As in ``search``.
-
-        Raises:
-            ConfigError: There is no such kind.
-        """
-        where = scope or scope_of_user(self.config.memory.user_id)
-        return self._search.search(query, where, limit, kinds=(kind,), local=local).hits
 
     def hotwords(self, scope: str, n: int = 100, *, local: bool = False) -> list[Hotword]:
         return hotwords(self.wiring, scope, n, local=local)

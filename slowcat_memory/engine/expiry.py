@@ -2,7 +2,7 @@
 
 The log is read once, in slices, and from then on only what is new. Of each shelf of turns the
 earliest date is kept; a shelf is read again when that is over. So every turn counts, in whatever
-order the dates are: an old transcript behind today's words, or a date in the future.
+order the dates are: an old transcript behind today's words, for example.
 """
 
 import threading
@@ -13,12 +13,12 @@ from itertools import islice
 
 from msgspec import Struct
 
+from slowcat_memory.clock import Clock, seconds_of
 from slowcat_memory.config import Config
 from slowcat_memory.core.retention import retention
-from slowcat_memory.core.retention.clock_doubt import TOLERANCE_S, ClockState
-from slowcat_memory.engine.clock_judge import ClockJudge
+from slowcat_memory.engine.clock_guard import ClockGuard
 from slowcat_memory.records import Forget, Turn
-from slowcat_memory.runtime.conversation.audience import expired, guest_scope
+from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.store import Store
 
 SHELF = 256  # turns of a namespace
@@ -49,15 +49,15 @@ class Shelf(Struct):
 class Expiry:
     """What has expired in a store. Safe to use from any thread; blocks."""
 
-    def __init__(self, config: Config, store: Store, judge: ClockJudge) -> None:
-        self._config, self._store, self._judge = config, store, judge
+    def __init__(self, config: Config, store: Store, clock: Clock, guard: ClockGuard) -> None:
+        self._config, self._store, self._guard = config, store, guard
+        self._clock, self._seconds = clock, seconds_of(clock)
         self._guest = guest_scope(config.people)
         self._lock = threading.Lock()
         self._shelves: defaultdict[str, list[Shelf]] = defaultdict(list)
         self._after: list[tuple[Shelf, float, bool]] = []  # set once the latest orders are done
         self._reached = 0  # log id up to which turns are on shelves
-        self._unsure = judge.state.unsure  # as of when they were put there
-        self._again_s = judge.state.seen.lived_s  # when turns that are kept were looked at
+        self._again_s = self._seconds()  # when turns that are kept were looked at
 
     @property
     def enabled(self) -> bool:
@@ -72,10 +72,10 @@ class Expiry:
         if not self._lock.acquire(blocking=False):
             return False
         try:
-            state = self._state()
-            if state is None:
+            now = self._now()
+            if now is None:
                 return False
-            return not self._read(state, SLICE) or next(self._due(state), None) is not None
+            return not self._read(SLICE) or next(self._due(now), None) is not None
         finally:
             self._lock.release()
 
@@ -90,17 +90,17 @@ class Expiry:
         """
         with self._lock:
             self._after.clear()
-            state = self._state(even_doubted)
-            if state is None:
+            now = self._now(even_doubted)
+            if now is None:
                 return []
-            while not self._read(state, SLICE):
+            while not self._read(SLICE):
                 if stop():
                     return []
             due: defaultdict[str, list[Shelf]] = defaultdict(list)
-            for scope, shelf in self._due(state):
+            for scope, shelf in self._due(now):
                 due[scope].append(shelf)
-            orders = (self._order(scope, shelves, state, stop) for scope, shelves in due.items())
-            return [order for order in (*orders, self._guests_notes(state)) if order is not None]
+            orders = (self._order(scope, shelves, now, stop) for scope, shelves in due.items())
+            return [order for order in (*orders, self._guests_notes(now)) if order is not None]
 
     def erased(self) -> None:
         """Record that the latest orders were carried out."""
@@ -114,7 +114,7 @@ class Expiry:
 
         Also the date of the oldest of them, None without any. Reads every memory.
         """
-        state, options = self._judge.state, self._config.retention
+        now, options = self._clock(), self._config.retention
         if not options.raw_days:
             return 0, None
         dates: list[datetime] = []
@@ -123,44 +123,38 @@ class Expiry:
                 ids = retention.held(snapshot.memories(scope), options)
                 turns = [turn for turn in map(snapshot.turn, sorted(ids)) if turn is not None]
                 if scope != self._guest:
-                    before = self._before_s(scope, state)
-                    dates += [turn.at for turn in turns if _said_s(turn, state) < before]
+                    before = self._before_s(scope, now)
+                    dates += [turn.at for turn in turns if turn.at.timestamp() < before]
         return len(dates), min(dates, default=None)
 
     # ------------------------------------------------------------------- reading
 
-    def _state(self, even_doubted: bool = False) -> ClockState | None:
-        """Return the clock's state; None while it is doubted, or when nothing ever expires."""
-        if not self.enabled:
+    def _now(self, even_doubted: bool = False) -> datetime | None:
+        """Return the time; None while the clock is doubted, or when nothing ever expires."""
+        if not self.enabled or (self._guard.doubt() and not even_doubted):
             return None
-        state = self._judge.if_confirmed() if even_doubted else self._judge.look()
-        if state.doubt is not None:
-            return None
-        if state.unsure != self._unsure:
-            self._shelves.clear()
-            self._reached, self._unsure = 0, state.unsure
-        if state.seen.lived_s - self._again_s >= AGAIN_S:
-            self._again_s = state.seen.lived_s
+        if self._seconds() - self._again_s >= AGAIN_S:
+            self._again_s = self._seconds()
             for shelves in self._shelves.values():
                 for shelf in shelves:
                     if shelf.keeps:
                         shelf.oldest = float("-inf")
-        return state
+        return self._clock()
 
-    def _read(self, state: ClockState, events: int) -> bool:
+    def _read(self, events: int) -> bool:
         """Put the next events on shelves; return whether that was all."""
         scope = "" if self._config.retention.raw_days else self._guest
         with self._store.snapshot() as snapshot:
             read = list(islice(snapshot.events(scope, after=self._reached), events))
             for turn in read:
                 if isinstance(turn, Turn):
-                    self._put(turn, _said_s(turn, state))
+                    self._put(turn)
             if read:
                 self._reached = read[-1].id
             return len(read) < events
 
-    def _put(self, turn: Turn, at_s: float) -> None:
-        shelves = self._shelves[turn.scope]
+    def _put(self, turn: Turn) -> None:
+        shelves, at_s = self._shelves[turn.scope], turn.at.timestamp()
         if shelves and shelves[-1].turns < SHELF:
             shelves[-1].add(turn, at_s)
         else:
@@ -168,32 +162,28 @@ class Expiry:
 
     # ------------------------------------------------------------------- choosing
 
-    def _before_s(self, scope: str, state: ClockState) -> float:
+    def _before_s(self, scope: str, now: datetime) -> float:
         """Return the time before which a namespace's turns have expired."""
-        now, days = state.seen.wall, self._config.retention.raw_days
+        days = self._config.retention.raw_days
         if scope == self._guest and scope:
-            until = expired(self._config.people, now).until
-            assert until is not None
-            return until.timestamp()
+            return (now - timedelta(hours=self._config.people.guest_hours)).timestamp()
         return (now - timedelta(days=days)).timestamp() if days else float("-inf")
 
-    def _due(self, state: ClockState) -> Iterator[tuple[str, Shelf]]:
+    def _due(self, now: datetime) -> Iterator[tuple[str, Shelf]]:
         for scope, shelves in self._shelves.items():
-            before = self._before_s(scope, state)
+            before = self._before_s(scope, now)
             yield from ((scope, shelf) for shelf in shelves if shelf.oldest < before)
 
-    def _order(
-        self, scope: str, shelves: list[Shelf], state: ClockState, stop: Stop
-    ) -> Forget | None:
+    def _order(self, scope: str, shelves: list[Shelf], now: datetime, stop: Stop) -> Forget | None:
         """Return an order for the expired turns of some shelves, None without any."""
-        before, found = self._before_s(scope, state), list[int]()
+        before, found = self._before_s(scope, now), list[int]()
         keeping = self._keeping(scope)
         for shelf in shelves:
             if stop():
                 break
             with self._store.snapshot() as snapshot:
                 turns = list(snapshot.turns(scope, after=shelf.first - 1, upto=shelf.last))
-            said = {turn.id: _said_s(turn, state) for turn in turns}
+            said = {turn.id: turn.at.timestamp() for turn in turns}
             kept = {id for id, at_s in said.items() if at_s < before and id in keeping}
             found += [id for id, at_s in said.items() if at_s < before and id not in kept]
             young = (at_s for at_s in said.values() if at_s >= before)
@@ -207,11 +197,11 @@ class Expiry:
         with self._store.snapshot() as snapshot:
             return retention.held(snapshot.memories(scope), self._config.retention)
 
-    def _guests_notes(self, state: ClockState) -> Forget | None:
+    def _guests_notes(self, now: datetime) -> Forget | None:
         """Return an order for what the guests' namespace holds besides turns."""
         if not self._guest:
             return None
-        before = self._before_s(self._guest, state)
+        before = self._before_s(self._guest, now)
         with self._store.snapshot() as snapshot:
             ids = tuple(
                 memory.id
@@ -219,12 +209,3 @@ class Expiry:
                 if not memory.sources and memory.valid_from.timestamp() < before
             )
         return Forget(scope=self._guest, memories=ids) if ids else None
-
-
-def _said_s(turn: Turn, state: ClockState) -> float:
-    """Return when a turn was said, in seconds since 1970; by its place in the log if unsure."""
-    now_s, at_s = state.seen.wall.timestamp(), turn.at.timestamp()
-    unsure = turn.doubted or (not turn.origin and state.is_unsure(turn.id))
-    if unsure or at_s > now_s + TOLERANCE_S:
-        return now_s - state.least_age_s(turn.id)
-    return at_s

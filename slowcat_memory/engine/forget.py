@@ -9,7 +9,6 @@ from itertools import chain
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.engine.clock_judge import describe
 from slowcat_memory.engine.expiry import Expiry
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.errors import StoreError
@@ -23,7 +22,7 @@ class Overdue(Struct, frozen=True, kw_only=True):
     """What should be erased by now, and what its age alone would erase.
 
     Attributes:
-        doubted: Why the clock is doubted, so that expired turns wait; "" if it is believed.
+        doubted: Why the clock is doubted, so that all this waits; "" if it is believed.
         commands: Commands that can no longer be undone.
         expired: Turns, and guests' notes, past their retention period.
         kept: Turns past it that are kept for a memory made from them.
@@ -42,7 +41,7 @@ class Eraser:
 
     def __init__(self, wiring: EngineWiring) -> None:
         self._wiring = wiring
-        self.expiry = Expiry(wiring.config, wiring.store, wiring.clock_judge)
+        self.expiry = Expiry(wiring.config, wiring.store, wiring.clock, wiring.clock_guard)
 
     def forget(self, *orders: Forget, keep_backups: bool = False) -> Forgotten:
         """Delete what the orders select, with one reload of each index and one rewrite of the file.
@@ -107,14 +106,13 @@ class Eraser:
 
     def overdue(self) -> Overdue:
         """Return what should be erased by now, if the clock is right, and what is kept."""
-        judge = self._wiring.clock_judge
-        doubt, state = judge.doubt, judge.if_confirmed()
+        doubted, now = self._wiring.clock_guard.doubt(), self._wiring.clock()
         late = self.expiry.orders(even_doubted=True)
         kept, kept_since = self.expiry.kept()
         with self._wiring.store.snapshot() as snapshot:
-            commands = sum(is_due(entry, state) for entry in snapshot.commands())
+            commands = sum(is_due(entry, now) for entry in snapshot.commands())
         return Overdue(
-            doubted=describe(doubt) if doubt else "",
+            doubted=doubted,
             commands=commands,
             expired=sum(len(order.turns) + len(order.memories) for order in late),
             kept=kept,

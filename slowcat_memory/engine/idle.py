@@ -20,7 +20,7 @@ from msgspec.structs import asdict, replace
 
 from slowcat_memory.engine.upkeep import Upkeep
 from slowcat_memory.engine.wiring import EngineWiring
-from slowcat_memory.errors import SlowcatError
+from slowcat_memory.errors import SlowcatError, describe_error
 from slowcat_memory.idle.context import Contexts, JobDeps
 from slowcat_memory.idle.events import MemoryEvent, OnMemory
 from slowcat_memory.idle.forecast import Forecast, forecast
@@ -102,7 +102,7 @@ class IdleWork:
             opened = None if self._parts.llm else open_llm(self._llm)
         except Exception as error:  # a refused or malformed URL, or what its client raises
             opened = None
-            why = error if isinstance(error, SlowcatError) else type(error).__name__
+            why = error if isinstance(error, SlowcatError) else describe_error(error)
             logger.warning(f"memory: idle work goes on without an LLM ([idle_llm] url): {why}")
         self._opened = opened
         self._starter = threading.Thread(
@@ -253,7 +253,7 @@ class IdleWork:
                 try:
                     listener()
                 except Exception as error:  # a subscriber's code
-                    logger.warning(f"A listener to idle work failed: {type(error).__name__}")
+                    logger.warning(f"A listener to idle work failed: {describe_error(error)}")
         await self._sleep(seconds)
 
     def _count_steps(self) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.disclosure import Reader, disclose, disclose_all, disclose_found
 from slowcat_memory.core.graph.relations import Relation, as_of, believed
 from slowcat_memory.core.memory import ENTITY, FACT, RELATION, chunk, chunk_id, family, indexed_text
@@ -18,9 +19,7 @@ from slowcat_memory.core.memory import believed as held_at
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.rare_words import rare_words
-from slowcat_memory.engine.clock_judge import describe
 from slowcat_memory.engine.derived_search import TURNS, kinds_of
-from slowcat_memory.engine.recall_options import retrieval_options
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.kernels import library
 from slowcat_memory.records import Disclosed, Hotword, LedgerEntry, Memory, Session, Turn
@@ -63,7 +62,6 @@ def disk_bytes(folder: Path) -> int:
 
 
 def stats(wiring: EngineWiring) -> dict[str, Any]:
-    doubt = wiring.clock_judge.doubt
     with wiring.store.snapshot() as snapshot:
         counts, scopes = snapshot.counts(), snapshot.scopes()
         tiers = snapshot.tiers()
@@ -85,7 +83,7 @@ def stats(wiring: EngineWiring) -> dict[str, Any]:
             for namespace in wiring.namespaces
         },
         "unsaved": wiring.store.unsaved(),
-        "clock_doubted": describe(doubt) if doubt else "",
+        "clock_doubted": wiring.clock_guard.doubt(),
         "counters": wiring.metrics.counts(),
         "latency_ms": wiring.metrics.summary(),
     }

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import TypedDict, Unpack
 
 import numpy as np
-from msgspec.structs import replace
 
 from slowcat_memory.config import Config
 from slowcat_memory.core.query.understand import DialogueTurn
@@ -37,14 +36,11 @@ class EventLog:
         if event.scope not in self._wiring.namespaces:
             check_scope(event.scope)
         self._close_gate()
-        judge = self._wiring.clock_judge
         if isinstance(event, Turn):
             if event.unnamed:
                 self._wiring.users.learn(event.scope, event.speaker)
-            if judge.doubts_now():
-                event = replace(event, doubted=True)
+            self._wiring.clock_guard.doubt()  # before this turn's date is the newest one
         ack = self._wiring.store.append(event, quiet=True, receipt=receipt)
-        judge.wrote(ack.id)
         self._wiring.indexer.add((ack,), draft=draft)
         self._wiring.events.stored(ack)
         self._wake_soon()

@@ -24,7 +24,7 @@ class Upkeep:
         self.erase_due = eraser.erase_due
         self.erase_expired = eraser.erase_expired
         self.expired = eraser.has_expired
-        self._overdue = eraser.overdue
+        self._overdue, self._erase_soon = eraser.overdue, eraser.erase_soon
         self.has_due = wiring.undo_log.has_due
         self._drop_queries = eraser.drop_queries
 
@@ -54,7 +54,14 @@ class Upkeep:
             case "drop queries":
                 return self._drop_queries()
             case "confirm clock":
-                return self._wiring.clock_judge.confirm()
+                return self._confirm_clock()
+
+    def _confirm_clock(self) -> bool:
+        """Believe the clock, and erase what waited; return whether it was doubted."""
+        confirmed = self._wiring.clock_guard.confirm()
+        if confirmed and not self._wiring.readonly:
+            self._erase_soon()
+        return confirmed
 
     def thinkable_scopes(self) -> list[str]:
         """Return the scopes that idle jobs may work on: all but the guests'."""
@@ -90,9 +97,7 @@ class Upkeep:
             wiring.vectors.draft_missing(namespace.scope, wiring.indexer.closing)
 
     def age(self, scope: str | None = None, stop: Stop = lambda: False) -> Aged:
-        """Move old turns into compressed blocks, and rewrite vectors of earlier versions.
-
-        Search results and reads do not change.
+        """Move old turns into compressed blocks; search results and reads do not change.
 
         Args:
             scope: None for all.
@@ -113,9 +118,6 @@ class Upkeep:
             wiring.store.age(name, hot=hot, options=options, now=wiring.clock(), stop=stop)
             for name in scopes
         ]
-        rewritten = sum(wiring.store.rewrite_vectors(name, stop) for name in scopes)
-        if rewritten and not stop():
-            wiring.store.shrink()  # they were most of the file
         return Aged(
             warmed=sum(aged.warmed for aged in moved),
             cooled=sum(aged.cooled for aged in moved),

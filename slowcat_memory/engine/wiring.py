@@ -8,12 +8,12 @@ from msgspec import structs
 
 from slowcat_memory.clock import Clock, SystemClock
 from slowcat_memory.config import Config, time_zone, tokenizer
+from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.engine.availability import Availability
-from slowcat_memory.engine.clock_judge import ClockJudge
+from slowcat_memory.engine.clock_guard import ClockGuard
 from slowcat_memory.engine.derived_search import DerivedSearch
 from slowcat_memory.engine.events.memory_events import MemoryEvents
-from slowcat_memory.engine.recall_options import retrieval_options
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.index.files.arrays import release_pages
 from slowcat_memory.kernels import library
@@ -78,7 +78,7 @@ class EngineWiring:
         self.embedding = Embedding(
             config.embedding, config.memory.embedding_cache_size, clock, self.metrics, embedder
         )
-        self.clock_judge = ClockJudge(clock, self.store)
+        self.clock_guard = ClockGuard(clock, self.store)
         self.namespaces = self.namespaces_of(self.store)
         self.vectors = DocumentVectors(self.embedding, self.namespaces, self.store)
         self.indexer = Indexer(self.namespaces, self.vectors, self.metrics)
@@ -105,7 +105,7 @@ class EngineWiring:
         )
         self.events = MemoryEvents(self.store, clock, self.metrics)
         write = partial(self.events.write, "command")
-        self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_judge.look)
+        self.undo_log = UndoLog(self.store, write, self.indexer.put, clock, self.clock_guard.doubt)
 
     def reader(self, *scopes: str, local: bool = False, muted: bool = False) -> Reader:
         """Return who reads some namespaces, and under which names; see ``audience.reader_of``."""
@@ -150,6 +150,4 @@ class EngineWiring:
         self.page_cache.stop()
         self.vectors.close()
         self.indexer.close()
-        if not self.store.closed:
-            self.clock_judge.close()
         self.store.close()

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from loguru import logger
 
-from slowcat_memory.errors import ConfigError, DatabaseAwayError, FleetError
+from slowcat_memory.errors import ConfigError, DatabaseAwayError, FleetError, describe_error
 
 try:
     import asyncpg
@@ -147,7 +147,7 @@ class Database:
                 try:
                     await asyncio.to_thread(work)
                 except Exception as error:  # the next time may succeed
-                    logger.debug("fleet: {}", error)
+                    logger.debug("fleet: {}", describe_error(error))
 
         self._spawn(loop())
 
@@ -229,7 +229,7 @@ def _quietly(work: Callable[..., object], *message: str) -> None:
     try:
         work(*message)
     except Exception as error:  # as a message that was missed
-        logger.debug("fleet: {}", error)
+        logger.debug("fleet: {}", describe_error(error))
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.errors import StoreError
+from slowcat_memory.errors import FleetError, StoreError
 from slowcat_memory.fleet import leases
 from slowcat_memory.fleet.copies import Copies, copy_name
 from slowcat_memory.fleet.database import Database
@@ -109,12 +109,13 @@ class Holding:
         try:
             outbox = Outbox(self.lease.epoch, self.shipper.wake)
             store = Store.open(path, outbox=outbox, **how)
+            if store.replica is None:
+                raise FleetError(f"{path} is open for reading: nothing of it can be sent")
         except BaseException:
             self.abandon()
             raise
         self._is_open = True
         self._closed.close()
-        assert store.replica is not None
         self._replica = store.replica
         self._replica.on_closing = self._on_closing
         self.shipper.start(self._replica)

@@ -17,11 +17,10 @@ from msgspec.structs import replace
 from slowcat_memory.config import Config
 from slowcat_memory.engine import Memory, MemoryEngine
 from slowcat_memory.engine.wiring import RECALL
-from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError
+from slowcat_memory.errors import DatabaseAwayError, StoreError, StoreFullError, describe_error
 from slowcat_memory.fleet import late_turns, tasks
 from slowcat_memory.fleet.holding import Holding
 from slowcat_memory.fleet.waiting_turns import WaitingTurns
-from slowcat_memory.idle.scheduler.results import describe_error
 from slowcat_memory.owner.carried_over import Target
 from slowcat_memory.owner.member import Member
 from slowcat_memory.records import Cursor, Event, Forget, Forgotten
@@ -224,12 +223,12 @@ class SharedMember(Member):
         return dataclasses.replace(ack, future=future)
 
     def _saved(self, ack: Ack, future: "Future[None]", saved: "Future[None]") -> None:
-        if error := saved.exception():
-            future.set_exception(error)
+        error, holding = saved.exception(), self._latest
+        if error or holding is None:
+            future.set_exception(error or DatabaseAwayError("this is saved on this machine alone"))
             return
-        assert self._latest is not None  # it saved the event just now
         id_ = self._life.backlog.numbers.logged_id(ack.id)
-        self._latest.shipper.receipts.add(id_, future)
+        holding.shipper.receipts.add(id_, future)
 
     # ---------------------------------------------------------------- changes
 

@@ -15,7 +15,13 @@ from itertools import count
 from loguru import logger
 from msgspec import Struct
 
-from slowcat_memory.errors import DatabaseAwayError, FleetError, LeaseLostError, StoreError
+from slowcat_memory.errors import (
+    DatabaseAwayError,
+    FleetError,
+    LeaseLostError,
+    StoreError,
+    describe_error,
+)
 from slowcat_memory.fleet import person_log, snapshots
 from slowcat_memory.fleet.database import Database
 from slowcat_memory.fleet.leases import Lease
@@ -126,6 +132,12 @@ class Shipper:
         self._generations = self.replica.generations()
         self._thread.start()
 
+    @property
+    def _copy(self) -> Replica:
+        if self.replica is None:
+            raise FleetError("the copy is not open: nothing of it can be sent")
+        return self.replica
+
     def wake(self, seq: int = 0) -> None:
         """Send what was committed. On the store's writer thread: returns at once."""
         with self._changed:
@@ -173,8 +185,7 @@ class Shipper:
         Raises:
             StoreError: It could not be written, or never will be sent from here.
         """
-        replica = self.replica
-        assert replica is not None
+        replica = self._copy
         with self._whole_lock:
             with self._changed:
                 self._held = before = replica.seq
@@ -190,8 +201,7 @@ class Shipper:
 
     def wait_purged(self, timeout_s: float) -> bool:
         """Wait until what was forgotten here is nowhere in the database; False if it may be."""
-        replica = self.replica
-        assert replica is not None
+        replica = self._copy
 
         def done() -> bool:
             found = replica.erased()
@@ -230,13 +240,13 @@ class Shipper:
             except StoreError as error:
                 return self.end(error)
             except Exception as error:
-                logger.exception("fleet: sending failed")
-                return self.end(FleetError(f"sending failed: {type(error).__name__}"))
+                why = describe_error(error)
+                logger.error("fleet: sending failed: {}", why)
+                return self.end(FleetError(f"sending failed: {why}"))
 
     def _wait(self) -> None:
         """Wait for a commit; look again soon while an erasure is under way here."""
-        assert self.replica is not None
-        replica = self.replica
+        replica = self._copy
         found = replica.erased()
         poll = ERASE_POLL_S if found.under_way or found.epoch > self._purged else None
         with self._changed:
@@ -250,17 +260,15 @@ class Shipper:
 
     def _most(self) -> int:
         """Return the number of the last change set that may be sent in the next batch."""
-        assert self.replica is not None
         if self._held is not None:
             return self._held
-        return self.replica.seq if self._last is None else self._last.seq
+        return self._copy.seq if self._last is None else self._last.seq
 
     def _send(self) -> bool:
         """Send some change sets; return whether there were any."""
-        assert self.replica is not None
         with self._changed:
             most, last = self._most(), self._last
-        found = self.replica.unsent(self._sent, BATCH_BYTES)
+        found = self._copy.unsent(self._sent, BATCH_BYTES)
         sets = [one for one in found if one.seq <= most]
         if not sets:
             return False
@@ -271,7 +279,7 @@ class Shipper:
         began = time.perf_counter()
         upto = self._database.run(append)
         self._metrics.observe("fleet_append", (time.perf_counter() - began) * 1e3)
-        self.replica.note_sent(upto)
+        self._copy.note_sent(upto)
         with self._changed:
             self._sent = upto
             if also is not None and upto == sets[-1].seq:
@@ -282,9 +290,8 @@ class Shipper:
 
     def _purge(self) -> bool:
         """Replace what the database has of something forgotten, once it is erased here."""
-        assert self.replica is not None
-        found = self.replica.erased()
-        if found.under_way or found.epoch <= self._purged or not self.replica.scrub():
+        found = self._copy.erased()
+        if found.under_way or found.epoch <= self._purged or not self._copy.scrub():
             return False
         self._write_snapshot(forgets=found.epoch)
         with self._changed:
@@ -298,15 +305,13 @@ class Shipper:
         Raises:
             StoreError: It could not be written; the log has everything.
         """
-        assert self.replica is not None
-        built = self.replica.generations() != self._generations
-        if built or self.replica.seq - self._snapshot_upto >= SNAPSHOT_AFTER:
+        built = self._copy.generations() != self._generations
+        if built or self._copy.seq - self._snapshot_upto >= SNAPSHOT_AFTER:
             self._write_snapshot(forgets=None)
 
     def _write_snapshot(self, *, forgets: int | None) -> None:
-        assert self.replica is not None
         with self._whole_lock:
-            whole = self.replica.whole()
+            whole = self._copy.whole()
         self.wait_sent_to(whole.seq)
         work = partial(snapshots.write, lease=self._lease, whole=whole, forgets=forgets)
         self._database.run(work, 120.0)

@@ -232,6 +232,17 @@ class JobContext(Protocol):
         """
 
 
+def llm_of(context: JobContext) -> LLM:
+    """Return the LLM that a step is about to ask.
+
+    Raises:
+        ProviderError: The job has none; its tasks should not have been planned.
+    """
+    if context.llm is None:
+        raise ProviderError("a step needs an LLM, and none is configured")
+    return context.llm
+
+
 class Job(Protocol):
     """A kind of idle work. Stateless: its state is in the store.
 

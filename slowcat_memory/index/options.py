@@ -52,10 +52,8 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         seal_share: … and more than this share of the sealed ones …
         seal_most: … or more than this, whatever the share: an opening reads the whole tail, 0.25 s
             for a thousand.
-        exact_to: Sealed vectors up to which every one is compared at half precision.
-        scan_to: Sealed vectors up to which every one is compared by 4-bit codes, and the best of
-            these exactly; beyond, only those of the nearest cells are.
-        cells: How many cells are searched (FAISS's nprobe).
+        exact_to: Sealed vectors up to which every one is compared at half precision; beyond, every
+            one by 4-bit codes, and the best of these exactly.
         rescore: How many of the best by code are compared exactly.
     """
 
@@ -69,8 +67,6 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     seal_share: Annotated[float, Meta(ge=0, le=10)] = 0.1
     seal_most: Count = 2_000
     exact_to: Count = 4_000
-    scan_to: Count = 150_000
-    cells: Annotated[int, Meta(ge=1, le=65_536)] = 64
     rescore: Positive = 400
 
     @property

@@ -11,7 +11,6 @@ _rotate = Function("rotate_tokens", POINTER, INT, INT, POINTER, INT, POINTER)
 _codes = Function(
     "maxsim_codes", POINTER, POINTER, INT, INT, INT, POINTER, INT, INT, POINTER, POINTER
 )
-_bytes = Function("maxsim_bytes", POINTER, POINTER, INT, INT, POINTER, INT, POINTER, POINTER)
 
 
 def by_codes(
@@ -37,19 +36,5 @@ def by_codes(
     call(
         address(codes), address(counts), len(counts), width, dim,
         to, words, lanes, address(best), address(scores),
-    )  # fmt: skip
-    return scores
-
-
-def by_bytes(query: np.ndarray, rows: np.ndarray, counts: np.ndarray) -> np.ndarray | None:
-    """Return the same for int8 rows, shape (sum of counts, dim): unit vectors times 127."""
-    call = _bytes.compiled
-    if call is None:
-        return None
-    scores = np.full(len(counts), np.nan, np.float32)
-    best = np.empty(len(query), np.float32)
-    call(
-        address(rows), address(counts), len(counts), rows.shape[1],
-        address(query), len(query), address(best), address(scores),
     )  # fmt: skip
     return scores

@@ -17,7 +17,7 @@ from mcp.server.context import ServerRequestContext
 
 from slowcat_memory import __version__
 from slowcat_memory.engine.memory import Memory
-from slowcat_memory.errors import SlowcatError
+from slowcat_memory.errors import SlowcatError, describe_error
 from slowcat_memory.mcp.answers import Answer, Reading, Unclear
 from slowcat_memory.mcp.arguments import TOOLS, Tool
 from slowcat_memory.mcp.seen import Seen
@@ -63,6 +63,9 @@ class MemoryTools:
         Raises:
             SlowcatError: It cannot be opened.
         """
+        return (await self._opened())[0]
+
+    async def _opened(self) -> tuple[Memory, Reading, Writing]:
         async with self._opening:
             if self._parts is None:
                 memory = await anyio.to_thread.run_sync(self._open)
@@ -70,7 +73,7 @@ class MemoryTools:
                 await anyio.to_thread.run_sync(seen.warm)
                 reading = Reading(seen)
                 self._parts = memory, reading, Writing(seen, reading)
-            return self._parts[0]
+            return self._parts
 
     def close(self) -> None:
         """Release the memory, if it is open. Blocks."""
@@ -84,15 +87,16 @@ class MemoryTools:
             client: The name of the program that calls.
         """
         try:
-            await self.open()
+            parts = await self._opened()
         except (SlowcatError, OSError) as error:
-            logger.error(f"the memory cannot be opened: {error}")
+            logger.error(f"the memory cannot be opened: {describe_error(error)}")
             return Answer(_in_words(error), failed=True)
-        return await anyio.to_thread.run_sync(self._answer, name, arguments, client)
+        return await anyio.to_thread.run_sync(self._answer, parts, name, arguments, client)
 
-    def _answer(self, name: str, arguments: Any, client: str) -> Answer:
-        assert self._parts is not None
-        memory, reading, writing = self._parts
+    def _answer(
+        self, parts: tuple[Memory, Reading, Writing], name: str, arguments: Any, client: str
+    ) -> Answer:
+        memory, reading, writing = parts
         began = time.perf_counter()
         try:
             tool = self.tools[name]
@@ -104,7 +108,7 @@ class MemoryTools:
             answer = Answer(str(error), failed=True)
         except Exception as error:  # the host continues without an answer
             memory.metrics.count("failures")
-            logger.error(f"the tool {name} failed: {type(error).__name__}")
+            logger.error(f"the tool {name} failed: {describe_error(error)}")
             answer = Answer(FAILED, failed=True)
         self._note(memory, name, client, answer, 1000 * (time.perf_counter() - began))
         return answer
@@ -122,7 +126,7 @@ class MemoryTools:
         try:
             memory.apply(LEDGER, WriteBatch(call=row))
         except Exception as error:  # an answer is worth more than its row
-            logger.error(f"a call was not written into the ledger: {type(error).__name__}")
+            logger.error(f"a call was not written into the ledger: {describe_error(error)}")
 
 
 def memory_server(tools: MemoryTools) -> "Server[Any]":

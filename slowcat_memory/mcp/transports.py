@@ -20,7 +20,7 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from slowcat_memory.errors import ConfigError
+from slowcat_memory.errors import ConfigError, describe_error
 from slowcat_memory.mcp import local_peers
 from slowcat_memory.mcp.memory_server import MemoryTools, memory_server
 
@@ -60,7 +60,7 @@ async def _open_early(tools: MemoryTools) -> None:
     try:
         await tools.open()
     except Exception as error:
-        logger.warning(f"the memory is not open yet: {error}")
+        logger.warning(f"the memory is not open yet: {describe_error(error)}")
 
 
 def listen(port: int = 0, host: str = LOOPBACK, *, token: str = "") -> socket.socket:
@@ -163,7 +163,7 @@ def served_beside(
             if not started.done():
                 started.set_exception(error)
             else:
-                logger.error(f"MCP over HTTP ended: {type(error).__name__}")
+                logger.error(f"MCP over HTTP ended: {describe_error(error)}")
 
     thread = threading.Thread(target=run, name="slowcat-mcp")
     thread.start()

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from loguru import logger
 
+from slowcat_memory.errors import describe_error
 from slowcat_memory.metrics import Metrics
 
 LIMIT = 10_000  # calls that wait; what comes then is dropped, and counted
@@ -61,4 +62,4 @@ class CallbackThread:
             try:
                 work()
             except Exception as error:  # the application's code
-                logger.error(f"memory: a listener failed: {type(error).__name__}")
+                logger.error(f"memory: a listener failed: {describe_error(error)}")

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from loguru import logger
 
-from slowcat_memory.errors import StoreBusyError, StoreError
+from slowcat_memory.errors import StoreBusyError, StoreError, describe_error
 from slowcat_memory.owner.address import peer_uid
 from slowcat_memory.owner.forking import not_inherited
 from slowcat_memory.owner.protocol.messages import (
@@ -168,7 +168,7 @@ class Channel:
         except OSError:
             pass
         except (WireError, msgspec.MsgspecError) as error:
-            logger.warning("memory: its owner sent what is no message: {}", error)
+            logger.warning("memory: its owner sent what is no message: {}", describe_error(error))
         finally:
             self._lose()
             not_inherited.discard(self._socket)

@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 
 from slowcat_memory.config import Config
+from slowcat_memory.config.config import retrieval_options
 from slowcat_memory.core.render.memory_block import Packed
-from slowcat_memory.engine.recall_options import retrieval_options
 from slowcat_memory.errors import StoreError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.address import Owner

@@ -33,6 +33,7 @@ from slowcat_memory.errors import (
     StoreClosedError,
     StoreDamagedError,
     StoreError,
+    describe_error,
 )
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.address import Owner, last_owner
@@ -278,7 +279,8 @@ class Lifecycle:
             )
             self.server.start()
         except (OSError, ValueError, SlowcatError) as error:
-            logger.warning("memory: other processes cannot use {}: {}", folder, error)
+            why = describe_error(error)
+            logger.warning("memory: other processes cannot use {}: {}", folder, why)
 
     def _stop_serving(self, to: str = "") -> None:
         server, self.server = self.server, None

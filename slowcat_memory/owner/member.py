@@ -28,7 +28,7 @@ from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.memory import MaintenanceTask
 from slowcat_memory.engine.sharing import Shared
 from slowcat_memory.engine.turns import RecallArguments, build_query
-from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError
+from slowcat_memory.errors import StoreClosedError, StoreError, describe_error
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.owner.address import Owner
 from slowcat_memory.owner.callbacks import CallbackThread
@@ -215,7 +215,7 @@ class Member:
         except Exception as error:
             if isinstance(target, RemoteMemory) and target.is_lost:
                 return  # the next owner is asked again
-            why = error.message if isinstance(error, SlowcatError) else type(error).__name__
+            why = describe_error(error)
             trouble = StoreError(
                 f"the memories of {scope} cannot be recalled: {why}",
                 hint="What is said is still kept; slowcat-memory doctor says what is wrong",
@@ -317,7 +317,7 @@ class Member:
         except Exception as error:
             if self._life.engine is engine:
                 raise
-            logger.debug("memory: no recall while the store is opened: {}", type(error).__name__)
+            logger.debug("memory: no recall while the store is opened: {}", describe_error(error))
         return Recollection()
 
     def prefetch(self, ask: Callable[[str], Query | None]) -> Prefetch:

@@ -21,6 +21,7 @@ from slowcat_memory.core.commands.grammar import Command, Heard, prepare
 from slowcat_memory.core.commands.replies import quote, say
 from slowcat_memory.core.language import language_of
 from slowcat_memory.engine import Memory
+from slowcat_memory.errors import describe_error
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.commands.executor import ASKED_S, CommandContext, LLMPlace, Outcome
 from slowcat_memory.runtime.conversation.off_record import OffRecord
@@ -123,7 +124,7 @@ class VoiceCommands:
                 self._heard = Heard(text, self._language, self._names)
             return self._heard.command(asked=asked)
         except Exception as error:  # the words must be logged anyway
-            logger.error(f"a voice command could not be recognised: {type(error).__name__}")
+            logger.error(f"a voice command could not be recognised: {describe_error(error)}")
             return None
 
     async def answer(self, command: Command, turn: Turn | None, scopes: tuple[str, ...]) -> bool:
@@ -199,7 +200,7 @@ class VoiceCommands:
         try:
             outcome = await asyncio.to_thread(self._engine.carry_out, command, context)
         except Exception as error:  # nothing a user says may end the conversation
-            logger.error(f"a voice command failed: {type(error).__name__}")
+            logger.error(f"a voice command failed: {describe_error(error)}")
             outcome = self._apologise(command, "failed")
         self._on_done(command, outcome)
         return outcome

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from loguru import logger
 from pipecat.processors.frame_processor import FrameProcessor
 
+from slowcat_memory.errors import describe_error
 from slowcat_memory.metrics import Metrics
 
 T = TypeVar("T")
@@ -45,9 +46,9 @@ class Guard:
         asyncio.get_running_loop().call_soon(self.run, work, *arguments)
 
     def log_failure(self, error: Exception) -> None:
-        """Log and count a failure, without its message: it may quote a user."""
+        """Log and count a failure."""
         self.count("failures")
-        logger.error(f"{self}: memory failed: {type(error).__name__}")
+        logger.error(f"{self}: memory failed: {describe_error(error)}")
 
     def count(self, name: str) -> None:
         """Increment a counter, if the memory is open."""
@@ -56,7 +57,7 @@ class Guard:
 
     async def report(self, message: str, error: Exception) -> None:
         """Push an error frame. The message must not quote a user."""
-        await self._processor.push_error(f"{message}: {type(error).__name__}", error)
+        await self._processor.push_error(f"{message}: {describe_error(error)}", error)
 
     def notify(self, event: str, *arguments: Any) -> None:
         """Call the application's handlers of an event without waiting for them."""

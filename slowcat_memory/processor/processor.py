@@ -20,7 +20,7 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor, F
 from slowcat_memory.config import Config
 from slowcat_memory.core.render.memory_block import instruction
 from slowcat_memory.engine import Memory, MemoryEngine
-from slowcat_memory.errors import SlowcatError
+from slowcat_memory.errors import SlowcatError, describe_error
 from slowcat_memory.processor.activity import observe
 from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.conversation import LiveConversation
@@ -319,7 +319,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         try:
             live = await self._begin()
         except Exception as error:  # of an engine that was given: the agent must start without
-            logger.error(f"{self}: this agent runs without a memory: {error}")
+            logger.error(f"{self}: this agent runs without a memory: {describe_error(error)}")
             await self._call_event_handler("on_memory_trouble", error)
             return
         self._live = self._dispatcher.live = live

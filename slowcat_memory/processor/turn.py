@@ -30,6 +30,7 @@ from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.errors import describe_error
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.reply import Replies
@@ -183,7 +184,7 @@ class Turns:
         try:
             return await self._commands.answer(command, turn, scopes)
         except Exception as error:
-            logger.error(f"a voice command was lost: {type(error).__name__}")
+            logger.error(f"a voice command was lost: {describe_error(error)}")
             return False
 
     async def _recall_into(

@@ -29,6 +29,7 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.services.llm_service import LLMService
 
 from slowcat_memory.engine import Memory
+from slowcat_memory.errors import describe_error
 
 _TURN_FRAMES = (
     VADUserStartedSpeakingFrame,
@@ -98,7 +99,7 @@ class Warming:
         if request.cancelled():
             return False
         if error := request.exception():
-            logger.debug(f"{llm}: not warmed: {type(error).__name__}")
+            logger.debug(f"{llm}: not warmed: {describe_error(error)}")
             return False
         self._warmed = key
         return True

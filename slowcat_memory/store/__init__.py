@@ -8,7 +8,7 @@ from slowcat_memory.store.care.backups import backups_of
 from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.care.drafts import drafting
 from slowcat_memory.store.care.health import BadIndex, Health
-from slowcat_memory.store.care.probe import check_writable
+from slowcat_memory.store.care.open import check_writable
 from slowcat_memory.store.care.restore import Restored, restore
 from slowcat_memory.store.options import OpenReport, StoreOptions
 from slowcat_memory.store.snapshot import Snapshot

@@ -63,7 +63,6 @@ class OpenReport(Struct, frozen=True, kw_only=True):
         salvaged: How many events of the log were salvaged from a damaged store.
         lost: Log ids of events that are known to be lost with a damaged block.
         restored_from: The backup that replaced a damaged store, None when none did.
-        migrated_from: The schema version before the migration, None when none was needed.
     """
 
     created: bool = False
@@ -72,7 +71,6 @@ class OpenReport(Struct, frozen=True, kw_only=True):
     salvaged: int = 0
     lost: tuple[int, ...] = ()
     restored_from: Path | None = None
-    migrated_from: int | None = None
 
     @property
     def trouble(self) -> str:

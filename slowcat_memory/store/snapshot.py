@@ -11,7 +11,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk, turn_of
-from slowcat_memory.core.retention.clock_doubt import ClockState
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.records import (
     CallEntry,
@@ -28,6 +27,7 @@ from slowcat_memory.records import (
     Session,
     Task,
     TaskState,
+    TrustedTime,
     Turn,
     Vector,
 )
@@ -67,8 +67,8 @@ class Snapshot:
         self._on_damaged = on_damaged
         # No reference to itself: LMDB's reader slot is free when the transaction is collected, and
         # in a cycle that would wait for the garbage collector while slots run out.
-        self._row = partial(_row, txn, handles)
-        self._cursor_of = partial(_cursor, txn, handles)
+        self._row: Callable[[str, bytes], bytes | None] = partial(_row, txn, handles)
+        self._cursor_of: reader.GetCursor = partial(_cursor, txn, handles)
         self._blocks = BlockReader(self._row, cache or BlockCache())
         self._hidden = hidden_by(self._row("meta", PENDING_KEY))
 
@@ -159,8 +159,7 @@ class Snapshot:
         return sorted(rows, key=lambda row: (row.started, row.id))
 
     def unended(self) -> list[Session]:
-        known = self.meta(UNENDED)
-        rows = self.sessions() if known is None else [self.session(id) for id in known]
+        rows = [self.session(id) for id in self.meta(UNENDED, [])]
         found = [row for row in rows if row is not None and row.ended is None]
         return sorted(found, key=lambda row: (row.started, row.id))
 
@@ -202,11 +201,9 @@ class Snapshot:
 
     def vector(self, embedder: str, scope: str, id: str) -> Vector | None:
         """Return the vector of a memory or index key in the space of an embedder key."""
-        for key in (keys.vector_key, keys.old_vector_key):
-            row = key(embedder, scope, id)
-            if (value := self._txn.get(row, db=self._handles["vectors"])) is not None:
-                return self._vector(row, value)
-        return None
+        key = keys.vector_key(embedder, scope, id)
+        value = self._row("vectors", key)
+        return None if value is None else self._vector(key, value)
 
     def vectors(self, embedder: str, scope: str) -> Iterator[Vector]:
         for key, value in self._rows("vectors", keys.vector_prefix(embedder, scope)):
@@ -218,16 +215,13 @@ class Snapshot:
         """Return the token vectors of memories, in their order: 0.05 ms for 20 memories.
 
         Returns:
-            Codes or vectors, as ``core.ranking.maxsim`` takes them, read-only; None where there are
-            none.
+            Codes as ``core.ranking.maxsim`` takes them, read-only; None where there are none.
         """
         get, table = self._txn.get, self._handles["vectors"]
         prefix = keys.vector_prefix(token_key, scope)
         found: list[np.ndarray | None] = []
         for id in ids:
             value = get(key := prefix + keys.vector_part(id), db=table)
-            if value is None:  # as text, by an earlier version
-                value = get(key := prefix + id.encode(), db=table)
             try:
                 found.append(None if value is None else codec.decode_tokens(key, value)[0])
             except StoreDamagedError:
@@ -354,10 +348,10 @@ class Snapshot:
         """Return the contents of each tier by its name, hot first."""
         return tier_sizes(lambda table: self._rows(table, b""))
 
-    def clock(self) -> ClockState | None:
-        """Return what is known of the clock; None in a store of an earlier version."""
+    def trusted_time(self) -> TrustedTime | None:
+        """Return what is known of the clock; None if it was never doubted."""
         try:
-            return msgspec.convert(self.meta(CLOCK), ClockState | None)
+            return msgspec.convert(self.meta(CLOCK), TrustedTime | None)
         except msgspec.ValidationError:
             return None
 
@@ -405,15 +399,13 @@ class Snapshot:
 
     def _latest(self, table: str, before: int = 0) -> Iterator[tuple[bytes, bytes]]:
         cursor = self._cursor_of(table)
-        if cursor is None:
-            return iter(())
         if before and cursor.set_range(keys.id_key(before)) and not cursor.prev():
             return iter(())
         return cursor.iterprev()
 
     def _rows(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         cursor = self._cursor_of(table)
-        if cursor is None or not cursor.set_range(prefix):
+        if not cursor.set_range(prefix):
             return
         for key, value in cursor:
             if not key.startswith(prefix):
@@ -422,7 +414,7 @@ class Snapshot:
 
     def _keys(self, table: str, prefix: bytes, start: bytes) -> Iterator[bytes]:
         cursor = self._cursor_of(table)
-        if cursor is None or not cursor.set_range(start):
+        if not cursor.set_range(start):
             return
         for key in cursor.iternext(values=False):
             if not key.startswith(prefix):
@@ -436,14 +428,9 @@ class Snapshot:
                 yield record
 
 
-# An older store, open for reading, lacks tables.
-
-
 def _row(txn: Txn, handles: Handles, table: str, key: bytes) -> bytes | None:
-    db = handles.get(table)
-    return None if db is None else txn.get(key, db=db)
+    return txn.get(key, db=handles[table])
 
 
-def _cursor(txn: Txn, handles: Handles, table: str) -> "lmdb.Cursor[bytes] | None":
-    db = handles.get(table)
-    return None if db is None else txn.cursor(db)
+def _cursor(txn: Txn, handles: Handles, table: str) -> "lmdb.Cursor[bytes]":
+    return txn.cursor(handles[table])

@@ -20,7 +20,6 @@ import lmdb
 from loguru import logger
 from msgspec.structs import replace
 
-from slowcat_memory.core.retention.clock_doubt import ClockState
 from slowcat_memory.core.retention.tiering import HOT, TierOptions
 from slowcat_memory.errors import StoreClosedError, StoreError, StoreFullError
 from slowcat_memory.metrics import Metrics
@@ -32,6 +31,7 @@ from slowcat_memory.records import (
     Forgotten,
     LedgerEntry,
     Manifest,
+    TrustedTime,
     WriteBatch,
 )
 from slowcat_memory.store.blocks.reader import BlockCache
@@ -55,7 +55,6 @@ from slowcat_memory.store.rows import bookkeeping, forget_select
 from slowcat_memory.store.rows.apply import append_events, apply_batch, coded
 from slowcat_memory.store.snapshot import Snapshot
 from slowcat_memory.store.writer.tier_mover import TierMover
-from slowcat_memory.store.writer.vector_rows import VectorRows
 from slowcat_memory.store.writer.write_queue import Ack, Change, Write, WriteQueue
 from slowcat_memory.store.writer.writer import Writer, closed_error
 
@@ -161,7 +160,7 @@ class Store:
         Raises:
             StoreBusyError: Another process has it open for writing.
             StoreUnsafeError: The folder cannot hold a store safely.
-            StoreTooNewError: A newer version wrote it.
+            StoreFormatError: It has the format of another version.
             StoreError: There is none to read.
         """
         folder = Path(path).absolute()
@@ -234,10 +233,10 @@ class Store:
     def unpublish(self, scope: str) -> Ack:
         return self._write(partial(bookkeeping.unpublish, scope))
 
-    def write_clock(self, state: ClockState) -> Ack:
+    def write_trusted_time(self, time: TrustedTime) -> Ack:
         """Write what is known of the clock; it does not count as unsaved."""
         self._checked_writer()
-        change = partial(bookkeeping.write_clock, state)
+        change = partial(bookkeeping.write_trusted_time, time)
         return self._queue.add(Write(change, weight=0, derived=False))
 
     def _write_derived(self, change: Change) -> Ack:
@@ -386,25 +385,6 @@ class Store:
         """
         self._checked_writer()
         return self._tier_mover.run(scope, hot, options, now or self._now(), stop)
-
-    def rewrite_vectors(self, scope: str, stop: Callable[[], bool] = lambda: False) -> int:
-        """Rewrite a namespace's vectors of earlier versions in the present form. Blocks.
-
-        Works in small transactions. Searches find the same with either form; it takes a tenth of a
-        token's room, and half of a vector's.
-
-        Args:
-            stop: Called between transactions; True ends the round.
-
-        Returns:
-            How many were rewritten.
-
-        Raises:
-            StoreError: The store is closed, readonly, or the disk is full; what was rewritten until
-                then remains.
-        """
-        self._checked_writer()
-        return VectorRows(self._env, self._write_derived).rewrite(scope, stop)
 
     def shrink(self) -> bool:
         """Return the space of deleted rows to the disk. Blocks.

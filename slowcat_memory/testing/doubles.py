@@ -12,7 +12,9 @@ import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.config import Config, build_options
-from slowcat_memory.core.ranking.maxsim import SCALE, maxsim, quantise
+from slowcat_memory.core.ranking import token_codes
+from slowcat_memory.core.ranking.maxsim import maxsim, quantise
+from slowcat_memory.core.ranking.token_codes import SCALE
 from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint
 from slowcat_memory.providers import (
     Answer,
@@ -45,13 +47,11 @@ class FixedClock:
     Setting ``now``, which is aware, is setting a wall clock: the boot clock does not follow.
 
     Attributes:
-        boot: Id of the boot; another one for a machine that was started again.
-        synchronised: Seconds since the system's last word that its time is right; None for none.
+        synchronised: Whether the system says that its time is right.
     """
 
     def __init__(self, now: datetime = datetime(2026, 5, 12, 12, tzinfo=UTC)) -> None:
-        self.now, self.boot = now, ""
-        self.synchronised: float | None = None
+        self.now, self.synchronised = now, True
         self._boot_s = 0.0
 
     def __call__(self) -> datetime:
@@ -64,7 +64,7 @@ class FixedClock:
     def boot_s(self) -> float:
         return self._boot_s
 
-    def synchronised_s(self) -> float | None:
+    def is_synchronised(self) -> bool:
         return self.synchronised
 
 
@@ -259,5 +259,6 @@ def _check_query_tokens(embedder: TokenEmbedder, text: str) -> None:
     query = embedder.encode_query_tokens(text)
     assert query.tokens is not None and query.tokens.dtype == np.float32, "no float32 tokens"
     assert np.allclose(np.linalg.norm(query.tokens, axis=1), 1, atol=1e-4), "not of unit length"
-    same, other = maxsim(query.tokens, embedder.encode_tokens([text, "no"]).tokens)
+    stored = [token_codes.encode(rows) for rows in embedder.encode_tokens([text, "no"]).tokens]
+    same, other = maxsim(query.tokens, stored)
     assert same > 0.9 > other, f"its own text has {same:.2f}, another has {other:.2f}"

@@ -22,6 +22,7 @@ from aiohttp import web
 from loguru import logger
 
 from slowcat_memory.core.text.normalize import estimate_tokens
+from slowcat_memory.errors import describe_error
 from slowcat_memory.testing.parrot import message_text, parrot
 
 
@@ -273,7 +274,7 @@ class ScriptedServer:
             reply = self._reply(body)
             return await reply if inspect.isawaitable(reply) else reply
         except Exception as error:
-            logger.exception("the reply script failed")
+            logger.error("the reply script failed: {}", describe_error(error))
             return Failure(500, f"the reply script failed: {error!r}")
 
     async def _stream(self, http: web.Request, script: "Script") -> web.StreamResponse:

@@ -26,7 +26,7 @@ from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralis
 from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.engine import Memory as Engine
 from slowcat_memory.engine.search import SearchArguments, read_graph
-from slowcat_memory.errors import ConfigError
+from slowcat_memory.errors import ConfigError, describe_error
 from slowcat_memory.records import Disclosed, Forget, Hit, Memory, Turn
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class ToolCalls:
             return {"error": str(error)}
         except Exception as error:  # the conversation continues without an answer
             call.engine.metrics.count("failures")
-            logger.error(f"the tool {name} failed: {type(error).__name__}")
+            logger.error(f"the tool {name} failed: {describe_error(error)}")
             return {"error": "The memory cannot be used right now."}
 
     def search_memory(self, call: Call, asked: Search) -> dict[str, Any]:

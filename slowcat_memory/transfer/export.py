@@ -62,7 +62,6 @@ def turn_row(turn: Turn, chunk: Memory | None = None) -> Row:
         "tools": list(turn.tools),
         "cut": turn.cut,
         "aside": turn.aside,
-        "doubted": turn.doubted,
         "pinned": chunk is not None and chunk.pinned,
         "local_only": chunk is not None and chunk.local_only,
         "muted": chunk is not None and chunk.muted,

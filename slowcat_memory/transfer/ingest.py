@@ -151,7 +151,6 @@ def _turn(
         tools=said.tools,
         channel=said.channel,
         cut=said.cut,
-        doubted=said.doubted,
         origin=said.origin,
         local_only=said.local_only,
     )

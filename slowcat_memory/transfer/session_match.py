@@ -55,12 +55,12 @@ def find(
         again: Also import utterances that were imported before and are not in the log: forgotten.
     """
     free = Match(id="", cursor="", row=None, new=range(len(session.utterances)))
-    for name, usable, is_last in _candidates(scope, session):
+    for name, is_last in _candidates(scope, session):
         id, row = _in_scope(snapshot, scope, name)
         known = _cursor_name(scope, name)
         cursor = None if again else snapshot.cursor(known)
         if row is None and cursor is None:
-            if usable and not free.id:
+            if not free.id:
                 free = replace(free, id=id, cursor=known)
             if is_last:
                 break
@@ -157,7 +157,7 @@ def in_log(snapshot: Snapshot, match: Match, session: TranscriptSession) -> dict
     return {} if row is None else _aligned(_logged(snapshot, row), session.utterances)
 
 
-def _candidates(scope: str, session: TranscriptSession) -> Iterator[tuple[str, bool, bool]]:
+def _candidates(scope: str, session: TranscriptSession) -> Iterator[tuple[str, bool]]:
     """Yield the ids that the session may have in the log.
 
     Its own id if it was exported from this scope, then hashes of scope, name and first utterance;
@@ -165,19 +165,18 @@ def _candidates(scope: str, session: TranscriptSession) -> Iterator[tuple[str, b
     no part of its name: sessions may be added before it.
 
     Yields:
-        The id, whether it may be given now, and whether no other follows once it is free.
+        The id, and whether no other follows once it is free.
     """
     if session.scope == scope and len(session.id.encode()) <= ID_BYTES:
-        yield session.id, True, False
+        yield session.id, False
     first = session.utterances[0] if session.utterances else None
     begin = first and [first.who()[1], first.text, str(first.at)]
     name = session.id
     if session.numbered and first is not None and first.at is not None:
-        yield f"import-{_hash([scope, name, begin], 6)}", False, False  # of earlier versions
         name = ""
-    yield f"import-{_hash([scope, name, begin], 6)}", True, True
+    yield f"import-{_hash([scope, name, begin], 6)}", True
     for number in count(2):
-        yield f"import-{_hash([scope, name, begin, number], 6)}", True, True
+        yield f"import-{_hash([scope, name, begin, number], 6)}", True
 
 
 def _new(

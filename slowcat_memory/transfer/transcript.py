@@ -32,7 +32,6 @@ class Utterance(Struct, frozen=True, kw_only=True):
     channel: Channel = "text"
     interrupted: bool = False
     aside: bool = False  # a voice command, or the answer to one
-    doubted: bool = False  # dated by a clock that was doubted
     tools: tuple[str, ...] = ()
     pinned: bool = False  # the user asked to always include it
     local_only: bool = False  # never send it to an LLM on another machine

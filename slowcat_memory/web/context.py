@@ -11,6 +11,7 @@ from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.engine.memory import Memory
+from slowcat_memory.errors import describe_error
 from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
@@ -108,8 +109,9 @@ class Undo:
             cancel()
             try:
                 work()
-            except Exception:
-                logger.exception(f"the page: something is not forgotten yet; {more} tries follow")
+            except Exception as error:
+                why = describe_error(error)
+                logger.error(f"the page: not forgotten yet; {more} tries follow: {why}")
                 if more:
                     with self._lock:
                         self._wait(number, work, more)

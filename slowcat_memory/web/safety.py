@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 from loguru import logger
 
-from slowcat_memory.errors import ConfigError, SlowcatError, StoreError
+from slowcat_memory.errors import ConfigError, SlowcatError, StoreError, describe_error
 from slowcat_memory.web.replies import Refusal, reply
 
 if TYPE_CHECKING:
@@ -166,10 +166,10 @@ def refused(error: Exception) -> web.Response:
     if isinstance(error, web.HTTPException):
         return reply({"error": error.reason}, error.status)
     if isinstance(error, (ConfigError, ValueError, KeyError)):
-        logger.opt(exception=error).debug("the page: a request that cannot be answered")
+        logger.debug("the page: a request that cannot be answered: {}", describe_error(error))
         return reply({"error": "The memory cannot do that."}, 400)
     level = "WARNING" if isinstance(error, SlowcatError) else "ERROR"
-    logger.opt(exception=error).log(level, "the page: a request failed")
+    logger.log(level, "the page: a request failed: {}", describe_error(error))
     if isinstance(error, StoreError):
         return reply({"error": "The memory cannot be read or changed now. Try again."}, 503)
     return reply({"error": "Something went wrong; the terminal says what."}, 500)

@@ -83,19 +83,19 @@ def test_app_ctrl_c_is_quiet(filled, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Nothing found" not in result.output
 
 
-def test_app_a_newer_store_is_refused(filled) -> None:
+def test_app_a_store_of_another_format_is_refused(filled) -> None:
     import lmdb
 
     from slowcat_memory.store.disk import codec, keys
-    from slowcat_memory.store.disk.tables import SCHEMA
+    from slowcat_memory.store.disk.tables import FORMAT_ROW
 
     env = lmdb.open(str(filled.store), max_dbs=20)
-    key = keys.name_key(SCHEMA)
+    key = keys.name_key(FORMAT_ROW)
     with env.begin(write=True, db=env.open_db(b"meta")) as txn:
-        txn.put(key, codec.encode_meta(key, 99))
+        txn.put(key, codec.encode_meta(key, "slowcat-99"))
     env.close()
     for command in (("stats",), ("remember", "x")):
-        assert "newer" in filled.fails(*command)
+        assert "slowcat-memory export" in filled.fails(*command)
 
 
 def test_app_a_damaged_store_is_moved_aside_and_the_command_goes_on(filled) -> None:

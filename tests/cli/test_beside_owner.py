@@ -22,7 +22,6 @@ memory.release()
 """
 ELSEWHERE = {  # what runs until it is stopped, or has a store of its own
     "chat": "tests/cli/run/test_chat.py",
-    "check-llm": "tests/mcp",
     "demo": "tests/cli/demo",
     "fleet init": "tests/fleet/test_commands.py",
     "fleet pull": "tests/fleet/test_commands.py",

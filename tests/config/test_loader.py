@@ -82,6 +82,12 @@ def test_load_reads_the_default_place_and_says_so(
         ("[recal]\nmemories = 5", "recal", "recall"),
         ("[memory]\ndeadline_ms = 5", "memory.deadline_ms", "recall.deadline_ms"),
         ("deadline_ms = 5", "deadline_ms", "recall.deadline_ms"),
+        ("[pack]\nmemories = 5", "pack.memories", "recall.memories"),
+        (
+            "[rank]\nhalf_life_days = 5",
+            "rank.half_life_days",
+            '"rank.half_life_days" under [expert]',
+        ),
         ("[zzzzzz]", "zzzzzz", "config show --all"),
     ],
 )
@@ -227,34 +233,6 @@ def test_loader_jobs_tables_reach_the_idle_options() -> None:
 @pytest.mark.parametrize("table", [{"fuse.dense": 0.5}, {"fuse": {"dense": 0.5}}])
 def test_loader_expert_options_may_be_dotted_or_nested(table: dict) -> None:
     assert build({"expert": table}).fuse.dense == 0.5
-
-
-# ------------------------------------------------------------------- earlier versions
-
-
-def test_loader_legacy_summaries_switch_moves_to_its_jobs(warnings: list[str]) -> None:
-    jobs = build({"summaries": {"enabled": False}}).idle.jobs
-    assert {name for name, one in jobs.items() if one.enabled is False} == {
-        "session_summary", "window_summary", "meta_summary", "rollups",
-    }  # fmt: skip
-    assert warnings[0].startswith("summaries.enabled is called jobs.session_summary.enabled and")
-
-
-def test_loader_legacy_llm_stays_the_one_of_chat_and_never_becomes_the_idle_one() -> None:
-    made = build({"llm": {"url": "http://example.org/v1", "allow_remote": True}})
-    assert made.llm.url == "http://example.org/v1" and made.llm.allow_remote
-    assert not made.thinking.url and not made.thinking.allow_remote
-
-
-@pytest.mark.parametrize(
-    ("value", "language", "stemmer"),
-    [("german", "german", ""), ("french", "english", "french"), ("none", "english", "none")],
-)
-def test_loader_legacy_index_language_sets_the_language_or_the_stemmer(
-    value: str, language: str, stemmer: str
-) -> None:
-    made = build({"index": {"language": value}})
-    assert (made.memory.language, made.index.stemmer) == (language, stemmer)
 
 
 # ------------------------------------------------------------------- the presets and the knobs

@@ -39,6 +39,10 @@ def made(home: Home, id: str, text: str, *, sources: tuple[int, ...] = (), **fie
     return summary(subject, SummaryText(text=text, model="m"), Made(job="test"), now)
 
 
+def found(engine, query: str, kind: str = "summary", k: int = 10, *, local: bool = False):
+    return engine.search(query, "anna", k, kinds=(kind,), local=local).hits
+
+
 def ids(hits) -> list[str]:
     return [hit.memory.id for hit in hits]
 
@@ -63,7 +67,7 @@ def engine(home: Home):
 
 
 @pytest.mark.parametrize(
-    ("query", "kind", "found"),
+    ("query", "kind", "best"),
     [
         ("garden", "summary", "summary/day/2026-05-11"),  # by its words
         ("pet", "summary", "summary/session/a"),  # by its meaning
@@ -72,15 +76,15 @@ def engine(home: Home):
         ("race", "episode", "episode/1"),
     ],
 )
-def test_derived_search_finds_a_summary(engine, query: str, kind: str, found: str) -> None:
-    assert ids(engine.search_summaries(query, "anna", kind))[0] == found
+def test_derived_search_finds_a_summary(engine, query: str, kind: str, best: str) -> None:
+    assert ids(found(engine, query, kind))[0] == best
 
 
 def test_derived_search_is_of_one_kind_and_limited(engine) -> None:
-    assert ids(engine.search_summaries("garden", "anna", "session")) == []
-    assert len(engine.search_summaries("puppy garden bicycle", "anna", limit=2)) == 2
+    assert ids(found(engine, "garden", "session")) == []
+    assert len(found(engine, "puppy garden bicycle", k=2)) == 2
     with pytest.raises(ConfigError, match="no kind 'poem'"):
-        engine.search_summaries("garden", "anna", "poem")
+        found(engine, "garden", "poem")
 
 
 def test_derived_search_shows_no_former_version_and_no_text_twice(engine, home: Home) -> None:
@@ -88,7 +92,7 @@ def test_derived_search_shows_no_former_version_and_no_text_twice(engine, home: 
     new = made(home, "day/2026-05-12", "The fence was painted blue.")
     week = made(home, "week/2026-W20", "The fence was painted blue.")
     engine.apply("test", WriteBatch(memories=(*archived(old, home.clock()), new, week)))
-    texts = [hit.memory.text for hit in engine.search_summaries("fence painted", "anna")]
+    texts = [hit.memory.text for hit in found(engine, "fence painted")]
     assert [one for one in texts if "fence" in one] == ["The fence was painted blue."]
 
 
@@ -96,8 +100,8 @@ def test_derived_search_keeps_local_only_summaries_on_this_machine(engine, home:
     engine.apply(
         "test", WriteBatch(memories=(made(home, "day/2026-05-13", "A wig.", local_only=True),))
     )
-    assert not any("wig" in hit.memory.text for hit in engine.search_summaries("wig", "anna"))
-    assert engine.search_summaries("wig", "anna", local=True)[0].memory.text == "A wig."
+    assert not any("wig" in hit.memory.text for hit in found(engine, "wig"))
+    assert found(engine, "wig", local=True)[0].memory.text == "A wig."
 
 
 def test_derived_search_sends_no_local_only_text_to_another_machine(home: Home) -> None:
@@ -112,13 +116,13 @@ def test_derived_search_sends_no_local_only_text_to_another_machine(home: Home) 
     engine = home.open(Away())
     rows = (made(home, "day/2026-05-13", "A wig.", local_only=True), made(home, "day/1", "A hat."))
     engine.apply("test", WriteBatch(memories=rows))
-    assert len(engine.search_summaries("wig or hat", "anna", local=True)) == 2
+    assert len(found(engine, "wig or hat", local=True)) == 2
     assert Away.sent == ["A hat."]
 
 
 def test_derived_search_forgets_with_its_turns(engine, home: Home) -> None:
     turn = home.talk(engine)[0]
     engine.apply("test", WriteBatch(memories=(made(home, "day/9", "A swan.", sources=(turn,)),)))
-    assert engine.search_summaries("swan", "anna")
+    assert found(engine, "swan")
     engine.forget(Forget(turns=(turn,)))
-    assert not any("swan" in hit.memory.text for hit in engine.search_summaries("swan", "anna"))
+    assert not any("swan" in hit.memory.text for hit in found(engine, "swan"))

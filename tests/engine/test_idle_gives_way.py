@@ -90,7 +90,6 @@ DOORS: dict[str, Callable[[MemoryEngine], Any]] = {
     "recall ahead": ahead,
     "search": lambda engine: engine.search(ASKED, "anna"),
     "search with a filter": lambda engine: engine.search(ASKED, "anna", speaker="Anna"),
-    "search of summaries": lambda engine: engine.search_summaries(ASKED, "anna"),
     "search of a kind": lambda engine: engine.search(ASKED, "anna", kinds=("note",)),
     "prepare": lambda engine: engine.prepare("anna"),
     "a turn recalled again": replayed,

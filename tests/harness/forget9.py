@@ -7,8 +7,7 @@ every other time, behind a link; a forget deletes them or rewrites them.
 
 What was reported as saved must be there and be recalled. What was reported as forgotten must be gone
 from every snapshot. What is gone must be gone from every file once the store is open again: from the
-store's own, from unpacked blocks and dictionaries, from index files, from backups and from
-unfinished files elsewhere; and no index may find it. The same is required of what idle jobs make of
+store's own, from unpacked blocks, from index files, from backups and from unfinished files elsewhere; and no index may find it. The same is required of what idle jobs make of
 the turns, before and too late.
 """
 
@@ -21,22 +20,19 @@ import struct
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from unittest import mock
 
-from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget, WriteBatch
 from slowcat_memory.store import Store, backups_of
 from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.rows import forget
 from tests.harness import forgetting, samples, thinking, tiers
 from tests.harness.children import Child
-from tests.support.dictionary_blocks import pack_with_dictionary
 
 SAID = struct.Struct(">cQ")
-FIRST = 80  # turns before the first forget: enough to train a dictionary of an earlier version
-
+FIRST = 80  # turns before the first forget, so that some are in blocks
 
 LAWS = (
     *("lost", "corrupt", "undead", "half", "residue", "torn", "orphans", "accused"),
@@ -60,8 +56,6 @@ def work(path: Path, into: int, seed: int, control: str) -> None:
             last = _append(store, last + 1, into)
             live.append(last)
         tiers.age(store)
-        with suppress(StoreError):  # too little may be cold to train one
-            pack_with_dictionary(store, size=16_384, old_cursor=False)  # as earlier versions did
         if rng.random() < 0.4:
             forgetting.gather(store)()
             store.backup()
@@ -77,8 +71,7 @@ def work(path: Path, into: int, seed: int, control: str) -> None:
             if rng.random() < 0.05:
                 forgetting.backup(store, rng, elsewhere(path))
             if rng.random() < 0.25:
-                risky = sorted(tiers.trained_on(store) & set(live))
-                n = rng.choice(risky if risky and rng.random() < 0.5 else live)
+                n = rng.choice(live)
                 live.remove(n)
                 seal = forgetting.gather(store) if rng.random() < 0.3 else None
                 _forget(store, n, into, keep_backups=rng.random() < 0.3)
@@ -99,7 +92,7 @@ def fault(control: str) -> Iterator[None]:
     planted = {
         "erase": lambda: mock.patch.object(copy, "rewrite", lambda env, run: True),
         "thoughts": lambda: mock.patch.dict(forget.TESTS, stay),
-        "tiers": tiers.dictionaries_stay,
+        "tiers": tiers.blocks_stay,
         "index": forgetting.index_stays,
         "backups": forgetting.backups_stay,
         "drafts": forgetting.drafts_stay,
@@ -214,7 +207,7 @@ def main() -> None:
         "--control",
         choices=("erase", "tiers", "thoughts", "index", "backups", "drafts", "state"),
         default="",
-        help="erase: delete, but leave the bytes; tiers: leave dictionaries of what is forgotten; "
+        help="erase: delete, but leave the bytes; tiers: leave its blocks; "
         "thoughts: leave contexts, keys and tasks of it; index, backups, drafts: leave these files; "
         "state: do not continue what was interrupted",
     )

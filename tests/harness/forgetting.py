@@ -21,6 +21,7 @@ from slowcat_memory.index import IndexOptions
 from slowcat_memory.index.build import builder, generation
 from slowcat_memory.records import Manifest
 from slowcat_memory.runtime.namespaces.documents import Reading, Space, all_documents
+from slowcat_memory.runtime.namespaces.local_only_ids import write_ids
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import backups, copy, erasure
@@ -83,6 +84,7 @@ def gather(store: Store) -> Callable[[], None]:
         built.mkdir(parents=True)
         try:
             header = builder.build(documents, {}, 0, built, TOKENIZER, IndexOptions())
+            write_ids(frozenset(), built)
             made = []
             generation.finish(temporary, lambda files: made.extend(files) or "")
             name = uuid.uuid4().hex

@@ -17,7 +17,7 @@ from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.build import generation
 from slowcat_memory.records import Forget, Manifest
 from slowcat_memory.store import Store, StoreOptions, restore
-from slowcat_memory.store.care import canary_process, copy, page_check
+from slowcat_memory.store.care import canary_process, copy
 from slowcat_memory.store.disk import canary, environment, folder
 from tests.harness import samples
 
@@ -88,10 +88,10 @@ def judge_backup(path: Path, said: set[str]) -> dict[str, int]:
     """A backup that was reported is there and whole; none has its name before it is whole."""
     lost = 0
     made = {file.name: file for file in (path / folder.BACKUPS).glob("*.mdb")}
-    corrupt = sum(page_check.check(file) != canary.WHOLE for file in made.values())
+    corrupt = sum(canary_process.check_pages(file) != canary.WHOLE for file in made.values())
     for word in said - {"opened"}:
         upto, name = word.split()
-        whole = name in made and page_check.check(made[name]) == canary.WHOLE
+        whole = name in made and canary_process.check_pages(made[name]) == canary.WHOLE
         lost += not whole or copy.count_rows(made[name]) != int(upto)
     return verdict(lost=lost, corrupt=corrupt)
 
@@ -120,7 +120,7 @@ def judge_restore(path: Path, said: set[str]) -> dict[str, int]:
     """The folder has the old memory or the new one; the old one stays, without what was forgotten."""
     new = {*range(1, 31)} - {FORGOTTEN}
     old = {*range(1, 61)} - {FORGOTTEN}
-    corrupt = page_check.check(path / folder.DATA) != canary.WHOLE
+    corrupt = canary_process.check_pages(path / folder.DATA) != canary.WHOLE
     here = turns(path)
     lost = here not in (old, new) or ("restored" in said and here != new)
     aside = [file / folder.DATA for file in path.glob(f"{folder.REPLACED}*")]
@@ -170,7 +170,7 @@ def judge_salvage(path: Path, said: set[str]) -> dict[str, int]:
 
 
 def is_damaged(file: Path) -> bool:
-    return page_check.check(file) != canary.WHOLE
+    return canary_process.check_pages(file) != canary.WHOLE
 
 
 # ------------------------------------------------------------------- index

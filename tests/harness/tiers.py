@@ -11,9 +11,9 @@ from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreError
 from slowcat_memory.store import Store
 from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.block import Dictionary
+from slowcat_memory.store.blocks import removal
 from slowcat_memory.store.blocks.reader import EVENTS, BlockCache, BlockReader, decode_location
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import keys
 from slowcat_memory.store.writer import tier_mover
 
 TINY = TierOptions(warm=8, block_exchanges=3)
@@ -38,7 +38,7 @@ def age_for_ever(store: Store) -> None:
 
 
 def contents(store: Store, after: int = 0) -> tuple[bytes, int]:
-    """Read all blocks from number ``after`` on, and the dictionaries.
+    """Read all blocks from number ``after`` on.
 
     Returns:
         Their unpacked bytes, and how many events are not in exactly one place.
@@ -47,7 +47,7 @@ def contents(store: Store, after: int = 0) -> tuple[bytes, int]:
         reader = BlockReader(lambda table, key: txn.get(key, db=handles[table]), BlockCache())
         tables = {
             table: {key: value for key, value in txn.cursor(handles[table])}
-            for table in (*EVENTS, *blocks.TABLES, "dictionaries")
+            for table in (*EVENTS, *blocks.TABLES)
         }
         numbers = [keys.id_of(key) for table in blocks.TABLES for key in tables[table]]
         found = {number: reader.block(number) for number in numbers if number > after}
@@ -56,15 +56,7 @@ def contents(store: Store, after: int = 0) -> tuple[bytes, int]:
     held = [(id, number) for number, block in found.items() for id in block.ids]
     wrong = len(set(held) ^ set(said.items())) + len(held) - len({id for id, _ in held})
     wrong += len(tables["log"].keys() & tables["places"].keys())
-    trained = [codec.decode(Dictionary, *row).data for row in tables["dictionaries"].items()]
-    return b"".join([*(block.plain for block in found.values()), *trained]), wrong
-
-
-def trained_on(store: Store) -> set[int]:
-    """Return the ids of the events that a dictionary was trained on."""
-    with store._env.reading() as (txn, handles):
-        rows = list(txn.cursor(handles["dictionaries"]))
-    return {id for row in rows for id in codec.decode(Dictionary, *row).made_from}
+    return b"".join(block.plain for block in found.values()), wrong
 
 
 # ------------------------------------------------------------------- planted faults
@@ -98,10 +90,7 @@ def rows_go_first() -> Iterator[None]:
 
 
 @contextmanager
-def dictionaries_stay() -> Iterator[None]:
-    """Forget, but keep dictionaries that were trained on it."""
-    from slowcat_memory.store.blocks import removal
-
-    kept = mock.patch.object(tier_mover.TierMover, "_drop_dictionaries", lambda mover, scope: None)
-    with kept, mock.patch.object(removal, "_trained_on", lambda gone, tx: set()):
+def blocks_stay() -> Iterator[None]:
+    """Forget, but keep the blocks that have it."""
+    with mock.patch.object(removal, "remove_events", lambda table, gone, numbers, tx: None):
         yield

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index import Document, Pointer, Searcher
 from slowcat_memory.index.lexical import lexical_writer
-from slowcat_memory.index.lexical.bm25 import LexicalView
+from slowcat_memory.index.lexical.view_set import LexicalView
 from slowcat_memory.kernels import library
 from slowcat_memory.kernels.lexical import LexicalArrays
 from tests.support.index_oracle import (

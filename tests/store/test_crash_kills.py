@@ -51,7 +51,7 @@ def test_crash_forget9_control_text_that_is_only_deleted_is_found():
 
 
 @pytest.mark.slow
-def test_crash_forget9_control_text_that_stays_in_a_dictionary_is_found():
+def test_crash_forget9_control_text_that_stays_in_a_block_is_found():
     assert harness("forget9", "--kills", "30", "--control", "tiers")["residue"] > 0
 
 

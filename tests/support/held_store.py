@@ -12,7 +12,6 @@ import pytest
 from slowcat_memory.engine import Memory
 from slowcat_memory.store import Store
 from slowcat_memory.store.care import open as opening
-from slowcat_memory.store.care import probe
 
 HOLD = """
 import sys
@@ -49,7 +48,7 @@ def refusing(error: int) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(opening, "mark_running", refuse)
-        patch.setattr(probe, "_write", refuse)
+        patch.setattr(opening, "_write", refuse)
         yield
 
 

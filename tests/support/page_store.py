@@ -15,7 +15,7 @@ from slowcat_memory.records import LedgerEntry, Memory, Offer, Run, SessionEdge,
 from slowcat_memory.runtime.namespaces import sealing
 from slowcat_memory.runtime.namespaces.registry import index_root
 from slowcat_memory.store import Store
-from slowcat_memory.store.disk.tables import SCHEMA_VERSION
+from slowcat_memory.store.disk.envelope import FORMAT
 from tests.support.page_memory import ANNA, MONDAY, RULE
 from tests.support.stores import configured
 
@@ -43,7 +43,7 @@ def page_store(path: Path, size: int) -> Config:
 
 def _kept(size: int) -> Path:
     """Return where a made memory is kept; another one when its form or this file changed."""
-    form = hashlib.sha256(Path(__file__).read_bytes() + bytes([SCHEMA_VERSION])).hexdigest()[:12]
+    form = hashlib.sha256(Path(__file__).read_bytes() + FORMAT.encode()).hexdigest()[:12]
     return Path(tempfile.gettempdir()) / f"slowcat-page-{size}-{form}"
 
 

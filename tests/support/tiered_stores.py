@@ -5,9 +5,8 @@ from pathlib import Path
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.store import StoreOptions
 from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.block import Dictionary
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader, decode_location
-from slowcat_memory.store.disk import codec, keys
+from slowcat_memory.store.disk import keys
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import token, turn
 
@@ -48,13 +47,6 @@ def every_block(store):
         }
 
 
-def dictionaries(store):
-    return [
-        codec.decode(Dictionary, keys.id_key(n), value)
-        for n, value in rows(store, "dictionaries").items()
-    ]
-
-
 def check_places(store):
     """Check that every event is in exactly one place."""
     lies_in = {id: number for number, block in every_block(store).items() for id in block.ids}
@@ -66,10 +58,9 @@ def check_places(store):
 
 
 def traces(store, path: Path, *numbers: int) -> list:
-    """Return where a turn's words remain: in files, in unpacked blocks, in dictionaries."""
+    """Return where a turn's words remain: in files, in unpacked blocks."""
     locations = {file.name: file.read_bytes() for file in path.rglob("*") if file.is_file()}
     locations |= {f"block {n}": block.plain for n, block in every_block(store).items()}
-    locations |= {f"dictionary {d.number}": d.data for d in dictionaries(store)}
     wanted = [(number, token(number).encode()) for number in numbers]
     return [(number, name) for name, body in locations.items() for number, word in wanted if word in body]  # fmt: skip
 

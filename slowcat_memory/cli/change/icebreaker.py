@@ -60,9 +60,9 @@ def add(
         if memory is None:
             warn("Not added: it was used lately, or the queue is full of more important ones.")
             return None
-        assert memory.valid_to is not None  # an icebreaker always expires
-        until_when = when(memory.valid_to, engine.zone)
-    out().print(f"[green]✓[/] Queued as [bold]{memory.id}[/] until {until_when}.")
+        until = memory.valid_to
+        limit = f" until {when(until, engine.zone)}" if until else ""
+    out().print(f"[green]✓[/] Queued as [bold]{memory.id}[/]{limit}.")
     return None
 
 

@@ -52,8 +52,10 @@ class Plan(Struct):
     beside: list[TranscriptError]
 
     @property
-    def undated(self) -> list[File]:
-        return [file for file in self.files if file.found and file.found.undated]
+    def undated(self) -> list[tuple[File, Reading]]:
+        """The files in which turns have no date, with how to read them."""
+        found = [file for file in self.files if file.found and file.found.undated]
+        return [(file, file.reading) for file in found if file.reading]
 
     @property
     def empty(self) -> bool:
@@ -116,13 +118,12 @@ def date_of_undated(
         TranscriptError: Nobody can be asked.
     """
     dates = dict[str, datetime]()
-    for file in plan.undated:
-        assert file.reading is not None
-        unknown = min(file.reading.source.changed, now - UNDATED_AGE)
+    for file, reading in plan.undated:
+        unknown = min(reading.source.changed, now - UNDATED_AGE)
         if given or accepted:
             dates[file.name] = given or unknown
         elif stdin().isatty():
-            dates[file.name] = _asked(file, ask, file.reading) or unknown
+            dates[file.name] = _asked(file, ask, reading) or unknown
         else:
             raise TranscriptError(
                 f"{file.name} does not say when it was written",

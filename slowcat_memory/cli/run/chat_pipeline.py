@@ -61,6 +61,12 @@ class ChatThread:
         )
         await self._conversation.__aenter__()
 
+    @property
+    def _begun(self) -> HeadlessConversation:
+        if self._conversation is None:
+            raise RuntimeError("a chat is used inside its `with` block")
+        return self._conversation
+
     async def _stop(self) -> None:
         if self._conversation:
             await self._conversation.cancel()
@@ -77,17 +83,16 @@ class ChatThread:
         Raises:
             EndpointError: The model failed or did not answer.
         """
-        assert self._conversation is not None  # inside the `with` block
         self.recalled = None
         answer = asyncio.run_coroutine_threadsafe(
-            self._conversation.type(text, on_token=on_token, timeout_s=_ANSWER_S), self._loop
+            self._begun.type(text, on_token=on_token, timeout_s=_ANSWER_S), self._loop
         )
         reply = None
         try:
             try:
                 reply = answer.result()
             except KeyboardInterrupt:
-                self._wait(self._conversation.interrupt())
+                self._wait(self._begun.interrupt())
                 reply = answer.result(_STOP_S)
             return reply
         finally:
@@ -96,8 +101,7 @@ class ChatThread:
 
     async def _fill_in(self) -> None:
         """Add a placeholder answer: many models refuse two user messages in a row."""
-        assert self._conversation is not None  # inside the `with` block
-        self._conversation.context.add_message({"role": "assistant", "content": NO_ANSWER})
+        self._begun.context.add_message({"role": "assistant", "content": NO_ANSWER})
 
     def last_exchange(self) -> list[Turn]:
         """Return the turns of the latest stored exchange, the user's first; empty if none."""
@@ -119,12 +123,12 @@ class ChatThread:
         return gone
 
     async def _drop_last(self) -> None:
-        assert self._conversation is not None  # inside the `with` block
-        messages = self._conversation.context.messages
+        context = self._begun.context
+        messages = context.messages
         asked = last_user_message(messages)
         if asked is not None:
             place = next(i for i, message in enumerate(messages) if message is asked)
-            self._conversation.context.set_messages(messages[:place])
+            context.set_messages(messages[:place])
 
     def _wait(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout_s)

@@ -249,7 +249,7 @@ def queue(engine: "Memory", now: datetime) -> Iterator[Finding]:
 
 
 def clock(overdue: "Overdue", now: datetime) -> Finding:
-    """Check whether the wall clock is believed: by a doubted one nothing is erased.
+    """Check whether the wall clock is believed: by a doubted one nothing is erased by time.
 
     ``now`` is in the user's time zone.
     """
@@ -284,7 +284,7 @@ def erasure(overdue: "Overdue") -> Finding:
     found = f"{count(commands, 'forget command')} due"
     found += f", and {count(expired, 'expired turn')}" * bool(expired)
     if overdue.doubted:
-        hint = "Expired turns wait until the clock is believed"
+        hint = "They wait until the clock is believed"
         return Finding(
             what="erasure", state="note", found=f"by a doubted clock: {found}", hint=hint
         )

@@ -55,8 +55,8 @@ def doctor(
     replaced, by what can be recovered from it; its files are moved aside, and only
     --delete-damaged deletes them.
 
-    By a clock that has jumped, or that stood still for more than a month, nothing is erased until
-    the system has synchronised it, or you say with --clock-is-right that it shows the right time.
+    While the clock is more than a day away from the last conversation, nothing is erased by time
+    until the system has synchronised it, or you say with --clock-is-right that it is right.
 
     Example: [bold]slowcat-memory doctor --repair[/]
     """

@@ -88,7 +88,8 @@ def _written(text: str, zone: tzinfo, option: str) -> Period | None:
         at = time_of(text)
     except ValueError as error:
         raise usage(str(error), option) from None
-    assert at is not None  # only of an empty text, which is no date
+    if at is None:
+        return None
     whole_day = len(text.strip()) <= len("2025-11-15")
     return Period(utc(at, zone), utc(at + timedelta(days=1), zone) if whole_day else utc(at, zone))
 

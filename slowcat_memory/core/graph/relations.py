@@ -153,7 +153,8 @@ def assert_relation(known: Iterable[Relation], new: Relation) -> list[Relation]:
     ]
     same = [one for one in own if _states_same(one, new)]
     if new.valid_to is not None and (open_relation := _open_at(same, new.valid_to)):
-        return _end_relation(open_relation, new)
+        # Its open-ended statement is wrong from now on.
+        return end_relation(open_relation, new.valid_to, new.recorded_at, new.sources)
     return _merge_interval(same, [one for one in own if exclude(new, one)], new)
 
 
@@ -182,12 +183,6 @@ def _open_at(relations: Sequence[Relation], at: datetime) -> Relation | None:
     """Return the relation that had begun by ``at`` and is open-ended."""
     found = [one for one in relations if one.valid_to is None and one.valid_from <= at]
     return found[-1] if found else None
-
-
-def _end_relation(open_relation: Relation, new: Relation) -> list[Relation]:
-    """End a relation: its open-ended statement is wrong from now on."""
-    assert new.valid_to is not None
-    return end_relation(open_relation, new.valid_to, new.recorded_at, new.sources)
 
 
 def _merge_interval(

@@ -26,8 +26,7 @@ def maxsim(query: np.ndarray, documents: Sequence[np.ndarray | None]) -> np.ndar
 
     Args:
         query: Shape (q, d), float32, unit length.
-        documents: Each of shape (n, d), int8 from ``quantise``; or uint8 from
-            ``token_codes.encode``; or None.
+        documents: Each the codes of ``token_codes.encode``, or None.
 
     Returns:
         Shape (len(documents),), float32: cosines, NaN where either side has no tokens.
@@ -37,29 +36,19 @@ def maxsim(query: np.ndarray, documents: Sequence[np.ndarray | None]) -> np.ndar
         return scores
     query = np.ascontiguousarray(query, np.float32)
     held = [place for place, tokens in enumerate(documents) if tokens is not None and len(tokens)]
-    bytes_ = [place for place in held if documents[place].dtype == np.int8]  # type: ignore[union-attr]  # not None: held
-    codes = [place for place in held if place not in bytes_] if bytes_ else held
-    for places, score in ((codes, _of_codes), (bytes_, _of_bytes)):
-        if places:
-            parts: list[np.ndarray] = [documents[place] for place in places]  # type: ignore[misc]  # not None: held
-            scores[places] = score(query, np.concatenate(parts), np.array(list(map(len, parts))))
+    if held:
+        parts: list[np.ndarray] = [documents[place] for place in held]  # type: ignore[misc]  # not None: held
+        scores[held] = _score(query, np.concatenate(parts), np.array(list(map(len, parts))))
     return scores
 
 
-def _of_codes(query: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _score(query: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
     dim = query.shape[1]
     found = token_scores.by_codes(query, token_codes.columns(dim), codes, counts)
     if found is None:
         rotated = np.einsum("ij,jk->ik", query, token_codes.rotation(dim))
         found = _mean_of_best(rotated, token_codes.decode(codes, dim), counts)
     return np.minimum(found * token_codes.SHRINKAGE, 1.0)
-
-
-def _of_bytes(query: np.ndarray, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    found = token_scores.by_bytes(query, rows, counts)
-    if found is None:
-        found = _mean_of_best(query, rows.astype(np.float32), counts) / SCALE
-    return found
 
 
 def _mean_of_best(query: np.ndarray, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -17,14 +17,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import DatabaseAwayError, LeaseLostError, StoreError
+from slowcat_memory.errors import DatabaseAwayError, LeaseLostError, StoreError, describe_error
 from slowcat_memory.fleet import tasks
 from slowcat_memory.fleet.database import Work
 from slowcat_memory.fleet.fleet_process import Fleet
 from slowcat_memory.fleet.shared_member import CopyEngine
 from slowcat_memory.fleet.tasks import Claimed
 from slowcat_memory.idle.forecast import Forecast
-from slowcat_memory.idle.scheduler.results import describe_error
 from slowcat_memory.records import Run, WriteBatch
 from slowcat_memory.runtime.conversation.audience import guest_scope
 

@@ -18,8 +18,8 @@ from slowcat_memory.store import StoreOptions
 from slowcat_memory.store.care.canary_process import is_whole
 from slowcat_memory.store.disk import change_set
 from slowcat_memory.store.disk.folder import DATA
-from slowcat_memory.store.replica import ordinary, parts, seeding
-from slowcat_memory.store.replica.ordinary import Ordinary
+from slowcat_memory.store.replica import parts, seeding
+from slowcat_memory.store.replica.parts import Ordinary
 from slowcat_memory.store.replica.replica import Whole
 
 MOST_S = 900.0  # for one memory; nothing is stored, or made, by halves
@@ -64,7 +64,7 @@ def push(worker: Worker, folder: Path, person: str, options: StoreOptions) -> Pu
         FleetError: The person has a memory already.
         StoreError: The store cannot be read, or the database refuses.
     """
-    found = ordinary.read(folder, options)
+    found = parts.read(folder, options)
     work = partial(_store, worker=worker, person=person, found=found)
     worker.database.run(work, MOST_S)
     size = sum(len(part.body) for part in found.parts)
@@ -92,7 +92,7 @@ async def _store(connection: Connection, worker: Worker, person: str, found: Ord
         whole = Whole(FIRST_SEQ, (), found.parts)
         await snapshots.write(connection, lease, whole, forgets=None)
         stored = await _stored_rows(connection, replace(lease, snapshot_upto=FIRST_SEQ))
-        ordinary.check_rows(found.rows, stored, "the database")
+        parts.check_rows(found.rows, stored, "the database")
         await tasks.schedule(connection, lease.tenant, lease.person)
         await leases.release(connection, lease, FIRST_SEQ)
 
@@ -101,7 +101,7 @@ async def _stored_rows(connection: Connection, lease: Lease) -> dict[str, int]:
     rows: dict[str, int] = {}
 
     def count(read: list[parts.Part]) -> None:
-        for table, n in ordinary.count_rows(read).items():
+        for table, n in parts.count_rows(read).items():
             rows[table] = rows.get(table, 0) + n
 
     await _each_part(connection, lease, count)
@@ -128,8 +128,8 @@ def pull(worker: Worker, person: str, folder: Path, options: StoreOptions) -> Pu
         StoreError: The folder is not vacant, or cannot be written.
     """
     folder = folder.absolute()
-    ordinary.check_vacant(folder)
-    ordinary.check_vacant(folder.with_name(folder.name + seeding.NEW))
+    parts.check_vacant(folder)
+    parts.check_vacant(folder.with_name(folder.name + seeding.NEW))
     seed = seeding.Seed(folder, options.map_size_gib)
     try:
         work = partial(_read, tenant=worker.tenant, person=person, seed=seed)

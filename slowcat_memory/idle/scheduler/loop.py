@@ -24,6 +24,7 @@ from slowcat_memory.errors import (
     EndpointRefusedError,
     StoreClosedError,
     StoreFullError,
+    describe_error,
 )
 from slowcat_memory.idle.events import OnMemory, events_of, notify
 from slowcat_memory.idle.job import Job, OverBudgetError
@@ -31,7 +32,7 @@ from slowcat_memory.idle.scheduler.budget import Budget, Model
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
 from slowcat_memory.idle.scheduler.planner import Planner, has_requirements
-from slowcat_memory.idle.scheduler.results import batch_of, describe_error, revived, run_of
+from slowcat_memory.idle.scheduler.results import batch_of, revived, run_of
 from slowcat_memory.idle.scheduler.step import (
     ContextSource,
     ServerProbe,

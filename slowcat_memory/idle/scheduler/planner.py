@@ -11,11 +11,12 @@ from loguru import logger
 from msgspec import Struct
 
 from slowcat_memory.clock import seconds_of
+from slowcat_memory.errors import describe_error
 from slowcat_memory.idle.context import StepInterruptedError
 from slowcat_memory.idle.job import Job, JobContext, JobOptions, Plan, Trigger
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.idle.scheduler.results import BACKOFF_GROWTH, describe_error
+from slowcat_memory.idle.scheduler.results import BACKOFF_GROWTH
 from slowcat_memory.idle.scheduler.step import StepContext
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import CircuitBreaker

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.disclosure import LOCAL_ONLY, MUTED, has_marked_origin, with_mark
 from slowcat_memory.core.extraction.checks.derived_text import keepable_batch
-from slowcat_memory.errors import BadAnswerError, PromptTooLongError, SlowcatError
+from slowcat_memory.errors import BadAnswerError, PromptTooLongError, describe_error
 from slowcat_memory.idle.context import CountingLLM
 from slowcat_memory.idle.job import Job, RuleStandsInError
 from slowcat_memory.idle.scheduler.options import IdleOptions
@@ -17,7 +17,6 @@ from slowcat_memory.records import Memory, Run, RunOutcome, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
 BACKOFF_GROWTH = 4.0
-MOST_ERROR_CHARS = 200
 
 
 def batch_of(
@@ -41,7 +40,8 @@ def batch_of(
     if result.batch is not None:
         return _done(result.batch, task, snapshot)
     error = result.error
-    assert error is not None
+    if error is None:
+        raise ValueError(f"the step of {task.id} was interrupted: there is nothing to write")
     if isinstance(error, PromptTooLongError) and (parts := _parts(job, task, "split")):
         return WriteBatch(done=task.id, tasks=parts)
     logger.warning(f"The idle job {job.name} failed: {describe_error(error)}")
@@ -98,17 +98,6 @@ def backoff_s(attempts: int, options: IdleOptions) -> float:
 def revived(task: Task) -> Task:
     """Return a dead task reset to waiting, with all its tries; its last error is kept."""
     return replace(task, state="waiting", attempts=0, not_before=None)
-
-
-def describe_error(error: BaseException) -> str:
-    """Return an error's type, and its message only if it is one of ours.
-
-    Messages of this package hold no memory text; those of other code may.
-    """
-    name = type(error).__name__
-    if isinstance(error, SlowcatError):
-        return f"{name}: {error.message}"[:MOST_ERROR_CHARS]
-    return name
 
 
 def mark_inherited(memories: Iterable[Memory], snapshot: Snapshot) -> tuple[Memory, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from loguru import logger
 
+from slowcat_memory.errors import describe_error
 from slowcat_memory.idle.scheduler.loop import IdleLoop
 from slowcat_memory.idle.scheduler.waits import Wait
 
@@ -100,7 +101,7 @@ class IdleThread:
         except asyncio.CancelledError:  # stopped
             pass
         except Exception as error:
-            logger.error(f"Idle work has ended: {type(error).__name__}")
+            logger.error(f"Idle work has ended: {describe_error(error)}")
             if not self._made.done():
                 self._made.set_exception(error)
         finally:
@@ -125,6 +126,6 @@ class IdleThread:
                 self._event_loop.run_until_complete(asyncio.wait(left, timeout=STOP_S / 4))
             self._event_loop.run_until_complete(asyncio.wait_for(self._on_end(), STOP_S / 4))
         except Exception as error:
-            logger.warning(f"Idle work did not close cleanly: {type(error).__name__}")
+            logger.warning(f"Idle work did not close cleanly: {describe_error(error)}")
         finally:
             self._event_loop.close()

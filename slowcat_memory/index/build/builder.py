@@ -15,8 +15,7 @@ from slowcat_memory.index.lexical.lexical_writer import LexicalWriter
 from slowcat_memory.index.lexical.name_lexicon import NameLexicon
 from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.vectors.key_view import KeyWriter
-from slowcat_memory.index.vectors.sealed_vectors import VECTORS
-from slowcat_memory.index.vectors.vector_writer import VectorSpool
+from slowcat_memory.index.vectors.sealed_vectors import VECTORS, VectorSpool
 
 
 class Builder:

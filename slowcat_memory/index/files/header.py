@@ -8,8 +8,7 @@ from msgspec import Struct
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.options import IndexOptions
 
-FORMAT = 8  # raised with every change of the files: an index of another format is rebuilt
-READABLE = (7, FORMAT)  # 7 had all vectors in indexes of FAISS
+FORMAT = 9  # raised with every change of the files: an index of another format is rebuilt
 HEADER = "header.json"
 COLUMNS = {
     "before": "int32",
@@ -73,6 +72,6 @@ def read_header(folder: Path, options: IndexOptions) -> Header:
     """
     header = msgspec.json.decode((folder / HEADER).read_bytes(), type=Header)
     lacking = any(view.name not in header.views for view in options.views)
-    if header.format not in READABLE or (header.k1, header.b) != (options.k1, options.b) or lacking:
+    if header.format != FORMAT or (header.k1, header.b) != (options.k1, options.b) or lacking:
         raise IndexDamagedError("the index is of another version")
     return header

@@ -7,12 +7,12 @@ server, a client that sends too fast is read more slowly, and one that reads too
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from loguru import logger
 
-from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError
+from slowcat_memory.errors import SlowcatError, StoreClosedError, StoreError, describe_error
 from slowcat_memory.owner.address import peer_uid
 from slowcat_memory.owner.forking import not_inherited
 from slowcat_memory.owner.protocol import messages, verbs
@@ -53,8 +53,7 @@ class ClientSession(asyncio.Protocol):
     # ------------------------------------------------------------------- connection
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
         connected = transport.get_extra_info("socket")
         self._socket = connected
         not_inherited.add(connected)
@@ -75,8 +74,8 @@ class ClientSession(asyncio.Protocol):
                 self._receive(from_client.decode(body))
                 self._limit_rate()
         except Exception as error:  # whatever it sent costs it its connection, and nobody else
-            why = error if isinstance(error, _EXPECTED) else type(error).__name__
-            logger.warning("memory: {} is dropped: {}", self.name or "a client", why)
+            name = self.name or "a client"
+            logger.warning("memory: {} is dropped: {}", name, describe_error(error))
             self.drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -275,16 +274,14 @@ class ClientSession(asyncio.Protocol):
             raise StoreClosedError(f"{self.name} has ended")
         self.send_soon(messages.Called_(number, callback, tuple(map(tagged, arguments))))
 
-    def _end_call(self, answer: Message) -> None:
+    def _end_call(self, answer: messages.Answer | messages.Failed) -> None:
         self._calls -= 1
         try:
             self.send(answer)
         except WireError as error:  # too large
-            assert isinstance(answer, messages.Answer)
             self.send(messages.Failed(answer.number, verbs.failure(error)))
 
 
-_EXPECTED = (WireError, msgspec.MsgspecError, StoreClosedError)  # their messages hold no texts
 _HANDLERS: dict[type, Callable[[ClientSession, Any], None]] = {
     messages.Append: ClientSession._append,
     messages.Call: ClientSession._call,

@@ -13,6 +13,7 @@ from typing import Any
 from loguru import logger
 
 from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.errors import describe_error
 from slowcat_memory.owner.address import announce, socket_path
 from slowcat_memory.owner.forking import not_inherited
 from slowcat_memory.owner.protocol import messages
@@ -152,8 +153,8 @@ class OwnerServer:
             self._loop.run_until_complete(self._listen())
             self._listening.set()
             self._loop.run_forever()
-        except Exception:  # a bug: the clients go on without a memory, the agent with one
-            logger.exception("the memory serves no other processes")
+        except Exception as error:  # a bug: the clients go on without a memory, the agent with one
+            logger.error("the memory serves no other processes: {}", describe_error(error))
         finally:
             self._listening.set()
             self._drop_all()

@@ -4,6 +4,7 @@ import os
 import subprocess
 import tempfile
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -100,17 +101,14 @@ def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[P
 
 
 def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, EmbedderReport]:
-    source, missing = None, None
+    source, missing = None, EmbedderReport(state="missing", source="")
     try:
         source = model_files.resolve(options.model)
     except ModelNotFoundError as error:
-        missing = error
+        missing = EmbedderReport(state="missing", source=error.message, hint=error.hint)
     found = find_export(options, source)
     if found is None:
-        if source is None:
-            assert missing
-            return None, EmbedderReport(state="missing", source=missing.message, hint=missing.hint)
-        return None, _needs_export(source.describe())
+        return None, _needs_export(source.describe()) if source else missing
     folder, meta = found
     described = source.describe() if source and source.where else f"{meta.name} from {folder}"
     try:
@@ -205,15 +203,12 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
     cache = export_format.cache_folder(options.cache_dir)
     with tempfile.TemporaryFile() as stderr:
         args = (options.model, str(cache), str(options.doc_threads))
-        process = spawn(_EXPORT_CHILD, *args, stderr=stderr, stdin=subprocess.DEVNULL)
-        try:
-            last = _follow(process, on_progress)
-            code = process.wait()
-        finally:
-            process.kill()
-            process.wait()
-            assert process.stdout
-            process.stdout.close()
+        with spawn(_EXPORT_CHILD, *args, stderr=stderr, stdin=subprocess.DEVNULL) as process:
+            try:
+                last = _follow(process.stdout or (), on_progress)
+                code = process.wait()
+            finally:
+                process.kill()
         if last.folder:
             return Path(last.folder)
         if last.fault:
@@ -223,10 +218,9 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
         )
 
 
-def _follow(process: "subprocess.Popen[bytes]", on_progress: Progress | None) -> Event:
-    assert process.stdout
+def _follow(lines: Iterable[bytes], on_progress: Progress | None) -> Event:
     last = Event()
-    for line in process.stdout:
+    for line in lines:
         try:
             last = msgspec.json.decode(line, type=Event)
         except msgspec.MsgspecError:

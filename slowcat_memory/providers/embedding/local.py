@@ -13,7 +13,7 @@ import numpy as np
 from loguru import logger
 
 from slowcat_memory.core.ranking.maxsim import quantise
-from slowcat_memory.errors import ProviderError
+from slowcat_memory.errors import ProviderError, describe_error
 from slowcat_memory.kernels import encoder
 from slowcat_memory.kernels.encoder import Encoder
 from slowcat_memory.providers.embedding import chunking, export_format
@@ -223,7 +223,8 @@ def open_model(
         try:
             return _open_packed(folder / export_format.PACKED, meta, space)
         except (OSError, ValueError) as error:
-            logger.warning(f"memory: {folder / export_format.PACKED} is not used: {error}")
+            packed, why = folder / export_format.PACKED, describe_error(error)
+            logger.warning(f"memory: {packed} is not used: {why}")
     from slowcat_memory.providers.embedding.onnx import OnnxModel  # costs 0.2 s and 40 MB
 
     return OnnxModel(folder / export_format.MODEL, threads)

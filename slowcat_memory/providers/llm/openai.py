@@ -130,15 +130,17 @@ class OpenAILLM:
     async def _answer(
         self, prompt: Prompt, into: type[T], spent: list[int], *, prose: bool = False
     ) -> Answer[T]:
-        if not self._server and not await self.probe():
+        if not self._server:
+            await self.probe()
+        server = self._server
+        if not server:
             raise self._away("cannot be reached, or offers no model")
-        assert self._server
         self._check_fits(prompt)
-        done, began, ended = await self._in_best_mode(prompt, into, self._server)
+        done, began, ended = await self._in_best_mode(prompt, into, server)
         spent[0] += done.tokens_in
         spent[1] += done.tokens_out
         self._check_not_truncated(prompt, done)
-        model = self._fingerprint(done, self._server, prompt.model)
+        model = self._fingerprint(done, server, prompt.model)
         parsed = parse_reply(done.text, into, prose=prose and done.whole)
         if parsed.lost:
             logger.debug(f"{prompt.job}: parts of the LLM's answer are left out: {parsed.lost}")

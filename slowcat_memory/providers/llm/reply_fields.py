@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 import msgspec
 from msgspec import NODEFAULT, Struct
@@ -68,8 +68,7 @@ class FieldShape(Struct, frozen=True):
 @cache
 def shape_of(struct: type[Struct]) -> tuple[FieldShape, ...]:
     """Return the fields of a struct."""
-    info = type_info(struct)
-    assert isinstance(info, StructType)
+    info = cast(StructType, type_info(struct))
     hints = get_type_hints(struct, include_extras=True)
     aliases: Names = getattr(struct, "ALIASES", {})
     missing: Mapping[str, Any] = getattr(struct, "WHEN_MISSING", {})

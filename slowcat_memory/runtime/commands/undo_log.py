@@ -14,7 +14,6 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id, turn_of
-from slowcat_memory.core.retention.clock_doubt import TOLERANCE_S, ClockState
 from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 
@@ -31,7 +30,7 @@ class UndoLog:
         write: Callable[[WriteBatch], None],
         index: Callable[[Memory], None],
         clock: Callable[[], datetime],
-        clock_state: Callable[[], ClockState],
+        doubt: Callable[[], str],
     ) -> None:
         """Store the arguments.
 
@@ -39,10 +38,10 @@ class UndoLog:
             write: Writes a batch; returns once it is durable.
             index: Updates a stored memory in its index.
             clock: Returns the current time, timezone-aware.
-            clock_state: Looks at the clocks: the time to undo is not measured by ``clock``.
+            doubt: Returns why nothing may be erased by time now, "" if it may.
         """
         self._store, self._write, self._index, self._clock = store, write, index, clock
-        self._clock_state = clock_state
+        self._doubt = doubt
         self._lock = threading.RLock()
         self._last_id: int | None = None
 
@@ -143,23 +142,24 @@ class UndoLog:
 
     @contextmanager
     def due(self) -> Iterator[dict[int, list[Forget]]]:
-        """Yield the forget orders that are due, by command id.
+        """Yield the forget orders that are due, by command id; none while the clock is doubted.
 
         Nothing can be undone inside the block. Erasing also cleans the commands' rows, in the same
         transaction, so that what a crash interrupts is due again.
         """
         with self._lock:
-            state = self._clock_state()
-            with self._store.snapshot() as snapshot:
-                over = (entry for entry in snapshot.commands() if is_due(entry, state))
-                due = {entry.id: _erasures(entry, snapshot) for entry in over}
-            yield due
+            yield self._due()
 
     def has_due(self) -> bool:
+        return bool(self._due())
+
+    def _due(self) -> dict[int, list[Forget]]:
+        if self._doubt():
+            return {}
+        now = self._clock()
         with self._store.snapshot() as snapshot:
-            commands = snapshot.commands()
-        waiting = [entry for entry in commands if entry.state == "done" and entry.due is not None]
-        return bool(waiting) and any(is_due(entry, self._clock_state()) for entry in waiting)
+            over = (entry for entry in snapshot.commands() if is_due(entry, now))
+            return {entry.id: _erasures(entry, snapshot) for entry in over}
 
     def _entry(
         self,
@@ -186,9 +186,6 @@ class UndoLog:
         return [replace(memory, retired_at=now, valid_to=_end(memory, now)) for memory in current]
 
     def _apply(self, memories: list[Memory], entry: CommandEntry) -> CommandEntry:
-        if entry.due is not None and entry.due_s is None:
-            left_s = (entry.due - self._clock()).total_seconds()
-            entry = replace(entry, due_s=self._clock_state().seen.lived_s + left_s)
         self._write(WriteBatch(memories=tuple(memories), command=entry))
         for memory in memories:
             self._index(memory)
@@ -230,19 +227,14 @@ def _later(now: datetime, seconds: float) -> datetime:
     return now + timedelta(seconds=seconds)
 
 
-def is_due(entry: CommandEntry, state: ClockState) -> bool:
-    """Return whether the time to undo a command is over.
+def is_due(entry: CommandEntry, now: datetime) -> bool:
+    """Return whether the time to undo a command is over, by a clock that is not doubted.
 
-    That is measured by what no clock can advance. An earlier version wrote a date alone: it counts
-    while the clock is believed, and also if it is in the future because a wrong clock wrote it.
+    One that is dated in the future was given while the clock was wrong: it does not wait for then.
     """
     if entry.state != "done" or entry.due is None:
         return False
-    if entry.due_s is not None:
-        return entry.due_s <= state.seen.lived_s
-    now = state.seen.wall
-    ahead = (entry.at - now).total_seconds() > TOLERANCE_S
-    return state.doubt is None and (entry.due <= now or ahead)
+    return entry.due <= now or entry.at > now + timedelta(days=1)
 
 
 def _erasures(entry: CommandEntry, snapshot: Snapshot) -> list[Forget]:

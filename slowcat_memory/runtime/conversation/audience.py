@@ -5,14 +5,12 @@ that the application names are known. All functions are pure.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from slowcat_memory.core.disclosure import Reader
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.records import Forget
 from slowcat_memory.runtime.namespaces.registry import check_scope, scope_of_user
 
 
@@ -54,12 +52,6 @@ def reader_of(
         muted: Whether a person reads them, and no LLM: muted memories are included.
     """
     return Reader(frozenset(scopes) - {guest_scope(options)}, local, muted=muted)
-
-
-def expired(options: PeopleOptions, now: datetime) -> Forget:
-    """Return the forget order for guests' turns past their retention, with "each"."""
-    until = now - timedelta(hours=options.guest_hours)
-    return Forget(scope=options.guest, until=until, copies=False)
 
 
 class Audience:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 
 from loguru import logger
 
+from slowcat_memory.errors import describe_error
+
 PAUSE_S = 0.05  # before the thread begins: the first answer, which began it, goes out first
 STOP_S = 2.0  # how long a running step may take at the end
 
@@ -46,7 +48,7 @@ class Deferred:
                 self.finish()
         except Exception as error:  # a thread has no caller to raise to
             if not self.stopping.is_set():
-                logger.warning(f"memory: opening was not finished: {type(error).__name__}")
+                logger.warning(f"memory: opening was not finished: {describe_error(error)}")
 
     def stop(self) -> None:
         """Do no further step; waits a while for the one that runs."""

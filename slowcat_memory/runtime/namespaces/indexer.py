@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from loguru import logger
 
 from slowcat_memory.core.memory import chunk_id, findable
-from slowcat_memory.errors import ProviderError
+from slowcat_memory.errors import describe_error
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.records import Memory, Turn, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import ScopeBatch, split_by_scope
@@ -172,9 +172,8 @@ class Indexer:
         except Exception as error:  # a worker thread has no caller to raise to
             if not self.closing.is_set():
                 self._metrics.count("background_failures")
-                # Only errors about models quote nothing that was said.
-                why = error if isinstance(error, ProviderError) else type(error).__name__
-                logger.warning(f"memory: {work.__name__.strip('_')} failed: {why}")
+                name = work.__name__.strip("_")
+                logger.warning(f"memory: {name} failed: {describe_error(error)}")
 
     def catch_up(self) -> None:
         """Wait until everything logged so far is searchable by words. Blocks."""

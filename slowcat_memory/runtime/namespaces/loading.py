@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.memory import chunk, chunk_id
 from slowcat_memory.core.text.normalize import Tokenizer
+from slowcat_memory.errors import describe_error
 from slowcat_memory.index import IndexOptions, Searcher
 from slowcat_memory.index.build import generation
 from slowcat_memory.records import Manifest, Memory
@@ -84,7 +85,7 @@ class IndexLoader:
             try:
                 searcher = self._load_sealed(snapshot, manifest, loading)
             except Exception as error:  # any error of NumPy or msgspec on a foreign file
-                logger.warning(f"index of a scope is rebuilt from the log: {type(error).__name__}")
+                logger.warning(f"index of a scope is rebuilt from the log: {describe_error(error)}")
                 loading = _Loading()
             else:
                 return loading.done(searcher, manifest, damaged=False)
@@ -179,14 +180,14 @@ class IndexLoader:
             else:
                 self._read_vectors(searcher)
         except Exception as error:  # this runs on a thread that has no caller
-            logger.warning(f"a scope's vectors cannot be read: {type(error).__name__}")
+            logger.warning(f"a scope's vectors cannot be read: {describe_error(error)}")
         return sound
 
     def _attach_sealed(self, searcher: Searcher, manifest: Manifest) -> bool:
         try:
             searcher.attach_vectors(generation.check(self._root, manifest, vectors=True))
         except Exception as error:  # any error of FAISS on a foreign file
-            logger.warning(f"a scope's vectors are read from the log: {type(error).__name__}")
+            logger.warning(f"a scope's vectors are read from the log: {describe_error(error)}")
             self._read_vectors(searcher)
             return False
         return True

@@ -9,7 +9,7 @@ from slowcat_memory.core.disclosure import local_only_ids
 from slowcat_memory.records import Memory
 from slowcat_memory.store import Snapshot, Store
 
-FILE = "local.msgpack"  # of a sealed index: the ids at sealing; missing in older ones
+FILE = "local.msgpack"  # of a sealed index: the ids at sealing
 
 
 def stored_ids(snapshot: Snapshot, scope: str) -> frozenset[str]:
@@ -26,9 +26,9 @@ class MarkedIds:
 
     def __init__(self, folder: Path | None = None) -> None:
         """Read the ids of a sealed index's folder; without one they are unknown."""
-        file = folder / FILE if folder is not None else None
-        known = file.read_bytes() if file is not None and file.is_file() else None
-        self._ids = None if known is None else set(msgspec.msgpack.decode(known, type=list[str]))
+        self._ids: set[str] | None = None
+        if folder is not None:
+            self._ids = msgspec.msgpack.decode((folder / FILE).read_bytes(), type=set[str])
 
     def see(self, memory_id: str, memory: Memory | None) -> None:
         """Take the mark of a memory that changed since; None for one that is gone."""

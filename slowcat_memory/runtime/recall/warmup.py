@@ -15,6 +15,8 @@ from concurrent.futures import Future
 
 from loguru import logger
 
+from slowcat_memory.errors import describe_error
+
 EVERY_S = 0.1  # between two recalls at least
 SHARE = (
     0.015  # of one core, while somebody speaks; the rest of two percent is the event loop's part
@@ -79,7 +81,7 @@ class Warmup:
             try:
                 self._running = self._touch()
             except Exception as error:  # a store or an engine that is being closed
-                logger.debug("memory: not warmed up: {}", type(error).__name__)
+                logger.debug("memory: not warmed up: {}", describe_error(error))
                 return
             self._not_before = now + self._pause_s()
         pause = max(self._not_before - now, EVERY_S / 4)

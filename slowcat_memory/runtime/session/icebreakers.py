@@ -30,7 +30,7 @@ from slowcat_memory.core.proactive.policy import (
     with_outcome,
 )
 from slowcat_memory.core.text.normalize import clean
-from slowcat_memory.errors import StoreError
+from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.records import Cursor, Disclosed, Memory, Session, WriteBatch
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot, Store
@@ -205,7 +205,7 @@ class Icebreakers:
         try:
             self._store.apply(ICEBREAKER, batch).wait(WRITTEN_S)
         except (StoreError, TimeoutError) as error:
-            logger.warning(f"memory: an icebreaker is left unused: {type(error).__name__}")
+            logger.warning(f"memory: an icebreaker is left unused: {describe_error(error)}")
             return False
         return True
 

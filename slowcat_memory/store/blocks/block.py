@@ -6,20 +6,16 @@ followed by the packed part: an index of the events, then their bytes one after 
 as they were in rows of their own. So one event is read by unpacking one block and decoding that
 event alone. Warm blocks are packed by LZ4, cold ones by zstd.
 
-Earlier versions trained zstd dictionaries, one for each namespace. Such blocks are still read; the
-tier mover repacks them without a dictionary.
-
 zstandard is imported on first use: a store without cold blocks never needs it.
 """
 
 import struct
-import threading
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import lz4.block
 import msgspec
@@ -45,7 +41,6 @@ class Head(Struct, frozen=True, array_like=True):
 
     Attributes:
         codec: ``LZ4`` or ``ZSTD``.
-        dictionary: Number of the dictionary needed to unpack it, 0 for none.
         unpacked: Bytes of the packed part, unpacked.
         events: Number of events.
         turns: How many of them are turns.
@@ -56,28 +51,11 @@ class Head(Struct, frozen=True, array_like=True):
     scope: str
     session: str
     codec: int
-    dictionary: int
     unpacked: int
     events: int
     turns: int
     last: float
     words: float
-
-
-class Dictionary(Struct, frozen=True, array_like=True):
-    """A zstd dictionary that an earlier version trained; it contains pieces of texts.
-
-    Attributes:
-        scope: The namespace whose blocks may name it.
-        made_from: Log ids of the events that it was trained on, sorted.
-        cold: How many cold memories the namespace had then.
-    """
-
-    number: int
-    scope: str
-    made_from: tuple[int, ...]
-    cold: int
-    data: bytes
 
 
 class _Index(Struct, frozen=True, array_like=True):
@@ -145,7 +123,6 @@ def make_head(
         scope=scope,
         session=session,
         codec=0,
-        dictionary=0,
         unpacked=0,
         events=len(events),
         turns=len(turns),
@@ -166,7 +143,7 @@ def _most_important(turns: Sequence[Turn], at_most: float) -> float:
 
 def lz4_row(key: bytes, head: Head, plain: bytes) -> bytes:
     packed = lz4.block.compress(plain, store_size=False)
-    return make_row(key, head, LZ4, 0, len(plain), packed)
+    return make_row(key, head, LZ4, len(plain), packed)
 
 
 class ZstdPacker:
@@ -182,14 +159,12 @@ class ZstdPacker:
         )
 
     def row(self, key: bytes, head: Head, plain: bytes) -> bytes:
-        return make_row(key, head, ZSTD, 0, len(plain), self._zstd.compress(plain))
+        return make_row(key, head, ZSTD, len(plain), self._zstd.compress(plain))
 
 
-def make_row(
-    key: bytes, head: Head, codec: int, dictionary: int, unpacked: int, packed: bytes
-) -> bytes:
-    """Return a block's envelope, with codec, dictionary and unpacked size set in its header."""
-    made = msgspec.structs.replace(head, codec=codec, dictionary=dictionary, unpacked=unpacked)
+def make_row(key: bytes, head: Head, codec: int, unpacked: int, packed: bytes) -> bytes:
+    """Return a block's envelope, with codec and unpacked size set in its header."""
+    made = msgspec.structs.replace(head, codec=codec, unpacked=unpacked)
     front = _pack(made)
     return envelope.seal(key, _SIZE.pack(len(front)) + front + packed)
 
@@ -235,41 +210,23 @@ def unpack_lz4(parts: BlockParts) -> bytes:
         raise StoreDamagedError("a block does not unpack") from error
 
 
-class ZstdUnpacker:
-    """Unpacks cold blocks, with one dictionary or without. Safe to use from any thread."""
+def unpack_zstd(parts: BlockParts) -> bytes:
+    """Undo the packing of ``join_events``' bytes.
 
-    def __init__(self, dictionary: bytes = b"") -> None:
-        """Load a dictionary's bytes; b"" for blocks without one.
+    Raises:
+        StoreDamagedError: It does not unpack, or not to the size in the header.
+    """
+    import zstandard
 
-        Raises:
-            StoreDamagedError: They are not a dictionary.
-        """
-        import zstandard
-
-        self._lock = threading.Lock()
-        try:
-            data = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
-            self._zstd = zstandard.ZstdDecompressor(dict_data=data)
-        except zstandard.ZstdError as error:
-            raise StoreDamagedError("a dictionary does not read") from error
-        self._error: Any = zstandard.ZstdError
-
-    def unpack(self, parts: BlockParts) -> bytes:
-        """Undo the packing of ``join_events``' bytes.
-
-        Raises:
-            StoreDamagedError: It does not unpack, or not to the size in the header.
-        """
-        try:
-            with self._lock:
-                plain = self._zstd.decompress(
-                    parts.packed, max_output_size=parts.head.unpacked, allow_extra_data=False
-                )
-        except self._error as error:
-            raise StoreDamagedError("a block does not unpack") from error
-        if len(plain) != parts.head.unpacked:
-            raise StoreDamagedError("a block unpacks to another size")
-        return plain
+    try:
+        plain = zstandard.ZstdDecompressor().decompress(
+            parts.packed, max_output_size=parts.head.unpacked, allow_extra_data=False
+        )
+    except zstandard.ZstdError as error:
+        raise StoreDamagedError("a block does not unpack") from error
+    if len(plain) != parts.head.unpacked:
+        raise StoreDamagedError("a block unpacks to another size")
+    return plain
 
 
 def parse_block(head: Head, plain: bytes) -> Block:

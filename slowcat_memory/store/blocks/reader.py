@@ -16,7 +16,7 @@ import lmdb
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Event
 from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.block import Block, Dictionary, ZstdUnpacker
+from slowcat_memory.store.blocks.block import Block
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import HEADER
 
@@ -26,8 +26,8 @@ EVENTS = ("log", PLACES)  # an event has a row in one of them
 Get = Callable[[str, bytes], bytes | None]
 """Table and key to the row's envelope, None when there is none."""
 
-GetCursor = Callable[[str], "lmdb.Cursor[bytes] | None"]
-"""Table to a cursor over it, None when an older store lacks it."""
+GetCursor = Callable[[str], "lmdb.Cursor[bytes]"]
+"""Table to a cursor over it."""
 
 CACHE_BYTES = 4 << 20
 EVENT_OVERHEAD = 120  # bytes that an event's index entry in an unpacked block costs, roughly
@@ -60,13 +60,13 @@ def event_keys(cursor: GetCursor, first: bytes = b"") -> Iterator[bytes]:
     return heapq.merge(*(_keys(cursor(table), first) for table in EVENTS))
 
 
-def _keys(cursor: "lmdb.Cursor[bytes] | None", first: bytes) -> Iterator[bytes]:
-    if cursor is not None and cursor.set_range(first):
+def _keys(cursor: "lmdb.Cursor[bytes]", first: bytes) -> Iterator[bytes]:
+    if cursor.set_range(first):
         yield from cursor.iternext(values=False)
 
 
 def last_id(cursor: GetCursor) -> int:
-    cursors = [found for table in EVENTS if (found := cursor(table)) is not None]
+    cursors = map(cursor, EVENTS)
     return max((keys.id_of(found.key()) for found in cursors if found.last()), default=0)
 
 
@@ -79,7 +79,6 @@ class BlockCache:
         self._lock = threading.Lock()
         self._blocks: OrderedDict[tuple[int, bytes], Block] = OrderedDict()
         self._bytes = 0
-        self._unpackers: dict[tuple[int, bytes], ZstdUnpacker] = {}
 
     def get(self, number: int, value: bytes) -> Block | None:
         """Return the block of a row; another row of the same number is another block."""
@@ -101,27 +100,11 @@ class BlockCache:
             while self._bytes > self._limit and len(self._blocks) > 1:
                 self._bytes -= _cost(self._blocks.popitem(last=False)[1])
 
-    def unpacker(self, number: int, value: bytes) -> ZstdUnpacker:
-        """Return the unpacker of a dictionary row, number 0 and an empty row for none.
-
-        The number alone does not identify it: a number is used again once its row was deleted.
-
-        Raises:
-            StoreDamagedError: The dictionary is damaged.
-        """
-        at = number, value[: HEADER.size]
-        found = self._unpackers.get(at)
-        if found is None:
-            data = codec.decode(Dictionary, keys.id_key(number), value).data if number else b""
-            found = self._unpackers[at] = ZstdUnpacker(data)
-        return found
-
     def clear(self) -> None:
         """Drop everything after a forget."""
         with self._lock:
             self._blocks.clear()
             self._bytes = 0
-            self._unpackers.clear()
 
 
 def _cost(block: Block) -> int:
@@ -188,18 +171,5 @@ class BlockReader:
 
     def unpack(self, key: bytes, value: bytes) -> Block:
         parts = blocks.split_row(key, value)
-        if parts.head.codec == blocks.LZ4:
-            return blocks.parse_block(parts.head, blocks.unpack_lz4(parts))
-        number = parts.head.dictionary
-        value = self._dictionary(number) if number else b""
-        try:
-            unpacker = self._cache.unpacker(number, value)
-        except StoreDamagedError as error:
-            raise DamagedRow("dictionaries", keys.id_key(number), str(error)) from error
-        return blocks.parse_block(parts.head, unpacker.unpack(parts))
-
-    def _dictionary(self, number: int) -> bytes:
-        value = self._get("dictionaries", keys.id_key(number))
-        if value is None:
-            raise DamagedRow("dictionaries", keys.id_key(number), "a dictionary is missing")
-        return value
+        unpack = blocks.unpack_lz4 if parts.head.codec == blocks.LZ4 else blocks.unpack_zstd
+        return blocks.parse_block(parts.head, unpack(parts))

@@ -9,7 +9,6 @@ import shutil
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -20,7 +19,7 @@ from slowcat_memory.store.care.drafts import drafting, forget_epoch
 from slowcat_memory.store.care.forgotten import created, delete_forgotten
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import BACKUPS, DATA, LAST_BACKUP, create, remove, sync_dir
-from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, SCHEMA
+from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.rows.pending import PENDING_KEY, Pending
 
@@ -33,7 +32,7 @@ class Backup(Struct, frozen=True):
     """A backup in a store's own folder.
 
     Attributes:
-        number: Its position among the backups; 0 for one of an earlier version of this package.
+        number: Its position among the backups; 0 for a file with a name of its own.
         at: When it was made, by the clock of that time.
     """
 
@@ -57,14 +56,14 @@ def _described(file: Path) -> Backup:
     return Backup(file, int(number[1]) if number else 0, at)
 
 
-def next_backup(path: Path, now: datetime, ending: str = "") -> Path:
+def next_backup(path: Path, now: datetime) -> Path:
     """Return the file of the next backup in a store's folder, which is made when missing."""
     folder = path / BACKUPS
     if not folder.is_dir():
         folder.mkdir(mode=0o700, exist_ok=True)
         sync_dir(path)
     last = max((backup.number for backup in backups_of(path)), default=0)
-    return folder / f"{last + 1:06}-{backup_name(now)}{ending}.mdb"
+    return folder / f"{last + 1:06}-{backup_name(now)}.mdb"
 
 
 def back_up(env: Environment, to: Path, now: datetime) -> Path:
@@ -132,7 +131,7 @@ def erase(env: Environment, erasure: Pending | None) -> ErasedBackups:
     """Delete the backups in a store's folder, or rewrite them where the erasure says so.
 
     Where the folder is a link, the files that it leads to are meant. A backup that cannot be
-    rewritten, because it is damaged or of an earlier schema, is deleted.
+    rewritten, because it is damaged or of another format, is deleted.
     """
     folder, keep = env.path / BACKUPS, erasure is not None and erasure.keep_backups
     if not folder.is_dir():
@@ -173,7 +172,7 @@ def _rewrite(env: Environment, file: Path, erasure: Pending) -> bool:
 
     Returns False when that is impossible; the backup is as before then.
     """
-    if not canary_process.is_whole(file):
+    if not canary_process.is_usable(file):
         return False
     workshop = file.parent / REWRITING
     remove(workshop)
@@ -197,8 +196,8 @@ def _rewrite(env: Environment, file: Path, erasure: Pending) -> bool:
 
 
 def _forget_in(made: Environment, env: Environment, erasure: Pending) -> bool:
-    """Delete from a copy of a backup what is forgotten; return False if it is of another kind."""
-    if _meta(made, SCHEMA) != _meta(env, SCHEMA) or created(made) != created(env):
+    """Delete from a copy of a backup what is forgotten; return False if it is of another memory."""
+    if created(made) != created(env):
         return False
     delete_forgotten(env, made, erasure.requests)
     epoch = forget_epoch(env)
@@ -210,8 +209,3 @@ def _forget_in(made: Environment, env: Environment, erasure: Pending) -> bool:
 
     transact(made, mark)
     return rewrite(made, lambda change: change())
-
-
-def _meta(env: Environment, name: str) -> Any:
-    with env.reading() as (txn, handles):
-        return Transaction(txn, handles).meta(name, None)

@@ -5,6 +5,7 @@ interpreter, no memory for another process) the file's pages are read here inste
 slower, and as safe. A file is never taken for whole because nothing could read it.
 """
 
+import json
 import signal
 import subprocess
 from pathlib import Path
@@ -12,11 +13,18 @@ from pathlib import Path
 from loguru import logger
 
 from slowcat_memory.child_process import child_environment, python_command
-from slowcat_memory.errors import StoreError, StoreFullError, StoreTooNewError
-from slowcat_memory.store.care import page_check, salvage
+from slowcat_memory.errors import StoreError, StoreFormatError, StoreFullError
+from slowcat_memory.store.care import salvage
 from slowcat_memory.store.disk import canary
+from slowcat_memory.store.disk.canary import DAMAGED, OTHER_FORMAT, WHOLE
+from slowcat_memory.store.disk.envelope import (
+    FORMAT_KEY,
+    HEADER,
+    intact,
+    is_of_another_format,
+)
 from slowcat_memory.store.disk.folder import DATA
-from slowcat_memory.store.disk.page_reader import PageReader
+from slowcat_memory.store.disk.page_reader import PageMap, PageReader, Row, Tree, tables
 
 FATAL_SIGNALS = {signal.SIGBUS, signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
 BASE_SECONDS, SECONDS_PER_BYTE = 60.0, 1 / (5 << 20)  # 0.23 s per 78 MiB measured, so 70 x slack
@@ -28,7 +36,7 @@ def is_whole(file: Path) -> bool:
     False when it is empty, or when the canary found damage or died of it.
 
     Raises:
-        StoreTooNewError: A newer version of this package wrote it.
+        StoreFormatError: Another version of this package wrote it.
         OSError: It cannot be opened.
     """
     if not file.stat().st_size:
@@ -36,11 +44,19 @@ def is_whole(file: Path) -> bool:
     return _judge("check", file, file)
 
 
+def is_usable(file: Path) -> bool:
+    """Return whether a backup is whole, and not of another format."""
+    try:
+        return is_whole(file)
+    except StoreFormatError:
+        return False
+
+
 def reads_whole(folder: Path) -> bool:
     """Return whether every record is whole of a store that another process may be writing.
 
     Raises:
-        StoreTooNewError: A newer version of this package wrote it.
+        StoreFormatError: Another version of this package wrote it.
         OSError: It cannot be opened.
     """
     return _judge("read", folder, folder / DATA)
@@ -48,13 +64,16 @@ def reads_whole(folder: Path) -> bool:
 
 def _judge(command: str, target: Path, file: Path) -> bool:
     code = _run(canary.__file__, command, str(target), seconds=_patience(file))
-    if code is None or code not in (canary.WHOLE, canary.DAMAGED, canary.NEWER, *FATAL_SIGNALS):
+    if code is None or code not in (
+        canary.WHOLE,
+        canary.DAMAGED,
+        canary.OTHER_FORMAT,
+        *FATAL_SIGNALS,
+    ):
         logger.warning("no other process could check {}; its pages are read instead", file)
-        code = page_check.check(file)
-    if code == canary.NEWER:
-        raise StoreTooNewError(
-            "a newer version wrote this store", hint="Install the newer slowcat-memory again."
-        )
+        code = check_pages(file)
+    if code == canary.OTHER_FORMAT:
+        raise StoreFormatError(f"{file} has the format of another version of slowcat-memory")
     return code == canary.WHOLE
 
 
@@ -107,3 +126,54 @@ def looks_cut(file: Path) -> bool:
         return len(reader.metas) < 2 or any(
             meta.last_page >= reader.size // reader.page_size for meta in reader.metas
         )
+
+
+# ------------------------------------------------------------------- without LMDB
+# Judges a data file without LMDB, where no canary can run; as strict as ``disk.canary``.
+
+
+def check_pages(file: Path) -> int:
+    """Read every record and compare the row counts; return an exit code of the canary.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
+    with PageReader(file) as reader:
+        if len(reader.metas) < 2:
+            return DAMAGED  # LMDB would refuse it
+        meta, pages = reader.metas[0], PageMap(reader)
+        pages.read_free_tree(meta)
+        found, whole = tables(reader, pages, meta)
+        if not (pages.free_known and whole):
+            return DAMAGED
+        meta_rows: list[Row] = []
+        if "meta" in found:
+            walk = pages.walk(found.pop("meta"))
+            meta_rows = list(walk)
+            if not walk.whole:
+                return DAMAGED
+        if is_of_another_format(dict(meta_rows).get(FORMAT_KEY)):
+            return OTHER_FORMAT
+        counts = {name: _count(pages, tree) for name, tree in found.items()}
+        return _compare(meta_rows, counts)
+
+
+def _count(pages: PageMap, tree: Tree) -> int | None:
+    """Return the number of rows of a table, None if one is damaged or cannot be reached."""
+    walk = pages.walk(tree)
+    count = 0
+    for row in walk:
+        if not intact(*row):
+            return None
+        count += 1
+    return count if walk.whole else None
+
+
+def _compare(meta: list[Row], counts: dict[str, int | None]) -> int:
+    if None in counts.values() or not all(intact(*row) for row in meta):
+        return DAMAGED
+    written = dict(meta).get(b"counts")
+    if written is None:  # a store that was being made
+        return WHOLE if not any(counts.values()) else DAMAGED
+    expected = json.loads(written[HEADER.size :])
+    return WHOLE if all(counts.get(name) == n for name, n in expected.items()) else DAMAGED

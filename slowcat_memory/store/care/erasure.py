@@ -20,7 +20,7 @@ from loguru import logger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from slowcat_memory.errors import StoreError
+from slowcat_memory.errors import StoreError, describe_error
 from slowcat_memory.records import Forget, Forgotten, Manifest
 from slowcat_memory.store.care import backups, copy
 from slowcat_memory.store.care.copy import Run
@@ -107,7 +107,8 @@ class Erasure:
         try:
             self._delete(gone, on_hidden)
         except (OSError, StoreError, lmdb.Error) as error:
-            logger.error("what is forgotten is hidden, but could not be deleted yet: {}", error)
+            why = describe_error(error)
+            logger.error("what is forgotten is hidden, but could not be deleted yet: {}", why)
         return gone.result()
 
     def _delete(self, gone: Deletion, on_hidden: OnHidden = _ignore) -> None:

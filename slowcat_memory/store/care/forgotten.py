@@ -63,12 +63,7 @@ def created(env: Environment) -> str:
 
 def _tombstones(env: Environment) -> dict[bytes, bytes]:
     with env.reading() as (txn, handles):
-        return dict(_hashed(*row) for row in txn.cursor(handles["tombstones"]))
-
-
-def _hashed(key: bytes, value: bytes) -> tuple[bytes, bytes]:
-    hashed = keys.hashed_tombstone(key)
-    return (key, value) if hashed == key else (hashed, codec.seal(hashed))
+        return dict(txn.cursor(handles["tombstones"]))
 
 
 def _requests(made: Environment, tombstones: dict[bytes, bytes]) -> list[Forget]:

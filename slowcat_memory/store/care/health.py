@@ -21,7 +21,7 @@ from slowcat_memory.store.disk.envelope import intact
 from slowcat_memory.store.disk.environment import Environment, our_errors
 from slowcat_memory.store.disk.folder import BACKUPS, CORRUPT, DATA, MB, REPLACED, RUNNING
 from slowcat_memory.store.disk.locks import alive, distrust, holder
-from slowcat_memory.store.disk.tables import ERASE_DUE, SCHEMA
+from slowcat_memory.store.disk.tables import ERASE_DUE
 from slowcat_memory.store.disk.transaction import Transaction
 from slowcat_memory.store.rows.pending import Subject
 from slowcat_memory.store.rows.subjects import embedders, exists
@@ -45,7 +45,6 @@ class Health(Struct, frozen=True, kw_only=True):
     """The state of a store; contains no text of a memory.
 
     Attributes:
-        schema: The store's schema version.
         live_bytes: How much of ``file_bytes`` is used by rows.
         scarce: Whether the disk is so full that only turns are saved.
         writer: Process that has it open for writing, 0 for none.
@@ -61,7 +60,6 @@ class Health(Struct, frozen=True, kw_only=True):
         indexes: Sealed indexes that are damaged.
     """
 
-    schema: int
     file_bytes: int
     live_bytes: int
     disk_free_bytes: int
@@ -119,7 +117,6 @@ def look(env: Environment, root: Root, min_free_mb: int, unclean_stop: bool) -> 
         stats = [txn.stat(db) for db in handles.values()]
         damaged, orphans = list(_damaged(tx)), list(_orphans(tx))
         return Health(
-            schema=tx.meta(SCHEMA, 0),
             file_bytes=(path / DATA).stat().st_size,
             live_bytes=sum(
                 s["psize"] * (s["branch_pages"] + s["leaf_pages"] + s["overflow_pages"])

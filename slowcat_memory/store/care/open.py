@@ -1,118 +1,45 @@
-"""The steps of opening a store, in their order, including migrations from an older schema.
+"""The steps of opening a store, in their order.
 
 For writing: folder, lock, leftovers, canary unless the last writer closed the file or was killed on
-this boot, running mark, environment, schema (each migration in one transaction with its number), erasure if one is due. For
-reading: nothing is created or changed.
+this boot, running mark, environment, first rows of a new store, erasure if one is due. For reading:
+nothing is created or changed.
 """
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import lmdb
 from msgspec.structs import replace
 
-from slowcat_memory.errors import StoreDamagedError, StoreTooNewError, StoreUnsafeError
+from slowcat_memory.errors import StoreDamagedError, StoreUnsafeError
 from slowcat_memory.store.blocks.reader import last_id
-from slowcat_memory.store.care import backup_check, canary_process, recover
-from slowcat_memory.store.care.backups import next_backup
-from slowcat_memory.store.care.copy import copy_out
+from slowcat_memory.store.care import canary_process, recover
 from slowcat_memory.store.care.erasure import Erasure, sweep
 from slowcat_memory.store.disk import folder, keys
 from slowcat_memory.store.disk.change_set import COPY
+from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment, as_store_error, map_bytes, our_errors
-from slowcat_memory.store.disk.folder import DATA, RUNNING, sync_dir
+from slowcat_memory.store.disk.folder import DATA, FRESH, RUNNING, create
 from slowcat_memory.store.disk.locks import (
     WriterLock,
     alive,
     distrust,
     holder,
-)
-from slowcat_memory.store.disk.outbox import Outbox, read_state
-from slowcat_memory.store.disk.running_mark import (
     mark_running,
     unmark_running,
     vouch,
 )
-from slowcat_memory.store.disk.tables import CREATED, EPOCH, NEXT_ID, SCHEMA, SCHEMA_VERSION
+from slowcat_memory.store.disk.outbox import Outbox, read_state
+from slowcat_memory.store.disk.tables import CREATED, EPOCH, FORMAT_ROW, NEXT_ID, UNENDED
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import OpenReport, StoreOptions
 
-Migration = Callable[[Transaction], None]
-
-
-def _only_new_tables(tx: Transaction) -> None:
-    """Change nothing: the new tables are made on opening, and are empty at first."""
-
-
-# From version n to n + 1, by n. 2: blocks. 3: commands. 4: contexts, keys, tasks, runs.
-STEPS: Mapping[int, Migration] = {1: _only_new_tables, 2: _only_new_tables, 3: _only_new_tables}
-
-
-def schema_version(env: Environment) -> int | None:
-    """Return a store's schema version, None when nothing was ever written."""
-    with env.reading() as (txn, handles):
-        found = Transaction(txn, handles).meta(SCHEMA, None)
-        return None if found is None else int(found)
-
-
-def bring_up_to_date(
-    env: Environment,
-    now: datetime,
-    steps: Mapping[int, Migration] = STEPS,
-    target: int = SCHEMA_VERSION,
-) -> int | None:
-    """Write the first rows of a new store, or migrate an older one after a backup.
-
-    The caller has the writer lock. ``now`` is the time of creation, and of the backup; ``steps``
-    are the migrations by the version that each starts from. Returns the version it had, None when
-    no migration was needed.
-
-    Raises:
-        StoreTooNewError: A newer version of this package wrote it.
-    """
-    found = schema_version(env)
-    if found is None:
-        transact(env, lambda tx: _create(tx, now, target))
-        return None
-    check_schema(found, env.path, target)
-    if found == target:
-        return None
-    _back_up(env, found, now)
-    for number in range(found, target):
-        transact(env, _step(steps[number], number + 1))
-    return found
-
-
-def check_schema(found: int | None, path: Path, target: int = SCHEMA_VERSION) -> None:
-    if found is not None and found > target:
-        raise StoreTooNewError(
-            f"{path} has schema {found}, this version knows {target}",
-            hint="Install the newer slowcat-memory again.",
-        )
-
-
-def _create(tx: Transaction, now: datetime, target: int) -> None:
-    tx.set_meta(SCHEMA, target)
-    tx.set_meta(CREATED, now.isoformat())
-    tx.set_meta(NEXT_ID, 1)
-    tx.set_meta(EPOCH, 0)
-
-
-def _step(migration: Migration, reached: int) -> Migration:
-    def change(tx: Transaction) -> None:
-        migration(tx)
-        tx.set_meta(SCHEMA, reached)
-
-    return change
-
-
-def _back_up(env: Environment, found: int, now: datetime) -> None:
-    to = next_backup(env.path, now, f"-schema{found}")
-    copy_out(env, to)
-    sync_dir(to.parent)
+MOST_ID = 2**52  # leaves as many again: JSON readers keep integers up to 2**53 exactly
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,23 +102,37 @@ def _environment(
         report = replace(found, unclean_stop=report.unclean_stop)
         env = _open(path, options)
     try:
-        migrated_from = bring_up_to_date(env, now())
+        if _is_new(env):
+            transact(env, partial(_create, now()))
     except lmdb.Error as error:
         env.close()
         raise as_store_error(error) from error
     except BaseException:
         env.close()
         raise
-    return env, replace(report, migrated_from=migrated_from)
+    return env, report
+
+
+def _is_new(env: Environment) -> bool:
+    with env.reading() as (txn, handles):
+        return Transaction(txn, handles).meta(FORMAT_ROW, None) is None
+
+
+def _create(now: datetime, tx: Transaction) -> None:
+    tx.set_meta(FORMAT_ROW, FORMAT)
+    tx.set_meta(CREATED, now.isoformat())
+    tx.set_meta(NEXT_ID, 1)
+    tx.set_meta(EPOCH, 0)
+    tx.set_meta(UNENDED, [])
 
 
 def _open(path: Path, options: StoreOptions, outbox: Outbox | None = None) -> Environment:
-    """Open the environment and check that its schema number is readable."""
+    """Open the environment and check that its rows can be read, and that it may be written to."""
     map_size = map_bytes(options.map_size_gib)
     metasync = options.durability == "full"
     env = Environment(path, map_size=map_size, metasync=metasync, outbox=outbox)
     try:
-        schema_version(env)
+        _is_new(env)
         if outbox is None:
             _check_own(env)
     except BaseException:
@@ -214,7 +155,17 @@ def _check_own(env: Environment) -> None:
 def _next_id(env: Environment) -> int:
     with env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
-        return max(backup_check.next_id(tx), last_id(tx.cursor) + 1)
+        return max(next_id(tx), last_id(tx.cursor) + 1)
+
+
+def next_id(tx: Transaction) -> int:
+    """Return a store's next log id, also when its counter is out of range."""
+    counter = tx.meta(NEXT_ID, 1)
+    if type(counter) is int and counter <= MOST_ID:
+        return counter
+    forgotten = (keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key))
+    ids = [last_id(tx.cursor), *forgotten]
+    return max((id for id in ids if id <= MOST_ID), default=0) + 1
 
 
 def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> Opened:
@@ -228,11 +179,6 @@ def to_read(path: Path, options: StoreOptions, now: Callable[[], datetime]) -> O
         folder.inspect(path, allow_unsafe_fs=options.allow_unsafe_fs)
         _check_file(path)
         env = Environment(path, map_size=map_bytes(options.map_size_gib), readonly=True)
-    try:
-        check_schema(schema_version(env), path)
-    except BaseException:
-        env.close()
-        raise
     return Opened(env, None, OpenReport(), 0)
 
 
@@ -244,3 +190,40 @@ def _check_file(path: Path) -> None:
             f"the store at {path} is damaged",
             hint="Open it for writing, or run `slowcat-memory doctor --repair`: that salvages it.",
         )
+
+
+# ------------------------------------------------------------------- tried without opening
+# Checks cheaply whether a store can be opened for writing, without opening it.
+
+
+ROOM = bytes(1 << 18)  # the least room that opening and the first commits take
+
+
+def check_writable(path: Path, options: StoreOptions) -> None:
+    """Raise the error that opening the store for writing would raise, as far as that is cheap.
+
+    Takes the writer lock and writes a quarter of a megabyte, then undoes both. Other openings of
+    the store in this process stay as they are.
+
+    Raises:
+        StoreError: It is held, or its folder cannot be used.
+        OSError: The disk refuses.
+    """
+    folder.prepare(path, allow_unsafe_fs=options.allow_unsafe_fs)
+    lock = WriterLock(path, None)
+    try:
+        _write(path / FRESH)  # a leftover of that name is removed when the store is opened
+    finally:
+        lock.release()
+
+
+def _write(file: Path) -> None:
+    file.unlink(missing_ok=True)
+    fd = create(file)
+    try:
+        with os.fdopen(fd, "wb") as out:
+            out.write(ROOM)
+            out.flush()
+            os.fsync(out.fileno())
+    finally:
+        file.unlink()

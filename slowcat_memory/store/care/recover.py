@@ -39,6 +39,7 @@ from slowcat_memory.store.care.backups import backups_of
 from slowcat_memory.store.care.damaged import damaged_folders
 from slowcat_memory.store.care.forgotten import forget_again
 from slowcat_memory.store.disk import codec, keys, unerased
+from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import (
     BACKUPS,
@@ -54,16 +55,14 @@ from slowcat_memory.store.disk.folder import (
     create,
     sync_dir,
 )
-from slowcat_memory.store.disk.locks import is_as_closed
-from slowcat_memory.store.disk.running_mark import was_killed_here
+from slowcat_memory.store.disk.locks import is_as_closed, was_killed_here
 from slowcat_memory.store.disk.tables import (
     CREATED,
     EMBEDDERS,
+    FORMAT_ROW,
     LAST_CALL,
     LAST_RUN,
     NEXT_ID,
-    SCHEMA,
-    SCHEMA_VERSION,
     UNENDED,
 )
 from slowcat_memory.store.disk.transaction import Transaction, transact
@@ -169,7 +168,7 @@ def _new_folder(path: Path, name: str) -> Path:
 
 def _newest_good_backup(path: Path) -> Path | None:
     candidates = [backup.file for backup in reversed(backups_of(path))]
-    return next((file for file in candidates if canary_process.is_whole(file)), None)
+    return next((file for file in candidates if canary_process.is_usable(file)), None)
 
 
 def _use_backup(backup: Path, workshop: Path) -> None:
@@ -279,7 +278,7 @@ def _rebuild_meta(tx: Transaction, last: int, now: datetime) -> None:
     forgotten = (keys.id_of(key) for key in tx.keys("tombstones") if keys.is_turn_tombstone(key))
     last = max([last, *forgotten])
     tx.set_meta(NEXT_ID, max(tx.meta(NEXT_ID, 1), last + 1))
-    tx.set_meta(SCHEMA, tx.meta(SCHEMA, SCHEMA_VERSION))
+    tx.set_meta(FORMAT_ROW, FORMAT)
     tx.set_meta(CREATED, tx.meta(CREATED, now.isoformat()))
     for name, table in ((LAST_RUN, "runs"), (LAST_CALL, "calls")):
         tx.set_meta(name, max([tx.meta(name, 0), *map(keys.id_of, tx.keys(table))]))

@@ -13,23 +13,42 @@ are the backup's own.
 
 import os
 import shutil
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+import lmdb
+import msgspec
 from msgspec import Struct
 
 from slowcat_memory.errors import StoreBusyError, StoreDamagedError, StoreError
 from slowcat_memory.records import CommandEntry, Forget
 from slowcat_memory.store.blocks.reader import EVENTS
-from slowcat_memory.store.care import backup_check, canary_process, copy, open
+from slowcat_memory.store.care import canary_process, copy, open
 from slowcat_memory.store.care.erasure import Erasure, run_here
 from slowcat_memory.store.care.forgotten import created, delete_forgotten
-from slowcat_memory.store.disk import codec
+from slowcat_memory.store.care.open import MOST_ID
+from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.environment import Environment, map_bytes
 from slowcat_memory.store.disk.folder import DATA, REPLACED, RESTORING, create, sync_dir
 from slowcat_memory.store.disk.locks import mark_stopped
-from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, NEXT_ID
+from slowcat_memory.store.disk.tables import (
+    COUNTS,
+    CREATED,
+    EMBEDDERS,
+    EPOCH,
+    ERASE_DUE,
+    FORMAT_ROW,
+    LAST_CALL,
+    LAST_CHANGE,
+    LAST_RUN,
+    NEXT_ID,
+    TABLES,
+    UNENDED,
+)
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from slowcat_memory.store.options import StoreOptions, utc_now
 from slowcat_memory.store.rows.pending import PENDING_KEY
@@ -80,7 +99,7 @@ def restore(
     Raises:
         StoreBusyError: Another process writes, or reads and does not stop.
         StoreDamagedError: The backup does not read back; the store is as before.
-        StoreTooNewError: A newer version wrote it.
+        StoreFormatError: It has the format of another version.
         StoreError: It is not a backup, or one of another memory.
     """
     path, backup = path.absolute(), file / DATA if file.is_dir() else file
@@ -88,7 +107,7 @@ def restore(
     _check(backup, path)
     opened = open.to_write(path, options, now)
     try:
-        with backup_check.errors_of(str(backup)):
+        with errors_of(str(backup)):
             return _Restoration(opened.env, options, now(), on_step).run(backup, keep, foreign)
     finally:
         shutil.rmtree(path / RESTORING, ignore_errors=True)
@@ -124,8 +143,7 @@ class _Restoration:
         self._copy(backup)
         made = Environment(self._workshop, map_size=self._map_size)
         try:
-            backup_check.check(made, str(backup))
-            open.bring_up_to_date(made, self._now)
+            check_rows(made, str(backup))
             related = created(made) == created(self._env)
             if not (related or foreign or _is_empty(self._env)):
                 raise StoreError(
@@ -206,7 +224,7 @@ def _is_empty(env: Environment) -> bool:
 def _counters(env: Environment) -> tuple[int, int]:
     with env.reading() as (txn, handles):
         tx = Transaction(txn, handles)
-        return backup_check.next_id(tx), tx.meta(EPOCH, 0)
+        return open.next_id(tx), tx.meta(EPOCH, 0)
 
 
 def _events(env: Environment) -> int:
@@ -226,3 +244,65 @@ def _continue_counters(tx: Transaction, next_id: int, epoch: int) -> None:
     for table in ("manifest", "changes"):
         for key in tx.keys(table):
             tx.drop(table, key)
+
+
+# ------------------------------------------------------------------- what a backup must be
+# Checks a backup's tables and counters before it may replace a store.
+#
+# A file with valid checksums may still be crafted, or written by a faulty program: a key of the wrong
+# shape or an id at the end of the numbers would break every later opening or append.
+
+
+HINT = "Try an older one."
+
+_META: dict[str, type] = {
+    FORMAT_ROW: str, CREATED: str, NEXT_ID: int, EPOCH: int, UNENDED: list, LAST_CHANGE: int,
+    LAST_RUN: int, LAST_CALL: int, COUNTS: dict, EMBEDDERS: dict,
+}  # fmt: skip
+
+
+@contextmanager
+def errors_of(what: str) -> Iterator[None]:
+    """Raise ``StoreDamagedError`` for anything that unexpected content leads to."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
+        raise StoreDamagedError(f"{what} is no valid store: {error}", hint=HINT) from error
+    except (struct.error, msgspec.MsgspecError, lmdb.Error) as error:
+        raise StoreDamagedError(f"{what} is no valid store: {error}", hint=HINT) from error
+
+
+def check_rows(env: Environment, what: str) -> None:
+    """Check the counters and the keys of every table.
+
+    Raises:
+        StoreDamagedError: One is not as the store writes it.
+    """
+    with errors_of(what), env.reading() as (txn, handles):
+        tx = Transaction(txn, handles)
+        for name, kind in _META.items():
+            _check_meta(name, kind, tx.meta(name, None), what)
+        for table in TABLES:
+            numbered = table.key.startswith("u64") or table.key.endswith(r"\0 u64 id")
+            for key in tx.keys(table.name) if numbered else ():
+                _check_id(table.name, key, table.key.startswith("u64"), what)
+
+
+def _check_meta(name: str, kind: type, value: Any, what: str) -> None:
+    if value is None:
+        right = name not in (FORMAT_ROW, CREATED, NEXT_ID)
+    elif kind is int:
+        right = type(value) is int and (name == NEXT_ID) <= value <= MOST_ID
+    else:
+        right = isinstance(value, kind)
+    if not right:
+        raise StoreDamagedError(f"{what} is no valid store: {name} is {value!r:.40}", hint=HINT)
+
+
+def _check_id(table: str, key: bytes, alone: bool, what: str) -> None:
+    if len(key) < 8 or (alone and len(key) != 8) or not 0 < keys.id_of(key) <= MOST_ID:
+        raise StoreDamagedError(
+            f"{what} is no valid store: a key of {table} is {key!r:.40}", hint=HINT
+        )

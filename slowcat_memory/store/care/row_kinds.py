@@ -21,7 +21,6 @@ from slowcat_memory.records import (
     Task,
 )
 from slowcat_memory.store.blocks import block as blocks
-from slowcat_memory.store.blocks.block import Dictionary
 from slowcat_memory.store.blocks.reader import decode_location
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.envelope import HEADER, intact
@@ -79,9 +78,7 @@ def _empty(key: bytes, value: bytes) -> Known | None:
     scope, _, rest = key.partition(b"\0")
     if len(rest) == 8 and b"\0" in rest and scope.isascii():  # a number: a name has no NUL
         return Known("log_by_scope", keys.id_of(rest))
-    if keys.is_hashed_tombstone(key):
-        return Known("tombstones", None)
-    return Known("tombstones", None) if key[:1] == b"m" and rest and b"\0" not in rest else None
+    return Known("tombstones", None) if keys.is_memory_tombstone(key) else None
 
 
 def _epoch_mark(key: bytes, value: bytes) -> Known | None:
@@ -112,7 +109,6 @@ _NUMBERED: tuple[Test, ...] = (
     _record("runs", Run, lambda run: keys.id_key(run.id)),
     _record("commands", CommandEntry, lambda command: keys.id_key(command.id)),
     _block,
-    _record("dictionaries", Dictionary, lambda one: keys.id_key(one.number)),
     _meta,  # a name of eight letters
 )
 _NAMED: tuple[Test, ...] = (

@@ -52,13 +52,13 @@ from slowcat_memory.store.disk.tables import (
 
 # Rows of the other tables are made again from these.
 SALVAGED = (
-    *("log", "places", "warm", "cold", "dictionaries"),
+    *("log", "places", "warm", "cold"),
     *("memories", "meta", "tombstones", "cursors", "ledger", "vectors", "commands"),
     *("contexts", "keys", "tasks", "runs", "calls"),
 )
 # Taken from pages of which it is not known whether they are free.
-WITHOUT_PROOF = ("log", "warm", "cold", "dictionaries", "memories", "cursors", "commands")
-NUMBERED = ("log", "places", "warm", "cold", "dictionaries", "ledger", "commands", "runs", "calls")
+WITHOUT_PROOF = ("log", "warm", "cold", "memories", "cursors", "commands")
+NUMBERED = ("log", "places", "warm", "cold", "ledger", "commands", "runs", "calls")
 COUNTERS = (EPOCH, NEXT_ID, LAST_CHANGE, LAST_RUN, LAST_CALL)
 MOST_TRIES = 20_000  # of a key for a large value without one; about half a millisecond each
 BATCH = 2000  # rows in one transaction
@@ -133,7 +133,6 @@ class _Salvage:
     def _copy_trees(self, meta: Meta) -> None:
         found, whole = tables(self._reader, self._pages, meta)
         reached = self._copy_tree_rows(found)
-        # A table that an older store lacks is not missing.
         self._broken = set(SALVAGED) - reached if not whole else set(found) - reached
 
     def _copy_tree_rows(self, found: dict[str, Tree]) -> set[str]:

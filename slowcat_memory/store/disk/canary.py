@@ -17,13 +17,25 @@ from pathlib import Path
 import lmdb
 
 if __package__:
-    from slowcat_memory.store.disk.envelope import HEADER, MAX_TABLES, VERSION, intact
+    from slowcat_memory.store.disk.envelope import (
+        FORMAT_KEY,
+        HEADER,
+        MAX_TABLES,
+        intact,
+        is_of_another_format,
+    )
 else:  # run as a script
     sys.path.insert(0, str(Path(__file__).parent))  # before any other package of that name
-    from envelope import HEADER, MAX_TABLES, VERSION, intact  # type: ignore[no-redef]
+    from envelope import (  # type: ignore[no-redef]
+        FORMAT_KEY,
+        HEADER,
+        MAX_TABLES,
+        intact,
+        is_of_another_format,
+    )
 
 # Exit codes; 1 is Python's own, for a canary that cannot start.
-WHOLE, DAMAGED, NEWER, UNKNOWN = 0, 3, 4, 5
+WHOLE, DAMAGED, OTHER_FORMAT, UNKNOWN = 0, 3, 4, 5
 
 # Errors that prevent opening even an undamaged file.
 SYSTEM_ERRORS = frozenset(
@@ -80,9 +92,8 @@ def _read(env: lmdb.Environment, handles: "dict[str, lmdb._Database]") -> int:
     if not handles:
         return WHOLE  # not even the tables were made
     with env.begin() as txn:
-        schema = txn.get(b"schema", db=handles["meta"])
-        if schema and schema[0] > VERSION:
-            return NEWER
+        if is_of_another_format(txn.get(FORMAT_KEY, db=handles["meta"])):
+            return OTHER_FORMAT
         rows = {name: _count_rows(txn.cursor(db)) for name, db in handles.items()}
         counts = txn.get(b"counts", db=handles["meta"])
     if counts is None and not any(rows.values()) and None not in rows.values():

@@ -27,9 +27,8 @@ PAYS = 0.9  # compressed to raw size
 MAX_BODY = 4 << 20  # bytes, unpacked: the limit that a record may declare
 
 _SIZE = struct.Struct("<I")  # lz4.block's format of the unpacked size
-DRAFT, SMALL = 1, 2  # flags of a row of vectors: a draft; in bytes or codes, not as before
-_SCALE = struct.Struct("<f")  # what a vector's bytes are multiplied by
-_TOKENS = struct.Struct("<BH")  # flags, length of a token's vector
+_VECTOR = struct.Struct("<?f")  # whether it is a draft, what its bytes are multiplied by
+_TOKENS = struct.Struct("<?H")  # whether it is a draft, length of a token's vector
 _BEGIN = HEADER.size + _TOKENS.size  # of the tokens in a row
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -102,52 +101,40 @@ def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
 def encode_vector(key: bytes, vector: Vector) -> bytes:
     """Return the envelope of a vector, whose length is kept; bytes cost under 0.005 of a cosine."""
     levels, scale = to_bytes(vector.values)
-    head = bytes([SMALL | vector.draft]) + _SCALE.pack(scale)
-    return seal(key, head + levels.tobytes(), compress=False)
+    return seal(key, _VECTOR.pack(vector.draft, scale) + levels.tobytes(), compress=False)
 
 
 def decode_vector(key: bytes, value: bytes) -> Vector:
-    """Return the vector in an envelope, as it is written now or was before: (dim,), float32."""
+    """Return the vector in an envelope: (dim,), float32."""
     _, scope, memory = split_vector_key(key)
     body = unseal(key, value)
-    if is_small(value):
-        if len(body) < 1 + _SCALE.size:
-            raise StoreDamagedError("a vector without a scale")
-        (scale,) = _SCALE.unpack_from(body, 1)
-        values = np.frombuffer(body, np.int8, offset=1 + _SCALE.size) * np.float32(scale)
-    elif len(body) % 2 == 1:
-        values = np.frombuffer(body, dtype="<f2", offset=1).astype(np.float32)
-    else:
-        raise StoreDamagedError("a vector of an odd size")
-    return Vector(scope=scope, memory=memory, values=values, draft=bool(body[0] & DRAFT))
+    if len(body) < _VECTOR.size:
+        raise StoreDamagedError("a vector without a scale")
+    draft, scale = _VECTOR.unpack_from(body)
+    values = np.frombuffer(body, np.int8, offset=_VECTOR.size) * np.float32(scale)
+    return Vector(scope=scope, memory=memory, values=values, draft=draft)
 
 
 def encode_tokens(key: bytes, tokens: TokenCodes) -> bytes:
-    head = _TOKENS.pack(SMALL | tokens.draft, tokens.dim)
+    head = _TOKENS.pack(tokens.draft, tokens.dim)
     return seal(key, head + tokens.codes.tobytes(), compress=False)
 
 
 def decode_tokens(key: bytes, value: bytes) -> tuple[np.ndarray, bool]:
-    """Return a memory's token vectors, and whether they are a draft.
+    """Return a memory's token codes (see ``core.ranking.token_codes``), and whether they are a draft.
 
-    Read-only, sharing the bytes of ``value``: codes (see ``core.ranking.token_codes``), uint8, or
-    of shape (n, token_dim), int8, as earlier versions wrote them.
+    Of shape (n, bytes of a token), uint8, read-only, sharing the bytes of ``value``.
     """
     if not intact(key, value):
         raise StoreDamagedError("a record does not match its checksum")
     if len(value) < _BEGIN:
         raise StoreDamagedError("token vectors without a size")
-    flags, dim = _TOKENS.unpack_from(value, HEADER.size)
-    width, kind = (width_of(dim), np.uint8) if flags & SMALL else (dim, np.int8)
+    draft, dim = _TOKENS.unpack_from(value, HEADER.size)
+    width = width_of(dim)
     count, odd = divmod(len(value) - _BEGIN, width or 1)
     if odd or not width:
         raise StoreDamagedError("token vectors of an odd size")
-    return np.ndarray((count, width), kind, value, _BEGIN), bool(flags & DRAFT)
-
-
-def is_small(value: bytes) -> bool:
-    """Return whether an intact row of vectors or token vectors is in the form written now."""
-    return len(value) > HEADER.size and value[1] == RAW and bool(value[HEADER.size] & SMALL)
+    return np.ndarray((count, width), np.uint8, value, _BEGIN), draft
 
 
 def encode_meta(key: bytes, value: Any) -> bytes:

@@ -8,6 +8,9 @@ Imports nothing of the package: ``canary``, which is run as a script, reads it t
 import struct
 import zlib
 
+FORMAT = "slowcat-3"  # of a store; change it whenever a row, a key or a table changes
+FORMAT_KEY = b"schema"  # of its row in ``meta``, which all stores have
+
 HEADER = struct.Struct(">BBHI")
 VERSION = 1
 RAW, LZ4 = 0, 1  # codecs of a body
@@ -27,6 +30,13 @@ def intact(key: bytes, value: bytes) -> bool:
     if version != VERSION or codec not in (RAW, LZ4) or flags:
         return False
     return bool(zlib.crc32(memoryview(value)[HEADER.size :], zlib.crc32(key)) == crc)
+
+
+def is_of_another_format(row: bytes | None) -> bool:
+    """Return whether the row of the format names another one; False for none, or a damaged one."""
+    if row is None or FORMAT.encode() in row:
+        return False
+    return row[:1] != bytes([VERSION]) or intact(FORMAT_KEY, row)
 
 
 def trim_to_record(key: bytes, value: bytes, least: int) -> bytes | None:

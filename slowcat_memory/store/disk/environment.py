@@ -23,6 +23,7 @@ from slowcat_memory.errors import (
     StoreClosedError,
     StoreDamagedError,
     StoreError,
+    StoreFormatError,
     StoreFullError,
     StoreGoneError,
     StoreUnsafeError,
@@ -31,13 +32,12 @@ from slowcat_memory.pages import give_back
 from slowcat_memory.store.disk import change_set, keys
 from slowcat_memory.store.disk.canary import is_file_damage
 from slowcat_memory.store.disk.change_set import OUTBOX, Changes
-from slowcat_memory.store.disk.envelope import MAX_TABLES
+from slowcat_memory.store.disk.envelope import FORMAT_KEY, MAX_TABLES, is_of_another_format
 from slowcat_memory.store.disk.folder import DATA, LOCK, allocate_lock, is_allocated
 from slowcat_memory.store.disk.known_folder import KnownFolder
-from slowcat_memory.store.disk.locks import folder_lock
+from slowcat_memory.store.disk.locks import Renewal, folder_lock, vouch
 from slowcat_memory.store.disk.outbox import Outbox
 from slowcat_memory.store.disk.reader_gate import ReaderGate
-from slowcat_memory.store.disk.running_mark import Renewal, vouch
 from slowcat_memory.store.disk.tables import NAMES
 
 Handles: TypeAlias = "dict[str, lmdb._Database]"
@@ -84,6 +84,7 @@ class Environment:
         Raises:
             StoreBusyError: This process has it open already.
             StoreDamagedError: The file is not a store.
+            StoreFormatError: Another version wrote it; it is left as it is.
             StoreError: LMDB cannot open it, for another reason.
         """
         with our_errors(path):
@@ -167,14 +168,27 @@ class Environment:
             self.env.reader_check()
 
     def _open_tables(self, env: lmdb.Environment) -> Handles:
+        with env.begin() as txn:
+            present = {key for key, _ in txn.cursor()}
+        if b"meta" in present:
+            self._check_format(env)
         if self.readonly:
-            with env.begin() as txn:
-                present = [key for key, _ in txn.cursor()]
-            return {name.decode(): env.open_db(name, create=False) for name in present}
+            if not present:
+                raise StoreError(f"no store at {self.path} yet", hint="Start the agent once.")
+            tables = (*NAMES, OUTBOX) if OUTBOX.encode() in present else NAMES
+            return {name: env.open_db(name.encode(), create=False) for name in tables}
         # In one transaction, so that a new store has all of them or none.
         with env.begin(write=True) as txn:
             names = NAMES if self.outbox is None else (*NAMES, OUTBOX)
             return {name: env.open_db(name.encode(), txn=txn) for name in names}
+
+    def _check_format(self, env: lmdb.Environment) -> None:
+        meta = env.open_db(b"meta", create=False)
+        with env.begin() as txn:
+            if is_of_another_format(txn.get(FORMAT_KEY, db=meta)):
+                raise StoreFormatError(
+                    f"{self.path} has the format of another version of slowcat-memory"
+                )
 
     def _read_outbox(self, env: lmdb.Environment, outbox: Outbox) -> None:
         with env.begin() as txn:

@@ -15,7 +15,6 @@ MAX_KEY = 511  # bytes, LMDB's limit
 HASH = 8  # bytes of an embedder's hash
 CHUNK = "chunk/"  # begins the id of a turn's memory, and of what points to it
 NUMBERED = b"\xff"  # begins the id of such a memory in a vector's key: no UTF-8 has this byte
-PLAIN_TOMBSTONE = b"m"  # begins the tombstones of memories that earlier versions wrote
 
 _U64 = struct.Struct(">Q")
 _NUMBER = re.compile("[1-9][0-9]{0,18}(?![0-9])")  # as ``str`` writes it, below 2 ** 64
@@ -73,11 +72,6 @@ def vector_prefix(embedder: str, scope: str) -> bytes:
     return embedder_hash(embedder) + scope_prefix(scope)
 
 
-def is_token_space(embedder: str) -> bool:
-    """Return whether a space's key looks like one of token vectors: model, tilde, projection."""
-    return "~" in embedder
-
-
 def vector_part(id: str) -> bytes:
     """Return a memory's or key's id as it ends the key of its vector.
 
@@ -96,16 +90,11 @@ def vector_key(embedder: str, scope: str, id: str) -> bytes:
     return _checked(vector_prefix(embedder, scope) + vector_part(id))
 
 
-def old_vector_key(embedder: str, scope: str, id: str) -> bytes:
-    """Return the key that earlier versions gave a vector: with the id as text."""
-    return _checked(embedder_hash(embedder) + scoped_key(scope, id))
-
-
 def split_vector_key(key: bytes) -> tuple[bytes, str, str]:
-    """Return the embedder's hash, the scope and the id of either kind of a vector's key.
+    """Return the embedder's hash, the scope and the id in a vector's key.
 
     Raises:
-        StoreDamagedError: It is neither.
+        StoreDamagedError: It is not one.
     """
     scope, rest = split_scope(key[HASH:])
     try:
@@ -134,15 +123,7 @@ def memory_tombstone(scope: str, memory: str) -> bytes:
     return b"n" + blake2b(scoped_key(scope, memory), digest_size=2 * HASH).digest()
 
 
-def hashed_tombstone(key: bytes) -> bytes:
-    """Return a tombstone's key as it is now; earlier versions stored a memory's id itself."""
-    if key[:1] != PLAIN_TOMBSTONE:
-        return key
-    scope, id = split_scope(key[1:])
-    return memory_tombstone(scope, id.decode())
-
-
-def is_hashed_tombstone(key: bytes) -> bool:
+def is_memory_tombstone(key: bytes) -> bool:
     """Return whether a row of ``tombstones`` has the shape of a memory's."""
     return key[:1] == b"n" and len(key) == 1 + 2 * HASH
 

@@ -96,9 +96,14 @@ class Outbox:
             StoreDamagedError: The store is nobody's copy.
         """
         self._state = read_state(row)
+        state = self._copy
+        self._dropped = first - 1 if first else state.seq
+
+    @property
+    def _copy(self) -> CopyState:
         if self._state is None:
             raise StoreDamagedError("this folder is not the copy of a memory in a database")
-        self._dropped = first - 1 if first else self._state.seq
+        return self._state
 
     @property
     def seq(self) -> int:
@@ -138,8 +143,7 @@ class Outbox:
 
     def add_to(self, tx: "Transaction") -> None:
         """Add a transaction's own change set to it, and delete what was sent."""
-        state = self._state
-        assert state is not None
+        state = self._copy
         self._dropping = max(self._dropped, self._sent)
         for seq in range(self._dropped + 1, self._dropping + 1):
             tx.drop(OUTBOX, keys.id_key(seq))
@@ -164,12 +168,11 @@ class Outbox:
 
     def committed(self) -> None:
         """Record that the transaction of the last ``add_to`` is on disk."""
-        assert self._state is not None and self._next is not None
         self.erasures += self._erases
-        grown, self._state = self._next.seq > self._state.seq, self._next
-        self._dropped = self._dropping
-        if grown:
-            self._on_commit(self._state.seq)
+        before, now = self._copy, self._next or self._copy
+        self._state, self._dropped = now, self._dropping
+        if now.seq > before.seq:
+            self._on_commit(now.seq)
 
 
 def read_state(row: bytes | None) -> CopyState | None:

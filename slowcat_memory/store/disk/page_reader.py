@@ -69,10 +69,6 @@ class Node(NamedTuple):
     is_tree: bool
 
 
-class DamagedPage(Exception):
-    """A page is not what the pages above it say."""
-
-
 class PageReader:
     """The pages of one data file."""
 

@@ -1,4 +1,4 @@
-r"""The schema: every table, its keys and values, and how its rows name their sources.
+r"""Every table, its keys and values, and how its rows name their sources.
 
 ``source`` rows are the log; ``derived`` rows can be made again from it; ``bookkeeping`` rows are
 about the other two. Keys are made in ``keys``; in their layout ``\0`` separates, ``u64`` is 8
@@ -8,8 +8,6 @@ bytes, big-endian. A value is a record in an envelope; ``empty`` is an envelope 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
-
-SCHEMA_VERSION = 4
 
 Role = Literal["source", "derived", "bookkeeping"]
 
@@ -61,9 +59,6 @@ TABLES = (
     Table("places", "u64 id", "u64 number of the block that holds the event", "source", (_EVENT,)),
     Table("warm", "u64 number", "block of events, LZ4", "source", (_PACKED,)),
     Table("cold", "u64 number", "block of events, zstd", "source", (_PACKED,)),
-    # Only stores of earlier versions have any; the tier mover drops them, once their blocks are
-    # repacked.
-    Table("dictionaries", "u64 number", "Dictionary", "source", (_PACKED,)),
     Table("log_by_scope", r"scope \0 u64 id", "empty", "derived", (_EVENT,)),
     Table("sessions", "session id", "Session", "derived", (_SESSION,)),
     Table("memories", r"scope \0 id", "Memory", "derived", (_SELECTION,)),
@@ -71,10 +66,9 @@ TABLES = (
     Table("keys", r"scope \0 memory id ? name", "Key", "derived", (_TURNS, _MEMORY)),
     Table(
         "vectors",
-        # Of a turn's: byte 255, u64 turn, and "?name" of a key. Ids as text, float16 and int8 tokens
-        # are of earlier versions, until ``writer.vector_rows`` rewrites them.
+        # Of a turn's memory: byte 255, u64 turn, and "?name" of a key.
         r"8-byte hash of a space's key, scope \0 id of a memory or of a key",
-        "flags u8, scale f32, int8… | flags u8, token_dim u16, codes u8… in a space of tokens",
+        "draft u8, scale f32, int8… | draft u8, token_dim u16, codes u8… in a space of tokens",
         "derived",
         (_SUBJECT,),
     ),
@@ -115,16 +109,16 @@ TABLES = (
 NAMES = tuple(table.name for table in TABLES)
 
 # Rows of ``meta``.
-SCHEMA = "schema"  # int: SCHEMA_VERSION when written
+FORMAT_ROW = "schema"  # str: ``envelope.FORMAT``
 CREATED = "created"  # str: ISO 8601
 NEXT_ID = "next_id"  # int: smaller ids are never used again, not even those of forgotten events
 EPOCH = "forget_epoch"  # int: number of deletions so far
-UNENDED = "unended"  # [str]: sessions that have not ended; missing in older stores
+UNENDED = "unended"  # [str]: sessions that have not ended
 LAST_CHANGE = "last_change"  # int: number of the last row of ``changes``
 LAST_CALL = "last_call"  # int: number of the last row of ``calls``
 LAST_RUN = "last_run"  # int: number of the last row of ``runs``
 ERASE_DUE = "erase_due"  # bool: deleted text may still be in free pages, or in copies
 PENDING = "erasure"  # rows.pending.Pending: what is to be erased; missing when nothing is
 COUNTS = "counts"  # {table: rows} of every table but ``meta``
-CLOCK = "clock"  # ClockState: whether the wall clock is doubted, and when ids were written
+CLOCK = "clock"  # TrustedTime; missing while the wall clock was never doubted
 EMBEDDERS = "embedders"  # {hex hash: the embedder's key}

@@ -25,7 +25,7 @@ class Transaction:
     """Rows to put and to drop, on top of an LMDB transaction or of another ``Transaction``.
 
     The iterators (``rows``, ``keys``, ``count``) see only committed rows; the other reads see the
-    changes too. A table that an older store lacks is empty.
+    changes too.
     """
 
     def __init__(self, txn: Txn, handles: Handles, under: "Transaction | None" = None) -> None:
@@ -45,22 +45,17 @@ class Transaction:
     def tables(self) -> list[str]:
         return list(self._handles)
 
-    def cursor(self, table: str) -> "lmdb.Cursor[bytes] | None":
-        """Return an LMDB cursor over a table, None when the store lacks it."""
-        db = self._handles.get(table)
-        return None if db is None else self._txn.cursor(db)
+    def cursor(self, table: str) -> "lmdb.Cursor[bytes]":
+        return self._txn.cursor(self._handles[table])
 
     def rows(self, table: str) -> Iterator[tuple[bytes, bytes]]:
-        cursor = self.cursor(table)
-        return iter(()) if cursor is None else iter(cursor)
+        return iter(self.cursor(table))
 
     def keys(self, table: str) -> Iterator[bytes]:
-        cursor = self.cursor(table)
-        return iter(()) if cursor is None else cursor.iternext(values=False)
+        return self.cursor(table).iternext(values=False)
 
     def count(self, table: str) -> int:
-        db = self._handles.get(table)
-        return 0 if db is None else int(self._txn.stat(db)["entries"])
+        return int(self._txn.stat(self._handles[table])["entries"])
 
     def get(self, table: str, key: bytes) -> bytes | None:
         rows = self._rows.get(table)
@@ -68,8 +63,7 @@ class Transaction:
             return rows[key]
         if self._under is not None:
             return self._under.get(table, key)
-        db = self._handles.get(table)
-        return None if db is None else self._txn.get(key, db=db)
+        return self._txn.get(key, db=self._handles[table])
 
     def read(self, kind: type[T], table: str, key: bytes) -> T | None:
         """Return a record, None when there is none or it is damaged."""
@@ -107,7 +101,7 @@ class Transaction:
 
     def _stored_keys_with(self, table: str, prefix: bytes) -> list[bytes]:
         cursor = self.cursor(table)
-        if cursor is None or not cursor.set_range(prefix):
+        if not cursor.set_range(prefix):
             return []
         return list(takewhile(lambda key: key.startswith(prefix), cursor.iternext(values=False)))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Manifest
 from slowcat_memory.store.care import copy
 from slowcat_memory.store.disk import keys
@@ -120,7 +121,8 @@ class Replica:
         with self._env.reading() as (txn, handles):
             tx = Transaction(txn, handles)
             state = read_state(tx.get("meta", keys.name_key(COPY)))
-            assert state is not None
+            if state is None:
+                raise StoreDamagedError("this folder is not the copy of a memory in a database")
             made = [parts.seal(one) for one in parts.of_store(txn, handles, self._env.path)]
             return Whole(state.seq, _generations(tx), made)
 

@@ -13,10 +13,11 @@ from pathlib import Path
 import lmdb
 import msgspec
 
-from slowcat_memory.errors import StoreDamagedError
+from slowcat_memory.errors import StoreDamagedError, StoreFormatError
 from slowcat_memory.store.care.copy import open_alone
 from slowcat_memory.store.disk import change_set, codec, keys
 from slowcat_memory.store.disk.change_set import COPY, OUTBOX, Changes
+from slowcat_memory.store.disk.envelope import FORMAT_KEY, is_of_another_format
 from slowcat_memory.store.disk.environment import map_bytes, our_errors
 from slowcat_memory.store.disk.folder import DATA, create, sync_dir
 from slowcat_memory.store.disk.locks import mark_stopped
@@ -48,9 +49,12 @@ class Seed:
 
         Raises:
             StoreDamagedError: It cannot be a part of a store.
+            StoreFormatError: It is of a store of another format.
         """
         if isinstance(content, Piece):
             return self._add_piece(content)
+        if content.table == "meta" and is_of_another_format(dict(content.rows).get(FORMAT_KEY)):
+            raise StoreFormatError("the memory has the format of another version of slowcat-memory")
         if content.table not in self._dbs:
             raise StoreDamagedError(f"a snapshot has an unknown table {content.table!r}")
         with our_errors(self._made), self._env.begin(write=True) as txn:

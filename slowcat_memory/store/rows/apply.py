@@ -37,7 +37,6 @@ from slowcat_memory.store.rows import bookkeeping
 from slowcat_memory.store.rows.local_marks import change_marks, inherit, log_marked, spread
 from slowcat_memory.store.rows.subjects import (
     any_forgotten,
-    drop_old_row,
     drop_vectors,
     exists,
     names_forgotten,
@@ -222,7 +221,6 @@ def _put_vectors(
     for vector in vectors:
         if _has_subject(vector, tx) and _is_fresh(vector, tx):
             key = keys.vector_key(embedder, vector.scope, vector.memory)
-            drop_old_row(embedder, vector.scope, vector.memory, tx)
             tx.put("vectors", key, encode(key, vector))
 
 

@@ -7,7 +7,6 @@ import msgspec
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import session_in
-from slowcat_memory.core.retention.clock_doubt import ClockState
 from slowcat_memory.errors import StoreError
 from slowcat_memory.records import (
     Cursor,
@@ -17,6 +16,7 @@ from slowcat_memory.records import (
     Run,
     Session,
     Task,
+    TrustedTime,
     Turn,
     Vector,
     WriteBatch,
@@ -28,7 +28,6 @@ from slowcat_memory.store.disk.tables import (
     LAST_CALL,
     LAST_CHANGE,
     LAST_RUN,
-    NEXT_ID,
     UNENDED,
 )
 from slowcat_memory.store.disk.transaction import Transaction
@@ -79,16 +78,13 @@ def _with_turn(row: Session, turn: Turn) -> Session:
 def track_unended(before: Session | None, after: Session | None, id: str, tx: Transaction) -> None:
     """Update the list of sessions that have not ended, which saves reading every session.
 
-    ``before`` and ``after`` are the session's row, None when there is none. A store of a version
-    without the list never gets one.
+    ``before`` and ``after`` are the session's row, None when there is none.
     """
     was, is_now = (row is not None and row.ended is None for row in (before, after))
     if was == is_now:
         return
-    known = tx.meta(UNENDED, [] if tx.meta(NEXT_ID, 1) == 1 else None)
-    if known is not None:
-        others = [session for session in known if session != id]
-        tx.set_meta(UNENDED, [*others, id] if is_now else others)
+    others = [session for session in tx.meta(UNENDED, []) if session != id]
+    tx.set_meta(UNENDED, [*others, id] if is_now else others)
 
 
 def move_cursor(cursor: Cursor | None, tx: Transaction) -> None:
@@ -220,7 +216,7 @@ def _subject(vector: Vector, tx: Transaction) -> str:
 def drop_changes(scope: str, upto: int, tx: Transaction) -> None:
     """Delete a namespace's numbered changes up to a number; those of ``tx`` itself stay."""
     prefix, cursor = keys.scope_prefix(scope), tx.cursor("changes")
-    if cursor is None or not cursor.set_range(prefix):
+    if not cursor.set_range(prefix):
         return
     for key in cursor.iternext(values=False):
         if not key.startswith(prefix) or keys.id_of(key) > upto:
@@ -247,5 +243,5 @@ def unpublish(scope: str, tx: Transaction) -> None:
     tx.drop("manifest", keys.name_key(scope))
 
 
-def write_clock(state: ClockState, tx: Transaction) -> None:
-    tx.set_meta(CLOCK, msgspec.to_builtins(state))
+def write_trusted_time(time: TrustedTime, tx: Transaction) -> None:
+    tx.set_meta(CLOCK, msgspec.to_builtins(time))

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.errors import StoreDamagedError
-from slowcat_memory.records import Cursor, Forget
+from slowcat_memory.records import Forget
 from slowcat_memory.store.blocks import removal
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.tables import EPOCH, ERASE_DUE, PENDING, TABLES
@@ -43,7 +43,6 @@ from slowcat_memory.store.rows.pending import (
 
 EVENTS = 250  # deleted in one slice
 ROWS = 1000  # derived rows deleted in one slice
-IMPORTS = "import/"  # begins the cursors of imports, whose notes named files in earlier versions
 
 Change = Callable[[Transaction], None]
 T = TypeVar("T")
@@ -197,14 +196,6 @@ def _finish(gone: Deletion, tx: Transaction) -> None:
     """Delete damaged rows, and record that no row is left to delete."""
     for name, key in gone.damaged:
         tx.drop(name, key)
-    for key in tx.keys_with("tombstones", keys.PLAIN_TOMBSTONE):
-        tx.drop("tombstones", key)
-        hashed = keys.hashed_tombstone(key)
-        tx.put("tombstones", hashed, codec.seal(hashed))
-    for key in tx.keys_with("cursors", IMPORTS.encode()):
-        cursor = tx.read(Cursor, "cursors", key)
-        if cursor is not None and cursor.note and cursor.name.count("/") > 1:
-            tx.write_record("cursors", key, replace(cursor, note=""))
     if pending := read_pending(tx):
         scopes = tuple(sorted(gone.scopes.union(pending.scopes)))
         requests = pending.requests if pending.keep_backups else ()  # they may name memories

@@ -128,10 +128,6 @@ def _drop_events(table: Table, part: Slice, tx: Transaction) -> None:
 
 def _repack(table: Table, part: Slice, tx: Transaction) -> None:
     lost = part.gone.damaged_events()
-    if table.name == "dictionaries":
-        if part.last:
-            removal.drop_dictionaries(part.gone.ids | part.gone.edges.keys() | lost, tx)
-        return
     if part.blocks:
         removal.remove_events(table.name, part.events.keys(), part.blocks, tx)
     if part.last and lost:
@@ -171,10 +167,7 @@ def _said_since(gone: Deletion, tx: Transaction) -> Iterator[Any]:
 
 
 def _list_open(is_open: Mapping[str, bool], tx: Transaction) -> None:
-    """Update the list of sessions that have not ended; a store without the list gets none."""
-    known = tx.meta(UNENDED, None)
-    if known is None:
-        return
+    known = tx.meta(UNENDED, [])
     kept = [session for session in known if is_open.get(session, True)]
     kept += [session for session, still in is_open.items() if still and session not in known]
     if kept != known:

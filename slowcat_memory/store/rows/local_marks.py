@@ -154,8 +154,8 @@ def _memories(scope: str, kind: str, tx: Transaction) -> Iterator[Memory]:
 
 def _scopes(tx: Transaction) -> Iterator[str]:
     cursor = tx.cursor("memories")
-    found = cursor is not None and cursor.first()
-    while cursor is not None and found:
+    found = cursor.first()
+    while found:
         scope, _ = keys.split_scope(cursor.key())
         yield scope
         found = cursor.set_range(scope.encode() + b"\1")

@@ -48,11 +48,7 @@ def text_of(scope: str, id: str, tx: Transaction) -> str:
 
 def names_forgotten(scope: str, memory: str, tx: Transaction) -> bool:
     """Return whether an id is a forgotten memory's, or that of a forgotten turn's chunk."""
-    plain = keys.PLAIN_TOMBSTONE + keys.scoped_key(scope, memory)
-    if any(
-        tx.get("tombstones", key) is not None
-        for key in (keys.memory_tombstone(scope, memory), plain)
-    ):
+    if tx.get("tombstones", keys.memory_tombstone(scope, memory)) is not None:
         return True
     turn = turn_of(memory)
     return hidden(tx).names(scope, memory) or (turn > 0 and any_forgotten((turn,), tx))
@@ -82,11 +78,3 @@ def drop_vectors(subjects: Collection[tuple[str, str]], tx: Transaction) -> None
     for embedder in embedders(tx) if subjects else ():
         for scope, id in subjects:
             tx.drop("vectors", keys.vector_key(embedder, scope, id))
-            drop_old_row(embedder, scope, id, tx)
-
-
-def drop_old_row(embedder: str, scope: str, id: str, tx: Transaction) -> None:
-    """Delete a vector's row under the key that earlier versions gave it, if that was another."""
-    old = keys.old_vector_key(embedder, scope, id)
-    if old != keys.vector_key(embedder, scope, id) and tx.get("vectors", old) is not None:
-        tx.drop("vectors", old)

@@ -6,9 +6,6 @@ between two of the conversation's own writes. A write checks that every row is u
 was packed, and then puts the blocks, deletes the rows and writes the events' locations, all in one
 transaction: so at every moment each event is in exactly one place. If anything was forgotten
 meanwhile, the check fails, and the round ends.
-
-Cold blocks that need a zstd dictionary of an earlier version are repacked without one; then the
-dictionary is deleted.
 """
 
 import threading
@@ -54,7 +51,7 @@ class BlockMove:
         value: Its row.
         events: Number of events.
         rows: Keys and rows of the log that it replaces; none when a block is repacked.
-        before: For a repacked block: its table and row until now.
+        before: For a repacked block: its warm row.
     """
 
     number: int
@@ -62,7 +59,7 @@ class BlockMove:
     value: bytes
     events: int
     rows: tuple[tuple[bytes, bytes], ...] = ()
-    before: tuple[str, bytes] | None = None
+    before: bytes | None = None
 
 
 class TierMover:
@@ -125,7 +122,6 @@ class TierMover:
             if at.note == key:
                 return aged
             due = policy.cooling(view.warm(scope, now), options.warm, now.timestamp())
-            due += view.with_dictionary(scope)
         packer = ZstdPacker(options.level)
         for first in range(0, len(due), BLOCKS):
             if stop():
@@ -134,7 +130,6 @@ class TierMover:
             made = [move for move in moves if move is not None]
             self._submit(partial(move_blocks, made)).wait(None)
             aged = replace(aged, cooled=aged.cooled + sum(move.events for move in made))
-        self._drop_dictionaries(scope)
         self._submit(partial(move_cursor, replace(at, note=key))).wait(None)
         return aged
 
@@ -143,8 +138,7 @@ class TierMover:
         key = keys.id_key(number)
         with self._env.reading() as txn:
             view = TierView(*txn, self._cache)
-            table = view.reader.table(number)
-            value = view.value(table, key)
+            value = view.value(WARM, key)
             if not value:
                 raise OvertakenError("a block was forgotten before it was packed")
             try:
@@ -156,16 +150,8 @@ class TierMover:
             to=COLD,
             value=packer.row(key, block.head, block.plain),
             events=len(block.ids),
-            before=(table, value),
+            before=value,
         )
-
-    def _drop_dictionaries(self, scope: str) -> None:
-        with self._env.reading() as txn:
-            view = TierView(*txn, self._cache)
-            unused = set(view.dictionaries(scope))
-            unused -= set(view.with_dictionary(scope).values()) if unused else set()
-        if unused:
-            self._submit(partial(_drop_dictionaries, unused)).wait(None)
 
 
 def _batched(shares: Sequence[list[int]]) -> Iterator[list[list[int]]]:
@@ -205,7 +191,7 @@ def move_blocks(moves: Sequence[BlockMove], tx: Transaction) -> None:
         key = keys.id_key(move.number)
         _check_unchanged(move, key, tx)
         if move.before is not None:
-            tx.drop(move.before[0], key)
+            tx.drop(WARM, key)
         tx.put(move.to, key, move.value)
         for at, _ in move.rows:
             tx.drop("log", at)
@@ -217,11 +203,6 @@ def _check_unchanged(move: BlockMove, key: bytes, tx: Transaction) -> None:
     if move.before is None:
         same += [tx.get(table, key) is None for table in blocks.TABLES]
     else:
-        same.append(tx.get(move.before[0], key) == move.before[1])
+        same.append(tx.get(WARM, key) == move.before)
     if not all(same):
         raise OvertakenError("something was forgotten while it was packed")
-
-
-def _drop_dictionaries(numbers: set[int], tx: Transaction) -> None:
-    for number in numbers:
-        tx.drop("dictionaries", keys.id_key(number))

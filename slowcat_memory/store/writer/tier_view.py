@@ -6,7 +6,6 @@ Hot: events with rows of their own in ``log``. Warm and cold: blocks.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import TypeVar
 
 from slowcat_memory.core.memory import turn_of
 from slowcat_memory.core.retention.importance import use_score
@@ -14,7 +13,7 @@ from slowcat_memory.core.retention.tiering import Aging, Row, TierOptions
 from slowcat_memory.errors import StoreDamagedError
 from slowcat_memory.records import Cursor, Held, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.store.blocks import block
-from slowcat_memory.store.blocks.block import COLD, WARM, Dictionary, Head, decode_event
+from slowcat_memory.store.blocks.block import COLD, WARM, Head, decode_event
 from slowcat_memory.store.blocks.reader import BlockCache, BlockReader
 from slowcat_memory.store.blocks.removal import block_of
 from slowcat_memory.store.disk import codec, keys
@@ -22,8 +21,6 @@ from slowcat_memory.store.disk.envelope import HEADER
 from slowcat_memory.store.disk.environment import Handles, Txn
 from slowcat_memory.store.disk.tables import EPOCH
 from slowcat_memory.store.disk.transaction import Transaction
-
-T = TypeVar("T")
 
 CURSOR = "tiers/"  # followed by the namespace
 KEY_BYTES = 8
@@ -85,8 +82,6 @@ class TierView:
     def _first_hot(self, prefix: bytes, hot: int) -> int:
         """Return the id after the latest turn that is not hot; 0 when all are."""
         cursor = self._tx.cursor("log_by_scope")
-        if cursor is None:
-            return 0
         past = prefix + b"\xff" * 8
         found = cursor.prev() if cursor.set_range(past) else cursor.last()
         turns = 0
@@ -106,7 +101,7 @@ class TierView:
 
     def _ids(self, prefix: bytes, first: int) -> Iterator[int]:
         cursor = self._tx.cursor("log_by_scope")
-        if cursor is None or not cursor.set_range(prefix + keys.id_key(first)):
+        if not cursor.set_range(prefix + keys.id_key(first)):
             return
         for key in cursor.iternext(values=False):
             if not key.startswith(prefix):
@@ -135,17 +130,8 @@ class TierView:
                 use=use_score(uses.get(number, ()), now.timestamp()),
                 pinned=number in pins,
             )
-            for number, head in self._heads(WARM, scope).items()
+            for number, head in self._heads(scope).items()
         ]
-
-    def with_dictionary(self, scope: str) -> dict[int, int]:
-        """Return the cold blocks that need a dictionary of an earlier version, and its number."""
-        heads = self._heads(COLD, scope)
-        return {number: head.dictionary for number, head in heads.items() if head.dictionary}
-
-    def dictionaries(self, scope: str) -> list[int]:
-        every = (_decoded(Dictionary, *row) for row in self._tx.rows("dictionaries"))
-        return [d.number for d in every if d is not None and d.scope == scope]
 
     def _pins(self, scope: str) -> set[int]:
         prefix, pinned = keys.scope_prefix(scope), set()
@@ -158,8 +144,11 @@ class TierView:
     def _uses(self, scope: str) -> dict[int, list[float]]:
         found: defaultdict[int, list[float]] = defaultdict(list)
         for key, value in self._tx.rows("ledger"):
-            entry = _decoded(LedgerEntry, key, value)
-            if entry is not None and entry.scope == scope:
+            try:
+                entry = codec.decode(LedgerEntry, key, value)
+            except StoreDamagedError:
+                continue
+            if entry.scope == scope:
                 for offer in entry.offers:
                     found[self._block(turn_of(offer.memory))].append(entry.at.timestamp())
         return found
@@ -167,9 +156,9 @@ class TierView:
     def _block(self, turn: int) -> int:
         return block_of(keys.id_key(turn), self._tx) if turn else 0
 
-    def _heads(self, table: str, scope: str) -> dict[int, Head]:
+    def _heads(self, scope: str) -> dict[int, Head]:
         found = {}
-        for key, value in self._tx.rows(table):
+        for key, value in self._tx.rows(WARM):
             try:
                 head = block.read_head(value)
             except StoreDamagedError:
@@ -177,13 +166,6 @@ class TierView:
             if head.scope == scope:
                 found[keys.id_of(key)] = head
         return found
-
-
-def _decoded(kind: type[T], key: bytes, value: bytes) -> T | None:
-    try:
-        return codec.decode(kind, key, value)
-    except StoreDamagedError:
-        return None
 
 
 Rows = Callable[[str], Iterable[tuple[bytes, bytes]]]

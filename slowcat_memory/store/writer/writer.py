@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 import lmdb
 from loguru import logger
 
-from slowcat_memory.errors import StoreClosedError, StoreError
+from slowcat_memory.errors import StoreClosedError, StoreError, describe_error
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.store.disk.environment import BROKEN, POISON, Environment, as_store_error
 from slowcat_memory.store.disk.transaction import Transaction, transact
@@ -80,8 +80,9 @@ class Writer:
             try:
                 self._work(batch)
             except Exception as error:  # a bug: log it, and continue saving
-                logger.exception("the store's writer failed")
-                self._fail(batch, StoreError(f"the writer failed: {type(error).__name__}"))
+                why = describe_error(error)
+                logger.error("the store's writer failed: {}", why)
+                self._fail(batch, StoreError(f"the writer failed: {why}"))
             refill_futures()
             self._check_readers()
 
@@ -185,12 +186,12 @@ class Writer:
             self._fail(batch, as_store_error(error))
 
     def _report(self, error: StoreError) -> None:
-        logger.error("the store cannot save: {}", error)
+        logger.error("the store cannot save: {}", describe_error(error))
         self._metrics.count("store_trouble")
         try:
             self._on_trouble(error)
-        except Exception:
-            logger.exception("on_trouble failed")
+        except Exception as failure:
+            logger.error("on_trouble failed: {}", describe_error(failure))
 
     def _end_trouble(self) -> None:
         if not self._pause:
@@ -199,8 +200,8 @@ class Writer:
         logger.info("the store can save again")
         try:
             self._on_back()
-        except Exception:
-            logger.exception("on_back failed")
+        except Exception as failure:
+            logger.error("on_back failed: {}", describe_error(failure))
 
 
 def closed_error() -> StoreClosedError:

@@ -1,4 +1,4 @@
-"""The formats of transcripts: one file each, recognised by content.
+"""The formats of transcripts, recognised by content.
 
 ``recognise`` says which one a file has, or refuses it by name.
 """
@@ -6,24 +6,20 @@
 from slowcat_memory.errors import TranscriptError
 from slowcat_memory.transfer.formats import (
     captions,
-    chatgpt,
-    claude,
     delimited,
     markdown,
-    mem0,
-    messages,
     plain_text,
     refused,
     rows,
-    telegram,
     whatsapp,
 )
 from slowcat_memory.transfer.formats.format import Format, Sample
+from slowcat_memory.transfer.formats.json_exports import CHATGPT, CLAUDE, MEM0, MESSAGES, TELEGRAM
 
 HINT = 'A turn is a line such as "Anna: Hello."; docs/importing.md lists the formats.'
-_JSON = (chatgpt, claude, telegram, mem0, messages)
-_LINES = (captions, whatsapp, delimited, markdown, plain_text)
-FORMATS: tuple[Format, ...] = tuple(module.FORMAT for module in (rows, *_JSON, *_LINES))
+_JSON = (CHATGPT, CLAUDE, TELEGRAM, MEM0, MESSAGES)
+_LINES = tuple(one.FORMAT for one in (captions, whatsapp, delimited, markdown, plain_text))
+FORMATS: tuple[Format, ...] = (rows.FORMAT, *_JSON, *_LINES)
 
 
 class NotATranscriptError(TranscriptError):
@@ -38,16 +34,16 @@ def recognise(sample: Sample) -> Format:
     """
     if kind := refused.by_text(sample, chat=True):
         raise refuse(sample.name, kind)
-    for module in _JSON if sample.is_json else ():
-        if module.FORMAT.knows(sample):
-            return module.FORMAT
+    for one in _JSON if sample.is_json else ():
+        if one.knows(sample):
+            return one
     if kind := refused.by_text(sample, chat=False):
         raise refuse(sample.name, kind)
     if rows.FORMAT.knows(sample):
         return rows.FORMAT
-    for module in () if sample.is_json else _LINES:
-        if module.FORMAT.knows(sample):
-            return module.FORMAT
+    for one in () if sample.is_json else _LINES:
+        if one.knows(sample):
+            return one
     what = "JSON of no known kind" if sample.is_json else "text without names of speakers"
     raise NotATranscriptError(f"{sample.name} is {what}", hint=HINT)
 

@@ -128,7 +128,6 @@ def _utterance(row: Row, role: Role, origin: str, id_key: str = "id") -> Utteran
         channel="voice" if row.get("channel") == "voice" else "text",
         interrupted=row.get("interrupted") is True,
         aside=row.get("aside") is True,
-        doubted=row.get("doubted") is True,
         tools=tuple(map(name_of, tools[:MOST_TOOLS])) if isinstance(tools, list) else (),
         pinned=row.get("pinned") is True,
         local_only=row.get("local_only") is True,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.errors import IndexDamagedError
-from slowcat_memory.index.build import generation, verified
+from slowcat_memory.index.build import generation
 from slowcat_memory.records import IndexFile, Manifest
 
 FILES = {"ids.bin": b"one two", "dense.codes": b"three", "words.terms": b"four five"}
@@ -25,7 +25,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return real(path, piece)
 
     monkeypatch.setattr(generation, "_hash", counting)
-    monkeypatch.setattr(verified, "SETTLED_S", 0.0)
+    monkeypatch.setattr(generation, "SETTLED_S", 0.0)
     return names
 
 
@@ -60,7 +60,7 @@ def test_verified_files_are_hashed_at_the_first_opening_of_a_boot_alone(
     for _ in range(3):
         opened(tmp_path, manifest)
     assert sorted(hashed) == sorted(FILES)
-    monkeypatch.setattr(verified, "boot_id", lambda: "another")
+    monkeypatch.setattr(generation, "boot_id", lambda: "another")
     opened(tmp_path, manifest)
     assert sorted(hashed) == sorted([*FILES] * 2)
 
@@ -110,7 +110,7 @@ def test_verified_a_copied_index_and_one_that_is_new_are_hashed_again(
     shutil.copytree(tmp_path / "made", copy / "made")
     opened(copy, manifest)
     assert len(hashed) == 2 * len(FILES)
-    monkeypatch.setattr(verified, "SETTLED_S", 3600.0)
+    monkeypatch.setattr(generation, "SETTLED_S", 3600.0)
     new = tmp_path / "new"
     shutil.copytree(tmp_path / "made", new / "made")
     for _ in range(2):
@@ -132,7 +132,7 @@ def test_verified_a_record_that_cannot_be_read_is_none(
 def test_verified_without_a_boot_id_every_opening_hashes(
     tmp_path: Path, manifest: Manifest, hashed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verified, "boot_id", lambda: "")
+    monkeypatch.setattr(generation, "boot_id", lambda: "")
     for _ in range(2):
         opened(tmp_path, manifest)
     assert len(hashed) == 2 * len(FILES) and not list((tmp_path / "made").glob("verified.*"))

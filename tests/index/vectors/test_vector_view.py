@@ -1,16 +1,14 @@
 import tempfile
 from pathlib import Path
 
-import faiss
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.vectors.sealed_vectors import SealedVectors
+from slowcat_memory.index.vectors.sealed_vectors import SealedVectors, has_codes, write
 from slowcat_memory.index.vectors.vector_view import VectorView
-from slowcat_memory.index.vectors.vector_writer import cells_for, kind_for, write
 from slowcat_memory.kernels import library
 from tests.support.kernel_levels import each_level
 
@@ -134,11 +132,7 @@ def test_vector_view_the_tail_grows(count: int) -> None:
 
 # ------------------------------------------------------------------- many vectors
 
-KINDS = {
-    "exact": OPTIONS,
-    "scan": IndexOptions(exact_to=10),
-    "cells": IndexOptions(exact_to=10, scan_to=20),
-}
+CODES = IndexOptions(exact_to=10)
 
 
 def many(count: int, seed: int) -> np.ndarray:
@@ -149,40 +143,18 @@ def many(count: int, seed: int) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def of_earlier_versions(folder: Path, kind: str, rows: np.ndarray) -> None:
-    """Replace the files of half precision, or of codes, by an index of FAISS."""
-    dim = rows.shape[1]
-    if kind == "exact":
-        index = faiss.IndexScalarQuantizer(
-            dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
-        )
-    else:
-        index = faiss.IndexPQFastScan(dim, dim // 4, 4, faiss.METRIC_INNER_PRODUCT)
-        index.train(rows)
-    index.add(rows)
-    faiss.write_index(index, str(folder / "vectors.faiss"))
-    for name in ("f16", "codes", "centroids"):
-        (folder / f"vectors.{name}.npy").unlink(missing_ok=True)
-
-
 @each_level
-@pytest.mark.parametrize(
-    ("kind", "earlier"),
-    [("exact", False), ("exact", True), ("scan", False), ("scan", True), ("cells", False)],
-)
+@pytest.mark.parametrize("options", [OPTIONS, CODES], ids=["exact", "codes"])
 def test_vector_view_every_kind_finds_what_exact_search_finds(
-    kind: str, earlier: bool, level: str, tmp_path: Path
+    options: IndexOptions, level: str, tmp_path: Path
 ) -> None:
     with library.using(level):
-        check_kind(kind, earlier, tmp_path)
+        check_found(options, tmp_path)
 
 
-def check_kind(kind: str, earlier: bool, tmp_path: Path) -> None:
-    rows, queries, options = many(3000, 1), many(30, 2), KINDS[kind]
-    assert kind_for(len(rows), 64, options) == kind
+def check_found(options: IndexOptions, tmp_path: Path) -> None:
+    rows, queries = many(3000, 1), many(30, 2)
     write(np.arange(len(rows)), rows, tmp_path, options)
-    if earlier:
-        of_earlier_versions(tmp_path, kind, rows)
     view = VectorView(64, SealedVectors(tmp_path, options))
     dead = np.random.default_rng(3).choice(3000, 300, replace=False)
     for number in dead.tolist():
@@ -203,12 +175,11 @@ def check_kind(kind: str, earlier: bool, tmp_path: Path) -> None:
     assert np.isnan(view.cosines(queries[0], dead)).all()
 
 
-def test_vector_view_kinds_follow_the_number_of_vectors() -> None:
-    exact, scan = OPTIONS.exact_to, OPTIONS.scan_to
-    asked = (0, exact, exact + 1, scan, scan + 1)
-    assert [kind_for(n, 384, OPTIONS) for n in asked] == ["exact", "exact", "scan", "scan", "cells"]
-    assert kind_for(1_000_000, 7, OPTIONS) == "exact"  # codes are of four dimensions each
-    assert cells_for(1_000_000) == 2048
+def test_vector_view_many_vectors_have_codes() -> None:
+    exact = OPTIONS.exact_to
+    asked = (0, exact, exact + 1, 1_000_000)
+    assert [has_codes(n, 384, OPTIONS) for n in asked] == [False, False, True, True]
+    assert not has_codes(1_000_000, 7, OPTIONS)  # codes are of four dimensions each
 
 
 def test_vector_view_vectors_may_come_after_the_changes_to_them(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 import slowcat_memory
-from slowcat_memory.core.ranking.maxsim import SCALE, maxsim
+from slowcat_memory.core.ranking import token_codes
+from slowcat_memory.core.ranking.maxsim import maxsim
+from slowcat_memory.core.ranking.token_codes import SCALE
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.kernels import encoder, library
 from slowcat_memory.kernels.encoder import Encoder
@@ -94,7 +96,8 @@ def test_local_words_meet_their_words(local: LocalEmbedder) -> None:
     query = local.encode_query_tokens("what is my dog called?")
     assert np.allclose(query.vector, local.encode_query("what is my dog called?"))
     assert query.tokens is not None and query.tokens.shape == (5, 96), "no [CLS], [SEP], or ?"
-    assert int(maxsim(query.tokens, local.encode_tokens(TURNS).tokens).argmax()) == 0
+    codes = [token_codes.encode(rows) for rows in local.encode_tokens(TURNS).tokens]
+    assert int(maxsim(query.tokens, codes).argmax()) == 0
     nothing = local.encode_query_tokens("?!")
     assert nothing.tokens is not None and nothing.tokens.shape == (0, 96)
 

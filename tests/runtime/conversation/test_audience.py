@@ -1,4 +1,3 @@
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -7,7 +6,6 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.runtime.conversation.audience import (
     Audience,
     PeopleOptions,
-    expired,
     guest_scope,
 )
 
@@ -96,8 +94,5 @@ def test_audience_scope_is_one_thing(options: Any, own: str, speakers: Any, word
         Audience(PeopleOptions(**{"scopes": "each", **options}), own, speakers)
 
 
-def test_audience_what_guests_said_expires() -> None:
-    now = datetime(2026, 5, 12, 12, tzinfo=UTC)
-    what = expired(EACH, now)
-    assert (what.scope, what.until) == ("guest", now - timedelta(hours=24))
+def test_audience_guests_have_a_scope_only_where_each_has_their_own() -> None:
     assert guest_scope(EACH) == "guest" and guest_scope(PeopleOptions()) == ""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import GateOptions, Need
 from slowcat_memory.core.ranking.abstention import AnswerEvidence
-from slowcat_memory.core.ranking.maxsim import quantise
+from slowcat_memory.core.ranking.token_codes import encode
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
 from slowcat_memory.runtime.recall.query import RecallOptions, Recollection, RetrievalOptions
@@ -107,7 +107,7 @@ def test_service_abstain_what_the_llm_sees_is_judged_without_a_second_search(
 
 
 def test_service_abstain_evidence_has_a_similarity_when_all_have_tokens() -> None:
-    tokens = {m.id: quantise(EMBEDDER.encode_query_tokens(m.text).tokens) for m in SAID}
+    tokens = {m.id: encode(EMBEDDER.encode_query_tokens(m.text).tokens) for m in SAID}
     mind = Mind(tokens=tokens, embed=EMBEDDER.encode_query_tokens)
     asked = query("is my dog called Max")
     evidence = mind.run(asked).evidence

@@ -9,6 +9,7 @@ import pytest
 from slowcat_memory.errors import StoreDamagedError, StoreError
 from slowcat_memory.store import Store, StoreOptions, restore
 from slowcat_memory.store.disk import codec, keys, tables
+from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.transaction import Transaction, transact
 from tests.harness.samples import turn
@@ -30,12 +31,8 @@ def row(table: str, key: bytes) -> Craft:
 
 
 CRAFTED = {
-    "schema is a text": meta(tables.SCHEMA, "4"),
-    "schema is a list": meta(tables.SCHEMA, [4]),
-    "schema is 0": meta(tables.SCHEMA, 0),
-    "schema is negative": meta(tables.SCHEMA, -3),
-    "schema is true": meta(tables.SCHEMA, True),
-    "no schema": no_meta(tables.SCHEMA),
+    "format is a list": meta(tables.FORMAT_ROW, [FORMAT]),
+    "no format": no_meta(tables.FORMAT_ROW),
     "next_id is a text": meta(tables.NEXT_ID, "many"),
     "next_id is the last number": meta(tables.NEXT_ID, 2**64 - 1),
     "next_id is beyond the numbers": meta(tables.NEXT_ID, 2**70),
@@ -100,7 +97,7 @@ def test_a_store_with_a_poisoned_counter_appends_and_is_healed_by_a_good_backup(
 
 
 def test_what_unexpected_content_leads_to_is_an_error_of_ours() -> None:
-    from slowcat_memory.store.care.backup_check import errors_of
+    from slowcat_memory.store.care.restore import errors_of
 
     for error in (KeyError("x"), struct.error("x"), TypeError("x"), ValueError("x")):
         with pytest.raises(StoreDamagedError, match=r"kept\.mdb"), errors_of("kept.mdb"):

@@ -3,6 +3,7 @@ import random
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import lmdb
@@ -11,15 +12,14 @@ import pytest
 from slowcat_memory.errors import (
     StoreDamagedError,
     StoreError,
-    StoreTooNewError,
+    StoreFormatError,
 )
 from slowcat_memory.records import Forget, Vector, WriteBatch
-from slowcat_memory.store import Store
+from slowcat_memory.store import Store, restore
 from slowcat_memory.store.care import canary_process
-from slowcat_memory.store.care import open as opening
 from slowcat_memory.store.care.damaged import damaged_copies, delete_damaged
-from slowcat_memory.store.disk import canary, codec, keys
-from slowcat_memory.store.disk import tables as schema
+from slowcat_memory.store.disk import canary, codec, keys, tables
+from slowcat_memory.store.disk.envelope import FORMAT
 from slowcat_memory.store.disk.environment import Environment
 from slowcat_memory.store.disk.folder import SALVAGING
 from slowcat_memory.store.disk.transaction import transact
@@ -55,8 +55,8 @@ def test_open_a_new_store_says_so(open_store, path):
     assert store.opened.created
     assert not store.opened.unclean_stop
     with store.snapshot() as snapshot:
-        assert snapshot.meta(schema.SCHEMA) == schema.SCHEMA_VERSION
-        assert set(snapshot.counts()) == set(schema.NAMES)
+        assert snapshot.meta(tables.FORMAT_ROW) == FORMAT
+        assert set(snapshot.counts()) == set(tables.NAMES)
     store.close()
     assert not open_store().opened.created
 
@@ -224,69 +224,37 @@ def test_open_without_a_canary_nothing_is_accused(open_store, path, tmp_path, mo
         assert len(events(store)) == 120
 
 
-# ------------------------------------------------------------------- schema
+# ------------------------------------------------------------------- another format
 
 
-def set_schema(store, version):
-    store._writer.call(lambda: transact(store._env, lambda tx: tx.set_meta(schema.SCHEMA, version)))
-
-
-def test_open_a_newer_store_is_refused_and_left_as_it_is(open_store, path):
+@pytest.mark.parametrize("other", ["slowcat-99", 4])
+def test_open_a_store_of_another_format_is_refused_and_left_as_it_is(open_store, path, other):
     store = open_store()
     fill(store)
-    set_schema(store, schema.SCHEMA_VERSION + 1)
+    change = partial(transact, store._env, lambda tx: tx.set_meta(tables.FORMAT_ROW, other))
+    store._writer.call(change)
     store.close()
     before = (path / "data.mdb").read_bytes()
     for readonly in (False, True):
-        with pytest.raises(StoreTooNewError, match=f"schema {schema.SCHEMA_VERSION + 1}"):
+        with pytest.raises(StoreFormatError, match="slowcat-memory export.*slowcat-memory import"):
             open_store(readonly=readonly)
     assert (path / "data.mdb").read_bytes() == before
     assert not (path / "running").exists()
 
 
-def test_open_a_newer_envelope_is_not_taken_for_damage(open_store, path, tmp_path):
+@pytest.mark.parametrize("version", [1, 2], ids=["envelope", "newer envelope"])
+def test_open_another_format_is_not_taken_for_damage(open_store, path, tmp_path, version):
     store = open_store()
-    newer = bytearray(codec.encode_meta(b"schema", 9))
-    newer[0] = 2
-    change = keys.name_key(schema.SCHEMA), bytes(newer)
+    other = bytearray(codec.encode_meta(b"schema", "slowcat-99"))
+    other[0] = version
+    change = keys.name_key(tables.FORMAT_ROW), bytes(other)
     store._writer.call(lambda: transact(store._env, lambda tx: tx.put("meta", *change)))
     killed = leave(store, path, tmp_path / "killed")
-    with pytest.raises(StoreTooNewError):
+    with pytest.raises(StoreFormatError):
         Store.open(killed)
+    with pytest.raises(StoreFormatError):
+        restore(tmp_path / "new", killed)
     assert not list(killed.glob("corrupt-*"))
-
-
-def test_open_migrations_run_in_order_each_with_its_number(open_store, path, monkeypatch):
-    store = open_store()
-    store.append(turn(1))
-    store.close()
-    ran, now = [], schema.SCHEMA_VERSION
-
-    def first(tx):
-        ran.append(1)
-        tx.set_meta("first", True)
-
-    def second(tx):
-        ran.append(2)
-        assert tx.meta("first", False)
-        assert tx.meta(schema.SCHEMA, 0) == now + 1
-        if len(ran) == 2:
-            raise StoreError("no luck")
-
-    steps = {now: first, now + 1: second}
-    migrate = opening.bring_up_to_date
-    monkeypatch.setattr(
-        opening, "bring_up_to_date", lambda env, at: migrate(env, at, steps, now + 2)
-    )
-    with pytest.raises(StoreError, match="no luck"):
-        open_store()
-    assert not (path / "running").exists()
-    store = open_store()
-    assert ran == [1, 2, 2], "a step that is done is not done again"
-    assert store.opened.migrated_from == now + 1
-    assert events(store) == [turn(1, id=1)]
-    backups = sorted(file.name[-12:] for file in (path / "backups").iterdir())
-    assert backups == [f"-schema{now}.mdb", f"-schema{now + 1}.mdb"]
 
 
 # ------------------------------------------------------------------- backups

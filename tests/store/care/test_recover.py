@@ -1,4 +1,4 @@
-"""Damaged blocks and dictionaries, and copies of a store with tiers."""
+"""Damaged blocks, and copies of a store with tiers."""
 
 import shutil
 
@@ -10,7 +10,6 @@ from slowcat_memory.store import Store
 from slowcat_memory.store.disk import codec, keys
 from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import turn
-from tests.support.dictionary_blocks import pack_with_dictionary
 from tests.support.tiered_stores import (
     SMALL,
     age,
@@ -96,19 +95,6 @@ def test_recover_salvage_mends_what_points_to_blocks(open_store, path, tmp_path)
         assert age(mended).done
         check_places(mended)
         assert events(mended) == said
-
-
-def test_recover_a_lost_dictionary_costs_its_blocks_and_nothing_else(open_store, path, tmp_path):
-    store = open_store()
-    say(store, 300)
-    age(store)
-    pack_with_dictionary(store)
-    cold = {id for n in rows(store, "cold") for id in every_block(store)[n].ids}
-    spoil(store, "dictionaries", 1)
-    assert {event.id for event in events(store)} == set(range(1, 301)) - cold
-    gone = store.forget(Forget(turns=(295,)))
-    assert gone.turns == (295,)
-    check_places(store)
 
 
 def test_recover_backup_copies_carry_every_tier(store, tmp_path):

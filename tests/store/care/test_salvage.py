@@ -13,7 +13,7 @@ from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.errors import StoreFullError
 from slowcat_memory.records import CommandEntry, Forget, Memory, WriteBatch
 from slowcat_memory.store import Store, StoreOptions
-from slowcat_memory.store.care import canary_process, page_check, salvage
+from slowcat_memory.store.care import canary_process, salvage
 from slowcat_memory.store.care.erasure import Erasure
 from slowcat_memory.store.disk import canary, keys
 from slowcat_memory.store.disk.page_reader import (
@@ -267,7 +267,7 @@ def test_salvage_no_damage_stops_the_reader(kept: Path, tmp_path: Path) -> None:
         for _ in range(rng.randrange(1, 9)):
             with suppress(ValueError):  # cut to nothing
                 damage(data, WAYS[rng.randrange(3)], rng)
-        page_check.check(data)
+        canary_process.check_pages(data)
         with PageReader(data) as reader:
             pages = PageMap(reader)
             for state in (UNSEEN, FREE):
@@ -293,11 +293,13 @@ def test_salvage_without_another_process_damage_is_still_found(
 def test_salvage_both_judges_agree(kept: Path, tmp_path: Path) -> None:
     whole = (kept / "data.mdb").read_bytes()
     data, rng = tmp_path / "data.mdb", random.Random(11)
-    assert page_check.check(kept / "data.mdb") == canary.WHOLE
+    assert canary_process.check_pages(kept / "data.mdb") == canary.WHOLE
     for page in rng.sample(range(len(whole) // PAGE), 12):
         data.write_bytes(whole)
         zero(data, page)
-        assert (page_check.check(data) == canary.WHOLE) == canary_process.is_whole(data), page
+        assert (canary_process.check_pages(data) == canary.WHOLE) == canary_process.is_whole(
+            data
+        ), page
 
 
 def test_salvage_a_full_disk_leaves_the_damaged_store_where_it_is(

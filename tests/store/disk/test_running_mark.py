@@ -12,7 +12,7 @@ from slowcat_memory import clock
 from slowcat_memory.records import Forget
 from slowcat_memory.store import Store, StoreOptions
 from slowcat_memory.store.care import canary_process
-from slowcat_memory.store.disk import running_mark
+from slowcat_memory.store.disk import locks
 from slowcat_memory.store.disk.folder import CLOSED, DATA, RUNNING
 from tests.harness.children import Child
 from tests.harness.samples import turn
@@ -116,7 +116,7 @@ def replaced(path: Path) -> None:
 
 
 def written_since(path: Path) -> None:
-    earlier = (path / DATA).stat().st_ctime - running_mark.LATE_S - 1
+    earlier = (path / DATA).stat().st_ctime - locks.LATE_S - 1
     os.utime(path / RUNNING, (earlier, earlier))
 
 
@@ -178,6 +178,6 @@ def test_running_mark_another_boot_after_the_check_vouches_for_the_file(
     other_boot(killed(path))
     store = Store.open(path, options=OPTIONS)
     try:
-        assert checked == [path / DATA] and running_mark.was_killed_here(path)
+        assert checked == [path / DATA] and locks.was_killed_here(path)
     finally:
         store.close()

@@ -1,6 +1,5 @@
 """Contexts, keys, tasks and runs: put, guarded, taken away with what they are about."""
 
-import shutil
 from datetime import timedelta
 
 import numpy as np
@@ -21,9 +20,7 @@ from slowcat_memory.records import (
     Vector,
     WriteBatch,
 )
-from slowcat_memory.store import Store, StoreOptions, restore
-from slowcat_memory.store.disk import tables
-from slowcat_memory.store.disk.transaction import transact
+from slowcat_memory.store import Store, StoreOptions
 from tests.harness.samples import at, memory, turn
 
 SPACE, TOKENS = "e", "e~0/2"
@@ -332,60 +329,3 @@ def test_annotations_apply_forgetting_a_namespace_leaves_no_idle_work_of_it(told
         assert not snapshot.runs()
         assert not [*snapshot.contexts("anna"), *snapshot.keys("anna")]
     assert kept_vectors(told) == set()
-
-
-# ------------------------------------------------------------------- an older store
-
-NEW = ("contexts", "keys", "tasks", "runs")
-
-
-def make_older(store: Store) -> None:
-    """Make a store of schema 3 of one that is open, as an older version would have left it."""
-
-    def change() -> None:
-        env = store._env
-        with env.env.begin(write=True) as txn:
-            for table in NEW:
-                txn.drop(env.handles.pop(table))
-        transact(env, lambda tx: tx.set_meta(tables.SCHEMA, 3))
-
-    store._writer.call(change)
-    store.close()
-
-
-def test_annotations_open_an_older_store_is_read_without_the_new_tables_and_then_taken_over(
-    open_store, path
-) -> None:
-    store = open_store()
-    store.append(turn(1)).wait()
-    kept = memory("fact/1", sources=(1,))
-    apply(store, memories=(kept,), **vectors("chunk/1"))
-    make_older(store)
-    with Store.open(path, readonly=True) as reader:
-        with reader.snapshot() as snapshot:
-            assert not set(NEW) & set(snapshot.counts())
-            assert snapshot.read("anna", "fact/1") == kept
-            assert snapshot.read("anna", "chunk/1").text == turn(1).text
-            assert snapshot.tasks() == snapshot.runs() == []
-            assert not [*snapshot.contexts("anna"), *snapshot.keys("anna")]
-            assert snapshot.task("x") is None is snapshot.context("anna", "chunk/1")
-        assert reader.covered(Forget(turns=(1,))).turns == (1,)
-        assert reader.health(lambda scope: path).damaged == {}
-    store = open_store()
-    assert (store.opened.migrated_from, store.opened.moved_aside) == (3, None)
-    apply(store, contexts=(context(1),))
-    with store.snapshot() as snapshot:
-        assert snapshot.read("anna", "chunk/1").context
-        assert snapshot.counts()["contexts"] == 1
-
-
-def test_restore_a_backup_of_an_older_schema_is_restored(open_store, path, tmp_path) -> None:
-    store = open_store()
-    store.append(turn(1))
-    store.append(turn(2)).wait()
-    make_older(store)
-    shutil.copy(path / "data.mdb", tmp_path / "old.mdb")
-    with open_store() as now:
-        now.forget(Forget(turns=(2,)))
-    done = restore(path, tmp_path / "old.mdb", options=StoreOptions(map_size_gib=0.0625))
-    assert (done.events, done.forgotten) == (1, 1)

@@ -1,12 +1,10 @@
-"""The table of orders: written with what they change, cleaned by forgetting, there after a migration."""
+"""The table of orders: written with what they change, cleaned by forgetting."""
 
 import pytest
 
 from slowcat_memory.records import CommandEntry, Forget, Turn, WriteBatch
 from slowcat_memory.store import Store
-from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, memory, turn
-from tests.support.older_stores import drop_tables
 
 
 def entry(id: int, **fields: object) -> CommandEntry:
@@ -61,24 +59,6 @@ def test_commands_forgetting_a_whole_namespace_takes_its_orders(store):
         put(store, entry(n, scope=scope, turn=n))
     store.forget(Forget(scope="anna", everything=True))
     assert [e.id for e in commands(store)] == [2]
-
-
-def test_commands_a_store_of_schema_2_is_taken_over(open_store, path):
-    store = open_store()
-    store.append(turn(1)).wait()
-    store._writer.call(lambda: transact(store._env, lambda e: e.set_meta("schema", 2)))
-    store.close()
-    drop_tables(path, "commands")
-    with Store.open(path, readonly=True) as older:
-        assert commands(older) == []
-    store = open_store()
-    assert store.opened.migrated_from == 2
-    put(store, entry(1))
-    assert commands(store) == [entry(1)]
-    with store.snapshot() as snapshot:
-        (said,) = snapshot.turns()
-    assert said == turn(1, id=1) and not said.aside
-    assert [f.name[-12:] for f in (path / "backups").iterdir()] == ["-schema2.mdb"]
 
 
 def test_commands_an_aside_is_kept_as_one(store):

@@ -2,10 +2,7 @@
 
 from slowcat_memory.core.retention.tiering import TierOptions
 from slowcat_memory.records import LedgerEntry, Offer, WriteBatch
-from slowcat_memory.store import Store
-from slowcat_memory.store.disk.transaction import transact
 from tests.harness.samples import at, edge, memory, turn
-from tests.support.older_stores import drop_tables
 from tests.support.tiered_stores import TIERS, age, check_places, events, every_block, rows, say
 
 
@@ -138,23 +135,3 @@ def test_tier_mover_appending_goes_on_while_it_works(store):
         ack.wait(30)
     assert [event.id for event in events(store)] == list(range(1, 301 + len(acks)))
     check_places(store)
-
-
-# ------------------------------------------------------------------- an older store
-
-
-def test_tier_mover_an_older_store_opens_and_ages(open_store, path):
-    store = open_store()
-    said = say(store, 100)
-    store._writer.call(lambda: transact(store._env, lambda e: e.set_meta("schema", 1)))
-    store.close()
-    drop_tables(path, "places", "warm", "cold", "dictionaries")
-    with Store.open(path, readonly=True) as older:
-        assert events(older) == said
-        with older.snapshot() as snapshot:
-            assert snapshot.tiers()["hot"].memories == 100
-    store = open_store()
-    assert store.opened.migrated_from == 1
-    assert events(store) == said
-    assert age(store).warmed
-    assert events(store) == said

@@ -28,7 +28,7 @@ from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.normalize import digest as text_digest
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.errors import BadAnswerError
-from slowcat_memory.idle.job import JobContext, Needs
+from slowcat_memory.idle.job import JobContext, Needs, llm_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     Asked,
     Rank,
@@ -109,7 +109,6 @@ class Contextualize(SessionExtractor):
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
         """Request descriptions; what the reply omits is requested once more."""
-        assert context.llm is not None
         due, options = request.due, context.options
         long = sum(len(turn.text.split()) > LONG_WORDS for turn in due.values())
         prompt = Prompt(
@@ -122,7 +121,7 @@ class Contextualize(SessionExtractor):
             ),
             max_tokens=ANSWER_TOKENS * (len(due) + 1) + NOTES_TOKENS * long,
         )
-        answer = await context.llm.complete(prompt, DescriptionsReply)
+        answer = await llm_of(context).complete(prompt, DescriptionsReply)
         grounding = ground_with(request.seen, context.zone, request.known)
         kept = check_reply(
             answer.value, due, grounding, options.questions, options.notes, request.seen

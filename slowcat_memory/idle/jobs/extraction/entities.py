@@ -32,7 +32,7 @@ from slowcat_memory.core.graph.readings import TurnExtract, TurnReading
 from slowcat_memory.core.graph.rules import read_by_rule
 from slowcat_memory.core.memory import ENTITY, READING, RELATION
 from slowcat_memory.core.text.normalize import estimate_tokens, fold
-from slowcat_memory.idle.job import JobContext
+from slowcat_memory.idle.job import JobContext, llm_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     OverlookedError,
     Request,
@@ -101,7 +101,6 @@ class Entities(SessionExtractor):
         return await super().step(task, context)
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
-        assert context.llm is not None
         due, seen, types = request.due, request.seen, context.options.types
         prompt = Prompt(
             job=NAME,
@@ -114,7 +113,7 @@ class Entities(SessionExtractor):
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
         known = _known(request, context)
-        answer = await context.llm.complete(prompt, RegisterReply)
+        answer = await llm_of(context).complete(prompt, RegisterReply)
         reply = answer.value
         if not (reply.entities or reply.relations) and _has_statements(
             _read_by_rule(request, known, context)

@@ -27,7 +27,7 @@ from slowcat_memory.core.facts.fact import (
 from slowcat_memory.core.facts.prompt import SYSTEM, VERSION
 from slowcat_memory.core.memory import FACT, chunk_id
 from slowcat_memory.core.text.normalize import estimate_tokens, fold
-from slowcat_memory.idle.job import JobContext, Needs
+from slowcat_memory.idle.job import JobContext, Needs, llm_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import (
     OverlookedError,
     Request,
@@ -94,7 +94,6 @@ class Facts(SessionExtractor):
 
     async def read_by_llm(self, request: Request, context: JobContext) -> WriteBatch:
         """Extract facts by the LLM; they replace those found by rules in these turns."""
-        assert context.llm is not None
         due, seen = request.due, request.seen
         with context.snapshot() as snapshot:
             every = [one for one in snapshot.memories(seen[0].scope, f"{FACT}/") if is_fact(one)]
@@ -113,7 +112,7 @@ class Facts(SessionExtractor):
             made_from=names_of(seen[0].scope, (turn.id for turn in seen), known.memories),
             max_tokens=ANSWER_TOKENS * (len(due) + 2),
         )
-        answer = await context.llm.complete(prompt, fact_prompts.FactsReply)
+        answer = await llm_of(context).complete(prompt, fact_prompts.FactsReply)
         found = fact_prompts.check_reply(answer.value, due, seen, context.zone, known)
         if not answer.value.facts and _overlooks(due, every, context):
             raise OverlookedError

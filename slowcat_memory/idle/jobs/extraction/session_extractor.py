@@ -82,7 +82,7 @@ class Asked(Struct, frozen=True, omit_defaults=True):
     The task's sources are all turns that the LLM sees.
     """
 
-    turns: list[int]
+    turns: list[int] = []
     again: bool = False
 
 
@@ -293,13 +293,14 @@ class SessionExtractor:
         upto: int,
         context: JobContext,
     ) -> Iterator[Task]:
-        rank = self.ranking(snapshot, context) if sessions else None
+        if not sessions:
+            return
+        rank = self.ranking(snapshot, context)
         for session, first in sessions:
             new = range(first, upto + 1)
             turns = turns_around(snapshot, session, context, new, CONTEXT_TURNS, CONTEXT_TURNS)
             wanted = self.wanted(snapshot, turns, new, context)
             for span, places in self.calls(turns, wanted, context) if wanted else ():
-                assert rank is not None
                 asked = [turns[place].id for place in places]
                 seen = [turns[place].id for place in span]
                 yield self.task(
@@ -341,9 +342,7 @@ class SessionExtractor:
 
 
 def asked_of(task: Task) -> Asked:
-    """Return what a task asks about; older stores hold a plain list of log ids."""
-    note = msgspec.json.decode(task.note or "[]", type=Asked | list[int])
-    return note if isinstance(note, Asked) else Asked(note)
+    return msgspec.json.decode(task.note or "{}", type=Asked)
 
 
 def decode_note(cursor: Cursor | None, type: type[S]) -> S:

@@ -48,7 +48,7 @@ from slowcat_memory.core.language import language_of
 from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, llm_of
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, recent_sessions, touched
 from slowcat_memory.idle.jobs.reflection.asked_cursors import asked_cursor, read_asked
 from slowcat_memory.idle.prompt_gate import names_of
@@ -222,10 +222,9 @@ def draft_of(
     """Return a block without asking an LLM: its own lines that still hold, then what is new."""
     chars = context.options.chars_of(label)
     kept = _still_true(_written(before), label, found, before, context)
-    if not kept:
+    if not kept or before is None or before.made is None:
         lines = fit(found.by_rule, chars)
         return Draft(lines=lines, model="")
-    assert before is not None and before.made is not None
     seen = set(asked.seen) if asked else set[str]()
     new = [
         one
@@ -286,7 +285,6 @@ async def _asked(
     label: str, found: Material, draft: Draft, seen: BlockInput, task: Task, context: JobContext
 ) -> Draft | None:
     """Ask the LLM for a block; None if it is unreachable, or its answer unusable."""
-    assert context.llm is not None
     chars, user = context.options.chars_of(label), seen.user
     before = current(seen.memories, label)
     there = "\n".join(draft.written) if before is not None and not is_withheld(before) else ""
@@ -305,7 +303,7 @@ async def _asked(
             max_tokens=chars,
         )
         try:
-            answer = await context.llm.complete(prompt, BlockLines)
+            answer = await llm_of(context).complete(prompt, BlockLines)
             break
         except PromptTooLongError:
             if len(shown) < 2:

@@ -37,7 +37,7 @@ from slowcat_memory.core.blocks.statements import (
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.text.normalize import fold
 from slowcat_memory.errors import BadAnswerError, EndpointError, PromptTooLongError
-from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger
+from slowcat_memory.idle.job import JobContext, Needs, Plan, Trigger, llm_of
 from slowcat_memory.idle.jobs.changed_scopes import cursor_of, now_seen, touched
 from slowcat_memory.idle.jobs.options import ProfileOptions
 from slowcat_memory.idle.jobs.reflection.asked_cursors import asked_cursor, read_asked
@@ -117,7 +117,6 @@ async def _asked(
     context: JobContext,
 ) -> tuple[dict[str, Field], str] | None:
     """Return the fields with those that the LLM proposes, and its name; None without an answer."""
-    assert context.llm is not None
     prompt = Prompt(
         job=NAME,
         version=VERSION,
@@ -127,7 +126,7 @@ async def _asked(
         max_tokens=ANSWER_TOKENS,
     )
     try:
-        answer = await context.llm.complete(prompt, Proposals)
+        answer = await llm_of(context).complete(prompt, Proposals)
     except (BadAnswerError, EndpointError, PromptTooLongError):
         return None
     ground = ground_of(statements, (user,), context.zone)

@@ -40,7 +40,7 @@ from slowcat_memory.core.summaries.summary import (
 )
 from slowcat_memory.core.text.normalize import Tokenizer, estimate_tokens
 from slowcat_memory.errors import BadAnswerError, EndpointError, EndpointRefusedError
-from slowcat_memory.idle.job import JobContext, Needs, OverBudgetError, Plan, Trigger
+from slowcat_memory.idle.job import JobContext, Needs, OverBudgetError, Plan, Trigger, llm_of
 from slowcat_memory.idle.jobs.extraction.session_extractor import decode_note, encode
 from slowcat_memory.idle.jobs.known_view import known_before
 from slowcat_memory.idle.jobs.options import SummariesOptions, TopicsOptions
@@ -147,7 +147,6 @@ def _mark(snapshot: Snapshot, context: JobContext) -> str:
 
 def _plan_sessions(job: str, context: JobContext) -> Plan | None:
     purpose = next(row for row in PURPOSES.values() if row.job == job)
-    assert purpose.due is not None
     with context.snapshot() as snapshot:
         before, mark = snapshot.cursor(job), _mark(snapshot, context)
         note = decode_note(before, SummariesCursor)
@@ -301,11 +300,11 @@ async def _text_by_llm(
     persona: Memory | None,
     context: JobContext,
 ) -> SummaryText:
-    assert context.llm is not None
+    llm = llm_of(context)
     wording, turns = purpose.prompt, found.turns
     known = known_before(turns, context) if found.seen is None else NOTHING_KNOWN
     system = instruction(wording, persona.text if persona else "")
-    room = context.llm.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
+    room = llm.prompt_tokens - estimate_tokens(system) - FRAME_TOKENS - wording.max_tokens
     room = max(MIN_RECORD_TOKENS, room) >> _note_of(task).half
     prompt = Prompt(
         job=task.job,
@@ -321,7 +320,7 @@ async def _text_by_llm(
         max_tokens=wording.max_tokens,
         temperature=wording.temperature,
     )
-    answer = await context.llm.complete(prompt, Reflection)
+    answer = await llm.complete(prompt, Reflection)
     if found.seen is not None:
         known, turns = _behind(task.scope, found, context)
     text = check_reply(answer.value, wording, ground_with(turns, context.zone, known))
@@ -344,7 +343,6 @@ def _behind(scope: str, found: SummaryInput, context: JobContext) -> tuple[Known
 def _made_from(
     scope: str, found: SummaryInput, persona: Memory | None, known: Known
 ) -> tuple[tuple[str, str], ...]:
-    assert found.subject is not None
     parts = () if found.seen is None else found.seen
     turns = found.turns if found.seen is None else ()
     return names_of(

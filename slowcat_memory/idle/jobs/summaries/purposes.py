@@ -64,7 +64,7 @@ class SummaryPurpose(Struct, frozen=True, kw_only=True):
 
     Attributes:
         read: Returns the input of a task; None when there is nothing to do.
-        due: Returns the tasks of a session with new turns in a range of log ids; None if it is not
+        due: Returns the tasks of a session with new turns in a range of log ids; none if it is not
             made from one session.
         wait: Whether ``due`` waits until the session has ended, or is silent.
         follow_up: Returns the tasks that a new summary makes due.
@@ -76,7 +76,9 @@ class SummaryPurpose(Struct, frozen=True, kw_only=True):
     prompt: Purpose
     rank: int
     read: Callable[[Snapshot, Task, JobContext], SummaryInput | None]
-    due: Callable[[Snapshot, Session, range, JobContext], Iterable[Task]] | None = None
+    due: Callable[[Snapshot, Session, range, JobContext], Iterable[Task]] = (
+        lambda snapshot, session, new, context: ()
+    )
     wait: bool = False
     follow_up: Callable[[Memory, Task, JobContext], Iterable[Task]] = lambda made, task, context: ()
     rules_apart: bool = False

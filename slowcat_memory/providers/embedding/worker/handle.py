@@ -200,7 +200,6 @@ class SentenceEmbedder:
     def _exchange(
         self, process: "subprocess.Popen[bytes]", request: Request | None, timeout_s: float
     ) -> Frame:
-        assert process.stdin and process.stdout
         if self._closes != self._began_at:
             raise self._failed("")
         with _killed_after(process, timeout_s):
@@ -249,11 +248,11 @@ def _killed_after(process: "subprocess.Popen[bytes]", seconds: float) -> Iterato
 
 
 def _end(process: "subprocess.Popen[bytes]", *, kill: bool = False) -> int:
-    assert process.stdin and process.stdout
     if kill:
         process.kill()
     try:
-        process.stdin.close()  # end of input: the child exits
+        if process.stdin:
+            process.stdin.close()  # end of input: the child exits
     except OSError:
         pass
     try:
@@ -261,5 +260,6 @@ def _end(process: "subprocess.Popen[bytes]", *, kill: bool = False) -> int:
     except subprocess.TimeoutExpired:
         process.kill()
         code = process.wait()
-    process.stdout.close()
+    if process.stdout:
+        process.stdout.close()
     return code

@@ -1,4 +1,4 @@
-"""The engine of the jobs that read sessions: its notes, its splits, and what an older version left."""
+"""The engine of the jobs that read sessions: its notes and its splits."""
 
 from datetime import UTC, datetime
 
@@ -20,7 +20,7 @@ AT = datetime(2026, 5, 12, 18, tzinfo=UTC)
 READERS = [Contextualize(), Entities(), Facts()]
 
 
-def old_task(note: str) -> Task:
+def task_with(note: str) -> Task:
     return Task(id="facts/anna/s:1-4/9", job="facts", key="s:1-4/9", scope="anna", created=AT,
                 rank=45, note=note, sources=tuple(range(1, 10)))  # fmt: skip
 
@@ -28,14 +28,13 @@ def old_task(note: str) -> Task:
 @pytest.mark.parametrize(
     ("note", "asked"),
     [
-        ("[1,2,3,4]", Asked([1, 2, 3, 4])),
         ('{"turns":[1,2]}', Asked([1, 2])),
         ('{"turns":[7],"again":true}', Asked([7], again=True)),
         ("", Asked([])),
     ],
 )
-def test_asked_of_reads_notes_of_older_stores(note: str, asked: Asked) -> None:
-    assert asked_of(old_task(note)) == asked
+def test_asked_of_reads_a_tasks_note(note: str, asked: Asked) -> None:
+    assert asked_of(task_with(note)) == asked
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,7 @@ def test_asked_of_reads_notes_of_older_stores(note: str, asked: Asked) -> None:
         ("no JSON", SessionsCursor()),
     ],
 )
-def test_decode_note_reads_cursors_of_older_stores(note: str, cursor: SessionsCursor) -> None:
+def test_decode_note_reads_cursors(note: str, cursor: SessionsCursor) -> None:
     assert decode_note(Cursor(name="entities", position=9, note=note), SessionsCursor) == cursor
 
 
@@ -66,10 +65,10 @@ def test_task_key_and_id_name_session_turns_and_what_is_seen(job) -> None:
 
 @pytest.mark.parametrize("job", READERS, ids=lambda job: job.name)
 def test_session_extractor_split_halves_what_is_asked_and_what_is_seen(job) -> None:
-    first, second = job.split(old_task("[1,2,3,4]"))
+    first, second = job.split(task_with('{"turns":[1,2,3,4]}'))
     assert asked_of(first).turns == [1, 2] and asked_of(second).turns == [3, 4]
     assert set(first.sources) < set(range(1, 10)) and len(first.sources) == 5
-    (one,) = job.split(old_task("[5]"))
+    (one,) = job.split(task_with('{"turns":[5]}'))
     assert asked_of(one).turns == [5] and 5 in one.sources and len(one.sources) == 5
 
 

@@ -1,1 +1,0 @@
-"""Measures a language model on the jobs of idle work."""

@@ -1,0 +1,296 @@
+"""No log above DEBUG holds what somebody said: not in a message, not in a traceback."""
+
+import ast
+import asyncio
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from loguru import logger
+from slowcat_memory.web.undo import Undo
+
+import slowcat_memory
+from slowcat_memory import errors
+from slowcat_memory.engine import availability
+from slowcat_memory.errors import SlowcatError, StoreError, describe_error
+from slowcat_memory.fleet.shipper import Shipper
+from slowcat_memory.idle.scheduler.options import IdleOptions
+from slowcat_memory.idle.scheduler.results import batch_of
+from slowcat_memory.idle.scheduler.step import StepResult
+from slowcat_memory.mcp import memory_server
+from slowcat_memory.metrics import Metrics
+from slowcat_memory.owner.serving.owner_server import OwnerServer
+from slowcat_memory.processor.guard import Guard
+from slowcat_memory.records import Task
+from slowcat_memory.web import safety
+from tests.support.engine_home import Home
+
+SAID = "my sister's safe opens with the quokka sentence"
+PACKAGE = Path(slowcat_memory.__file__).parent
+
+
+def fail(*_: object, **__: object) -> Any:
+    said = [SAID]
+    raise KeyError(said[0])
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    made = Home(tmp_path)
+    yield made
+    for engine in made.engines:
+        engine.close()
+
+
+@pytest.fixture
+def log() -> Iterator[list[str]]:
+    """What loguru's default sink would write above DEBUG, with the values of variables."""
+    lines: list[str] = []
+    sink = logger.add(
+        lambda message: lines.append(str(message)), level="INFO", diagnose=True, backtrace=True
+    )
+    yield lines
+    logger.remove(sink)
+
+
+def holds_words(log: list[str]) -> bool:
+    return "quokka" in "".join(log)
+
+
+def test_logs_the_sink_would_show_it(log: list[str]) -> None:
+    """The control: so are the values that the package must not pass on."""
+    try:
+        fail()
+    except KeyError:
+        logger.exception("failed")
+    assert holds_words(log)
+
+
+# ------------------------------------------------------------------- paths of a failure
+
+
+def guard(home: Home, patch: pytest.MonkeyPatch) -> None:
+    Guard(SimpleNamespace(), fail).run(fail, SAID)  # type: ignore[arg-type]
+
+
+def failure(home: Home) -> KeyError:
+    """Return an error that has passed a line of the package."""
+    eraser = home.open().eraser
+    eraser.expiry.orders = fail  # type: ignore[method-assign]
+    with pytest.raises(KeyError) as raised:
+        eraser.erase_expired()
+    return raised.value
+
+
+def indexer(home: Home, patch: pytest.MonkeyPatch) -> None:
+    engine = home.open()
+    engine.wiring.indexer.soon(fail, SAID)
+    engine.drain()
+
+
+def idle_result(home: Home, patch: pytest.MonkeyPatch) -> None:
+    task = Task(id="facts/anna/1", job="facts", key="1", created=datetime(2026, 5, 12, tzinfo=UTC))
+    result = StepResult(ended="failed", ms=1.0, error=failure(home))
+    with home.engines[0].snapshot() as snapshot:
+        job: Any = SimpleNamespace(name="facts")
+        batch = batch_of(job, task, result, snapshot, task.created, IdleOptions())
+    assert "KeyError" in batch.tasks[0].error and "quokka" not in batch.tasks[0].error
+
+
+def page(home: Home, patch: pytest.MonkeyPatch) -> None:
+    wrapped = RuntimeError(SAID)
+    wrapped.__cause__ = failure(home)
+    safety.refused(wrapped)
+
+
+def page_undo(home: Home, patch: pytest.MonkeyPatch) -> None:
+    undo = Undo()
+    undo.defer(SAID, fail)
+    undo.settle()
+
+
+def writer(home: Home, patch: pytest.MonkeyPatch) -> None:
+    engine = home.open()
+    with patch.context() as patched:
+        patched.setattr(engine.store._checked_writer(), "_work", fail)
+        ack = engine.append(home.turn(SAID))
+        with pytest.raises(StoreError) as raised:
+            ack.wait()
+    assert "quokka" not in str(raised.value)
+
+
+def writer_listeners(home: Home, patch: pytest.MonkeyPatch) -> None:
+    writing = home.open().store._checked_writer()
+    patch.setattr(writing, "_on_trouble", fail)
+    patch.setattr(writing, "_on_back", fail)
+    writing._report(StoreError("the disk is full"))
+    writing._pause = 1.0
+    writing._end_trouble()
+
+
+def listener(home: Home, patch: pytest.MonkeyPatch) -> None:
+    availability._call(fail, SAID)
+
+
+def owner_server(home: Home, patch: pytest.MonkeyPatch) -> None:
+    engine = home.open()
+    patch.setattr(OwnerServer, "_listen", fail)
+    server = OwnerServer(engine, home.path, on_server=fail, on_pause=fail)
+    server.start()
+    server.stop()
+
+
+def shipper(home: Home, patch: pytest.MonkeyPatch) -> None:
+    lease: Any = SimpleNamespace(forget_epoch=0, snapshot_upto=0)
+    database: Any = None
+    patch.setattr(Shipper, "_most", fail)
+    lost: list[StoreError] = []
+    sending = Shipper(database, lease, 0, 30.0, Metrics(), on_lost=lost.append, on_away=print)
+    sending._run()
+    assert "quokka" not in str(lost[0])
+
+
+def mcp(home: Home, patch: pytest.MonkeyPatch) -> None:
+    engine = home.open()
+    patch.setattr(memory_server, "_converted", fail)
+    tools = memory_server.MemoryTools(lambda: engine, "anna")
+    asyncio.run(tools.call(next(iter(tools.tools)), {"query": SAID}, "host"))
+
+
+@pytest.mark.parametrize(
+    "provoke",
+    [guard, indexer, idle_result, page, page_undo, writer, writer_listeners, listener,
+     owner_server, shipper, mcp],
+    ids=lambda provoke: provoke.__name__,
+)  # fmt: skip
+def test_logs_a_failure_is_located_and_quotes_nobody(
+    home: Home,
+    log: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    provoke: Callable[[Home, pytest.MonkeyPatch], None],
+) -> None:
+    provoke(home, monkeypatch)
+    assert any("KeyError" in line and "slowcat_memory/" in line for line in log), log
+    assert not holds_words(log)
+
+
+# ------------------------------------------------------------------- the description
+
+
+def test_describe_error_names_the_innermost_line_of_the_package(home: Home) -> None:
+    found = describe_error(failure(home))
+    assert found.startswith("KeyError at slowcat_memory/engine/forget.py:")
+
+
+def test_describe_error_names_the_causes_and_no_message_but_ours() -> None:
+    try:
+        try:
+            fail()
+        except KeyError as error:
+            raise ValueError(SAID) from error
+    except ValueError as error:
+        assert describe_error(error) == "ValueError, caused by KeyError"
+    assert describe_error(StoreError("the disk is full", hint="Make room")) == (
+        "StoreError: the disk is full"
+    )
+
+
+def test_describe_error_of_errors_that_cause_each_other_ends() -> None:
+    one, other = ValueError(), KeyError()
+    one.__cause__, other.__cause__ = other, one
+    assert describe_error(one).count("caused by") == errors.MOST_CAUSES - 1
+
+
+# ------------------------------------------------------------------- what is passed to the logger
+
+LOGGING = {"trace", "debug", "info", "success", "warning", "error", "critical", "log"}
+OURS = {
+    name for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, SlowcatError)
+}  # fmt: skip
+SHOWN = {"message", "hint", "strerror"}  # of an error: these hold no text
+
+
+def names_of(kind: ast.expr | None) -> set[str]:
+    parts = ast.walk(kind) if kind else ()
+    return {part.id for part in parts if isinstance(part, ast.Name)}
+
+
+def foreign_errors(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Yield what binds an error that may quote somebody: (its body, its name)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and node.name and names_of(node.type) - OURS:
+            yield node, node.name
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for argument in (*node.args.args, *node.args.kwonlyargs):
+                kinds = names_of(argument.annotation)
+                if {k for k in kinds if k.endswith(("Error", "Exception"))} - OURS:
+                    yield node, argument.arg
+
+
+def passed_on(call: ast.Call, name: str) -> bool:
+    """Return whether a call's arguments show an error otherwise than described."""
+    stack: list[ast.AST] = [*call.args, *call.keywords]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Call) and names_of(node.func) & {"describe_error", "type"}:
+            continue
+        if isinstance(node, ast.Attribute) and node.attr in SHOWN:
+            continue
+        if isinstance(node, ast.Name) and node.id == name:
+            return True
+        stack += ast.iter_child_nodes(node)
+    return False
+
+
+def careless(source: str) -> list[int]:
+    tree, lines = ast.parse(source), list[int]()
+    calls = [
+        node for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        and "logger" in names_of(node.func)
+    ]  # fmt: skip
+    for call in calls:
+        named = {keyword.arg for keyword in call.keywords}
+        if call.func.attr == "exception" or named & {"exception", "exc_info"}:  # type: ignore[attr-defined]
+            lines.append(call.lineno)
+    for body, name in foreign_errors(tree):
+        inside = {id(node) for node in ast.walk(body)}
+        lines += [
+            call.lineno for call in calls
+            if id(call) in inside and call.func.attr in LOGGING and passed_on(call, name)  # type: ignore[attr-defined]
+        ]  # fmt: skip
+    return sorted(lines)
+
+
+def test_logs_no_call_passes_an_error_to_the_logger() -> None:
+    found = {
+        str(path.relative_to(PACKAGE)): lines
+        for path in PACKAGE.rglob("*.py")
+        if "logger" in (source := path.read_text("utf-8")) and (lines := careless(source))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["logger.exception('x')", "logger.opt(exception=error).debug('x')", "logger.error(f'{error}')",
+     "logger.warning('{}', error)", "logger.error(f'{error!r}')", "logger.info('{}', str(error))"],
+)  # fmt: skip
+def test_logs_a_careless_call_is_found(body: str) -> None:
+    assert careless(f"try:\n    f()\nexcept Exception as error:\n    {body}\n") == [4]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "try:\n    f()\nexcept StoreError as error:\n    logger.error('{}', error)\n",
+        "try:\n    f()\nexcept OSError as error:\n    logger.error('{}', describe_error(error))\n",
+        "try:\n    f()\nexcept OSError as error:\n    logger.error('{}', error.strerror)\n",
+    ],
+)
+def test_logs_a_careful_call_is_not(source: str) -> None:
+    assert careless(source) == []
