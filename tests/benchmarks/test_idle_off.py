@@ -12,7 +12,8 @@ ROOT = Path(benchmarks.__file__).parent
 MAKERS = {"load", "load_config", "build_options", "Config"}
 OF_ONE_SECTION = {"peers/__main__.py"}  # reads which model is configured, opens no engine with it
 
-MEASURE_IT = {"rhythms.py"}  # what idle work costs a recall
+# What idle work costs a recall, and what its rules read.
+MEASURE_IT = {"rhythms.py", "real_talk.py"}
 
 
 def test_idle_off_is_the_configuration_that_benchmarks_share(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ EXPECTED: dict[str, dict[str, float]] = {  # of the half "tuned": right rows and
         "right kind": 4 / 6,
         "right kind, or asked whether": 4 / 6,
         "right argument": 2 / 4,
+        "right argument of those done": 2 / 3,
         "privacy, right kind": 1.0,
     },
     "lookalikes": {"taken": 1 / 2, "asked back": 0.0},

@@ -1,11 +1,13 @@
 """What a namespace takes a misheard word for."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from slowcat_memory.index import Document, Searcher, build
+from slowcat_memory.index.lexical import name_lexicon
 from slowcat_memory.index.lexical.name_lexicon import MOST, NameLexicon
 from tests.support.index_oracle import OPTIONS, TOKENS
 
@@ -140,7 +142,42 @@ def test_name_lexicon_what_is_kept_is_bounded() -> None:
     assert [one.name for one in names.sounding_like(["ysaura"], unknown)] == ["Isaura"]
 
 
-def test_name_lexicon_endless_words_and_queries_cost_nothing(told: Searcher) -> None:
+def calls(names: NameLexicon, words: list[str]) -> int:
+    """Return how many functions are called to look up words that nobody said."""
+    count = 0
+
+    def on_call(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(on_call)
+    try:
+        names.sounding_like(words, lambda some: [True] * len(some))
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        ("QUERY_WORDS", lambda n: ["isora"] * n),
+        ("MAX_LETTERS", lambda n: ["ysaura" + "a" * n]),
+    ],
+)
+def test_name_lexicon_an_endless_query_or_word_costs_no_more(
+    told: Searcher, monkeypatch: pytest.MonkeyPatch, bound: str, words: Callable[[int], list[str]]
+) -> None:
+    told.names.warm()
+    calls(told.names, words(1_000))  # fills caches
+    bounded = calls(told.names, words(1_000))
+    assert calls(told.names, words(2_000)) == bounded
+    monkeypatch.setattr(name_lexicon, bound, 1_000_000)
+    assert calls(told.names, words(1_000)) > bounded
+
+
+def test_name_lexicon_endless_words_and_queries_find_nothing(told: Searcher) -> None:
     assert meant(told, "ysaura" + "a" * 100_000) == []
     assert meant(told, "who " * 500 + "ysaura") == []
 
