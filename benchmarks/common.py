@@ -80,11 +80,12 @@ def stamp() -> dict[str, Any]:
     """Name the run that a result comes from.
 
     Returns:
-        ``commit`` (with "+" where the package differs from it; "" outside of a checkout), ``date``,
-        ``machine`` and ``load`` (at the end of the run).
+        ``commit`` (the last one that changed the package or its configuration, with "+" where they
+        differ from it; "" outside of a checkout), ``date``, ``machine`` and ``load`` (at the end of
+        the run).
     """
     return {
-        "commit": _git("rev-parse", "--short=8", "HEAD")
+        "commit": _git("log", "-1", "--format=%h", "--abbrev=8", "--", *MEASURED)
         + ("+" if _git("status", "--porcelain", "--", *MEASURED) else ""),
         "date": datetime.now(UTC).date().isoformat(),
         "machine": machine(),

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from loguru import logger
-from slowcat_memory.web.undo import Undo
 
 import slowcat_memory
 from slowcat_memory import errors
@@ -26,6 +25,7 @@ from slowcat_memory.owner.serving.owner_server import OwnerServer
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.records import Task
 from slowcat_memory.web import safety
+from slowcat_memory.web.context import Undo
 from tests.support.engine_home import Home
 
 SAID = "my sister's safe opens with the quokka sentence"

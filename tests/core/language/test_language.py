@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 from msgspec.structs import replace
-from slowcat_memory.core.blocks.tones import TONES
 
 from slowcat_memory.core import language
+from slowcat_memory.core.blocks.rules import TONES
 from slowcat_memory.core.language import ENGLISH, LANGUAGES, Language, language_of, missing
 from slowcat_memory.core.language.data import read_words
 from slowcat_memory.errors import ConfigError

@@ -5,8 +5,6 @@ import hashlib
 import inspect
 import textwrap
 
-from slowcat_memory.core.retention.clock_doubt import ClockState
-
 from slowcat_memory import records
 from slowcat_memory.store.blocks.block import Head
 from slowcat_memory.store.disk.envelope import FORMAT
@@ -18,10 +16,10 @@ ROWS = (
     *(records.Turn, records.SessionEdge, records.Session, records.Memory, records.Made),
     *(records.Context, records.Key, records.LedgerEntry, records.Offer, records.LeftOut),
     *(records.CallEntry, records.CommandEntry, records.Task, records.Run, records.Cursor),
-    *(records.Manifest, records.IndexFile, records.Forget, Pending, ClockState),
+    *(records.Manifest, records.IndexFile, records.Forget, Pending, records.TrustedTime),
     *(Head, CopyState, Unsent),
 )
-DIGESTS = {"slowcat-3": "a3f8faadba6ebe73"}
+DIGESTS = {"slowcat-3": "1351e4cd541f550e"}
 
 
 def fields_of(kind: type) -> list[str]:
