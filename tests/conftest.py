@@ -14,6 +14,12 @@ os.environ["SLOWCAT_CONFIG"] = ""  # no test, nor a process it starts, reads ~/.
 os.environ.pop("PYTHONUNBUFFERED", None)  # what a process prints waits in its buffer, as at home
 
 
+@pytest.fixture(autouse=True)
+def synchronised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the system say that its time is right, whatever the machine of the tests says."""
+    monkeypatch.setattr("slowcat_memory.clock.kernel_is_synchronised", lambda: True)
+
+
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
     """A store in the test's own folder; words alone, no model, and a low bar for what is offered."""
