@@ -70,8 +70,12 @@ def test_budget_a_higher_number_is_caught(allowed: dict[str, Any]) -> None:
 
 
 PLANTED = {
-    "more lines": ("store/more.py", "a = 1\nb = 2\n", ["2 lines", "2 python", "6 tokens"]),
-    "a packed line": ("store/more.py", "a = 1; b = 2\n", ["1 lines", "1 python", "7 tokens"]),
+    "more lines": ("store/more.py", "a = 1\nb = 2\n", ["2 above the budget", "6 above the budget"]),
+    "a packed line": (
+        "store/more.py",
+        "a = 1; b = 2\n",
+        ["1 above the budget", "7 above the budget"],
+    ),
     "a table": ("core/language/more.toml", "a = 1\n", ["1 lines", "bytes"]),
     "data": ("core/language/more.txt", "a word list\n", ["12 bytes"]),
     "a script": ("web/static/more.js", "// why\nlet a = 1;\n", ["1 lines"]),

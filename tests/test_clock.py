@@ -68,7 +68,7 @@ READERS = {
     "cli/shared/dates.py": "the present of a date in words",
     "index/build/generation.py": "whether a file's time is old enough to tell a change by it",
     "processor/turn.py": "the begin and end of a trace span",
-    "providers/llm/server_info.py": "a server's Retry-After date; capped",
+    "providers/llm/server.py": "a server's Retry-After date; capped",
     "providers/embedding/export/child.py": "drafts of killed exports, that are made again",
     "testing/contracts.py": "the date of a checked job",
 }

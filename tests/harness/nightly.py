@@ -105,8 +105,6 @@ RUNS = (
             options=("--control",), laws=LIVES, control=True),
     Harness(name="written diaries control", module="written_diaries", seeds=(),
             options=("--control",), laws=WRITTEN, control=True),
-    Harness(name="clock control", module="clock", count=("--seeds", 10), seeds=(),
-            options=("--steps", "60", "--control"), laws=("early",), control=True),
     Harness(name="import control name", module="import_trips", count=("--transcripts", 5),
             options=("--control", "name")),
     Harness(name="import control forgotten", module="import_trips", count=("--transcripts", 5),
@@ -155,9 +153,6 @@ RUNS = (
             laws=("lost", "corrupt", "undead", "reused")),
     Harness(name="damage, yield", module="damage", count=("--pages", 1000),
             laws=("poor", "cut_lost", "undead", "died")),
-    Harness(name="clock", module="clock", count=("--seeds", 300), seeds=(),
-            options=("--steps", "300", "--backups"),
-            laws=("early", "late", "left", "lost_backups")),
     *(
         Harness(name=f"powerloss {what}", module="powerloss", count=("--images", 600),
                 options=("--what", what), laws=POWERLOSS)

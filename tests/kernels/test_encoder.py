@@ -69,19 +69,22 @@ def test_encoder_computes_what_the_reference_does(
         model._instructions = instructions
     ids = np.random.default_rng(count).integers(0, SHAPE.vocabulary, count).tolist()
     vector, tokens = model.run(ids, with_tokens=True)
-    steps = 127 if model._instructions == PAIRS else 255
-    expected, of_tokens = encoder_reference.embed(model, ids, steps)
+    expected, of_tokens = encoder_reference.embed(model, ids, _steps(model))
     # A number near the middle of two steps of the quantisation may fall to either.
     np.testing.assert_allclose(vector, expected, atol=5e-3)
     np.testing.assert_allclose(tokens, of_tokens, atol=2e-2)
     assert vector @ expected > 0.9999
 
 
+def _steps(model: Encoder) -> int:
+    return 127 if model._instructions == PAIRS else 255
+
+
 def test_encoder_each_number_of_tokens_has_an_answer_of_its_own(path: Path) -> None:
     model = Encoder(path)
     ids = np.random.default_rng(0).integers(0, SHAPE.vocabulary, SHAPE.positions).tolist()
     for count in range(1, SHAPE.positions + 1):
-        expected, _ = encoder_reference.embed(model, ids[:count])
+        expected, _ = encoder_reference.embed(model, ids[:count], _steps(model))
         assert model.run(ids[:count])[0] @ expected > 0.9999, count
 
 
@@ -91,7 +94,7 @@ def test_encoder_the_first_token_stands_for_the_text_where_the_model_says_so(
     from msgspec.structs import replace
 
     model = Encoder(write(tmp_path / "first.bin", replace(SHAPE, pooling=encoder.FIRST)))
-    expected, _ = encoder_reference.embed(model, [7, 8, 9])
+    expected, _ = encoder_reference.embed(model, [7, 8, 9], _steps(model))
     assert model.run([7, 8, 9])[0] @ expected > 0.9999
     assert (
         expected @ encoder_reference.embed(Encoder(write(tmp_path / "mean.bin")), [7, 8, 9])[0]

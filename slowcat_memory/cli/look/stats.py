@@ -214,7 +214,7 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
         "open for writing": f"process {writer['pid']} ({writer['program']})" if writer else "no",
         "embedding": embedding["source"],
         "": embedding["hint"],
-        "rows": listed((f"{name} {n:,}" for name, n in rows.items()), 20),
+        "rows": listed((f"{n:,} {name}" for name, n in rows.items()), 20),
         "idle work": _idle(found["idle"]),
         "judged": listed(_judged(found["scopes"]), 20),
         "damaged rows": str(found["counters"].get("store_quarantined", "")),

@@ -173,7 +173,8 @@ class Indexer:
             if not self.closing.is_set():
                 self._metrics.count("background_failures")
                 name = work.__name__.strip("_")
-                logger.warning(f"memory: {name} failed: {describe_error(error)}")
+                hint = getattr(error, "hint", "")  # of our own errors: the remedy
+                logger.warning(f"memory: {name} failed: {describe_error(error)} {hint}")
 
     def catch_up(self) -> None:
         """Wait until everything logged so far is searchable by words. Blocks."""

@@ -88,7 +88,7 @@ def test_doctor_work_that_was_given_up_is_told_and_left_alone(kept: Any) -> None
 
 def test_doctor_an_llm_that_does_not_answer(kept: Any) -> None:
     kept.config.write_text(
-        kept.config.read_text() + '[thinking]\nurl = "http://127.0.0.1:9/v1"\n', "utf-8"
+        kept.config.read_text() + '[idle_llm]\nurl = "http://127.0.0.1:9/v1"\n', "utf-8"
     )
     assert found(kept, code=1)["LLM"]["state"] == "wrong"
 

@@ -358,5 +358,5 @@ def test_entities_a_prompt_that_is_too_long_is_halved(house: House) -> None:
     task = JOB.task("anna", "s1", Asked(ids[:4]), ids, T1, 60)
     first, second = JOB.split(task)
     assert set(first.sources) < set(ids) and set(second.sources) < set(ids)
-    alone = replace(first, note=f"[{ids[0]}]", sources=(ids[0],))
+    alone = replace(first, note=f'{{"turns":[{ids[0]}]}}', sources=(ids[0],))
     assert JOB.split(alone) == ()
