@@ -13,7 +13,7 @@
 #   make fleet-demo   see a fleet: three workers, one database, a kill, and nothing lost
 #   make test-fleet   workers that share a PostgreSQL (from a package, or SLOWCAT_TEST_DSN): about 40 minutes
 #   make test-page    the page in a real browser: needs a Chromium and npm
-#   make wheels       a wheel for each platform, with the compiled kernels, in dist/
+#   make wheels       the wheel and the source archive, in dist/
 #   make failover     owners of a shared memory are killed 300 times, while clients talk
 #   make docs         what is generated: config.toml, docs/command-line.md, figures, output in README
 #   make docs-site    the documentation as a site, in build/site
@@ -87,10 +87,7 @@ written: $(VENV)/ready $(VENV)/models
 
 wheels: $(VENV)/wheels
 	rm -rf dist
-	$(VENV)/wheels/bin/python -m build --quiet --sdist
-	SLOWCAT_PURE=1 $(VENV)/wheels/bin/python -m build --quiet --wheel --no-isolation
-	for target in linux-x86-64 linux-arm64 macos-x86-64 macos-arm64; do \
-	  SLOWCAT_TARGET=$$target $(VENV)/wheels/bin/python -m build --quiet --wheel --no-isolation || exit 1; done
+	$(VENV)/wheels/bin/python -m build --quiet
 	ls -l dist
 
 docs: $(VENV)/ready
@@ -106,11 +103,9 @@ docs-site: $(VENV)/site
 clean:
 	rm -rf $(VENV) $(OLD)
 
-KERNELS := hatch_build.py slowcat_memory/kernels/compiler.py $(wildcard slowcat_memory/kernels/*.[ch])
-
 NEWER := import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)
 
-$(VENV)/ready: pyproject.toml offline.txt $(KERNELS)
+$(VENV)/ready: pyproject.toml offline.txt
 	@$(PYTHON) -c '$(NEWER)'
 	@echo "Setting up $(VENV): a minute or two, once."
 	$(PYTHON) -m venv $(VENV)
@@ -119,7 +114,7 @@ $(VENV)/ready: pyproject.toml offline.txt $(KERNELS)
 	@touch $@ $(VENV)/demo
 
 # What the demo and a first conversation need; pip shows what it downloads.
-$(VENV)/demo: pyproject.toml offline.txt $(KERNELS)
+$(VENV)/demo: pyproject.toml offline.txt
 	@$(PYTHON) -c '$(NEWER)'
 	@echo "Setting up $(VENV), once: some minutes; about 370 MB to download, 1 GB on disk."
 	@$(PYTHON) -m venv $(VENV)
@@ -139,7 +134,7 @@ $(VENV)/models: $(VENV)/ready
 
 $(VENV)/wheels: $(VENV)/ready
 	$(PYTHON) -m venv $@
-	$@/bin/python $(PIP) build hatchling ziglang
+	$@/bin/python $(PIP) build
 
 $(VENV)/traced: $(VENV)/ready
 	$(RUN) $(PIP) --editable ".[dev,models]"
@@ -165,7 +160,7 @@ $(VENV)/site: pyproject.toml
 	$@/bin/python $(PIP) $$($(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	@touch $@
 
-$(OLD)/ready: pyproject.toml offline.txt $(KERNELS)
+$(OLD)/ready: pyproject.toml offline.txt
 	$(PYTHON) -m venv $(OLD)
 	$(OLD)/bin/python $(PIP) --editable ".[dev]" "pipecat-ai==$(OLDEST)"
 	$(OLD)/bin/python $(PIP) $(WEIGHTS)

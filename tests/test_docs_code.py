@@ -27,7 +27,7 @@ OF_EXAMPLES = {"config", "engine"}  # of ``Memory``: attributes that only an ins
 
 @functools.cache
 def sources() -> str:
-    files = [*(ROOT / "slowcat_memory").rglob("*.py"), ROOT / "hatch_build.py"]
+    files = (ROOT / "slowcat_memory").rglob("*.py")
     return "".join(file.read_text("utf-8") for file in files)
 
 

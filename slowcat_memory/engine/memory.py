@@ -208,7 +208,7 @@ class Memory(Protocol):
     def stats(self) -> dict[str, Any]:
         """Return counts and sizes, as plain values.
 
-        ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``, ``kernels``,
+        ``counts`` by table, ``scopes``, ``disk_bytes``, ``tiers``, ``embedding``,
         ``index`` by loaded scope, ``unsaved``, ``counters``, ``latency_ms``; and, where several
         processes share the store, ``clients``: names and process ids of the owner's.
         """

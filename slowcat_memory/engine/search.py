@@ -21,7 +21,6 @@ from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.text.rare_words import rare_words
 from slowcat_memory.engine.derived_search import TURNS, kinds_of
 from slowcat_memory.engine.wiring import EngineWiring
-from slowcat_memory.kernels import library
 from slowcat_memory.records import Disclosed, Hotword, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.recall import scan
 from slowcat_memory.runtime.recall.query import Query, Recollection
@@ -72,7 +71,6 @@ def stats(wiring: EngineWiring) -> dict[str, Any]:
         "disk_bytes": disk_bytes(wiring.config.folder),
         "tiers": {name: asdict(held) for name, held in tiers.items()},
         "embedding": wiring.embedding.report.source,
-        "kernels": library.in_use(),
         "index": {
             namespace.scope: {
                 "memories": len(namespace.searcher),

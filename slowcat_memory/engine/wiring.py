@@ -16,7 +16,6 @@ from slowcat_memory.engine.derived_search import DerivedSearch
 from slowcat_memory.engine.events.memory_events import MemoryEvents
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.index.files.arrays import release_pages
-from slowcat_memory.kernels import library
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.runtime.commands.undo_log import UndoLog
@@ -55,7 +54,6 @@ class EngineWiring:
     ) -> None:
         self.config, self.readonly, self.clock = config, readonly, clock
         self.metrics = metrics or Metrics()
-        logger.debug(f"memory: arithmetic of searches: {library.in_use()}")
         self.zone, self.tokenizer = time_zone(config), tokenizer(config)
         self.guest_scope = guest_scope(config.people)
         self.gate = IdleGate(config.idle)  # closed by every recall, whoever asks for it

@@ -3,7 +3,6 @@ import asyncio
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id
-from slowcat_memory.kernels import library
 from slowcat_memory.records import Forget
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import TALK, Home
@@ -39,6 +38,5 @@ def test_search_stats_are_plain_values(home: Home) -> None:
     assert told["counts"]["log"] == 5 and told["scopes"] == ["anna"]
     assert told["index"]["anna"] == {"memories": 5, "sealed": 0, "tail": 5, "vectors": 5}
     assert told["embedding"] == "hashed-words" and told["unsaved"] == 0
-    assert told["kernels"] == library.in_use()
     assert told["disk_bytes"] > 0 and told["counters"]["recall_full"] == 1
     assert told["latency_ms"]["store_commit"]["n"] > 0

@@ -151,19 +151,6 @@ def owner(folder: Path) -> Iterator[Finding]:
         yield Finding(what="owner", state="fine", found=found)
 
 
-def kernels() -> Finding:
-    from slowcat_memory.kernels import library
-
-    if library.is_compiled():
-        return Finding(what="kernels", state="fine", found=f"compiled, level {library.in_use()}")
-    return Finding(
-        what="kernels",
-        state="note",
-        found=f"searched with NumPy: {library.in_use()}",
-        hint="A wheel for this platform, or an install where there is a C compiler, is faster",
-    )
-
-
 def vectors(engine: "Memory", scopes: list[str]) -> Finding:
     key = engine.embedding.key
     if not key:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.kernels import library
 from slowcat_memory.records import Forget, Task, WriteBatch
 from slowcat_memory.testing import memory_config
 
@@ -36,14 +35,6 @@ def test_doctor_a_sound_memory(kept: Any) -> None:
     assert {what for what, one in told.items() if one["state"] == "wrong"} == set()
     assert {"permissions", "disk", "store", "index", "model", "vectors", "queue"} <= set(told)
     assert "Nothing is wrong" in kept.ok("doctor")
-
-
-def test_doctor_says_whether_searches_are_compiled(kept: Any) -> None:
-    for level in library.levels():
-        with library.using(level):
-            told = found(kept)["kernels"]
-        assert told["state"] == ("note" if level == library.NUMPY else "fine")
-        assert level in told["found"].lower()
 
 
 def test_doctor_without_a_store_there_is_nothing_to_be_wrong(sm: Any) -> None:
