@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.ranking.calibration import best_of_top
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.kernels import duplicates
 from slowcat_memory.records import Hit
 
 Array = np.ndarray
@@ -204,14 +203,6 @@ def distinct(texts: Sequence[str], threshold: float, limit: int | None = None) -
     ``threshold`` is the Jaccard similarity of words from which two are equal; a ``limit`` of None
     returns all.
     """
-    # The kernel reads words as ``fingerprint`` does in ASCII.
-    lines = [text if text.isascii() else fingerprint(text) for text in texts]
-    most = len(texts) if limit is None else limit
-    found = duplicates.distinct([line.encode() for line in lines], threshold, most)
-    return _distinct(lines, threshold, most) if found is None else found
-
-
-def _distinct(texts: Sequence[str], threshold: float, limit: int) -> list[int]:
     kept: list[int] = []
     seen: list[frozenset[str]] = []
     for position, text in enumerate(texts):

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.query.overview import asks_overview
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
 from slowcat_memory.core.ranking.abstention import answer_probability
-from slowcat_memory.core.ranking.maxsim import maxsim
+from slowcat_memory.core.ranking.token_codes import maxsim
 from slowcat_memory.index import Candidates, Lexical, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
@@ -141,7 +141,7 @@ class Pipeline:
         watch.lap("fetch")
         return Recollection(
             hits=hits if overview is None else overview,
-            stage="full" if "dense" in found.views else "lexical",
+            stage="full" if "dense" in found.known else "lexical",
             timings=watch.laps,
             words=lexical.weights,
             trace=trace,
@@ -282,7 +282,7 @@ class Pipeline:
         if tokens is None or not len(best) or not space:
             return None
         if known is None:
-            similarity = np.full(len(trace.frame), np.nan)
+            similarity = np.full(len(trace.candidates), np.nan)
         else:
             similarity, best = known.copy(), best[np.isnan(known[best])]
         ids = [trace.candidates.ids[n] for n in best.tolist()]

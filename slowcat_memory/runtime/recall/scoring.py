@@ -16,11 +16,10 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking.calibration import BEST
-from slowcat_memory.core.ranking.frame import Frame, Question
+from slowcat_memory.core.ranking.frame import Question
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
-from slowcat_memory.core.ranking.rank import Scores
-from slowcat_memory.core.ranking.ranker import Ranker
+from slowcat_memory.core.ranking.ranker import Ranker, Scores
 from slowcat_memory.core.ranking.selection import Weights
 from slowcat_memory.index import Candidates, Searcher
 from slowcat_memory.records import Disclosed, Hit, LeftOut
@@ -44,7 +43,6 @@ class RankingTrace(Struct, frozen=True, eq=False):
     """The scored candidates of one query, n of them.
 
     Attributes:
-        frame: Their columns.
         question: What was read of the query.
         ranked: Their scores.
         best: Positions of those that are scored by their tokens.
@@ -56,7 +54,6 @@ class RankingTrace(Struct, frozen=True, eq=False):
     """
 
     candidates: Candidates
-    frame: Frame
     question: Question
     ranked: Scores
     best: np.ndarray
@@ -127,7 +124,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
         """Return score, probability, coverage, cosine and views, rounded, for each position."""
         ranked, cosine = self.ranked, self.candidates.cosine
         if cosine is None:
-            cosine = np.full(len(self.frame), math.nan)
+            cosine = np.full(len(self.candidates), math.nan)
         rows = (ranked.scores, ranked.probability, ranked.coverage, cosine, *ranked.views.values())
         at = np.array(positions, np.intp)
         return np.array([row[at] for row in rows]).round(4).T.tolist()
@@ -187,18 +184,18 @@ class Scorer:
             speakers=searcher.speaker_numbers(parsed.named),
             times=parsed.times,
         )
-        return self._scored(found, Frame(found.block, found.known), question)
+        return self._scored(found, question)
 
     def with_visible(self, trace: RankingTrace) -> RankingTrace:
         """Score the candidates of ``score`` again, where what the LLM can read already counts too."""
-        return self._scored(trace.candidates, trace.frame, trace.question, every=True)
+        return self._scored(trace.candidates, trace.question, every=True)
 
     def _scored(
-        self, found: Candidates, frame: Frame, question: Question, *, every: bool = False
+        self, found: Candidates, question: Question, *, every: bool = False
     ) -> RankingTrace:
-        ranked = self._ranker.score(frame, question, every=every)
+        ranked = self._ranker.score(found, question, every=every)
         best = ranked.order[: self._depth]
-        return RankingTrace(found, frame, question, ranked, best, ranked.order)
+        return RankingTrace(found, question, ranked, best, ranked.order)
 
     def rank(
         self, trace: RankingTrace, similarity: np.ndarray | None, weights: Weights
@@ -209,5 +206,7 @@ class Scorer:
             similarity: As in ``RankingTrace``.
             weights: Of what makes a memory worth offering.
         """
-        ranked = self._ranker.rank(trace.frame, trace.question, trace.ranked, similarity, weights)
+        ranked = self._ranker.rank(
+            trace.candidates, trace.question, trace.ranked, similarity, weights
+        )
         return replace(trace, ranked=ranked, order=ranked.order, similarity=similarity)
