@@ -34,7 +34,7 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     Attributes:
         method: "scores" adds the fields' scores, "rrf" their reciprocal ranks, 1 / (``rrf_k`` + rank),
-            which tell nothing of distances and find less.
+            which tell nothing of distances (LoCoMo: R@10 of 80.8 instead of 84.1).
         rrf_k: Constant of reciprocal rank fusion (Cormack et al. 2009 use 60).
         dense: Weight of the memory's vector.
         tokens: Weight of its tokens' vectors (MaxSim), for the ``rerank`` best by all other fields.
