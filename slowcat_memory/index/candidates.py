@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence, Set
 import numpy as np
 from msgspec import Struct
 
+from slowcat_memory.core.ranking.frame import VIEWS, Frame, Row
 from slowcat_memory.index.files.arrays import split_rows
 from slowcat_memory.index.files.document import ASKED, KEYS
 from slowcat_memory.index.files.ids import IdSequence
@@ -13,51 +14,34 @@ from slowcat_memory.index.options import IndexOptions
 from slowcat_memory.index.table import Table
 from slowcat_memory.index.vectors.key_view import KeyView
 from slowcat_memory.index.vectors.vector_view import VectorView
-from slowcat_memory.kernels import candidates as kernel
-from slowcat_memory.kernels.candidates import Chosen
-from slowcat_memory.kernels.lexical import distinct
-from slowcat_memory.kernels.ranking import VIEWS, Row
 
 WIDER = 4  # factor on the number of candidates, where most of them say nothing
 
 
-class Candidates(Struct, frozen=True):
-    """The n documents that a search proposes, for fusion.
+class Candidates(Frame, frozen=True, eq=False, kw_only=True):
+    """The documents that a search proposes, for fusion.
 
     Attributes:
         ids: Memory ids; most are only made when they are read.
-        block: All that ranking reads of them, shape (len(Row), n), float64; see ``Row``.
-        known: Names of the views that the query has; the rows of the others are undefined. Without
-            a query vector "dense", "keys" and "asked" are missing, and the last two also if the
-            namespace has no such keys.
     """
 
     ids: Sequence[str]
+
+
+class Chosen(Struct, frozen=True):
+    """The proposed documents that may answer.
+
+    Attributes:
+        numbers: Rising, shape (n,), int64.
+        block: As of ``Frame``; the rows of keys are not filled.
+        fresh: How many of the living ones were not visible.
+        saying: How many of these say something of their own.
+    """
+
+    numbers: np.ndarray
     block: np.ndarray
-    known: frozenset[str]
-
-    @property
-    def views(self) -> dict[str, np.ndarray]:
-        """Raw scores by view, shape (n,)."""
-        return {name: self.block[row] for name, row in VIEWS.items() if name in self.known}
-
-    @property
-    def cosine(self) -> np.ndarray | None:
-        """Cosines with the query's own words, shape (n,); None without a query vector.
-
-        The view "dense" has those with a vector that the dialogue turned.
-        """
-        return self.block[Row.COSINE] if "dense" in self.known else None
-
-    @property
-    def pinned(self) -> np.ndarray:
-        """Whether a user pinned each, shape (n,), bool."""
-        return self.block[Row.PINNED] > 0
-
-    @property
-    def visible(self) -> np.ndarray:
-        """Whether the caller has each already, shape (n,), bool."""
-        return self.block[Row.VISIBLE] > 0
+    fresh: int
+    saying: int
 
 
 class CandidateSelector:
@@ -103,7 +87,8 @@ class CandidateSelector:
         if vector is not None:
             known.add("dense")
             known |= self._score_keys(vector, found, vector if own is None else own)
-        return Candidates(IdSequence(self._table.ids, found.numbers), found.block, frozenset(known))
+        ids = IdSequence(self._table.ids, found.numbers)
+        return Candidates(block=found.block, known=frozenset(known), ids=ids)
 
     def _propose(self, lexical: Lexical, vector: np.ndarray | None, count: int) -> np.ndarray:
         """Return the best documents of each view, not unique."""
@@ -125,35 +110,7 @@ class CandidateSelector:
         own: np.ndarray | None,
         talk: bool,
     ) -> Chosen:
-        call = kernel.compiled()
-        if call is None:
-            return self._choose_by_numpy(proposed, known, barred, seen, query, own, talk)
-        return kernel.choose(
-            call,
-            self._table.fields(),
-            self._dense.arrays.at,
-            self._lookup.cells(),
-            proposed,
-            known,
-            excluded=barred,
-            visible=seen,
-            talk=talk,
-            query=query,
-            own=own,
-        )
-
-    def _choose_by_numpy(
-        self,
-        proposed: np.ndarray,
-        known: int,
-        barred: Sequence[int],
-        seen: Sequence[int],
-        query: np.ndarray | None,
-        own: np.ndarray | None,
-        talk: bool,
-    ) -> Chosen:
-        """Choose among documents as the compiled library does: this is the definition."""
-        table, numbers = self._table, distinct(proposed)
+        table, numbers = self._table, np.unique(proposed)
         numbers = numbers[table.alive.take(numbers) & (numbers < known)]
         numbers = numbers[~np.isin(numbers, barred)]
         visible = np.isin(numbers, seen)

@@ -13,8 +13,6 @@ from slowcat_memory.index.files.arrays import Column, open_array
 from slowcat_memory.index.files.document import NO_TIME, Document
 from slowcat_memory.index.files.header import COLUMNS, Header
 from slowcat_memory.index.files.ids import Ids
-from slowcat_memory.kernels.candidates import COLUMNS as READ
-from slowcat_memory.kernels.candidates import TableFields
 
 
 class Table:
@@ -37,8 +35,6 @@ class Table:
         self.about = columns["about_from"], columns["about_until"]
         self.speakers = list(header.speakers) if header else []
         self.alive = Column("bool", np.ones(self.sealed_count, bool))
-        self._read = [(columns | {"alive": self.alive})[name] for name in READ]
-        self._fields, self._at = TableFields(base=self.sealed_count), -1
         self.living = self.sealed_count
         self.total_words = header.words if header else 0
 
@@ -111,14 +107,6 @@ class Table:
         asked, place = np.unique(np.maximum(before, 0), return_inverse=True)  # ``take`` wants order
         repeats = self.agent.take(numbers) & (before >= 0) & self.asks.take(asked)[place]
         return (self.substance.take(numbers) > 0) & ~repeats | self.pinned.take(numbers)
-
-    def fields(self) -> TableFields:
-        """Return where the columns are, for the compiled library; valid until the next append."""
-        if self.alive.addresses[1] != self._at:  # all columns grow together
-            addresses = (at for column in self._read for at in column.addresses)
-            self._fields.columns[:] = [*addresses]
-            self._at = self.alive.addresses[1]
-        return self._fields
 
     def document(self, number: int) -> Document:
         """Return a document's columns, without its text and its neighbours."""

@@ -46,9 +46,8 @@ from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.runtime.commands.executor import CommandContext, Outcome
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.runtime.namespaces.vectors import Told
-from slowcat_memory.runtime.recall.packing import BlockWriter
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch
-from slowcat_memory.runtime.recall.query import Query, Recollection
+from slowcat_memory.runtime.recall.query import BlockWriter, Query, Recollection
 from slowcat_memory.store import Ack, OpenReport, Snapshot
 
 READS = frozenset({"embedding", "opened", "reader", "search", "hotwords", "stats"})

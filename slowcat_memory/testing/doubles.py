@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from slowcat_memory.config import Config, build_options
 from slowcat_memory.core.ranking import token_codes
-from slowcat_memory.core.ranking.maxsim import maxsim, quantise
-from slowcat_memory.core.ranking.token_codes import SCALE
+from slowcat_memory.core.ranking.token_codes import SCALE, maxsim, quantise
 from slowcat_memory.core.text.normalize import estimate_tokens, fingerprint
 from slowcat_memory.providers import (
     Answer,

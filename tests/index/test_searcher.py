@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from slowcat_memory.core.ranking.frame import Row
 from slowcat_memory.index import Document, IndexOptions, Searcher
-from slowcat_memory.kernels.ranking import Row
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import (
     OPTIONS,

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from slowcat_memory.kernels import candidates, dense, lexical
+from slowcat_memory.kernels import dense, lexical
 from slowcat_memory.kernels.sources import FOLDER
 
 
@@ -27,11 +27,3 @@ def test_layouts_are_those_of_the_c_file(
     file: str, name: str, fields: type[ctypes.Structure]
 ) -> None:
     assert fields_in_c(file, name) == [field[0] for field in fields._fields_]
-
-
-def test_layouts_the_table_has_the_columns_of_the_c_file() -> None:
-    assert fields_in_c("candidates.c", "table") == ["base", *candidates.COLUMNS]
-    size = ctypes.sizeof(ctypes.c_int64) + 2 * len(candidates.COLUMNS) * ctypes.sizeof(
-        ctypes.c_void_p
-    )
-    assert ctypes.sizeof(candidates.TableFields) == size

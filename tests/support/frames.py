@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 import numpy as np
 from msgspec.structs import replace
 
-from slowcat_memory.core.ranking.frame import Frame, Question
+from slowcat_memory.core.ranking.frame import VIEWS, Frame, Question, Row
 from slowcat_memory.core.time.expressions import Interval
-from slowcat_memory.kernels.ranking import COLUMNS, VIEWS, Row
 
 NOW, DAY = 1.8e9, 86_400.0
 NAN = float("nan")
@@ -49,10 +48,9 @@ def frame_at_random(
     }
     columns["cosine"] = columns["dense"] + 0.1 * random.random(size)
     known = {"window"} | views
-    rows = [
-        none if row in VIEWS and row not in known else columns[row] for row in [*VIEWS, *COLUMNS]
-    ]
-    return Frame(np.array(rows, float), known)
+    names = [row.name.lower() for row in Row]
+    rows = [none if name in VIEWS and name not in known else columns[name] for name in names]
+    return Frame(block=np.array(rows, float), known=known)
 
 
 def question_at_random(random: np.random.Generator) -> Question:

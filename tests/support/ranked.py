@@ -1,29 +1,34 @@
 """Candidates ranked by their priors."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 
+from slowcat_memory.core.ranking.frame import Frame, Question, Row
 from slowcat_memory.core.ranking.priors import RankOptions, priors
+from slowcat_memory.core.time.expressions import Interval
 
 DAY = 86_400.0
 
 
 NOW = 1000 * DAY
+ASKED = 500 * DAY  # start of the day that the query names, if it names one
 
 
 def ranked(
     options: RankOptions = RankOptions(), *, keyed: float = 0.0, **facts: list
 ) -> list[float]:
+    """Return the scores; ``when`` is how much of the day asked for each memory mentions."""
     size = max(len(values) for values in facts.values())
-    given = {
-        "scores": [0.5] * size,
-        "at": [0.0] * size,
-        "importance": [0.5] * size,
-        "pinned": [False] * size,
-        "named": [False] * size,
-        "when": [0.0] * size,
-        "votes": [0.0] * size,
-        **facts,
-    }
-    scores = np.array(given.pop("scores"))
-    columns = {name: np.array(values) for name, values in given.items()}
-    return (scores + priors(**columns, now=NOW, options=options, keyed=keyed)).tolist()
+    facts = {"importance": [0.5] * size, **facts}
+    frame = Frame(block=np.zeros((len(Row), size)), known=frozenset({"asked"}))
+    scores = np.array(facts.pop("scores", [0.5] * size))
+    rows = {"named": Row.SPEAKER, "votes": Row.ASKED, "when": Row.ABOUT_FROM}
+    for name, values in facts.items():
+        frame.block[rows.get(name) or Row[name.upper()]] = values
+    mentions = ASKED + DAY * (1 - frame.block[Row.ABOUT_FROM])
+    frame.block[[Row.ABOUT_FROM, Row.ABOUT_UNTIL]] = mentions, mentions + DAY
+    day = (datetime.fromtimestamp(at, UTC) for at in (ASKED, ASKED + DAY))
+    times = (Interval(*day, ""),) if "when" in facts else ()
+    question = Question(NOW, 0.0, False, size, speakers=(1,), times=times)
+    return (scores + priors(frame, question, options, keyed)).tolist()

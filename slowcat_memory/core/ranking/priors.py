@@ -1,4 +1,7 @@
-"""Priors: scores independent of a memory's words: age, importance, pins, speakers and times."""
+"""Priors: scores independent of a memory's words: age, importance, pins, speakers and times.
+
+A prior is an option of ``RankOptions`` and a line of ``priors``.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -6,10 +9,11 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.ranking.frame import Array, Frame, Question, Row
 from slowcat_memory.core.time.expressions import Interval
 
-Array = np.ndarray
 Bonus = Annotated[float, Meta(ge=0, le=2)]
+SOFTNESS = 0.5  # width of the soft edges of a named time span, as a share of its length
 LEAST_SCALE, MOST_SCALE = 6 * 3_600.0, 90 * 86_400.0  # seconds, for the decay outside an interval
 
 
@@ -42,44 +46,32 @@ class RankOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     asked: Bonus = 0.2
 
 
-def priors(
-    *,
-    at: Array,
-    importance: Array,
-    pinned: Array,
-    named: Array,
-    when: Array,
-    votes: Array,
-    now: float,
-    options: RankOptions,
-    keyed: float = 0.0,
-) -> Array:
-    """Return the bonus added to each candidate's fused score.
+def priors(frame: Frame, question: Question, options: RankOptions, keyed: float = 0.0) -> Array:
+    """Return the bonus added to each candidate's fused score, shape (n,).
 
     Args:
-        at: When each was said, seconds since the epoch, shape (n,).
-        importance: 0 to 1, shape (n,).
-        pinned: Bool, shape (n,).
-        named: Whether the query names its speaker, bool, shape (n,).
-        when: Closeness to the query's time, shape (n,): 0 to 1 for when it was said, plus 0 to 1
-            for the time that it mentions.
-        votes: Of judged queries of the same meaning, shape (n,), -1 to 1.
-        now: The time of the query, seconds since the epoch.
         keyed: Share of the candidates that have keys.
-
-    Returns:
-        Shape (n,).
     """
-    days = np.maximum(0.0, (now - at) / 86_400)
-    recency = np.exp2(-days / options.half_life_days) if options.half_life_days > 0 else 0.0 * days
-    less = 1.0 - keyed * (1.0 - options.with_keys)
+    row, less = frame.block, 1.0 - keyed * (1.0 - options.with_keys)
     return (
-        options.importance * (2 * importance - 1)
-        + less * options.recency * recency
-        + options.pinned * pinned
-        + less * (options.named * named + options.when * when)
-        + options.asked * votes
+        options.importance * (2 * row[Row.IMPORTANCE] - 1)
+        + options.pinned * row[Row.PINNED]
+        + options.recency * less * freshness(row[Row.AT], question.now, options.half_life_days)
+        + options.named * less * np.isin(row[Row.SPEAKER], question.speakers)
+        + options.when * less * closeness(row[Row.AT], question.times, SOFTNESS)
+        + options.when * less * overlap(row[Row.ABOUT_FROM], row[Row.ABOUT_UNTIL], question.times)
+        + options.asked * votes(frame.views.get("asked"), frame.pinned)
     )
+
+
+def freshness(at: Array, now: float, half_life_days: float) -> Array:
+    """Return how new memories are, shape (n,): 1 at ``now`` and later, half of it a half-life ago.
+
+    ``at`` and ``now`` are seconds since the epoch; all 0 without a half-life.
+    """
+    if half_life_days <= 0:
+        return np.zeros(len(at))
+    return np.exp2(np.maximum(0.0, now - at) / (-86_400 * half_life_days))
 
 
 def closeness(at: Array, intervals: Sequence[Interval], softness: float) -> Array:
@@ -122,7 +114,9 @@ def overlap(starts: Array, ends: Array, intervals: Sequence[Interval]) -> Array:
     for interval in intervals:
         start, end = interval.start.timestamp(), interval.end.timestamp()
         common = np.minimum(ends, end) - np.maximum(starts, start)
-        shared = np.fmax(shared, common / np.minimum(length, end - start))  # NaN is no match
+        shorter = np.minimum(length, end - start)
+        share = np.divide(common, shorter, out=np.zeros(len(starts)), where=shorter > 0)
+        shared = np.maximum(shared, share)
     return shared
 
 

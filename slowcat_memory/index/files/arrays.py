@@ -14,8 +14,6 @@ from weakref import WeakSet
 
 import numpy as np
 
-from slowcat_memory.kernels.library import address
-
 
 class _Map(mmap.mmap):
     """A map that can be weakly referenced: it ends with the last array over it."""
@@ -70,11 +68,7 @@ def split_rows(rows: np.ndarray, base: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Column:
-    """One value per document: a sealed array whose length is fixed, and a tail with cheap append.
-
-    Attributes:
-        addresses: Of the sealed values and of the tail; the second changes as the tail grows.
-    """
+    """One value per document: a sealed array whose length is fixed, and a tail with cheap append."""
 
     def __init__(self, dtype: type | str, sealed: np.ndarray | None = None) -> None:
         """Start empty, or with values of shape (n,), writable, not copied; rows are added after."""
@@ -82,7 +76,6 @@ class Column:
         self._base = len(self._sealed)
         self._tail = np.zeros(0, dtype)
         self._length = 0
-        self.addresses = address(self._sealed), address(self._tail)
 
     def __len__(self) -> int:
         return self._base + self._length
@@ -119,6 +112,5 @@ class Column:
             grown = np.zeros(max(64, 2 * self._length), self._tail.dtype)
             grown[: self._length] = self.tail
             self._tail = grown
-            self.addresses = self.addresses[0], address(grown)
         self._tail[self._length] = value
         self._length += 1

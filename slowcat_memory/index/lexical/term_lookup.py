@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index.lexical.view_set import LexicalViews
-from slowcat_memory.index.options import TURN, WINDOW, IndexOptions
+from slowcat_memory.index.options import WINDOW, IndexOptions
 
 
 class Lexical(Struct, frozen=True, eq=False, weakref=True):
@@ -111,11 +111,6 @@ class TermLookup:
         ``numbers`` has shape (n,), each result too, float32.
         """
         return {name: view.scores(numbers) for name, view in self._words.views.items()}
-
-    def cells(self) -> list[int]:
-        """Return the addresses of these scores in the window and the turn view, 0 for none."""
-        views = (self._words.views.get(view.name) for view in (WINDOW, TURN))
-        return [view.arrays.cells_at if view else 0 for view in views]
 
     def unknown(self, words: Sequence[str]) -> list[bool]:
         """Return which words of a query never occurred here; False for stop words."""

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from loguru import logger
 
-from slowcat_memory.core.ranking.maxsim import quantise
+from slowcat_memory.core.ranking.token_codes import quantise
 from slowcat_memory.errors import ProviderError, describe_error
 from slowcat_memory.kernels import encoder
 from slowcat_memory.kernels.encoder import Encoder

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
-from slowcat_memory.core.ranking.maxsim import quantise
+from slowcat_memory.core.ranking.token_codes import quantise
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.providers.embedding.chunking import unit

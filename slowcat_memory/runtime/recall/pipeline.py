@@ -1,6 +1,6 @@
 """Answers a query from one namespace, in six steps on the caller's thread.
 
-    parse -> lexical -> embed -> propose -> score -> choose
+    parse -> lexical -> embed -> propose -> score -> offer
 
 The steps completed are the stage of the result: ``tail`` (lexical, over what was indexed since the
 last seal), ``lexical`` (over everything), ``full`` (words and vectors). Each step stores its result
@@ -18,13 +18,15 @@ from msgspec.structs import replace
 from slowcat_memory.core.query.overview import asks_overview
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
 from slowcat_memory.core.ranking.abstention import answer_probability
-from slowcat_memory.core.ranking.maxsim import maxsim
+from slowcat_memory.core.ranking.frame import Question
+from slowcat_memory.core.ranking.ranker import Ranker
+from slowcat_memory.core.ranking.token_codes import maxsim
 from slowcat_memory.index import Candidates, Lexical, Searcher
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import Encoded
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.namespace import Namespace
-from slowcat_memory.runtime.recall.choosing import Chooser, Search
+from slowcat_memory.runtime.recall.choosing import RecallState
 from slowcat_memory.runtime.recall.overviews import Overviews
 from slowcat_memory.runtime.recall.query import (
     Query,
@@ -32,8 +34,11 @@ from slowcat_memory.runtime.recall.query import (
     RetrievalOptions,
     Stage,
 )
-from slowcat_memory.runtime.recall.scoring import RankingTrace, Scorer
+from slowcat_memory.runtime.recall.scoring import RankingTrace
 from slowcat_memory.store import Store
+
+WARM_WORDS = 12  # of the latest memory: as many as a question has
+WARM_UP = "warm up"  # for a scope without a memory
 
 Embed = Callable[[str], Encoded | np.ndarray | None]
 
@@ -69,8 +74,7 @@ class Pipeline:
         """Connect the components; ``metrics`` counts recalls that excluded local-only memories."""
         self._store, self._embedding, self._metrics = store, embedding, metrics
         self._zone, self._options = zone, options
-        self._scorer = Scorer(options.fuse, options.rank)
-        self._chooser = Chooser(options)
+        self._ranker = Ranker(options.fuse, options.rank)
         self._overviews = Overviews(store, zone, options.language)
 
     @property
@@ -115,39 +119,22 @@ class Pipeline:
             return Recollection(timings=watch.laps)
         if encoded is not None and not encoded.vector.any():
             encoded = None  # a zero vector has no direction: use words
-        turned = self._turned(searcher, encoded, query.dialogue, embed)
-        options = self._options
-        search = Search(namespace, searcher, query, parsed, lexical, options, encoded, turned)
-        withheld = self._withheld(namespace, query)
-
-        found = _propose(search, withheld)
-        watch.lap("dense")
-        scored = self._score(search, found, watch)
-        evidence = self._chooser.evidence(search, scored)
-        trace, hits, judged = self._chooser.offer(search, scored, namespace.fetch, evidence)
-        may_deny = query.need is not None and query.need.asks_at_all
-        if (
-            query.exclude
-            and may_deny
-            and answer_probability(evidence) < self._options.recall.unknown_below
-        ):
+        state = RecallState(namespace, searcher, query, parsed, lexical, self._options)
+        state.encoded = encoded
+        state.turned = self._turned(searcher, encoded, query.dialogue, embed)
+        trace = self._rank(state, watch)
+        evidence = state.evidence = state.evidence_in(trace)
+        state.offer(trace, namespace.fetch)
+        unlikely = answer_probability(evidence) < self._options.recall.unknown_below
+        if query.exclude and state.asks and unlikely:
             # The answer may be in the LLM's context already, and be excluded for that.
-            every = self._scorer.with_visible(scored)
-            every = replace(every, similarity=self._compare(search, every, scored.similarity))
-            evidence = max(evidence, self._chooser.evidence(search, every), key=answer_probability)
+            every = self._scored(trace.candidates, trace.question, every=True)
+            every.similarity = self._compare(state, every, trace.similarity)
+            evidence = max(evidence, state.evidence_in(every), key=answer_probability)
             watch.lap("doubt")
-        evidence = replace(evidence, lacks_value=judged.lacks_value if judged else 0.0)
-        overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
-        watch.lap("fetch")
-        return Recollection(
-            hits=hits if overview is None else overview,
-            stage="full" if "dense" in found.views else "lexical",
-            timings=watch.laps,
-            words=lexical.weights,
-            trace=trace,
-            # A summary always answers, and so does a fact, whatever its words.
-            evidence=None if overview is not None or self._chooser.stated(search) else evidence,
-            names_speaker=bool(parsed.named),
+        state.evidence = replace(evidence, lacks_value=state.evidence.lacks_value)
+        return self._recollection(
+            state, "full" if "dense" in trace.candidates.known else "lexical", watch
         )
 
     def settle(self, namespace: Namespace, query: Query, progress: Progress) -> Recollection:
@@ -171,34 +158,59 @@ class Pipeline:
         stage: Stage = "lexical" if lexical is not None else "tail"
         lexical = lexical or searcher.lexical(parsed.words, also=parsed.also, sealed=False)
         watch.lap("lexical")
-        search = Search(namespace, searcher, query, parsed, lexical, self._options)
-        found = _propose(search, self._withheld(namespace, query))
-        scored = self._score(search, found, watch)
+        state = RecallState(namespace, searcher, query, parsed, lexical, self._options)
+        trace = self._rank(state, watch)
         # The tail alone cannot show that nothing answers: the sealed part was not searched.
-        evidence = self._chooser.evidence(search, scored) if stage == "lexical" else None
-        _, at_hand, _ = self._chooser.offer(search, scored, namespace.recent, evidence)
+        evidence = state.evidence = state.evidence_in(trace) if stage == "lexical" else None
+        state.offer(trace, namespace.recent)
         watch.lap("fetch")
         progress.settled = Recollection(
-            hits=at_hand, stage="tail", timings=watch.laps, words=lexical.weights
+            hits=state.hits, stage="tail", timings=watch.laps.copy(), words=lexical.weights
         )
-        trace, hits, evidence = self._chooser.offer(search, scored, namespace.fetch, evidence)
-        # Words alone can deny neither an overview nor a fact.
-        may_deny = not asks_overview(query.text) and not self._chooser.stated(search)
-        overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
+        state.evidence = evidence
+        state.offer(trace, namespace.fetch)
+        if asks_overview(query.text):  # words alone cannot deny it
+            state.evidence = None
+        return self._recollection(state, stage, watch)
+
+    def _recollection(self, state: RecallState, stage: Stage, watch: "_Stopwatch") -> Recollection:
+        query = state.query
+        overview = self._overviews.lead(query, state.namespace.scope, state.limit, state.hits)
+        watch.lap("fetch")
         return Recollection(
-            hits=hits if overview is None else overview,
+            hits=state.hits if overview is None else overview,
             stage=stage,
             timings=watch.laps,
-            words=lexical.weights,
-            trace=trace,
-            evidence=evidence if may_deny else None,
-            names_speaker=bool(parsed.named),
+            words=state.lexical.weights,
+            trace=state.trace,
+            # A summary always answers, and so does a fact, whatever its words.
+            evidence=None if overview is not None or state.stated else state.evidence,
+            names_speaker=bool(state.parsed.named),
         )
 
     def encode(self, namespace: Namespace, query: Query) -> Encoded | None:
         """Embed a query ahead of its recall; None without a model."""
         embed = self._embedder(namespace, ahead=False)
         return _encoded(embed, self.parse(query, namespace.searcher).meaning)
+
+    def touch(self, namespaces: Sequence[Namespace], query: Query, progress: Progress) -> float:
+        """Recall with the words of each scope's latest memory; the result is thrown away.
+
+        No cache keeps them, and nothing of it is counted. It stops once ``progress`` is abandoned.
+
+        Returns:
+            The processor time that it took, in seconds.
+        """
+        began = time.thread_time()
+        for namespace in namespaces:
+            memory, text, vector = namespace.latest(), WARM_UP, None
+            if memory is not None:
+                text = " ".join(memory.text.split()[:WARM_WORDS])
+                # Embedding may cost somebody else something, unless the model is our own.
+                vector = None if self.has_own_model else namespace.searcher.vector(memory.id)
+            wanted = replace(query, text=text, vector=vector, floor=0.0, local=True)
+            self.run(namespace, wanted, progress, ahead=True)
+        return time.thread_time() - began
 
     # ------------------------------------------------------------------- parse
 
@@ -256,18 +268,47 @@ class Pipeline:
 
     # ------------------------------------------------------------------- score
 
-    def _score(self, search: Search, found: Candidates, watch: "_Stopwatch") -> RankingTrace:
-        searcher, ceiling, now = search.searcher, search.lexical.ceiling, search.query.now
-        trace = self._scorer.score(searcher, found, search.parsed, ceiling, now)
+    def _rank(self, state: RecallState, watch: "_Stopwatch") -> RankingTrace:
+        """Propose candidates and put them into order."""
+        searcher, parsed = state.searcher, state.parsed
+        own = state.encoded.vector if state.encoded else None
+        found = searcher.candidates(
+            state.lexical,
+            state.turned,
+            self._withheld(state.namespace, state.query),
+            None if state.turned is own else own,
+            talk=state.query.talk or parsed.about_talk,
+            visible=state.query.exclude,
+        )
+        watch.lap("dense")
+        question = Question(
+            now=state.query.now.timestamp(),
+            ceiling=state.lexical.ceiling,
+            long_turns=searcher.mean_words >= self._options.fuse.smooth_below_words,
+            memories=len(searcher),
+            speakers=searcher.speaker_numbers(parsed.named),
+            times=parsed.times,
+        )
+        trace = state.trace = self._scored(found, question)
         watch.lap("fuse")
-        similarity = self._compare(search, trace)
-        trace = self._scorer.rank(trace, similarity, self._chooser.weights(search))
-        if search.encoded and search.encoded.tokens is not None:
+        trace.similarity = self._compare(state, trace)
+        trace.ranked = self._ranker.rank(
+            found, question, trace.ranked, trace.similarity, state.weights
+        )
+        if state.encoded and state.encoded.tokens is not None:
             watch.lap("tokens")
         return trace
 
+    def _scored(
+        self, found: Candidates, question: Question, *, every: bool = False
+    ) -> RankingTrace:
+        """Score candidates by everything but their tokens; ``every``: visible ones count too."""
+        fuse, ranked = self._options.fuse, self._ranker.score(found, question, every=every)
+        best = ranked.order[: fuse.rerank if fuse.tokens else 0]
+        return RankingTrace(found, question, ranked, best)
+
     def _compare(
-        self, search: Search, trace: RankingTrace, known: np.ndarray | None = None
+        self, state: RecallState, trace: RankingTrace, known: np.ndarray | None = None
     ) -> np.ndarray | None:
         """Return the MaxSim of the best candidates, shape (n,), NaN for all others.
 
@@ -277,33 +318,19 @@ class Pipeline:
         Returns:
             None without token vectors.
         """
-        tokens = search.encoded.tokens if search.encoded else None
+        tokens = state.encoded.tokens if state.encoded else None
         space, best = self._embedding.token_key, trace.best
         if tokens is None or not len(best) or not space:
             return None
         if known is None:
-            similarity = np.full(len(trace.frame), np.nan)
+            similarity = np.full(len(trace.candidates), np.nan)
         else:
             similarity, best = known.copy(), best[np.isnan(known[best])]
         ids = [trace.candidates.ids[n] for n in best.tolist()]
         with self._store.snapshot() as snapshot:
-            vectors = snapshot.tokens(space, search.namespace.scope, ids)
+            vectors = snapshot.tokens(space, state.namespace.scope, ids)
         similarity[best] = maxsim(tokens, vectors)
         return similarity
-
-
-def _propose(search: Search, exclude: frozenset[str]) -> Candidates:
-    own = search.encoded.vector if search.encoded else None
-    cosines_with = None if search.turned is own else own
-    talk = search.query.talk or search.parsed.about_talk
-    return search.searcher.candidates(
-        search.lexical,
-        search.turned,
-        exclude,
-        cosines_with,
-        talk=talk,
-        visible=search.query.exclude,
-    )
 
 
 def _encoded(embed: Embed | None, text: str) -> Encoded | None:
@@ -320,5 +347,5 @@ class _Stopwatch:
 
     def lap(self, name: str) -> None:
         now = time.perf_counter()
-        self.laps[name] = round((now - self._from) * 1e3, 4)
+        self.laps[name] = round(self.laps.get(name, 0.0) + (now - self._from) * 1e3, 4)
         self._from = now

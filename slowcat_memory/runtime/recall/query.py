@@ -1,10 +1,10 @@
-"""Input and output of a recall: options, query, recollection, ledger row.
+"""Input and output of a recall: options, query, recollection, block, ledger row.
 
 The row holds ids, scores and times, no text: query and offers are read from the log when they are
 shown, so that forgetting them empties the ledger too.
 """
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Annotated, Literal
 
 import numpy as np
@@ -18,8 +18,9 @@ from slowcat_memory.core.query.understand import AskOptions, DialogueTurn, with_
 from slowcat_memory.core.ranking.abstention import AnswerEvidence
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
-from slowcat_memory.core.render.excerpt import ExtractOptions
-from slowcat_memory.core.render.memory_block import Packed, PackOptions
+from slowcat_memory.core.render.excerpt import ExtractOptions, relevant
+from slowcat_memory.core.render.memory_block import Packed, PackOptions, pack
+from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Hit, LedgerEntry, Offer, Turn
 from slowcat_memory.runtime.recall.scoring import RankingTrace
@@ -105,6 +106,12 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     pack: PackOptions = field(default_factory=PackOptions)
     extract: ExtractOptions = field(default_factory=ExtractOptions)
     language: str = "english"
+
+
+def need_of(text: str, options: RetrievalOptions) -> Need:
+    """Return what a turn needs; with the gate off, everything is searched."""
+    need = judge(text, options.language)
+    return need if options.gate.enabled else replace(need, query=text)
 
 
 class Query(Struct, frozen=True, kw_only=True):
@@ -201,6 +208,30 @@ class Recollection(Struct, frozen=True, kw_only=True):
     asks_time: bool = False
     packed: Packed | None = None
     ticket: int = 0
+
+
+class BlockWriter:
+    """Writes recollections as blocks for the LLM. Safe to use from any thread."""
+
+    def __init__(self, zone: tzinfo, tokenizer: Tokenizer, options: RetrievalOptions) -> None:
+        self._zone, self._tokenizer, self._options = zone, tokenizer, options
+
+    def pack(self, found: Recollection, now: datetime) -> Packed:
+        """Return the block for the LLM, in its budget; long memories are cut to the query."""
+        options = self._options
+        return pack(
+            found.hits,
+            now,
+            self._zone,
+            options.pack,
+            lambda text, tokens: relevant(
+                text, found.words, self._tokenizer, tokens, options.extract, options.language
+            ),
+            language=options.language,
+            unknown=found.unknown,
+            unchanged=found.unchanged,
+            asks_time=found.asks_time,
+        )
 
 
 def ledger_entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry:

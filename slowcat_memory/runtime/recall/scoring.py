@@ -1,28 +1,21 @@
-"""Scores the candidates of one query (``core.ranking.ranker``), and reads hits and evidence from it.
+"""The ranked candidates of one query, from which hits and evidence are read.
 
-The result is also the retrieval trace: the reasons of rejections are derived from it when the
-ledger's row is written, after the waiting turn has continued.
+They are also the retrieval trace: the reasons of rejections are derived from it when the ledger's
+row is written, after the waiting turn has continued.
 """
 
 import math
-from collections.abc import Collection, Sequence, Set
-from datetime import datetime
+from collections.abc import Sequence, Set
 from enum import StrEnum
 from itertools import islice
 
 import numpy as np
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct
 
-from slowcat_memory.core.query.understand import ParsedQuery
 from slowcat_memory.core.ranking.calibration import BEST
-from slowcat_memory.core.ranking.frame import Frame, Question
-from slowcat_memory.core.ranking.fusion import FuseOptions
-from slowcat_memory.core.ranking.priors import RankOptions
-from slowcat_memory.core.ranking.rank import Scores
-from slowcat_memory.core.ranking.ranker import Ranker
-from slowcat_memory.core.ranking.selection import Weights
-from slowcat_memory.index import Candidates, Searcher
+from slowcat_memory.core.ranking.frame import Question
+from slowcat_memory.core.ranking.ranker import Scores
+from slowcat_memory.index import Candidates
 from slowcat_memory.records import Disclosed, Hit, LeftOut
 
 
@@ -40,35 +33,34 @@ class LeftOutReason(StrEnum):
     WITHHELD = "local"  # its reader must not see it
 
 
-class RankingTrace(Struct, frozen=True, eq=False):
+class RankingTrace(Struct, eq=False):
     """The scored candidates of one query, n of them.
 
     Attributes:
-        frame: Their columns.
         question: What was read of the query.
         ranked: Their scores.
         best: Positions of those that are scored by their tokens.
-        order: Positions of those that may be offered, best first.
         similarity: MaxSim of the best ones' tokens and the query's, shape (n,), NaN for all others;
             None where there are no tokens.
         below_floor: None is likely enough to answer: ``order`` holds the pinned ones alone.
-        reasons: By position, why one of ``order`` is rejected; code that rejects a hit adds to it.
+        reasons: By position, why one of ``order`` is no hit; code that drops a hit adds to it.
+        rejected: Positions of those that are no hits, whatever their score.
     """
 
     candidates: Candidates
-    frame: Frame
     question: Question
     ranked: Scores
     best: np.ndarray
-    order: np.ndarray
     similarity: np.ndarray | None = None
     below_floor: bool = False
-    reasons: dict[int, str] = field(default_factory=dict)
+    reasons: dict[int, str] = {}
+    rejected: set[int] = set()
 
     @property
-    def scores(self) -> np.ndarray:
-        """By which ``order`` is made, shape (n,); comparable within one query."""
-        return self.ranked.scores
+    def order(self) -> np.ndarray:
+        """Positions of those that may be offered, best first."""
+        order = self.ranked.order
+        return order[self.candidates.pinned[order]] if self.below_floor else order
 
     @property
     def visible(self) -> list[str]:
@@ -76,19 +68,22 @@ class RankingTrace(Struct, frozen=True, eq=False):
         ids = self.candidates.ids
         return [ids[n] for n in np.flatnonzero(self.candidates.visible).tolist()]
 
-    def pinned_only(self) -> "RankingTrace":
-        """Return the trace with the pinned candidates alone in order: nothing else answers."""
-        order = self.order[self.candidates.pinned[self.order]]
-        return replace(self, order=order, below_floor=True)
+    def reset(self) -> None:
+        """Forget which are no hits, and why."""
+        self.below_floor, self.reasons, self.rejected = False, {}, set()
 
-    def likeliest(self, rejected: Collection[int] = ()) -> float:
-        """Return the highest probability of the best candidates, except rejected positions."""
-        first = self.order[: BEST + len(rejected)].tolist()
-        kept = [n for n in first if n not in rejected][:BEST]
+    def reject(self, position: int, reason: LeftOutReason) -> None:
+        self.reasons[position] = reason
+        self.rejected.add(position)
+
+    def likeliest(self) -> float:
+        """Return the highest probability of the best candidates that are not rejected."""
+        first = self.order[: BEST + len(self.rejected)].tolist()
+        kept = [n for n in first if n not in self.rejected][:BEST]
         return max(map(self.ranked.probability.item, kept), default=0.0)
 
-    def max_similarity(self, rejected: Collection[int] = ()) -> float:
-        """Return the highest MaxSim of a candidate, except rejected positions.
+    def max_similarity(self) -> float:
+        """Return the highest MaxSim of a candidate that is not rejected.
 
         NaN without tokens, or if one of the best has none, since it may be nearer.
         """
@@ -97,15 +92,12 @@ class RankingTrace(Struct, frozen=True, eq=False):
         found = dict(zip(self.best.tolist(), self.similarity[self.best].tolist(), strict=True))
         if any(map(math.isnan, found.values())):
             return math.nan
-        return max((found[n] for n in found if n not in rejected), default=math.nan)
+        return max((found[n] for n in found if n not in self.rejected), default=math.nan)
 
-    def max_coverage(self, rejected: Collection[int] = ()) -> float:
-        """Return the highest coverage of a candidate, except rejected positions."""
-        coverage = self.ranked.coverage
-        if rejected:
-            coverage = coverage.copy()
-            coverage[list(rejected)] = 0.0
-        return float(coverage[self.order].max(initial=0.0))
+    def max_coverage(self) -> float:
+        """Return the highest coverage of a candidate that is not rejected."""
+        kept = self.order[~np.isin(self.order, [*self.rejected])]
+        return float(self.ranked.coverage[kept].max(initial=0.0))
 
     def hits(self, positions: Sequence[int], memories: Sequence[Disclosed]) -> list[Hit]:
         columns = self._columns_at(positions)
@@ -127,7 +119,7 @@ class RankingTrace(Struct, frozen=True, eq=False):
         """Return score, probability, coverage, cosine and views, rounded, for each position."""
         ranked, cosine = self.ranked, self.candidates.cosine
         if cosine is None:
-            cosine = np.full(len(self.frame), math.nan)
+            cosine = np.full(len(self.candidates), math.nan)
         rows = (ranked.scores, ranked.probability, ranked.coverage, cosine, *ranked.views.values())
         at = np.array(positions, np.intp)
         return np.array([row[at] for row in rows]).round(4).T.tolist()
@@ -158,56 +150,3 @@ class RankingTrace(Struct, frozen=True, eq=False):
         pinned = bool(self.candidates.pinned[n])
         below_floor = self.below_floor and not pinned
         return LeftOutReason.BELOW_FLOOR if below_floor else LeftOutReason.BELOW_SHARE
-
-
-class Scorer:
-    """Scores candidates, with constant weights."""
-
-    def __init__(self, fuse: FuseOptions, rank: RankOptions) -> None:
-        self._ranker, self._long_from = Ranker(fuse, rank), fuse.smooth_below_words
-        self._depth = fuse.rerank if fuse.tokens else 0
-
-    def score(
-        self,
-        searcher: Searcher,
-        found: Candidates,
-        parsed: ParsedQuery,
-        ceiling: float,
-        now: datetime,
-    ) -> RankingTrace:
-        """Score candidates by everything but their tokens.
-
-        ``ceiling`` is the highest possible score of the window view.
-        """
-        question = Question(
-            now=now.timestamp(),
-            ceiling=ceiling,
-            long_turns=searcher.mean_words >= self._long_from,
-            memories=len(searcher),
-            speakers=searcher.speaker_numbers(parsed.named),
-            times=parsed.times,
-        )
-        return self._scored(found, Frame(found.block, found.known), question)
-
-    def with_visible(self, trace: RankingTrace) -> RankingTrace:
-        """Score the candidates of ``score`` again, where what the LLM can read already counts too."""
-        return self._scored(trace.candidates, trace.frame, trace.question, every=True)
-
-    def _scored(
-        self, found: Candidates, frame: Frame, question: Question, *, every: bool = False
-    ) -> RankingTrace:
-        ranked = self._ranker.score(frame, question, every=every)
-        best = ranked.order[: self._depth]
-        return RankingTrace(found, frame, question, ranked, best, ranked.order)
-
-    def rank(
-        self, trace: RankingTrace, similarity: np.ndarray | None, weights: Weights
-    ) -> RankingTrace:
-        """Put candidates into order, with the tokens of the best of them as one more view.
-
-        Args:
-            similarity: As in ``RankingTrace``.
-            weights: Of what makes a memory worth offering.
-        """
-        ranked = self._ranker.rank(trace.frame, trace.question, trace.ranked, similarity, weights)
-        return replace(trace, ranked=ranked, order=ranked.order, similarity=similarity)

@@ -30,17 +30,16 @@ from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.indexer import Indexer
 from slowcat_memory.runtime.namespaces.registry import Namespaces, PageCache, check_scope
-from slowcat_memory.runtime.recall.need import need_of
-from slowcat_memory.runtime.recall.packing import BlockWriter
 from slowcat_memory.runtime.recall.pipeline import Pipeline, Progress
 from slowcat_memory.runtime.recall.prefetch import Attempt, Prefetch, overlap
 from slowcat_memory.runtime.recall.query import (
+    BlockWriter,
     Query,
     Recollection,
     RetrievalOptions,
     asks_for_memory,
+    need_of,
 )
-from slowcat_memory.runtime.recall.touch import touch
 from slowcat_memory.runtime.recall.waiting import Pace, ended_within
 from slowcat_memory.store import Store
 
@@ -154,7 +153,7 @@ class Retrieval:
         return Attempt(heard, query, progress, running, namespaces, versions, behind)
 
     def touch(self, query: Query) -> "Future[float] | None":
-        """Begin a recall whose result is thrown away; see ``touch``.
+        """Begin a recall whose result is thrown away, so that the next one finds all it needs warm.
 
         Also indexes the turns before, so that the turn that comes does not wait beside that.
 
@@ -171,7 +170,7 @@ class Retrieval:
         progress = self._touching = Progress()
         namespaces = [self._namespaces.get(scope) for scope in scopes]
         self._page_cache.recalled()
-        return self._indexer.warm.submit(touch, self._pipeline, namespaces, query, progress)
+        return self._indexer.warm.submit(self._pipeline.touch, namespaces, query, progress)
 
     def answer(self, query: Query) -> Recollection:
         """Recall in one scope as a turn does, without a deadline, on the caller's thread."""

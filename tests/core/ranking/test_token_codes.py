@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowcat_memory.core.ranking import token_codes
-from slowcat_memory.core.ranking.maxsim import quantise
+from slowcat_memory.core.ranking.token_codes import maxsim, quantise
 
 
 def units(seed: int, count: int, dim: int = 96) -> np.ndarray:
@@ -93,3 +93,44 @@ def test_token_codes_a_long_text_takes_steps_in_proportion_to_its_length(
 def test_token_codes_a_text_without_words_has_none() -> None:
     assert token_codes.encode(np.zeros((0, 96), np.int8)).shape == (0, 24)
     assert token_codes.encode(np.zeros((2, 96), np.int8)).shape == (0, 24)
+
+
+def slowly(query: np.ndarray, document: np.ndarray | None) -> float:
+    """Return the MaxSim of a document, one token after the other."""
+    if document is None or not len(document) or not len(query):
+        return float("nan")
+    rows = decoded(document, query.shape[1])
+    best = [max(float(word @ token) for token in rows) for word in query]
+    return min(1.0, float(np.mean(best)) * token_codes.SHRINKAGE)
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.integers(0, 7)), max_size=12),
+    st.integers(0, 20),
+    st.sampled_from([1, 3, 8, 33, 96]),
+    st.integers(0, 9),
+)
+def test_maxsim_it_is_the_mean_of_the_best_cosines(
+    counts: list[int | None], words: int, dim: int, seed: int
+) -> None:
+    query = units(seed, words, dim)
+    documents = [
+        None if n is None else token_codes.encode(units(seed + 10 * place, n, dim))
+        for place, n in enumerate(counts)
+    ]
+    scores = maxsim(query, documents)
+    assert scores.shape == (len(documents),) and scores.dtype == np.float32
+    np.testing.assert_allclose(scores, [slowly(query, d) for d in documents], atol=1e-5)
+
+
+@given(st.integers(1, 9), st.integers(0, 9))
+def test_maxsim_a_text_meets_itself_in_any_order(count: int, seed: int) -> None:
+    tokens = units(seed, count)
+    (score,) = maxsim(tokens, [token_codes.encode(tokens[::-1])])
+    assert abs(score - 1) < 0.05
+
+
+def test_maxsim_small_numbers_cost_little() -> None:
+    tokens = units(1, 200, 8)
+    kept = quantise(tokens)
+    assert kept.dtype == np.int8 and np.abs(kept / 127 - tokens).max() <= 0.5 / 127 + 1e-6

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 import slowcat_memory
 from slowcat_memory.core.ranking import token_codes
-from slowcat_memory.core.ranking.maxsim import maxsim
-from slowcat_memory.core.ranking.token_codes import SCALE
+from slowcat_memory.core.ranking.token_codes import SCALE, maxsim
 from slowcat_memory.errors import ProviderError
 from slowcat_memory.kernels import encoder, library
 from slowcat_memory.kernels.encoder import Encoder

@@ -1,6 +1,5 @@
 """Candidates to scores, seen from a recall: priors, neighbours, tokens, probability."""
 
-from collections import Counter
 from datetime import timedelta
 
 import numpy as np
@@ -9,15 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slowcat_memory.core.query.recall_gate import Need
 from slowcat_memory.core.ranking.calibration import probability
 from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.index import IndexOptions
-from slowcat_memory.kernels import ranking
 from slowcat_memory.records import Hit, Memory
-from slowcat_memory.runtime.recall.query import RecallOptions
-from tests.support.kernel_levels import COMPILED
 from tests.support.recall_without_store import EMBEDDER, NOW, PLAIN, SAID, Mind, memory, query
 
 WORDS = ("max", "dog", "barks", "tea", "lisbon", "garden", "swims")
@@ -218,32 +213,3 @@ def test_scoring_score_what_is_left_out_does_not_change_how_likely_the_others_ar
     both, alone = hits(mind, "my dog tea"), hits(mind, "my dog tea", exclude=frozenset({"dog"}))
     assert alone["tea"].probability == both["tea"].probability
     assert alone["tea"].score > both["tea"].score  # that one is relative to the best
-
-
-# ------------------------------------------------------------------- what it costs
-
-
-@pytest.mark.skipif(not COMPILED, reason="there is no compiled library")
-@pytest.mark.parametrize(("need", "scored"), [(None, 1), (Need(query="", asks=True), 2)])
-def test_scoring_score_a_recall_is_two_calls_and_a_doubt_one_more(
-    monkeypatch: pytest.MonkeyPatch, need: Need | None, scored: int
-) -> None:
-    calls = Counter[str]()
-
-    def counted(name: str) -> None:
-        function = getattr(ranking, name)
-        call = function.compiled
-
-        def watched(*arguments: object) -> object:
-            calls[name] += 1
-            return call(*arguments)
-
-        monkeypatch.setattr(function, "compiled", watched)
-
-    counted("_score")
-    counted("_rank")
-    doubting = RecallOptions(floor=0, keep_share=0, unknown_below=1.0)
-    tokens = tokens_of(**{m.id: m.text for m in DOGS})
-    mind = Mind(*DOGS, embed=EMBEDDER.encode_query_tokens, tokens=tokens, recalling=doubting)
-    found = mind.run(query("dog number7", exclude=frozenset({"7"}), need=need))
-    assert found.hits and calls == {"_score": scored, "_rank": 1}

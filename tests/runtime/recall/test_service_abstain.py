@@ -9,11 +9,16 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import GateOptions, Need
 from slowcat_memory.core.ranking.abstention import AnswerEvidence
-from slowcat_memory.core.ranking.maxsim import quantise
+from slowcat_memory.core.ranking.token_codes import quantise
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Hit, Memory, Turn, WriteBatch
-from slowcat_memory.runtime.recall.query import RecallOptions, Recollection, RetrievalOptions
-from slowcat_memory.runtime.recall.service import abstain, need_of
+from slowcat_memory.runtime.recall.query import (
+    RecallOptions,
+    Recollection,
+    RetrievalOptions,
+    need_of,
+)
+from slowcat_memory.runtime.recall.service import abstain
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.recall_without_store import EMBEDDER, NOW, SAID, Mind, memory, query
 
