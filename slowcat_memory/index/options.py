@@ -4,7 +4,6 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-Positive = Annotated[int, Meta(ge=1, le=1_000_000)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 
 
@@ -52,9 +51,6 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         seal_share: … and more than this share of the sealed ones …
         seal_most: … or more than this, whatever the share: an opening reads the whole tail, 0.25 s
             for a thousand.
-        exact_to: Sealed vectors up to which every one is compared at half precision; beyond, every
-            one by 4-bit codes, and the best of these exactly.
-        rescore: How many of the best by code are compared exactly.
     """
 
     stemmer: str = ""
@@ -63,11 +59,9 @@ class IndexOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     turn_view: bool = True
     candidates: Annotated[int, Meta(ge=1, le=10_000)] = 100
     same: Annotated[float, Meta(ge=0, lt=1)] = 0.6
-    seal_at: Count = 1000
+    seal_at: Count = 50
     seal_share: Annotated[float, Meta(ge=0, le=10)] = 0.1
     seal_most: Count = 2_000
-    exact_to: Count = 4_000
-    rescore: Positive = 400
 
     @property
     def views(self) -> tuple[View, ...]:

@@ -52,7 +52,6 @@ class Searcher:
         Raises:
             IndexDamagedError: The sealed index is of another version.
         """
-        self._options = options
         self._lock = threading.RLock()
         header = read_header(sealed, options) if sealed is not None else None
         self.table = Table(sealed, header)
@@ -70,9 +69,9 @@ class Searcher:
 
     def attach_vectors(self, sealed: Path) -> None:
         """Open the sealed vectors of a checked folder; vectors put or removed since then stay so."""
-        dense = SealedVectors(sealed, self._options) if self._sealed_dense else None
+        dense = SealedVectors(sealed) if self._sealed_dense else None
         keys = {
-            name: SealedVectors(sealed, self._options, f"{VECTORS}.{name}")
+            name: SealedVectors(sealed, f"{VECTORS}.{name}")
             for name, count in self._sealed_keys.items()
             if count
         }

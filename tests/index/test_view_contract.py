@@ -138,7 +138,7 @@ class Vectors(Adapter):
 
     def open(self, texts: list[str]) -> None:
         folder = self.sealed(texts)
-        self.view = VectorView(EMBEDDER.dim, SealedVectors(folder, OPTIONS) if folder else None)
+        self.view = VectorView(EMBEDDER.dim, SealedVectors(folder) if folder else None)
 
     def put(self, number: int, text: str) -> None:
         self.view.put(number, EMBEDDER.encode_query(text))
@@ -175,7 +175,7 @@ class LateVectors(Vectors):
 
     def _attach(self) -> None:
         if self.folder_of_sealed is not None:
-            self.view.attach(SealedVectors(self.folder_of_sealed, OPTIONS))
+            self.view.attach(SealedVectors(self.folder_of_sealed))
             self.folder_of_sealed = None
 
     def scores(self, numbers: np.ndarray) -> np.ndarray:
@@ -194,7 +194,7 @@ class Keys(Adapter):
         folder = self.sealed(texts)
         self.view = KeyView(KEYS, EMBEDDER.dim, folder)
         if folder is not None:
-            self.view.dense.attach(SealedVectors(folder, OPTIONS, f"{VECTORS}.{KEYS}"))
+            self.view.dense.attach(SealedVectors(folder, f"{VECTORS}.{KEYS}"))
 
     def put(self, number: int, text: str) -> None:
         self.view.put(number, [Pointer("q", "question", text)])

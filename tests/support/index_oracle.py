@@ -10,7 +10,7 @@ import numpy as np
 
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.index import Document, IndexOptions, Pointer, Searcher, build
-from slowcat_memory.kernels.lexical import idf
+from slowcat_memory.index.lexical.postings import idf
 
 OPTIONS = IndexOptions(candidates=3)
 TOKENS = Tokenizer("none")
@@ -23,7 +23,7 @@ def bm25(
     b: float,
     averages: Sequence[float] = (),
 ) -> list[float]:
-    """Score every document by the formula in ``index/lexical/bm25.py``, term by term.
+    """Score every document by the formula in ``index/lexical/view_set.py``, term by term.
 
     ``averages`` is the mean length by document; that of the corpus for all without it.
     """
@@ -221,12 +221,12 @@ def without_drift(searcher: Searcher, query: str, view: str) -> np.ndarray:
     with another norm follows.
     """
     lexical = searcher.words.views[view]
-    arrays, (k1, b) = lexical.arrays, (OPTIONS.k1, OPTIONS.b)
+    k1, b = OPTIONS.k1, OPTIONS.b
     sealed, factors = lexical._sealed, np.ones(len(searcher.table))
     terms = list(dict.fromkeys(searcher._lookup._tokenize(query)))
-    if not len(sealed.documents) or arrays.total <= 0:
+    if not len(sealed.documents) or lexical.total <= 0:
         return factors
-    means = sealed.lengths.mean(), arrays.total / arrays.living
+    means = sealed.lengths.mean(), lexical.total / lexical.living
     norms = [k1 * (1 - b + b * sealed.lengths / mean) for mean in means]
     sums = np.zeros((2, len(sealed.lengths)))
     for term, row in zip(terms, searcher.words.forward.vocabulary.rows(terms), strict=True):
@@ -235,7 +235,7 @@ def without_drift(searcher: Searcher, query: str, view: str) -> np.ndarray:
             documents = sealed.documents[there]
             share = sealed.scores[there] / sealed.idf(row)
             changed = share / (share + (1 - share) * (norms[1] / norms[0])[documents])
-            weight = idf(lexical.frequency(term, row), arrays.living)
+            weight = idf(lexical.frequency(term, row), lexical.living)
             sums[:, documents] += weight * np.stack([share, changed])
     found = np.flatnonzero(sums[0])
     factors[found] = sums[1, found] / sums[0, found]

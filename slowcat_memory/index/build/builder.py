@@ -130,8 +130,8 @@ class Builder:
             k1=self._options.k1,
             b=self._options.b,
             views=totals,
-            vectors=self._vectors.finish(self._options),
-            keys={name: spool.finish(self._options) for name, spool in self._key_vectors.items()},
+            vectors=self._vectors.finish(),
+            keys={name: spool.finish() for name, spool in self._key_vectors.items()},
             speakers=list(self._speakers),
         )
         write_header(header, folder)

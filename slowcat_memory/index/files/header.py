@@ -8,7 +8,7 @@ from msgspec import Struct
 from slowcat_memory.errors import IndexDamagedError
 from slowcat_memory.index.options import IndexOptions
 
-FORMAT = 9  # raised with every change of the files: an index of another format is rebuilt
+FORMAT = 10  # raised with every change of the files: an index of another format is rebuilt
 HEADER = "header.json"
 COLUMNS = {
     "before": "int32",

@@ -12,7 +12,6 @@ import numpy as np
 
 from slowcat_memory.index.files.arrays import open_array
 from slowcat_memory.index.lexical.postings import Counts
-from slowcat_memory.kernels.lexical import TermRows
 
 NAME = "words"  # prefix of the names of the files
 OWN, KEYS = f"{NAME}.own", f"{NAME}.keys"
@@ -27,13 +26,11 @@ class Vocabulary:
 
     def __init__(self, sealed: Path | None = None) -> None:
         self._hashes, self._starts = np.zeros(0, np.uint64), np.zeros(1, np.int64)
-        terms = np.zeros(0, np.uint8)
+        self._terms = np.zeros(0, np.uint8)
         if sealed is not None:
             self._hashes = open_array(sealed / f"{NAME}.hashes.npy")
             self._starts = open_array(sealed / f"{NAME}.starts.npy")
-            terms = open_array(sealed / f"{NAME}.terms.npy")
-        self._terms = terms
-        self._rows = TermRows(self._hashes, self._starts, terms)
+            self._terms = open_array(sealed / f"{NAME}.terms.npy")
 
     @staticmethod
     def write(terms: Sequence[str], folder: Path) -> np.ndarray:
@@ -56,10 +53,16 @@ class Vocabulary:
 
     def rows(self, terms: Sequence[str]) -> list[int]:
         """Return the row of each term, -1 for an unknown one."""
-        if not len(self._hashes) or not terms:
-            return [-1] * len(terms)
-        encoded = [term.encode() for term in terms]
-        return self._rows.find(encoded, [*map(_hash, encoded)])
+        hashes = np.array([_hash(term.encode()) for term in terms], np.uint64)
+        places = self._hashes.searchsorted(hashes).tolist()
+        return [self._row(*found) for found in zip(places, terms, hashes, strict=True)]
+
+    def _row(self, place: int, term: str, hashed: np.uint64) -> int:
+        while place < len(self) and self._hashes[place] == hashed:
+            if self.term(place) == term:
+                return place
+            place += 1
+        return -1
 
     def term(self, row: int) -> str:
         return self._terms[self._starts[row] : self._starts[row + 1]].tobytes().decode()

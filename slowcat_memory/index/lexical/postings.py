@@ -7,6 +7,7 @@ mean length is that at sealing until the next seal; the effect is measured in
 docs/decisions/0024-eager-scores.md.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,11 +15,17 @@ from pathlib import Path
 import numpy as np
 
 from slowcat_memory.index.files.arrays import open_array
-from slowcat_memory.kernels.lexical import NO_RUN, TailRun, idf
-from slowcat_memory.kernels.library import address
 
 Counts = Mapping[str, int]
 """Occurrences by term."""
+Run = tuple[np.ndarray, np.ndarray]
+"""A term's documents (int32), and for each its score or the term's occurrences (float32)."""
+NO_RUN: Run = (np.zeros(0, np.int32), np.zeros(0, np.float32))
+
+
+def idf(frequency: int, documents: int) -> float:
+    """Return the idf of a term from its document frequency; always positive."""
+    return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
 class SealedPostings:
@@ -63,6 +70,10 @@ class SealedPostings:
         """Return a term's idf at sealing, which is in its scores."""
         return idf(self.frequency(row), len(self.lengths))
 
+    def postings(self, row: int) -> Run:
+        part = slice(int(self.indptr[row]), int(self.indptr[row + 1]))
+        return self.documents[part], self.scores[part]
+
 
 class TailPostings:
     """Postings of the documents added after sealing, and counts that change."""
@@ -70,7 +81,7 @@ class TailPostings:
     def __init__(self) -> None:
         self.documents: dict[int, Counter[str]] = {}
         self._terms: dict[str, dict[int, int]] = {}
-        self._runs: dict[str, TailRun] = {}
+        self._runs: dict[str, Run] = {}
 
     def change(self, document: int, counts: Counts, sign: int = 1) -> None:
         """Add to a document's term counts (``sign`` 1), or subtract (-1).
@@ -104,7 +115,7 @@ class TailPostings:
     def frequency(self, term: str) -> int:
         return len(self._terms.get(term, ()))
 
-    def postings(self, term: str) -> TailRun:
+    def postings(self, term: str) -> Run:
         """Return the documents with a term, and how often it occurs in each."""
         run = self._runs.get(term)
         if run is None:
@@ -113,5 +124,5 @@ class TailPostings:
                 return NO_RUN
             documents = np.fromiter(found.keys(), np.int32, len(found))
             times = np.fromiter(found.values(), np.float32, len(found))
-            run = self._runs[term] = documents, times, address(documents), address(times)
+            run = self._runs[term] = documents, times
         return run

@@ -1,27 +1,31 @@
-"""Sealed vectors in files: two ways to find the nearest, chosen by their number.
+"""Sealed vectors in files: an index of FAISS, in the form that suits their number.
 
-While there are few: all vectors in half precision. Then 4-bit codes of every vector, the best of
-which are rescored exactly. "Exact" scores come from a matrix of bytes with a scale per row, read
-from a mapped file: within 0.005 of the cosine.
+A reader maps the vectors. Cosines beyond the smallest form are those of vectors in bytes, within
+0.005; see docs/decisions/0059-libraries-search.md.
 """
 
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from slowcat_memory.index.files.arrays import open_array
-from slowcat_memory.index.options import IndexOptions
-from slowcat_memory.kernels import library
-from slowcat_memory.kernels.code_scan import WORDS, CodedRows, blocks_of
-from slowcat_memory.kernels.dense import VectorArrays
 
 VECTORS = "vectors"  # prefix of the names of the dense part's files
-DOCUMENTS, HALVES, BYTES, SCALES = "rows.npy", "f16.npy", "i8.npy", "s.npy"
-CODES, CENTROIDS = "codes.npy", "centroids.npy"
+DOCUMENTS, INDEX = "rows.npy", "faiss"
+FORMS = (
+    (200_000, "IVF{cells},PQ{parts}x4fs,Refine(SQ8)"),
+    (5_000, "PQ{parts}x4fs,Refine(SQ8)"),
+)
+"""Vectors beyond which ``faiss.index_factory`` makes a form; "Flat" for fewer."""
+CODE_DIMS = 4  # dimensions that share a 4-bit code: 48 bytes a vector at 384
+REFINED = 4  # times as many vectors are compared exactly as are wanted
+PROBED = 4  # the share of the cells that is searched is one of so many
+CHUNK = 20_000  # vectors in memory at a time while building
+PER_CODE, PER_CELL = 10_000, 50  # vectors that train the codes, and each cell
 
 
 P = ParamSpec("P")
@@ -37,7 +41,7 @@ def one_thread(call: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(call)
     def limited(*arguments: P.args, **more: P.kwargs) -> T:
-        import faiss  # only namespaces with many vectors need it
+        import faiss  # 31 ms and 15 MB, in the thread that opens or builds an index
 
         before = faiss.omp_get_max_threads()  # per calling thread
         faiss.omp_set_num_threads(1)
@@ -49,97 +53,59 @@ def one_thread(call: Callable[P, T]) -> Callable[P, T]:
     return limited
 
 
-class FaissRows:
-    """The codes of sealed rows in an index of FAISS, where there is no compiled library."""
-
-    def __init__(self, index: Any, options: IndexOptions) -> None:
-        self._index, self._options = index, options
-
-    @one_thread
-    def nearest(
-        self, vectors: VectorArrays, query: np.ndarray, k: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest documents with a living row, unordered, with their cosines."""
-        count, total = max(k, self._options.rescore), self._index.ntotal
-        while True:  # FAISS scans codes without a mask
-            rows = self._index.search(query[None, :], min(count, total))[1][0]
-            living = rows[(vectors.alive[rows >> 3] >> (rows & 7).astype(np.uint8) & 1) > 0]
-            if len(living) >= k or count >= total:
-                return vectors.owners_and_cosines(query, living, k)
-            count *= 4
-
-
 class SealedVectors:
     """Vectors in files, by row.
 
     Attributes:
         documents: Each row's document number, rising.
-        sparse: The same; None where a row's number is its document's.
-        matrix: The rows, for exact cosines: float16, or int8 with ``scales``.
-        scales: What each row of bytes is multiplied by; None for float16.
-        searched: What finds the nearest rows; None where every row is compared.
     """
 
-    def __init__(self, folder: Path, options: IndexOptions, name: str = VECTORS) -> None:
-        self.documents = self._open(folder, name, DOCUMENTS)
-        dense = len(self.documents) and self.documents[-1] == len(self.documents) - 1
-        self.sparse = None if dense else self.documents
-        self.scales: np.ndarray | None = None
-        self.searched: CodedRows | FaissRows | None = None
-        if (folder / f"{name}.{HALVES}").exists():
-            self.matrix = self._open(folder, name, HALVES)
-        else:
-            self.matrix = self._open(folder, name, BYTES)
-            self.scales = self._open(folder, name, SCALES)
-            self.searched = self._codes(folder, name, options)
+    @one_thread
+    def __init__(self, folder: Path, name: str = VECTORS) -> None:
+        import faiss
 
-    @staticmethod
-    def _open(folder: Path, name: str, kind: str) -> np.ndarray:
-        return open_array(folder / f"{name}.{kind}")
-
-    def _codes(self, folder: Path, name: str, options: IndexOptions) -> CodedRows | FaissRows:
-        codes, centroids = (self._open(folder, name, kind) for kind in (CODES, CENTROIDS))
-        if library.is_compiled():
-            return CodedRows(codes, centroids, options.rescore)
-        return FaissRows(_index_of(codes, centroids, self.matrix.shape), options)
+        self.documents = open_array(folder / f"{name}.{DOCUMENTS}")
+        path = str(folder / f"{name}.{INDEX}")
+        self._index: Any = faiss.read_index(path, faiss.IO_FLAG_MMAP_IFC)
 
     def __len__(self) -> int:
         return len(self.documents)
 
     def vector(self, row: int) -> np.ndarray:
         """Return a row as it is stored, shape (dim,), float32."""
-        vector = self.matrix[row].astype(np.float32)
-        return vector if self.scales is None else vector * self.scales[row]
+        vector: np.ndarray = self._index.reconstruct(row)
+        return vector
+
+    @one_thread
+    def cosines(self, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        # ``@`` would wake OpenBLAS, which spins a second core.
+        return np.einsum("ij,j->i", self._index.reconstruct_batch(rows), query)
+
+    @one_thread
+    def nearest(
+        self, query: np.ndarray, k: int, alive: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest documents whose row is alive, with their cosines.
+
+        ``alive`` has shape (rows,), bool. Fast scan knows no mask, so dead rows are searched too.
+        """
+        count, total = k, len(self)
+        while True:
+            cosines, rows = (
+                part[0] for part in self._index.search(query[None, :], min(count, total))
+            )
+            living = np.flatnonzero((rows >= 0) & alive[rows])[:k]
+            if len(living) == k or count >= total:
+                return self.documents[rows[living]].astype(np.int64), cosines[living]
+            count *= 4
 
 
-def _index_of(codes: np.ndarray, centroids: np.ndarray, shape: tuple[int, ...]) -> Any:
-    import faiss  # 0.1 s and 30 MB
-
-    rows, dim = shape
-    parts = dim // centroids.shape[2]
-    index: Any = faiss.IndexPQ(dim, parts, 4, faiss.METRIC_INNER_PRODUCT)  # stubs lag
-    by_row = np.ascontiguousarray(codes.transpose(0, 2, 1)).reshape(-1)[: rows * codes.shape[1]]
-    faiss.copy_array_to_vector(centroids[:parts].reshape(-1).copy(), index.pq.centroids)
-    faiss.copy_array_to_vector(by_row, index.codes)
-    index.ntotal, index.is_trained = rows, True
-    return faiss.IndexPQFastScan(index)
-
-
-# ------------------------------------------------------------------- writing
-# Writes sealed vectors in one of two forms, by their number; see ``sealed_vectors``.
-#
-# FAISS trains the codes: this runs in the process that builds an index.
-
-
-CHUNK = 20_000  # vectors in memory at a time while building
-FEWEST = 256  # vectors that codes can be trained on
-CODE_DIMS = 4  # dimensions that share a 4-bit code: 48 bytes a vector at 384
-PER_CODE = 10_000  # vectors that train the codes
-
-
-def has_codes(count: int, dim: int, options: IndexOptions) -> bool:
-    """Return whether so many vectors are searched by codes, not compared one by one."""
-    return count > max(options.exact_to, FEWEST) and not dim % CODE_DIMS
+def form(count: int, dim: int) -> str:
+    """Return the name for ``faiss.index_factory`` of the form of so many vectors."""
+    for beyond, name in FORMS:
+        if count > beyond and not dim % CODE_DIMS:
+            return name.format(cells=round(count**0.5), parts=dim // CODE_DIMS)
+    return "Flat"
 
 
 class VectorSpool:
@@ -170,71 +136,39 @@ class VectorSpool:
         self._rows[number] = vector
         self._has[number] = True
 
-    def finish(self, options: IndexOptions) -> int:
+    def finish(self) -> int:
         """Store the vectors in their searchable form; return how many. 0 writes nothing."""
         if self._rows is None:
             return 0
         documents = np.flatnonzero(self._has)
-        write(documents, self._rows, self._folder, options, self._name)
+        write(documents, self._rows, self._folder, self._name)
         self._rows = None
         self._path.unlink()
         return len(documents)
 
 
 @one_thread
-def write(
-    documents: np.ndarray,
-    vectors: np.ndarray,
-    folder: Path,
-    options: IndexOptions,
-    name: str = VECTORS,
-) -> None:
+def write(documents: np.ndarray, vectors: np.ndarray, folder: Path, name: str = VECTORS) -> None:
     """Store vectors.
 
     Args:
         documents: Numbers of documents that have a vector, rising, shape (n,).
         vectors: Unit vectors by document number, shape (documents, dim); may be a mapped file.
     """
+    import faiss
+
+    count, dim = len(documents), vectors.shape[1]
+    index: Any = faiss.index_factory(dim, form(count, dim), faiss.METRIC_INNER_PRODUCT)
+    sample = PER_CODE
+    if isinstance(index, faiss.IndexRefine):
+        index.k_factor = REFINED
+        if isinstance(cells := faiss.downcast_index(index.base_index), faiss.IndexIVF):
+            cells.nprobe = max(1, cells.nlist // PROBED)
+            sample = max(sample, PER_CELL * cells.nlist)
+    if not index.is_trained:
+        trained = documents[:: max(1, count // sample)][:sample]
+        index.train(np.asarray(vectors[trained], np.float32))
+    for start in range(0, count, CHUNK):
+        index.add(np.asarray(vectors[documents[start : start + CHUNK]], np.float32))
     np.save(folder / f"{name}.{DOCUMENTS}", documents.astype(np.int32))
-    if has_codes(len(documents), vectors.shape[1], options):
-        _write_bytes(documents, vectors, folder, name)
-        _write_codes(documents, vectors, folder, name)
-    else:
-        np.save(folder / f"{name}.{HALVES}", np.asarray(vectors[documents], np.float16))
-
-
-def _write_codes(documents: np.ndarray, vectors: np.ndarray, folder: Path, name: str) -> None:
-    import faiss  # only the process that builds an index pays for it
-
-    dim = vectors.shape[1]
-    parts = dim // CODE_DIMS
-    quantizer: Any = faiss.ProductQuantizer(dim, parts, 4)  # stubs lag
-    quantizer.train(_sample(documents, vectors, PER_CODE))
-    codes = [quantizer.compute_codes(chunk) for chunk in _chunks(documents, vectors)]
-    np.save(folder / f"{name}.{CODES}", blocks_of(np.concatenate(codes)))
-    centroids = np.zeros((parts + parts % 2, WORDS, CODE_DIMS), np.float32)
-    centroids[:parts] = faiss.vector_to_array(quantizer.centroids).reshape(parts, WORDS, CODE_DIMS)
-    np.save(folder / f"{name}.{CENTROIDS}", centroids)
-
-
-def _sample(documents: np.ndarray, vectors: np.ndarray, count: int) -> np.ndarray:
-    step = max(1, len(documents) // count)
-    return np.asarray(vectors[documents[::step][:count]], np.float32)
-
-
-def _chunks(documents: np.ndarray, vectors: np.ndarray) -> Iterator[np.ndarray]:
-    for start in range(0, len(documents), CHUNK):
-        yield np.asarray(vectors[documents[start : start + CHUNK]], np.float32)
-
-
-def _write_bytes(documents: np.ndarray, vectors: np.ndarray, folder: Path, name: str) -> None:
-    scales = np.zeros(len(documents), np.float32)
-    shape = (len(documents), vectors.shape[1])
-    with (folder / f"{name}.{BYTES}").open("wb") as file:
-        header = {"descr": "|i1", "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(file, header)
-        for place, chunk in enumerate(_chunks(documents, vectors)):
-            part = slice(place * CHUNK, place * CHUNK + len(chunk))
-            scales[part] = np.maximum(np.abs(chunk).max(axis=1), 1e-12) / 127
-            file.write(np.rint(chunk / scales[part, None]).astype(np.int8).tobytes())
-    np.save(folder / f"{name}.{SCALES}", scales)
+    faiss.write_index(index, str(folder / f"{name}.{INDEX}"))

@@ -6,14 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowcat_memory.index import IndexOptions
-from slowcat_memory.index.vectors.sealed_vectors import SealedVectors, has_codes, write
+from slowcat_memory.index.vectors import sealed_vectors
+from slowcat_memory.index.vectors.sealed_vectors import FORMS, SealedVectors, form, write
 from slowcat_memory.index.vectors.vector_view import VectorView
-from slowcat_memory.kernels import library
-from tests.support.kernel_levels import each_level
 
 DIM = 8
-OPTIONS = IndexOptions()
 HALF = 2e-3  # what fp16 may cost a cosine
 
 
@@ -24,17 +21,15 @@ def unit(seed: int, dim: int = DIM) -> np.ndarray:
 
 def sealed(folder: Path, vectors: dict[int, np.ndarray], dim: int = DIM) -> VectorView:
     folder.mkdir(exist_ok=True)
-    return VectorView(dim, opened(folder, vectors, dim, OPTIONS))
+    return VectorView(dim, opened(folder, vectors, dim))
 
 
-def opened(
-    folder: Path, vectors: dict[int, np.ndarray], dim: int, options: IndexOptions
-) -> SealedVectors:
+def opened(folder: Path, vectors: dict[int, np.ndarray], dim: int) -> SealedVectors:
     matrix = np.zeros((max(vectors, default=-1) + 1, dim), np.float16)
     for number, vector in vectors.items():
         matrix[number] = vector
-    write(np.array(sorted(vectors), np.int32), matrix, folder, options)
-    return SealedVectors(folder, options)
+    write(np.array(sorted(vectors), np.int32), matrix, folder)
+    return SealedVectors(folder)
 
 
 def check_equal(view: VectorView, vectors: dict[int, np.ndarray], query: np.ndarray) -> None:
@@ -132,8 +127,6 @@ def test_vector_view_the_tail_grows(count: int) -> None:
 
 # ------------------------------------------------------------------- many vectors
 
-CODES = IndexOptions(exact_to=10)
-
 
 def many(count: int, seed: int) -> np.ndarray:
     """Unit vectors around some centres, as those of texts are."""
@@ -143,19 +136,15 @@ def many(count: int, seed: int) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-@each_level
-@pytest.mark.parametrize("options", [OPTIONS, CODES], ids=["exact", "codes"])
-def test_vector_view_every_kind_finds_what_exact_search_finds(
-    options: IndexOptions, level: str, tmp_path: Path
+@pytest.mark.parametrize("place", range(len(FORMS) + 1))
+def test_vector_view_every_form_finds_what_exact_search_finds(
+    place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with library.using(level):
-        check_found(options, tmp_path)
-
-
-def check_found(options: IndexOptions, tmp_path: Path) -> None:
+    chosen = [(0, name) for _, name in FORMS][place:]
+    monkeypatch.setattr(sealed_vectors, "FORMS", chosen)
     rows, queries = many(3000, 1), many(30, 2)
-    write(np.arange(len(rows)), rows, tmp_path, options)
-    view = VectorView(64, SealedVectors(tmp_path, options))
+    write(np.arange(len(rows)), rows, tmp_path)
+    view = VectorView(64, SealedVectors(tmp_path))
     dead = np.random.default_rng(3).choice(3000, 300, replace=False)
     for number in dead.tolist():
         gone = view.remove(number)
@@ -175,11 +164,13 @@ def check_found(options: IndexOptions, tmp_path: Path) -> None:
     assert np.isnan(view.cosines(queries[0], dead)).all()
 
 
-def test_vector_view_many_vectors_have_codes() -> None:
-    exact = OPTIONS.exact_to
-    asked = (0, exact, exact + 1, 1_000_000)
-    assert [has_codes(n, 384, OPTIONS) for n in asked] == [False, False, True, True]
-    assert not has_codes(1_000_000, 7, OPTIONS)  # codes are of four dimensions each
+def test_vector_view_the_form_follows_the_number_of_vectors() -> None:
+    assert [form(count, 384) for count in (0, 5_000, 5_001, 200_000, 1_000_000)] == [
+        *["Flat"] * 2,
+        *["PQ96x4fs,Refine(SQ8)"] * 2,
+        "IVF1000,PQ96x4fs,Refine(SQ8)",
+    ]
+    assert form(1_000_000, 7) == "Flat"  # codes are of four dimensions each
 
 
 def test_vector_view_vectors_may_come_after_the_changes_to_them(tmp_path: Path) -> None:
@@ -187,5 +178,5 @@ def test_vector_view_vectors_may_come_after_the_changes_to_them(tmp_path: Path) 
     view.put(1, unit(10))
     assert view.remove(2) is None
     view.renumber(3, 9)
-    view.attach(opened(tmp_path, {number: unit(number) for number in range(5)}, DIM, OPTIONS))
+    view.attach(opened(tmp_path, {number: unit(number) for number in range(5)}, DIM))
     check_equal(view, {0: unit(0), 1: unit(10), 4: unit(4), 9: unit(3)}, unit(7))
