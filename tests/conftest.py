@@ -44,7 +44,7 @@ def model_config(tmp_path: Path, model_cache: Path) -> Config:
     """A store in the test's own folder, with the real embedding model."""
     options = EmbedderOptions()
     report = open_query_embedder(options)[1]
-    if report.state == "needs export" or report.outdated:
+    if report.state == "needs export":
         export_model(options)
         report = open_query_embedder(options)[1]
     if report.state != "ready":

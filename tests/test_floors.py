@@ -48,7 +48,7 @@ HOMES = {
 CHILDREN_ONLY = {"torch", "transformers", "sentence_transformers", "onnx", "numba"}
 # What only child processes run: whoever else imports it would bring all that in.
 CHILDREN = {"providers.embedding.export"}
-PARENTS = {f"providers.embedding.export.{name}" for name in ("child", "packing", "traced")}
+PARENTS = {f"providers.embedding.export.{name}" for name in ("child", "traced")}
 
 
 def imports(package: Path) -> Iterator[tuple[str, str]]:

@@ -186,35 +186,6 @@ def test_upkeep_embed_documents_are_never_embedded_in_another_space(home: Home) 
         engine.upkeep.embed("anna", embedder=HashEmbedder(name="another"))
 
 
-def test_upkeep_embed_a_slower_export_serves_until_there_is_a_faster_one(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slow, fast, gate, exported = HashEmbedder(), HashEmbedder(), Gate(), []
-
-    def opened(_: object) -> tuple[QueryEmbedder | None, EmbedderReport]:
-        embedder = fast if exported else slow
-        report = EmbedderReport(
-            state="ready",
-            source="a model",
-            key=embedder.key,
-            dim=embedder.dim,
-            outdated=not exported,
-        )
-        return embedder, report
-
-    monkeypatch.setattr(providers, "open_query_embedder", opened)
-    monkeypatch.setattr(providers, "export_model", lambda _: (gate(), exported.append(1)))
-    engine = home.open(embedding={"kind": "local"})
-    assert gate.reached.wait(30)
-    for text in TALK:
-        engine.append(home.turn(text))
-    assert engine.wiring.embedding.embedder is slow
-    gate.open.set()
-    engine.drain()
-    assert engine.wiring.embedding.embedder is fast and not engine.embedding.outdated
-    assert engine.search("dog", "anna").stage == "full"
-
-
 def test_upkeep_embed_a_model_exported_while_people_talk(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

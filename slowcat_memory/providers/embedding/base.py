@@ -164,17 +164,16 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         endpoint_doc_prompt: Prefix of each document, for example "search_document: ".
         allow_remote: Allow ``endpoint_url`` to be on another machine; stored texts go there.
         query_max_tokens: Tokens embedded of a query, 8 to 8192, its two ends when it is longer. A
-            token costs about 0.07 ms on one core (all-MiniLM-L6-v2 in the compiled library; 0.1 in
-            ONNX Runtime), and 64 fit into a turn's deadline. On RealMem, whose users write long
-            turns, 32 find 5 points (Hit@5 of sessions) fewer than 64, and 256 one more.
+            token costs about 0.1 ms on one core (all-MiniLM-L6-v2), and 64 fit into a turn's
+            deadline. On RealMem, whose users write long turns, 32 find 5 points (Hit@5 of sessions)
+            fewer than 64, and 256 one more.
         doc_max_tokens: Tokens of one piece of a document, 8 to 8192; the model's own limit wins when
             it is lower. Longer documents are split, and their pieces' vectors averaged.
         token_vectors: Also keep a vector for each distinct word, for ``core.ranking.maxsim``: about
             0.4 kB of disk a memory (24 bytes a word, at most ``doc_max_tokens`` words).
         cache_dir: Folder of exported models; "" for the user's cache folder. The environment
             variable SLOWCAT_CACHE_DIR overrides both.
-        threads: Threads of the query embedder where the model runs in ONNX Runtime, 1 to 64; a
-            second one gains nothing on short texts, and a packed model runs on one.
+        threads: Threads of the query embedder, 1 to 64; a second one gains nothing on short texts.
         doc_threads: Threads of the document embedder's child process, 1 to 64; more finish imports
             sooner and take cores from the conversation.
         batch_size: Texts per request to the child process or the endpoint, 1 to 4096; lower it for
@@ -214,4 +213,3 @@ class EmbedderReport(Struct, frozen=True, kw_only=True):
     hint: str = ""  # what to do next, "" for nothing
     key: str = ""  # key of the vector space, "" when unknown
     dim: int = 0  # length of a vector, 0 when unknown
-    outdated: bool = False  # usable, but ``export_model`` would make it faster

@@ -6,7 +6,6 @@
         model.onnx        input_ids, attention_mask (int64, [batch, tokens]) -> vectors [batch, dim]
                           and tokens [batch, tokens, token_dim], of unit length
         exact.onnx        the same in fp32, for documents
-        packed.bin        the same model for the compiled library; see ``kernels.encoder``. Optional
         tokenizer.json    as the ``tokenizers`` library reads it
         tokens.npz        the projection of token vectors; see ``token_vectors``
         meta.json         ``Meta``; written last, so a folder with it is complete
@@ -23,15 +22,11 @@ from msgspec import Struct
 
 MODEL = "model.onnx"
 EXACT = "exact.onnx"
-PACKED = "packed.bin"
 TOKENIZER = "tokenizer.json"
 TOKENS = "tokens.npz"
 META = "meta.json"
-FILES = (MODEL, EXACT, PACKED, TOKENIZER, TOKENS, META)
-FORMAT = 4  # increase it when older exports must not be used
-PACKING = 1  # version of what is packed and how; exports of another are packed again
-UNPACKED = 0  # instead of a version: not tried yet
-NOT_PACKABLE = -PACKING  # this version cannot pack the model
+FILES = (MODEL, EXACT, TOKENIZER, TOKENS, META)
+FORMAT = 5  # increase it when older exports must not be used
 
 INPUTS = ("input_ids", "attention_mask")
 OUTPUT = "vectors"
@@ -58,8 +53,6 @@ class Meta(Struct, frozen=True, kw_only=True):
     stamp: str  # ``weights_stamp`` of the source folder
     token_key: str = ""  # key of the space of token vectors, "" when there are none
     token_dim: int = 0  # length of a token vector, 0 when there are none
-    packing: int = UNPACKED  # ``PACKING`` at the time of writing, or why there is no packed file
-    packed_cosine: float = 0.0  # as ``cosine``, of the packed model
     format: int = FORMAT  # ``FORMAT`` at the time of writing
 
 

@@ -1,6 +1,5 @@
 """Opens the configured embedders; finds or makes the export of a local model."""
 
-import os
 import subprocess
 import tempfile
 import threading
@@ -12,7 +11,6 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from slowcat_memory.errors import EndpointError, ModelNotFoundError, ProviderError
-from slowcat_memory.kernels import encoder
 from slowcat_memory.providers.embedding import export_format, model_files
 from slowcat_memory.providers.embedding.base import (
     DocumentEmbedder,
@@ -105,14 +103,13 @@ class _Located(NamedTuple):
     meta: Meta
     source: ModelSource | None
 
-    def report(self, outdated: bool = False) -> EmbedderReport:
+    def report(self) -> EmbedderReport:
         here = self.source is not None and self.source.where is not None
         return EmbedderReport(
             state="ready",
             source=self.source.describe() if here else f"{self.meta.name} from {self.folder}",  # type: ignore[union-attr]
             key=self.meta.key,
             dim=self.meta.dim,
-            outdated=outdated and here and os.access(self.folder, os.W_OK),
         )
 
 
@@ -134,11 +131,9 @@ def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, Embedder
     if isinstance(found, EmbedderReport):
         return None, found
     try:
-        embedder = _loaded(found.folder, found.meta, options)
+        return _loaded(found.folder, found.meta, options), found.report()
     except ProviderError as error:
         return None, _needs_export(f"{found.report().source}; {error.message}")
-    tried = embedder.packed or found.meta.packing == export_format.NOT_PACKABLE
-    return embedder, found.report(outdated=encoder.available() and not tried)
 
 
 def open_local_documents(options: EmbedderOptions) -> tuple[ExactEmbedder | None, EmbedderReport]:
@@ -155,7 +150,7 @@ def _loaded(folder: Path, meta: Meta, options: EmbedderOptions) -> LocalEmbedder
         ProviderError: The export is incomplete or damaged.
     """
     limits = options.threads, options.query_max_tokens, options.doc_max_tokens
-    key = folder, repr(meta), encoder.available(), *limits
+    key = folder, repr(meta), *limits
     with _loading:
         embedder = _in_use.get(key)
         if embedder is None:

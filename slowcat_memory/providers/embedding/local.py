@@ -1,28 +1,26 @@
 """The embedder of an exported model: int8 for queries and drafts, fp32 for documents.
 
-Queries are embedded in the agent's process, where a model of a usual kind runs in the compiled
-library (``kernels.encoder``) and others in ONNX Runtime; documents in a child process. Every text is
-a batch of its own: on a CPU that is as fast as larger batches, needs no padding, and makes a vector
-independent of its neighbours.
+ONNX Runtime runs the model: for queries in the agent's process, for documents in a child process.
+Every text is a batch of its own: on a CPU that is as fast as larger batches, needs no padding, and
+makes a vector independent of its neighbours.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-from loguru import logger
 
 from slowcat_memory.core.ranking.token_codes import quantise
-from slowcat_memory.errors import ProviderError, describe_error
-from slowcat_memory.kernels import encoder
-from slowcat_memory.kernels.encoder import Encoder
+from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers.embedding import chunking, export_format
 from slowcat_memory.providers.embedding import token_vectors as token_spaces
 from slowcat_memory.providers.embedding.base import Embedded, Encoded
 from slowcat_memory.providers.embedding.export_format import Meta
 from slowcat_memory.providers.embedding.token_vectors import TokenSpace
-from slowcat_memory.providers.embedding.wordpiece import WordPiece
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 QUERY_MAX_TOKENS = 64  # default of EmbedderOptions.query_max_tokens
 _CHARS_PER_TOKEN = 16  # a generous bound, to cut very long queries before tokenising
@@ -32,27 +30,8 @@ NOT_FUSED = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion", "BiasGeluFusion"]
 nothing inside the int8 products."""
 
 
-class Model(Protocol):
-    """A model's forward pass. Safe to use from any thread."""
-
-    def run(
-        self, ids: list[int], with_tokens: bool = False
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Embed one row of token ids, at least one, special ones included.
-
-        Returns:
-            The text's vector, shape (dim,), and with ``with_tokens`` each token's, shape
-            (len(ids), token_dim), else None; float32, unit length.
-        """
-        ...
-
-    def touch(self) -> None:
-        """Bring what a run reads into the processor's cache, if that is possible."""
-        ...
-
-
 class OnnxModel:
-    """See ``Model``: an ONNX file in ONNX Runtime, on the CPU."""
+    """An ONNX file in ONNX Runtime, on the CPU. Safe to use from any thread."""
 
     def __init__(
         self, path: Path, threads: int = 1, tokens: str = export_format.TOKEN_OUTPUT
@@ -81,14 +60,17 @@ class OnnxModel:
     def run(
         self, ids: list[int], with_tokens: bool = False
     ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Embed one row of token ids, at least one, special ones included.
+
+        Returns:
+            The text's vector, shape (dim,), and with ``with_tokens`` each token's, shape
+            (len(ids), token_dim), else None; float32, unit length.
+        """
         row = np.array([ids], np.int64)
         feed = dict(zip(export_format.INPUTS, (row, np.ones_like(row)), strict=True))
         names = [export_format.OUTPUT, *([self._tokens] if with_tokens else ())]
         vectors, *tokens = self._session.run(names, feed)
         return vectors[0], tokens[0][0] if tokens else None
-
-    def touch(self) -> None:
-        """Do nothing: onnxruntime does not show where its weights are."""
 
 
 class LocalEmbedder:
@@ -97,14 +79,14 @@ class LocalEmbedder:
     def __init__(
         self,
         meta: Meta,
-        model: Model,
-        tokenizer: Any,
+        model: OnnxModel,
+        tokenizer: "Tokenizer",
         space: TokenSpace | None = None,
         *,
         query_max_tokens: int = QUERY_MAX_TOKENS,
         doc_max_tokens: int = 0,
     ) -> None:
-        """Wrap loaded parts; see ``open_model`` and ``open_tokenizer``."""
+        """Wrap loaded parts; see ``load``."""
         self.name = meta.name
         self.key = meta.key
         self.dim = meta.dim
@@ -133,7 +115,7 @@ class LocalEmbedder:
 
         Args:
             exact: Run the model in fp32: exact vectors, in three times the time.
-            threads: Threads of a run in ONNX Runtime; a second one gains nothing on short texts.
+            threads: Threads of a run; a second one gains nothing on short texts.
             query_max_tokens: Maximum tokens of a query; of a longer one, both ends are embedded.
             doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
 
@@ -148,11 +130,8 @@ class LocalEmbedder:
         try:
             tokenizer = open_tokenizer(folder / export_format.TOKENIZER)
             space = token_spaces.load(folder, meta)
-            model: Model
-            if exact:
-                model = OnnxModel(folder / export_format.EXACT, threads)
-            else:
-                model = open_model(folder, meta, space, threads)
+            name = export_format.EXACT if exact else export_format.MODEL
+            model = OnnxModel(folder / name, threads)
         except Exception as error:  # both libraries raise bare Exceptions of their own
             raise ProviderError(
                 f"the exported model in {folder} does not load ({type(error).__name__})",
@@ -168,11 +147,6 @@ class LocalEmbedder:
         )
         made.encode_query("warm")
         return made
-
-    @property
-    def packed(self) -> bool:
-        """Whether the model runs in the compiled library."""
-        return isinstance(self._model, Encoder)
 
     def encode_query(self, text: str) -> np.ndarray:
         """See ``QueryEmbedder``.
@@ -193,10 +167,6 @@ class LocalEmbedder:
         if self._space is None or tokens is None:
             return Encoded(vector)
         return Encoded(vector, tokens[self._space.kept(np.array(ids), self._query_lead)])
-
-    def touch(self) -> None:
-        """Bring the model into the processor's cache before a query comes: 0.1 to 0.5 ms."""
-        self._model.touch()
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """See ``Embedder``; long documents are embedded piece by piece.
@@ -246,53 +216,18 @@ class LocalEmbedder:
             raise ProviderError(f"the model {self.name} failed ({type(error).__name__})") from error
 
 
-def open_tokenizer(path: Path) -> Any:
-    """Open a tokenizer with the method ``encode`` of ``tokenizers.Tokenizer``.
+def open_tokenizer(path: Path) -> "Tokenizer":
+    """Open a tokenizer without padding or truncation.
 
     Raises:
         Exception: Of the library, whose errors share no base class: the file does not load.
     """
-    if known := WordPiece.load(path):
-        return known
-    from tokenizers import Tokenizer
+    from tokenizers import Tokenizer  # costs 14 MB, and up to 0.1 s to open
 
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
-
-
-def open_model(
-    folder: Path, meta: Meta, space: TokenSpace | None = None, threads: int = 1
-) -> Model:
-    """Open the fastest int8 form of an exported model that works on this machine.
-
-    Raises:
-        Exception: Of ONNX Runtime, whose errors share no base class: the model does not load.
-    """
-    if meta.packing == export_format.PACKING and encoder.available():
-        try:
-            return _open_packed(folder / export_format.PACKED, meta, space)
-        except (OSError, ValueError) as error:
-            packed, why = folder / export_format.PACKED, describe_error(error)
-            logger.warning(f"memory: {packed} is not used: {why}")
-    return OnnxModel(folder / export_format.MODEL, threads)
-
-
-def _open_packed(path: Path, meta: Meta, space: TokenSpace | None) -> Encoder:
-    """Open a packed model.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is damaged, or does not belong to the export.
-    """
-    model = Encoder(path)
-    same = model.shape.hidden == meta.dim and model.shape.positions >= meta.max_tokens
-    if space is not None:
-        same &= np.array_equal(model.section("projection"), space.projection)
-    if not same:
-        raise ValueError("it does not belong to this export")
-    return model
 
 
 def _ends(text: str, limit: int) -> str:

@@ -124,8 +124,8 @@ class Embedding:
 
     @property
     def needs_export(self) -> bool:
-        """Whether the model is here, but not yet in the form that answers fastest."""
-        return self.report.state == "needs export" or self.report.outdated
+        """Whether the model has not been exported, without which it does not answer."""
+        return self.report.state == "needs export"
 
     def open(self) -> None:
         embedder = self._given

@@ -15,15 +15,11 @@ import slowcat_memory
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.core.ranking.token_codes import SCALE, maxsim
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.kernels import encoder, library
-from slowcat_memory.kernels.encoder import Encoder
 from slowcat_memory.providers import (
     EmbedderOptions,
     ExactEmbedder,
     LocalEmbedder,
-    export_model,
     open_query_embedder,
-    token_key_of,
 )
 from slowcat_memory.providers.embedding import export_format
 from slowcat_memory.testing import check_embedder
@@ -155,14 +151,6 @@ def test_local_prompts_of_the_model_are_used(export_folder: Path, tmp_path: Path
     assert np.array_equal(with_prompts.encode(["tea"]), plain.encode(["passage: tea"]))
 
 
-def spoil(
-    folder: Path, names: tuple[str, ...] = (export_format.MODEL, export_format.PACKED)
-) -> None:
-    """Overwrite models, but keep their sizes."""
-    for name in names:
-        (folder / name).write_bytes(b"\x5a" * (folder / name).stat().st_size)
-
-
 @pytest.mark.parametrize(
     "damage",
     ["short", "missing", "not a model", "no tokenizer", "no meta", "no tokens", "other tokens"],
@@ -177,7 +165,7 @@ def test_local_a_damaged_export_is_an_error_that_says_so(
     if damage == "missing":
         model.unlink()
     if damage == "not a model":
-        spoil(folder)
+        model.write_bytes(b"\x5a" * model.stat().st_size)
     if damage == "no tokenizer":
         (folder / export_format.TOKENIZER).write_text("{}")
     if damage == "no tokens":
@@ -192,84 +180,11 @@ def test_local_a_damaged_export_is_an_error_that_says_so(
         LocalEmbedder.load(folder)
 
 
-@pytest.mark.parametrize("damage", ["spoilt", "missing", "of another export"])
-def test_local_a_damaged_packed_model_costs_only_time(
-    local: LocalEmbedder, options: EmbedderOptions, export_folder: Path, tmp_path: Path, damage: str
-) -> None:
-    folder = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    if damage == "spoilt":
-        spoil(folder, (export_format.PACKED,))
-    if damage == "missing":
-        (folder / export_format.PACKED).unlink()
-    if damage == "of another export":
-        data = np.memmap(folder / export_format.PACKED, np.uint8, "r+")
-        model = Encoder(folder / export_format.PACKED)
-        start = model._find("projection")
-        data[start : start + 4] = 0
-        data.flush()
-    embedder, report = open_query_embedder(replace(options, cache_dir=str(tmp_path)))
-    assert embedder and report.state == "ready"
-    assert report.outdated == encoder.available(), "it is packed again in the background"
-    assert embedder.encode_query(TURNS[0]) @ local.encode_query(TURNS[0]) > 0.98
-
-
-def test_local_an_export_of_before_the_packed_model_is_used_meanwhile(
-    options: EmbedderOptions, export_folder: Path, tmp_path: Path
-) -> None:
-    folder = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    (folder / export_format.PACKED).unlink()
-    meta = json.loads((folder / export_format.META).read_bytes())
-    del meta["packing"], meta["packed_cosine"]
-    (folder / export_format.META).write_text(json.dumps(meta))
-    embedder, report = open_query_embedder(replace(options, cache_dir=str(tmp_path)))
-    assert embedder and report.state == "ready" and report.key == embedder.key
-    assert report.outdated == encoder.available()
-    if report.outdated:
-        before = {path: path.read_bytes() for path in folder.iterdir()}
-        lines: list[str] = []
-        export_model(replace(options, cache_dir=str(tmp_path)), lines.append)
-        assert "packing" in lines and "tracing" not in lines
-        for path, content in before.items():
-            assert path.name == export_format.META or path.read_bytes() == content, path.name
-        packed, report = open_query_embedder(replace(options, cache_dir=str(tmp_path)))
-        assert isinstance(packed, LocalEmbedder) and packed.packed and not report.outdated
-        assert (packed.key, packed.token_key) == (embedder.key, token_key_of(embedder))
-
-
-def test_local_an_export_that_cannot_be_written_is_not_packed_at_each_start(
-    options: EmbedderOptions, export_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    (folder / export_format.PACKED).unlink()
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder)
-    embedder, report = open_query_embedder(replace(options, cache_dir=str(tmp_path)))
-    assert embedder and report.state == "ready" and not report.outdated
-
-
 def test_local_engines_of_one_process_share_a_model(options: EmbedderOptions) -> None:
     first, second = open_query_embedder(options)[0], open_query_embedder(options)[0]
     assert first is second is not None
     other = open_query_embedder(replace(options, query_max_tokens=8))[0]
     assert other is not first
-
-
-def test_local_a_machine_without_the_library_is_not_asked_for_what_it_cannot_use(
-    options: EmbedderOptions,
-) -> None:
-    with library.using(library.NUMPY):
-        embedder, report = open_query_embedder(options)
-    assert isinstance(embedder, LocalEmbedder) and not embedder.packed
-    assert report.state == "ready" and not report.outdated
-
-
-def test_local_the_packed_model_is_closer_to_the_original(
-    export_folder: Path, sentence: ExactEmbedder
-) -> None:
-    if not encoder.available():
-        pytest.skip("the compiled library is not here")
-    exact = sentence.encode(TURNS)
-    cosines = (LocalEmbedder.load(export_folder).encode(TURNS) * exact).sum(axis=1)
-    assert np.median(cosines) > 0.996 and cosines.min() > 0.97, cosines  # 7 bits without VNNI
 
 
 HEAVY = {"torch", "transformers", "sentence_transformers", "sklearn", "scipy", "numba", "onnx"}
@@ -305,24 +220,3 @@ def test_local_nothing_heavy_is_imported_in_the_process_that_talks(
     options: EmbedderOptions,
 ) -> None:
     assert loaded_by(TALK, options) & (HEAVY | ELSEWHERE) == set()
-
-
-OPENS = """
-import json, sys
-from slowcat_memory.providers import EmbedderOptions, open_query_embedder
-embedder, report = open_query_embedder(EmbedderOptions(cache_dir=sys.argv[1]))
-embedder.encode_query_tokens("hello"), embedder.encode_tokens(["hello " * 60])
-print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
-"""
-
-
-def test_local_opening_loads_neither_runtime_nor_tokenizers(options: EmbedderOptions) -> None:
-    if not encoder.available():
-        pytest.skip("the compiled library is not here")
-    assert loaded_by(OPENS, options) & {"onnxruntime", "tokenizers"} == set()
-
-
-def test_local_touch_changes_nothing(local: LocalEmbedder) -> None:
-    before = local.encode_query("my dog Pepper")
-    local.touch()
-    assert np.array_equal(local.encode_query("my dog Pepper"), before)

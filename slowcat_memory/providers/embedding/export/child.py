@@ -20,9 +20,9 @@ from tokenizers import Tokenizer
 
 from slowcat_memory.errors import ProviderError, how_to_install
 from slowcat_memory.providers.embedding import export_format, model_files, token_vectors
-from slowcat_memory.providers.embedding.export import graph, packing
+from slowcat_memory.providers.embedding.export import graph
 from slowcat_memory.providers.embedding.export_format import Meta, read_json
-from slowcat_memory.providers.embedding.local import OnnxModel
+from slowcat_memory.providers.embedding.local import OnnxModel, open_tokenizer
 from slowcat_memory.providers.embedding.token_vectors import TokenSpace
 from slowcat_memory.providers.embedding.worker.process import Event, Fault, become_child
 
@@ -166,12 +166,6 @@ def _fill(
         token_key=space.key if space else "",
         token_dim=space.dim if space else 0,
     )
-    if packing.encoder.available():
-        say("packing")
-        onto = space.projection if space else None
-        cosine = packing.pack(source, *sample, onto, work / export_format.PACKED)
-        packed = export_format.PACKING if cosine else export_format.NOT_PACKABLE
-        meta = msgspec.structs.replace(meta, packing=packed, packed_cosine=round(cosine, 4))
     (work / export_format.META).write_bytes(msgspec.json.format(msgspec.json.encode(meta)))
 
 
@@ -238,10 +232,7 @@ def _tokenizer(source: Path) -> Tokenizer:
     """
     if read_json(source / "sentence_bert_config.json", {}).get("do_lower_case"):
         raise ValueError("it lowers case apart from its tokenizer")
-    tokenizer = Tokenizer.from_file(str(source / export_format.TOKENIZER))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
+    return open_tokenizer(source / export_format.TOKENIZER)
 
 
 def _max_tokens(source: Path) -> int:

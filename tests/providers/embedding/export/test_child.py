@@ -44,7 +44,6 @@ def test_child_the_export_vouches_for_itself(exported: Exported) -> None:
     assert meta.token_key.startswith(f"{meta.key}~") and meta.token_key.endswith("/96")
     assert meta.token_dim == 96
     assert {path.name for path in export_folder.iterdir()} == set(export_format.FILES)
-    assert meta.packing == export_format.PACKING and meta.packed_cosine > 0.99
     assert stat.S_IMODE(export_folder.stat().st_mode) == 0o700
 
 
@@ -92,7 +91,7 @@ def test_child_an_export_of_an_older_format_is_made_again(
     export_folder: Path, tmp_path: Path
 ) -> None:
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    older = (copy / export_format.META).read_text().replace('"format": 4', '"format": 3')
+    older = (copy / export_format.META).read_text().replace('"format": 5', '"format": 4')
     (copy / export_format.META).write_text(older)
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
     assert embedder is None and report.state == "needs export"
@@ -100,7 +99,7 @@ def test_child_an_export_of_an_older_format_is_made_again(
 
 def test_child_a_damaged_export_is_made_again(export_folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    for name in (export_format.MODEL, export_format.EXACT, export_format.PACKED):
+    for name in (export_format.MODEL, export_format.EXACT):
         (copy / name).write_bytes(b"\x5a" * (copy / name).stat().st_size)
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
     assert embedder is None and report.state == "needs export"
@@ -183,7 +182,6 @@ folder = child.export(str(here / "tiny"), here / "cache", print)
 meta = export_format.read_meta(folder)
 assert (meta.query_prompt, meta.doc_prompt) == ("query: ", "passage: "), meta
 assert (meta.dim, meta.max_tokens, meta.int8) == (16, 64, True), meta
-assert meta.packing == export_format.NOT_PACKABLE and not (folder / export_format.PACKED).exists()
 want = model.encode(["passage: hello there"])
 assert (LocalEmbedder.load(folder).encode(["hello there"]) * want).sum() > 0.99
 exact = LocalEmbedder.load(folder, exact=True)

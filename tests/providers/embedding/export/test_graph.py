@@ -174,7 +174,7 @@ def test_graph_bert_weights_become_the_model_that_they_describe(
     folder = exported(tiny, tmp_path)
     meta = export_format.read_meta(folder)
     assert meta and (meta.query_prompt, meta.doc_prompt) == ("q: ", "d: ")
-    assert (meta.dim, meta.max_tokens, meta.packing) == (OUT, 200, -export_format.PACKING)
+    assert (meta.dim, meta.max_tokens) == (OUT, 200)
     exact = LocalEmbedder.load(folder, exact=True)
     for text, vector in zip(TURNS, exact.encode(TURNS), strict=True):
         assert np.abs(vector - want(tiny, dense, f"d: {text}")).max() < 1e-5, text
