@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 
-from loguru import logger
 from msgspec import structs
 
 from slowcat_memory.clock import Clock, SystemClock
