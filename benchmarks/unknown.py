@@ -47,8 +47,7 @@ from slowcat_memory import transfer
 from slowcat_memory.core.query.recall_gate import judge
 from slowcat_memory.core.ranking import abstention
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.runtime.recall.query import RecallOptions
-from slowcat_memory.runtime.recall.service import abstain
+from slowcat_memory.runtime.recall.query import RecallOptions, abstain
 
 KINDS = ("own", "unrelated", "renamed", "adversarial")
 OUTCOMES = ("told", "skipped", "asks none", "known")

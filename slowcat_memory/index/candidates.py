@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
-from msgspec import Struct
 
 from slowcat_memory.core.ranking.frame import VIEWS, Frame, Row
 from slowcat_memory.index.files.arrays import split_rows
@@ -26,22 +25,6 @@ class Candidates(Frame, frozen=True, eq=False, kw_only=True):
     """
 
     ids: Sequence[str]
-
-
-class Chosen(Struct, frozen=True):
-    """The proposed documents that may answer.
-
-    Attributes:
-        numbers: Rising, shape (n,), int64.
-        block: As of ``Frame``; the rows of keys are not filled.
-        fresh: How many of the living ones were not visible.
-        saying: How many of these say something of their own.
-    """
-
-    numbers: np.ndarray
-    block: np.ndarray
-    fresh: int
-    saying: int
 
 
 class CandidateSelector:
@@ -69,26 +52,34 @@ class CandidateSelector:
         talk: bool = False,
         visible: Set[str] = frozenset(),
     ) -> Candidates:
-        count = self._options.candidates
+        table, count = self._table, self._options.candidates
         if vector is None or not len(self._dense):
             vector = own = None
-        barred, seen = ([*map(self._table.find, ids)] for ids in (exclude, visible))
+        barred, seen = ([*map(table.find, ids)] for ids in (exclude, visible))
         while True:
-            proposed = self._propose(lexical, vector, count)
-            self._lookup.score(lexical)
-            found = self._choose(
-                proposed, lexical.known, barred, seen, query=vector, own=own, talk=talk
-            )
-            if 2 * found.saying >= found.fresh or count >= len(self._table):
+            numbers = np.unique(self._propose(lexical, vector, count))
+            numbers = numbers[table.alive.take(numbers) & (numbers < lexical.known)]
+            numbers = numbers[~np.isin(numbers, barred)]
+            fresh = ~np.isin(numbers, seen)
+            says = np.ones(len(numbers), bool) if talk else table.says(numbers)
+            if 2 * (says & fresh).sum() >= fresh.sum() or count >= len(table):
                 break  # else copies of a question may have taken the places of its answer
             count *= WIDER
             lexical = self._lookup.widened(lexical, count)
-        known = set(lexical.best)
+        self._lookup.score(lexical)
+        numbers, known = numbers[says], set(lexical.best)
+        block = self._columns(numbers)
+        block[Row.VISIBLE] = ~fresh[says]
+        for name, scores in self._lookup.scores(numbers).items():
+            block[VIEWS[name]] = scores
         if vector is not None:
-            known.add("dense")
-            known |= self._score_keys(vector, found, vector if own is None else own)
-        ids = IdSequence(self._table.ids, found.numbers)
-        return Candidates(block=found.block, known=frozenset(known), ids=ids)
+            own = vector if own is None else own
+            block[Row.DENSE] = block[Row.COSINE] = self._dense.cosines(vector, numbers)
+            if own is not vector:
+                block[Row.COSINE] = self._dense.cosines(own, numbers)
+            known |= {"dense"} | self._score_keys(vector, own, numbers, block)
+        ids = IdSequence(table.ids, numbers)
+        return Candidates(block=block, known=frozenset(known), ids=ids)
 
     def _propose(self, lexical: Lexical, vector: np.ndarray | None, count: int) -> np.ndarray:
         """Return the best documents of each view, not unique."""
@@ -99,36 +90,12 @@ class CandidateSelector:
             proposed += (view.nearest(vector, count) for view in keys)
         return np.concatenate(proposed)
 
-    def _choose(
-        self,
-        proposed: np.ndarray,
-        known: int,
-        barred: Sequence[int],
-        seen: Sequence[int],
-        *,
-        query: np.ndarray | None,
-        own: np.ndarray | None,
-        talk: bool,
-    ) -> Chosen:
-        table, numbers = self._table, np.unique(proposed)
-        numbers = numbers[table.alive.take(numbers) & (numbers < known)]
-        numbers = numbers[~np.isin(numbers, barred)]
-        visible = np.isin(numbers, seen)
-        says = np.ones(len(numbers), bool) if talk else table.says(numbers)
-        fresh, saying = int((~visible).sum()), int((says & ~visible).sum())
-        numbers, visible = numbers[says], visible[says]
-        block = np.full((len(Row), len(numbers)), np.nan)
-        for name, scores in self._lookup.scores(numbers).items():
-            block[VIEWS[name]] = scores
-        if query is not None:
-            block[Row.DENSE] = self._dense.cosines(query, numbers)
-            block[Row.COSINE] = (
-                block[Row.DENSE] if own is None else self._dense.cosines(own, numbers)
-            )
+    def _columns(self, numbers: np.ndarray) -> np.ndarray:
+        """Return a block with what the table has of documents, NaN for all else."""
+        table, block = self._table, np.full((len(Row), len(numbers)), np.nan)
         parts = split_rows(numbers, table.sealed_count)
         block[Row.BEFORE] = _positions(numbers, table.before.gather(*parts))
         block[Row.AFTER] = _positions(numbers, table.after.gather(*parts))
-        block[Row.VISIBLE] = visible
         for row, column in {
             Row.AT: table.at,
             Row.IMPORTANCE: table.importance,
@@ -141,20 +108,21 @@ class CandidateSelector:
             Row.ABOUT_UNTIL: table.about[1],
         }.items():
             block[row] = column.gather(*parts)
-        return Chosen(numbers, block, fresh, saying)
+        return block
 
-    def _score_keys(self, vector: np.ndarray, found: Chosen, own: np.ndarray) -> set[str]:
+    def _score_keys(
+        self, vector: np.ndarray, own: np.ndarray, numbers: np.ndarray, block: np.ndarray
+    ) -> set[str]:
         """Score by keys and return the names of these views, of those that have any keys.
 
         Judged queries are compared with the query alone.
         """
         known, written, asked = set(), self._keys[KEYS], self._keys[ASKED]
         if len(written.dense):
-            found.block[Row.KEYS] = written.best_cosines(vector, found.numbers)
+            block[Row.KEYS] = written.best_cosines(vector, numbers)
             known.add(KEYS)
         if len(asked.dense):
-            votes = asked.sum_votes(own, found.numbers, self._options.same)
-            found.block[Row.ASKED] = votes
+            block[Row.ASKED] = asked.sum_votes(own, numbers, self._options.same)
             known.add(ASKED)
         return known
 

@@ -18,9 +18,9 @@ from pipecat.utils.time import time_now_iso8601
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.processor.activity import Activity
+from slowcat_memory.runtime.recall.prefetch import Warmup
 from slowcat_memory.runtime.recall.query import PrefetchOptions
 from slowcat_memory.runtime.recall.service import Retrieval
-from slowcat_memory.runtime.recall.warmup import Warmup
 from tests.support.processors import QUESTION, memory
 from tests.support.voice_pipeline import VoicePipeline, run
 

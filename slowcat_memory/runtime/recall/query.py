@@ -4,6 +4,7 @@ The row holds ids, scores and times, no text: query and offers are read from the
 shown, so that forgetting them empties the ledger too.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import Annotated, Literal
 
@@ -15,8 +16,8 @@ from slowcat_memory.core.disclosure import Called, Reader
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.query.recall_gate import GateOptions, Need, judge
 from slowcat_memory.core.query.understand import AskOptions, DialogueTurn, with_context
-from slowcat_memory.core.ranking.abstention import AnswerEvidence
-from slowcat_memory.core.ranking.fusion import FuseOptions
+from slowcat_memory.core.ranking.abstention import AnswerEvidence, answer_probability
+from slowcat_memory.core.ranking.fusion import FuseOptions, union
 from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.core.render.excerpt import ExtractOptions, relevant
 from slowcat_memory.core.render.memory_block import Packed, PackOptions, pack
@@ -208,6 +209,43 @@ class Recollection(Struct, frozen=True, kw_only=True):
     asks_time: bool = False
     packed: Packed | None = None
     ticket: int = 0
+
+
+def merge(found: Sequence[Recollection], query: Query, options: RetrievalOptions) -> Recollection:
+    """Merge the scopes' results; stage and trace are those of the first, the speaker's own."""
+    timings, words = dict[str, float](), dict[str, float]()
+    for one in found:
+        for lap, ms in one.timings.items():
+            timings[lap] = round(timings.get(lap, 0.0) + ms, 4)
+        words |= {word: max(weight, words.get(word, 0.0)) for word, weight in one.words.items()}
+    evidence = [one.evidence for one in found if one.evidence is not None]
+    return replace(
+        found[0],
+        hits=union([one.hits for one in found], query.limit(options), options.fuse.duplicate),
+        timings=timings,
+        words=words,
+        evidence=max(evidence, key=answer_probability) if len(evidence) == len(found) else None,
+        names_speaker=any(one.names_speaker for one in found),
+    )
+
+
+def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollection:
+    """Return the recollection for the LLM, which may state that a question has no answer.
+
+    The best of bad hits would be taken for an answer: when a turn asks for a memory and nothing
+    answers, only pinned memories stay, and the block says that nothing is remembered. Without
+    evidence (recall did not come so far), all stays.
+
+    Args:
+        unknown_below: Probability that anything answers, below which nothing does.
+    """
+    evidence = found.evidence
+    asks = asks_for_memory(need, names_speaker=found.names_speaker, evidence=evidence)
+    unknown = asks and evidence is not None and answer_probability(evidence) < unknown_below
+    if not unknown and not need.asks_time:
+        return found
+    hits = [hit for hit in found.hits if hit.memory.pinned] if unknown else found.hits
+    return replace(found, hits=hits, unknown=unknown, asks_time=need.asks_time)
 
 
 class BlockWriter:

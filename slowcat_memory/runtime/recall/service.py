@@ -20,8 +20,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.recall_gate import Need
-from slowcat_memory.core.ranking.abstention import answer_probability
-from slowcat_memory.core.ranking.fusion import union
 from slowcat_memory.core.render.memory_block import Packed
 from slowcat_memory.core.text.normalize import Tokenizer
 from slowcat_memory.metrics import Metrics
@@ -37,29 +35,12 @@ from slowcat_memory.runtime.recall.query import (
     Query,
     Recollection,
     RetrievalOptions,
-    asks_for_memory,
+    abstain,
+    merge,
     need_of,
 )
 from slowcat_memory.runtime.recall.waiting import Pace, ended_within
 from slowcat_memory.store import Store
-
-
-def merge(found: Sequence[Recollection], query: Query, options: RetrievalOptions) -> Recollection:
-    """Merge the scopes' results; stage and trace are those of the first, the speaker's own."""
-    timings, words = dict[str, float](), dict[str, float]()
-    for one in found:
-        for lap, ms in one.timings.items():
-            timings[lap] = round(timings.get(lap, 0.0) + ms, 4)
-        words |= {word: max(weight, words.get(word, 0.0)) for word, weight in one.words.items()}
-    evidence = [one.evidence for one in found if one.evidence is not None]
-    return replace(
-        found[0],
-        hits=union([one.hits for one in found], query.limit(options), options.fuse.duplicate),
-        timings=timings,
-        words=words,
-        evidence=max(evidence, key=answer_probability) if len(evidence) == len(found) else None,
-        names_speaker=any(one.names_speaker for one in found),
-    )
 
 
 class Retrieval:
@@ -393,22 +374,3 @@ class Retrieval:
 
 def _gated(query: Query, need: Need) -> Query:
     return replace(query, text=need.query, need=need)
-
-
-def abstain(found: Recollection, need: Need, unknown_below: float) -> Recollection:
-    """Return the recollection for the LLM, which may state that a question has no answer.
-
-    The best of bad hits would be taken for an answer: when a turn asks for a memory and nothing
-    answers, only pinned memories stay, and the block says that nothing is remembered. Without
-    evidence (recall did not come so far), all stays.
-
-    Args:
-        unknown_below: Probability that anything answers, below which nothing does.
-    """
-    evidence = found.evidence
-    asks = asks_for_memory(need, names_speaker=found.names_speaker, evidence=evidence)
-    unknown = asks and evidence is not None and answer_probability(evidence) < unknown_below
-    if not unknown and not need.asks_time:
-        return found
-    hits = [hit for hit in found.hits if hit.memory.pinned] if unknown else found.hits
-    return replace(found, hits=hits, unknown=unknown, asks_time=need.asks_time)

@@ -16,9 +16,9 @@ from slowcat_memory.runtime.recall.query import (
     RecallOptions,
     Recollection,
     RetrievalOptions,
+    abstain,
     need_of,
 )
-from slowcat_memory.runtime.recall.service import abstain
 from slowcat_memory.testing import FixedClock, memory_config
 from tests.support.recall_without_store import EMBEDDER, NOW, SAID, Mind, memory, query
 

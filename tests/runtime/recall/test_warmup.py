@@ -13,9 +13,15 @@ from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.recall.pipeline import Pipeline
-from slowcat_memory.runtime.recall.prefetch import Prefetch
+from slowcat_memory.runtime.recall.prefetch import (
+    EVERY_S,
+    LOST_S,
+    SETTLE_S,
+    SHARE,
+    Prefetch,
+    Warmup,
+)
 from slowcat_memory.runtime.recall.query import PrefetchOptions
-from slowcat_memory.runtime.recall.warmup import EVERY_S, LOST_S, SETTLE_S, SHARE, Warmup
 from slowcat_memory.testing import FixedClock, HashEmbedder, memory_config
 
 SAID = ("My dog is called Max", "We flew to Lisbon in May")
