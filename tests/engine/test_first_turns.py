@@ -41,7 +41,8 @@ gc.callbacks.append(
     )
 )
 clock = FixedClock()
-config = memory_config(Path(sys.argv[1]), recall={"floor": 0.0, "keep_share": 0.0})
+recall = {"floor": 0.0, "keep_share": 0.0}
+config = memory_config(Path(sys.argv[1]), recall=recall, index={"seal_at": 1000})
 engine = MemoryEngine(config, clock=clock, embedder=HashEmbedder(64, token_dim=32))
 if sys.argv[2] == "prepared":
     engine.prepare("anna")

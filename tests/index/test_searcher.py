@@ -1,12 +1,13 @@
 import threading
 from pathlib import Path
 
+import faiss
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from slowcat_memory.core.ranking.frame import Row
-from slowcat_memory.index import Document, IndexOptions, Searcher
+from slowcat_memory.index import Document, IndexOptions, Searcher, build
 from slowcat_memory.testing import HashEmbedder
 from tests.support.index_oracle import (
     OPTIONS,
@@ -338,3 +339,21 @@ def test_searcher_another_query_in_between_changes_nothing(tmp_path: Path) -> No
 def test_searcher_ten_thousand_words_are_a_query() -> None:
     made = searcher(*line("e", "f", "g"))
     assert found(made, "f " + " ".join(f"x{n}" for n in range(10_000))) == ["f"]
+
+
+@pytest.mark.parametrize("count", [60, 10_000])
+def test_searcher_faiss_answers_a_query_from_sixty_memories_on(
+    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert IndexOptions().seal_due(0, count)
+    rows = np.random.default_rng(1).normal(size=(count, 32)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    vectors = {f"m{n:05}": row for n, row in enumerate(rows)}
+    build([doc(id_) for id_ in vectors], vectors, 32, tmp_path, TOKENS, OPTIONS)
+    made = Searcher(TOKENS, OPTIONS, 32, tmp_path)
+    calls = []
+    for kind in (faiss.IndexFlatIP, faiss.IndexRefine):
+        search = kind.search
+        monkeypatch.setattr(kind, "search", lambda *args, of=search: calls.append(1) or of(*args))
+    assert "m00042" in made.candidates(made.lexical("unheard"), rows[42]).ids
+    assert calls

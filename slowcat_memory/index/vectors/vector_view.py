@@ -114,12 +114,12 @@ class VectorView:
 
         ``query`` has shape (dim,), unit length; the results have shape (n,) each.
         """
-        slots = np.flatnonzero(self._documents.tail >= 0)
-        cosines = np.einsum("ij,j->i", self._matrix[slots], query)
+        owners = self._documents.tail
+        cosines = np.einsum("ij,j->i", self._matrix[: len(owners)], query)
+        slots = np.flatnonzero(owners >= 0)
         if len(slots) > k:
-            best = np.argpartition(-cosines, k - 1)[:k]
-            slots, cosines = slots[best], cosines[best]
-        documents = self._documents.tail[slots]
+            slots = slots[np.argpartition(-cosines[slots], k - 1)[:k]]
+        documents, cosines = owners[slots], cosines[slots]
         if self._sealed is None or not self._alive.any():
             return documents, cosines
         sealed = self._sealed.nearest(query, k, self._alive)
