@@ -214,15 +214,16 @@ class CommandEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: datetime
     turn: int = 0  # log id of the command's turn; 0 when there is none, or it is forgotten
     made: tuple[str, ...] = ()  # ids of memories that it made
-    hidden: tuple[str, ...] = ()  # hidden memory ids of ``scope``, chunks of ``turns`` included
-    others: tuple[tuple[str, str], ...] = ()  # (scope, id) of memories hidden in other namespaces
+    # ids of memories of ``scope`` to be forgotten, chunks of ``turns`` included; hidden until then
+    hidden: tuple[str, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()  # likewise (scope, id) in other namespaces
     turns: tuple[int, ...] = ()  # log ids of turns that are to be forgotten
     due: datetime | None = None  # when what is hidden is erased for good; None for never
     state: CommandState = "done"  # "asked" until confirmed; "erased" once it cannot be undone
 
     @property
     def all_hidden(self) -> tuple[tuple[str, str], ...]:
-        """Return (scope, id) of every memory that it hid."""
+        """Return (scope, id) of every memory that it hid, or found hidden already."""
         return (*((self.scope, id_) for id_ in self.hidden), *self.others)
 
 
@@ -407,6 +408,8 @@ class Forgotten(Struct, frozen=True, kw_only=True):
     backups_rewritten: int = 0  # how many were rewritten without them
     problems: tuple[str, ...] = ()  # why it is not erased yet; it is tried again at the next start
     remains: tuple[str, ...] = ()  # files of damaged stores, which may still hold their text
+    # the durable order to delete this later, if it can be undone; until then it is hidden
+    order: CommandEntry | None = None
 
 
 # ------------------------------------------------------------------- ageing

@@ -395,10 +395,13 @@ class MemoryEngine:
         *,
         dry_run: bool = False,
         keep_backups: bool = False,
+        undo_s: float = 0.0,
     ) -> Forgotten:
         orders = [what] if isinstance(what, Forget) else what
         if dry_run:
             return self.eraser.preview(*orders)
+        if undo_s:
+            return self.eraser.hide(undo_s, *orders)
         return self.eraser.forget(*orders, keep_backups=keep_backups)
 
     def apply(self, job: str, batch: WriteBatch) -> None:

@@ -307,7 +307,7 @@ class Memory(Protocol):
         """Execute a voice command; what the answer confirms is durable on return."""
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
-        """Undo a voice command: restore what it hid, retire what it made; return its updated row.
+        """Undo a command: restore what it hid, retire what it made; return its updated row.
 
         None when it does not exist or cannot be undone.
         """
@@ -318,6 +318,7 @@ class Memory(Protocol):
         *,
         dry_run: bool = False,
         keep_backups: bool = False,
+        undo_s: float = 0.0,
     ) -> Forgotten:
         """Delete for good: turns, what was derived from them, index entries, cached queries.
 
@@ -326,6 +327,8 @@ class Memory(Protocol):
             dry_run: Change nothing, and return what would be deleted from disk.
             keep_backups: Rewrite the backups in the store's folder without it, instead of deleting
                 them; takes about as long as making them did.
+            undo_s: Hide it at once, durably, and delete it after as many seconds; until then
+                ``undo`` takes the ``order`` of the result back. 0 deletes it now.
 
         Raises:
             ValueError: An order has no condition.

@@ -232,14 +232,15 @@ class SharedMember(Member):
 
     # ---------------------------------------------------------------- changes
 
-    def forget(self, what: Forget | Sequence[Forget], **how: bool) -> Forgotten:
+    def forget(self, what: Forget | Sequence[Forget], **how: Any) -> Forgotten:
         engine, holding = self._life.engine, self.holding
-        if holding is not None and not how.get("dry_run"):
+        deletes = not (how.get("dry_run") or how.get("undo_s"))
+        if holding is not None and deletes:
             holding.shipper.wait_sent(COMMITTED_S)  # or it would be in the outbox still
             if isinstance(engine, CopyEngine):
                 engine.append_late_turns()  # which are forgotten too, where they are covered
         gone = super().forget(what, **how)
-        if holding is None or how.get("dry_run") or not (gone.turns or gone.memories):
+        if holding is None or not deletes or not (gone.turns or gone.memories):
             return gone
         if holding.shipper.wait_purged(PURGED_S):
             return gone

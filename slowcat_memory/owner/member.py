@@ -407,7 +407,7 @@ class Member:
         memory_id = self._wait_logged(memory_id)
         return cast(MemoryRecord | None, self._do("correct", scope, memory_id, text))
 
-    def forget(self, what: Forget | Sequence[Forget], **how: bool) -> Forgotten:
+    def forget(self, what: Forget | Sequence[Forget], **how: Any) -> Forgotten:
         orders = [what] if isinstance(what, Forget) else what
         logged = [self._logged_order(order) for order in orders]
         return cast(Forgotten, self._do("forget", logged, **how))

@@ -18,9 +18,8 @@ from slowcat_memory.store import Snapshot
 from slowcat_memory.web.catalogue import Catalogue
 from slowcat_memory.web.replies import Refusal
 
-WINDOW_S = 10.0  # for which an order to forget waits
+WINDOW_S = 10.0  # for which an order to forget can be undone
 KEPT = 50  # changes that can be taken back
-TRIES = 5  # to forget: the process that keeps the memory may end meanwhile
 
 
 Timer = Callable[[float, Callable[[], None]], Callable[[], None]]
@@ -28,7 +27,7 @@ Timer = Callable[[float, Callable[[], None]], Callable[[], None]]
 
 
 class Undone(Struct, frozen=True):
-    """A change: how it is called, what takes it back, and whether it has yet to happen."""
+    """A change: how it is called, what takes it back, and whether it waits to be completed."""
 
     words: str
     back: Callable[[], object]
@@ -39,7 +38,7 @@ class Undo:
     """The changes of one page. Safe to use from any thread.
 
     Attributes:
-        window_s: For how long an order to forget waits.
+        window_s: For how long an order to forget can be undone.
     """
 
     def __init__(self, timer: Timer | None = None, window_s: float = WINDOW_S) -> None:
@@ -60,20 +59,14 @@ class Undo:
                 del self._done[old]
         return number
 
-    def defer(self, words: str, work: Callable[[], object]) -> int:
-        """Do something after ``window_s``, unless it is taken back; return its number.
-
-        If it fails it is tried again after as long, ``TRIES`` times in all.
-        """
+    def defer(self, words: str, back: Callable[[], object], work: Callable[[], object]) -> int:
+        """Keep what takes a change back, and complete it after ``window_s``; return its number."""
         with self._lock:
             number = next(self._numbers)
-            self._done[number] = Undone(words, lambda: None, waits=True)
-            self._wait(number, work, TRIES)
+            self._done[number] = Undone(words, back, waits=True)
+            cancel = self._timer(self.window_s, lambda: self._carry_out(number))
+            self._waiting[number] = (work, cancel)
         return number
-
-    def _wait(self, number: int, work: Callable[[], object], tries: int) -> None:
-        cancel = self._timer(self.window_s, lambda: self._carry_out(number, tries - 1))
-        self._waiting[number] = (work, cancel)
 
     def back(self, number: int) -> str:
         """Take a change back; return its words.
@@ -98,8 +91,8 @@ class Undo:
         for number in numbers:
             self._carry_out(number)
 
-    def _carry_out(self, number: int, more: int = 0) -> None:
-        """Do what waits; if it fails, it waits for one of ``more`` tries."""
+    def _carry_out(self, number: int) -> None:
+        """Do what waits. If it fails, whoever keeps the memory does it: the order is durable."""
         with self._working:
             with self._lock:
                 self._done.pop(number, None)
@@ -111,10 +104,7 @@ class Undo:
                 work()
             except Exception as error:
                 why = describe_error(error)
-                logger.error(f"the page: not forgotten yet; {more} tries follow: {why}")
-                if more:
-                    with self._lock:
-                        self._wait(number, work, more)
+                logger.error("the page: hidden, and not yet deleted, which is tried again: {}", why)
 
 
 def _timer(seconds: float, work: Callable[[], None]) -> Callable[[], None]:

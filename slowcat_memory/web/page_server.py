@@ -11,14 +11,14 @@ from aiohttp import web
 from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import MemoryEvent
 from slowcat_memory.web.context import PageContext
-from slowcat_memory.web.replies import Refusal
+from slowcat_memory.web.replies import Refusal, body, reply, text
 from slowcat_memory.web.routes import add_routes, index
-from slowcat_memory.web.safety import MOST_BYTES, Guard, add_headers
+from slowcat_memory.web.safety import ENTER, MOST_BYTES, Guard, add_headers
 
 WAITING = 256  # events that a slow browser may be behind; beyond, it is told to read anew
 BEAT_S = 15.0  # between two signs of life
 
-_AGAIN = b"event: again\ndata: {}\n\n"
+_AGAIN = b"null\n"
 
 
 class Stream:
@@ -47,7 +47,7 @@ class Stream:
             return
         data = msgspec.json.encode(_ids(event))
         with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._publish, b"data: " + data + b"\n\n")
+            self._loop.call_soon_threadsafe(self._publish, data + b"\n")
 
     def _shown(self, event: MemoryEvent) -> bool:
         return self._page.everyone or event.scope == self._page.person
@@ -57,13 +57,16 @@ class Stream:
             _put(queue, line)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Send events until the browser or the page ends."""
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        """Send events, each a line of JSON, until the browser or the page ends.
+
+        ``null`` says that some were missed; an empty line is a sign of life.
+        """
+        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         await response.prepare(request)
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
         self._listeners.add(queue)
         try:
-            await response.write(b": open\n\n")
+            await response.write(b"\n")
             while (line := await _next(queue)) is not None:
                 await response.write(line)
         except ConnectionError:
@@ -77,7 +80,7 @@ async def _next(queue: "asyncio.Queue[bytes | None]") -> bytes | None:
     try:
         return await asyncio.wait_for(queue.get(), BEAT_S)
     except TimeoutError:
-        return b": beat\n\n"
+        return b"\n"
 
 
 def _put(queue: "asyncio.Queue[bytes | None]", line: bytes | None) -> None:
@@ -118,6 +121,7 @@ class PageServer:
         )
         self.app.on_response_prepare.append(add_headers)
         self.app.router.add_get("/", self._open)
+        self.app.router.add_post(ENTER, self._enter)
         self.app.router.add_get("/api/events", self._stream.answer)
         add_routes(self.app, page)
 
@@ -150,15 +154,12 @@ class PageServer:
         return f"http://{ADDRESS}:{self.guard.port}/?token={self.guard.keys.token()}"
 
     async def _open(self, request: web.Request) -> web.StreamResponse:
-        """Answer with the page, and for a token with the cookie too.
+        """Answer with the page, which takes the token out of its address, and holds no memory."""
+        return web.Response(body=self._index, content_type="text/html", charset="utf-8")
 
-        There is no redirect to hide the token: a browser that was led here by a file would not send
-        a SameSite=Strict cookie along with it. The page takes the token out of its address itself.
-        """
-        cookie = self.guard.keys.redeem(request.query.get("token", ""))
-        if cookie is None and not self.guard.admits(request):
+    async def _enter(self, request: web.Request) -> web.StreamResponse:
+        """Give the page a key for its token. Fields: ``token``."""
+        key = self.guard.keys.redeem(text(await body(request, MOST_BYTES), "token"))
+        if key is None:
             raise Refusal(401, "Open the address that `slowcat-memory ui` prints; it works once.")
-        response = web.Response(body=self._index, content_type="text/html", charset="utf-8")
-        if cookie is not None:
-            self.guard.admit(response, cookie)
-        return response
+        return reply({"key": key})

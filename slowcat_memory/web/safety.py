@@ -4,30 +4,36 @@ A page on the loopback interface is reachable by every program and every web sit
 user visits. Each rule here answers one attack, and ``tests/web/test_safety.py`` makes each attack:
 
 - a web site whose name is made to resolve to 127.0.0.1 (DNS rebinding): the Host must be ours;
-- another local user, or a program that scans ports: a cookie, got only for a one-use token;
-- a form or script of a web site: SameSite=Strict, the Origin must be ours, writes need a header
-  that no form can send, and no answer allows another origin;
+- another local user, or a program that scans ports: a connection of another user is refused, and
+  every read and change needs a key in a header, got only for a one-use token;
+- a server on another port of this machine, which gets the cookies of all ports: there is none, and
+  the browser keeps the key for this origin alone;
+- a form or script of a web site: no form can send the header, the Origin must be ours, and no
+  answer allows another origin;
 - memory text that is markup: the policy runs no script but the files of this package.
 """
 
+import asyncio
 import hmac
 import secrets
 import threading
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from aiohttp import web
 from loguru import logger
 
 from slowcat_memory.errors import ConfigError, SlowcatError, StoreError, describe_error
+from slowcat_memory.mcp import local_peers
 from slowcat_memory.web.replies import Refusal, reply
 
 if TYPE_CHECKING:
     from aiohttp.typedefs import Middleware
 
-WRITE_HEADER, WRITE_VALUE = "X-Slowcat", "page"
+KEY_HEADER = "X-Slowcat"
 MOST_BYTES = 64 * 1024  # of a request's body
-READS = frozenset(("GET", "HEAD"))
+API, ENTER = "/api/", "/api/enter"
 
 POLICY = "; ".join(
     (
@@ -53,12 +59,12 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Keys:
-    """One-use tokens, and the cookies given for them. Safe to use from any thread."""
+    """One-use tokens, and the keys given for them. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._tokens: list[str] = []
-        self._cookies: list[str] = []
+        self._keys: list[str] = []
 
     def token(self) -> str:
         """Return a new token: it opens the page once."""
@@ -68,17 +74,17 @@ class Keys:
         return made
 
     def redeem(self, token: str) -> str | None:
-        """Return a new cookie for a token, which is then used; None for any other."""
+        """Return a new key for a token, which is then used; None for any other."""
         with self._lock:
             if not _among(token, self._tokens):
                 return None
             self._tokens = [one for one in self._tokens if not _same(one, token)]
-            self._cookies.append(cookie := secrets.token_urlsafe(32))
-            return cookie
+            self._keys.append(key := secrets.token_urlsafe(32))
+            return key
 
-    def knows(self, cookie: str) -> bool:
+    def knows(self, key: str) -> bool:
         with self._lock:
-            return _among(cookie, self._cookies)
+            return _among(key, self._keys)
 
 
 def _among(given: str, known: list[str]) -> bool:
@@ -87,24 +93,20 @@ def _among(given: str, known: list[str]) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode())
+    return hmac.compare_digest(one.encode(errors="surrogateescape"), other.encode())
 
 
 class Guard:
     """Checks each request before a handler sees it, and each answer before it leaves.
 
     Attributes:
-        keys: Tokens and cookies.
+        keys: Tokens and keys.
         port: The port that the page listens on; 0 until it does, and nothing is answered then.
     """
 
     def __init__(self) -> None:
         self.keys, self.port = Keys(), 0
-
-    @property
-    def cookie(self) -> str:
-        """The cookie's name. Browsers keep one set of cookies for all ports of a host."""
-        return f"slowcat-{self.port}"
+        self._own: WeakSet[asyncio.Transport] = WeakSet()  # connections of this process's user
 
     def check(self, request: web.Request) -> None:
         """Let a request pass.
@@ -112,6 +114,7 @@ class Guard:
         Raises:
             Refusal: It is not this page's, or not of this browser.
         """
+        self._check_user(request)
         hosts = self._hosts()
         if request.headers.getall("Host", []) not in ([host] for host in hosts):
             raise Refusal(421, "This page answers under its own address only.")
@@ -121,18 +124,19 @@ class Guard:
         origin = request.headers.get("Origin")
         if origin is not None and origin not in {f"http://{host}" for host in hosts}:
             raise Refusal(403, "This request comes from another page.")
-        if request.method not in READS and request.headers.get(WRITE_HEADER) != WRITE_VALUE:
-            raise Refusal(403, "This request does not come from the page.")
-        if request.path != "/" and not self.admits(request):
-            raise Refusal(401, "Open the address that `slowcat-memory ui` prints.")
+        if request.path.startswith(API) and request.path != ENTER:
+            if not self.keys.knows(request.headers.get(KEY_HEADER, "")):
+                raise Refusal(401, "Open the address that `slowcat-memory ui` prints.")
 
-    def admits(self, request: web.Request) -> bool:
-        """Return whether a request has the cookie."""
-        return self.keys.knows(request.cookies.get(self.cookie, ""))
-
-    def admit(self, response: web.StreamResponse, cookie: str) -> None:
-        """Give a browser the cookie; it lasts until the browser, or the page's command, ends."""
-        response.set_cookie(self.cookie, cookie, httponly=True, samesite="Strict", path="/")
+    def _check_user(self, request: web.Request) -> None:
+        """Refuse another user's connection, where the system says whose it is."""
+        transport = request.transport
+        if transport in self._own or not local_peers.can_tell():
+            return
+        ends = [transport and transport.get_extra_info(end) for end in ("peername", "sockname")]
+        if transport is None or not all(ends) or not local_peers.is_own_user(*ends):
+            raise Refusal(403, "This page belongs to another user of this machine.")
+        self._own.add(transport)
 
     def _hosts(self) -> tuple[str, ...]:
         port = self.port

@@ -9,7 +9,7 @@ from slowcat_memory.core.memory import BLOCK, family, turn_of
 from slowcat_memory.engine.notes import edit_block
 from slowcat_memory.idle.jobs.feedback.shared import JUDGED_QUERY, judgeable
 from slowcat_memory.idle.scheduler.results import revived
-from slowcat_memory.records import Forget, Key, Made, Memory, WriteBatch
+from slowcat_memory.records import CommandEntry, Forget, Key, Made, Memory, WriteBatch
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import Refusal, moment, text
 from slowcat_memory.web.shapes import memory_row, turn_row
@@ -115,10 +115,26 @@ def preview(page: PageContext, given: Given) -> dict[str, Any]:
 
 
 def forget(page: PageContext, given: Given) -> dict[str, Any]:
-    """Forget for good, once the time to undo is over. Fields: see ``_order``."""
-    order = _order(page, given)
-    undo = page.undo.defer("Kept", lambda: page.memory.forget(order))
+    """Hide at once, and delete for good once the time to undo is over. Fields: see ``_order``."""
+    what, memory = _order(page, given), page.memory
+    order = memory.forget(what, undo_s=page.undo.window_s).order
+    if order is None:
+        raise Refusal(404, "That is not remembered any more.")
+    undo = page.undo.defer("Kept", lambda: _keep(page, order), lambda: _erase(page, what, order))
     return {"undo": undo, "words": "Forgetting", "seconds": page.undo.window_s}
+
+
+def _keep(page: PageContext, order: CommandEntry) -> None:
+    if page.memory.undo(order) is None:
+        raise Refusal(410, "That cannot be undone any more.")
+
+
+def _erase(page: PageContext, what: Forget, order: CommandEntry) -> None:
+    """Delete what is hidden, unless another door took the order back."""
+    with page.memory.snapshot() as snapshot:
+        latest = snapshot.commands(order.scope)
+    if any(one.id == order.id and one.state == "done" for one in latest):
+        page.memory.forget(what)
 
 
 def _order(page: PageContext, given: Given) -> Forget:

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +244,48 @@ def test_another_site_cannot_read_or_embed_the_page(
     )
 
 
+def test_a_server_on_another_port_gets_nothing_that_opens_the_page(
+    own: Running, visit: Any
+) -> None:
+    """Browsers send cookies to every port of a host, so there must be none."""
+    heard = list[str]()
+
+    class Lure(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heard.append(str(self.headers))
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>lure</title>")
+
+        def log_message(self, *given: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Lure) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        seen = visit(own)
+        seen.tab.goto(f"http://127.0.0.1:{server.server_port}/")
+        asked = f"fetch('http://127.0.0.1:{own.server.guard.port}/api/know/facts')"
+        answer = seen.tab.evaluate(f"{asked}.then(r => r.text()).catch(e => 'refused')")
+        stored = seen.tab.evaluate("JSON.stringify(localStorage) + document.cookie")
+        server.shutdown()
+    assert (answer, stored) == ("refused", "{}")
+    assert heard and "ookie" not in "".join(heard)
+
+
+def test_the_page_opens_again_in_another_tab_and_not_in_another_browser(
+    own: Running, visit: Any
+) -> None:
+    seen = visit(own)
+    address = seen.tab.url
+    tab = seen.tab.context.new_page()
+    tab.goto(address)
+    tab.wait_for_selector("main h1")
+    stranger = seen.tab.context.browser.new_page()
+    stranger.goto(address)
+    stranger.get_by_text("Open the address that `slowcat-memory ui` prints.").wait_for()
+    stranger.close()
+
+
 def test_the_token_leaves_the_address(own: Running, visit: Any) -> None:
     seen = visit(own)
     assert "token" not in seen.tab.url
@@ -300,6 +343,9 @@ def test_a_fact_is_corrected_forgotten_and_brought_back(own: Running, visit: Any
     seen = visit(own)
     tab = seen.tab
     tab.get_by_role("button", name="Correct: Anna has a dentist").click()
+    tab.get_by_label("In your own words").press("Escape")
+    tab.get_by_label("In your own words").wait_for(state="detached")
+    tab.get_by_role("button", name="Correct: Anna has a dentist").click()
     tab.get_by_label("In your own words").fill("Anna sees the dentist on 28 March.")
     tab.get_by_role("button", name="Save").click()
     tab.get_by_role("button", name="Undo").wait_for()
@@ -311,6 +357,7 @@ def test_a_fact_is_corrected_forgotten_and_brought_back(own: Running, visit: Any
     dialog.get_by_text("1 memory").wait_for()
     dialog.get_by_role("button", name="Forget").click()
     tab.get_by_text("Forgetting in 600 seconds.").wait_for()
+    tab.get_by_role("button", name="Forget: Anna has a dentist").wait_for(state="detached")
     tab.get_by_role("button", name="Undo").click()
     tab.get_by_text("Undone: kept.").wait_for()
     tab.get_by_role("button", name="Forget: Anna has a dentist").wait_for()

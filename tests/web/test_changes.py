@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget
 from slowcat_memory.web import PageContext, context
 from slowcat_memory.web.context import Undo
@@ -112,13 +111,41 @@ def test_a_preview_deletes_nothing(client: Client) -> None:
     assert client.done("forget/preview", session="anna-0") == found
 
 
-def test_forgetting_waits_for_the_time_to_undo(client: Client, waits: Waits) -> None:
-    done = client.done("forget", session="anna-0")
-    assert client.ask("GET", "/api/said/turns?session=anna-0").status == 200
+def test_what_is_to_be_forgotten_is_hidden_at_once_until_that_is_undone(
+    client: Client, running: Running, waits: Waits
+) -> None:
+    words = "I play the cello on Thursdays."
+    done = client.done("forget", session="anna-1")
+    assert words not in recalled(running.page, "Who plays the cello?")
+    assert "cello" not in json.dumps(client.read("know/facts"))
     client.done("undo", undo=done["undo"])
     waits.pass_()
-    assert client.ask("GET", "/api/said/turns?session=anna-0").status == 200
+    assert words in recalled(running.page, "Who plays the cello?")
+    assert "cello" in json.dumps(client.read("know/facts"))
     assert client.change("undo", undo=done["undo"]).status == 410
+
+
+def test_what_was_replaced_is_forgotten_by_its_id_and_comes_back_as_it_was(
+    client: Client, waits: Waits
+) -> None:
+    old = next(row for row in client.read("know/facts?past=1")["rows"] if row["retired"])
+    client.done("undo", undo=client.done("forget", id=old["id"])["undo"])
+    assert old in client.read("know/facts?past=1")["rows"]
+    client.done("forget", id=old["id"])
+    waits.pass_()
+    assert client.ask("GET", f"/api/know/memory?id={old['id']}").status == 404
+    assert client.change("forget", id=old["id"]).status == 404
+
+
+def test_an_order_that_another_door_took_back_is_not_carried_out(
+    client: Client, running: Running, waits: Waits
+) -> None:
+    client.done("forget", session="anna-0")
+    with running.page.memory.snapshot() as snapshot:
+        (order,) = snapshot.commands(ANNA)
+    assert running.page.memory.undo(order)
+    waits.pass_()
+    assert client.ask("GET", "/api/said/turns?session=anna-0").status == 200
 
 
 def test_what_is_forgotten_is_gone(client: Client, waits: Waits) -> None:
@@ -233,20 +260,6 @@ def test_what_was_muted_since_its_correction_stays_muted(client: Client) -> None
     assert fact(client, "27 March")["muted"]
 
 
-def test_what_cannot_be_forgotten_at_once_is_tried_again(waits: Waits) -> None:
-    undo, tried = Undo(waits), list[int]()
-
-    def work() -> None:
-        tried.append(1)
-        if len(tried) < 3:
-            raise StoreError("the process that keeps the memory ended")
-
-    undo.defer("Kept", work)
-    for _ in range(5):
-        waits.pass_()
-    assert len(tried) == 3, "until it is done, and not again"
-
-
 def test_the_page_does_not_end_while_something_is_being_forgotten(waits: Waits) -> None:
     undo, begun, go_on, done = Undo(waits), threading.Event(), threading.Event(), list[str]()
 
@@ -255,7 +268,7 @@ def test_the_page_does_not_end_while_something_is_being_forgotten(waits: Waits) 
         assert go_on.wait(30)
         done.append("forgotten")
 
-    undo.defer("Kept", work)
+    undo.defer("Kept", lambda: None, work)
     with ThreadPoolExecutor(2) as threads:
         threads.submit(waits.pass_)
         assert begun.wait(30)

@@ -74,9 +74,9 @@ def _announce(server: "PageServer", stack: ExitStack, browser: bool) -> None:
 
 
 async def _interrupted() -> None:
-    """Wait for Ctrl-C, or for the end of the session."""
+    """Wait for Ctrl-C, for a request to end, or for the end of the terminal."""
     ended, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, ended.set)
     await ended.wait()
 

@@ -80,16 +80,11 @@ class UndoLog:
             The command's row, durable.
         """
         with self._lock:
-            now = self._clock()
-            hidden = self._retired(scope, memories, now)
-            more = [m for where, id_ in others for m in self._retired(where, (id_,), now)]
+            now, ids, elsewhere = self._clock(), tuple(memories), tuple(others)
+            hidden = self._retired(scope, ids, now)
+            more = [m for where, id_ in elsewhere for m in self._retired(where, (id_,), now)]
             entry = self._entry(kind, scope, turn, now, turns=tuple(turns))
-            entry = replace(
-                entry,
-                hidden=tuple(memory.id for memory in hidden),
-                others=tuple((memory.scope, memory.id) for memory in more),
-                due=_later(now, undo_s),
-            )
+            entry = replace(entry, hidden=ids, others=elsewhere, due=_later(now, undo_s))
             return self._apply([*hidden, *more], entry)
 
     def ask(
@@ -118,10 +113,8 @@ class UndoLog:
                 return self._apply([], replace(entry, state="undone"))
             now = self._clock()
             hidden = self._retired(entry.scope, entry.hidden, now)
-            ids = tuple(memory.id for memory in hidden)
-            return self._apply(
-                hidden, replace(entry, hidden=ids, state="done", due=_later(now, undo_s))
-            )
+            done = replace(entry, state="done", at=now, due=_later(now, undo_s))
+            return self._apply(hidden, done)
 
     def undo(self, entry: CommandEntry) -> CommandEntry | None:
         """Undo a command: restore what it hid, retire what it made; return its updated row.
@@ -135,7 +128,8 @@ class UndoLog:
                 if present is None or present.state != "done" or present.kind not in UNDOABLE:
                     return None
                 found = [snapshot.read(scope, id_) for scope, id_ in present.all_hidden]
-            back = [_restored(memory) for memory in found if memory]
+            # The others were retired before, and are erased with them.
+            back = [_restored(m) for m in found if m and m.retired_at == present.at]
             in_order = sorted(back, key=lambda memory: (turn_of(memory.id), memory.id))
             made = self._retired(present.scope, present.made, now)
             return self._apply([*in_order, *made], replace(present, state="undone", due=None))

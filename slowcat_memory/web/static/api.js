@@ -1,5 +1,7 @@
 // What the page asks of the server, and the events that come from it.
 
+const RETRY_MS = 3000;
+
 export class Failure extends Error {}
 
 async function answer(response) {
@@ -13,10 +15,24 @@ async function answer(response) {
   return found;
 }
 
-async function ask(path, options) {
+// The key that proves that this page was opened with its address. A cookie would not do: browsers
+// send it to every port of this machine, and what is stored here belongs to this port alone.
+const KEY = "slowcat";
+const keyed = () => ({ "X-Slowcat": localStorage.getItem(KEY) ?? "" });
+
+// Trades the token of the address for a key. A token has then done its work, and does not belong into
+// the browser's history.
+export async function enter() {
+  const token = new URLSearchParams(location.search).get("token");
+  if (!token) return;
+  history.replaceState(null, "", location.pathname + location.hash);
+  localStorage.setItem(KEY, (await change("enter", { token })).key);
+}
+
+async function ask(path, options = {}) {
   let response;
   try {
-    response = await fetch(`/api/${path}`, options);
+    response = await fetch(`/api/${path}`, { ...options, headers: { ...options.headers, ...keyed() } });
   } catch {
     throw new Failure("The page's command has ended. Start `slowcat-memory ui` again.");
   }
@@ -32,17 +48,28 @@ export function read(path, given = {}) {
 export function change(path, given = {}) {
   return ask(path, {
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-Slowcat": "page" },
+    headers: { "Content-Type": "application/json" },
     body: JSON.stringify(given),
   });
 }
 
 // Calls `heard` with each event, at most a few times a second; with null when events were missed.
-export function listen(heard, state) {
-  const source = new EventSource("/api/events");
-  source.onopen = () => state(true);
-  source.onerror = () => state(false);
-  source.onmessage = (message) => heard(JSON.parse(message.data));
-  source.addEventListener("again", () => heard(null));
-  return () => source.close();
+// An EventSource cannot send the key.
+export async function listen(heard, state) {
+  for (;;) {
+    try {
+      const response = await fetch("/api/events", { headers: keyed() });
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      state(response.ok);
+      for (let rest = "", part; !(part = await reader.read()).done; ) {
+        const lines = (rest + part.value).split("\n");
+        rest = lines.pop();
+        lines.filter(Boolean).forEach((line) => heard(JSON.parse(line)));
+      }
+    } catch {
+      // the connection was lost
+    }
+    state(false);
+    await new Promise((done) => setTimeout(done, RETRY_MS));
+  }
 }

@@ -2,7 +2,7 @@
 
 import { render } from "./vendor/preact/preact.mjs";
 import { Component, ForgetDialog, html, setZone } from "./parts.js";
-import { change, listen, read } from "./api.js";
+import { change, enter, listen, read } from "./api.js";
 
 const VIEWS = [
   ["know", "What do you know about me?", "Known"],
@@ -13,9 +13,6 @@ const VIEWS = [
   ["health", "Is it well?", "Health"],
 ];
 const SETTLE_MS = 400; // events that come together are one reading
-
-// The token has done its work, and does not belong into the browser's history.
-if (location.search) history.replaceState(null, "", location.pathname + location.hash);
 
 function place() {
   const [name, query] = location.hash.slice(1).split("?");
@@ -29,11 +26,12 @@ class Page extends Component {
   async componentDidMount() {
     addEventListener("hashchange", () => this.goTo(place(), true));
     try {
+      await enter();
       const start = await read("start");
       setZone(start.zone);
       this.setState({ start, scope: start.scope });
       this.goTo(place());
-      this.end = listen((event) => this.hear(event), (live) => this.setState({ live }));
+      listen((event) => this.hear(event), (live) => this.setState({ live }));
     } catch (error) {
       this.setState({ error: error.message });
     }

@@ -155,7 +155,7 @@ export class MemoryCard extends Component {
 
   renderEdit() {
     const field = `edit-${this.id}`;
-    return html`<form class="edit" onSubmit=${(event) => this.correct(event)}>
+    return html`<form class="edit" onSubmit=${(event) => this.correct(event)} onKeyDown=${(event) => event.key === "Escape" && this.setState({ editing: false })}>
       <label for=${field}>In your own words</label>
       <textarea id=${field} name="text" rows="3" maxlength="4000" defaultValue=${this.props.memory.text}></textarea>
       <div class="verbs">

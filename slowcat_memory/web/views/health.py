@@ -13,9 +13,9 @@ from slowcat_memory.web.shapes import time_of
 
 TURNS = 200  # shown in the plot, each as a point
 COUNTED = {  # rows of these tables, in words
-    "log": "turns and edges of conversations",
+    "log": "turns, and starts and ends of conversations",
     "memories": "memories made from them",
-    "vectors": "vectors",
+    "vectors": "vectors for search by meaning",
     "sessions": "conversations",
     "ledger": "recalls on record",
     "tasks": "idle tasks waiting",

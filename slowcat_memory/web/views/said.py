@@ -27,6 +27,7 @@ def conversations(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]
             after = cursor
         else:
             after = 0
+    rows.sort(key=lambda row: row["last"], reverse=True)  # an import stores them in its own order
     return {"rows": rows, "before": after}
 
 

@@ -6,9 +6,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
 from tests.cli.conftest import CommandLine
 from tests.support.page_client import Client
+from tests.support.stores import configured
 
 TIMEOUT_S = 60.0
 
@@ -60,6 +65,28 @@ def test_the_printed_address_shows_the_memory_until_ctrl_c(filled: CommandLine) 
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
     assert "Lisbon" in filled.ok("search", "Where did Ben move?")  # nobody holds the store any more
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_what_was_ordered_to_be_forgotten_is_forgotten_however_the_page_ends(
+    filled: CommandLine, number: signal.Signals
+) -> None:
+    with started(filled) as (process, url):
+        client = Client(Address(url)).enter(url)  # type: ignore[arg-type]  # has what it reads
+        talk = client.read("said/conversations")["rows"][0]
+        client.done("forget", session=talk["id"])
+        process.send_signal(number)
+        assert process.wait(TIMEOUT_S) == (0 if number == signal.SIGHUP else -number)
+    assert "Lisbon" not in filled("search", "Where did Ben move?").stdout
+    later = datetime.now(UTC) + timedelta(minutes=1)
+    engine = MemoryEngine(configured(filled.store), clock=lambda: later)
+    try:
+        engine.drain()
+        with engine.snapshot() as snapshot:
+            assert "Lisbon" not in " ".join(turn.text for turn in snapshot.turns())
+            assert "Max" in " ".join(turn.text for turn in snapshot.turns())
+    finally:
+        engine.close()
 
 
 def test_a_taken_port_is_an_error_in_one_line(filled: CommandLine) -> None:
