@@ -60,7 +60,7 @@ class Memory(Protocol):
 
     Unless a method says otherwise it blocks, may be called from any thread but an event loop's, and
     raises ``StoreError`` when the store cannot be read or written, and ``ConfigError`` when a scope
-    is not a valid name.
+    is not a valid name, or the time of a turn or a note has no time zone.
 
     Attributes:
         clock: Returns the current time, timezone-aware.

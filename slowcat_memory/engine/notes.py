@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from slowcat_memory.core.blocks.block import PROFILE, block, current, history, revised
 from slowcat_memory.core.memory import BLOCK, chunk_id, turn_of
 from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine.events.memory_events import PERSON
 from slowcat_memory.engine.search import why
 from slowcat_memory.engine.wiring import EngineWiring
@@ -94,8 +95,9 @@ class Notes:
         """Store a memory and index it.
 
         Raises:
-            ConfigError: Its scope is that of guests.
+            ConfigError: Its scope is that of guests, or its time has no zone.
         """
+        check_time(memory.valid_from)
         self._check_known(memory.scope)
         self._wiring.events.write(PERSON, WriteBatch(memories=(memory,)))
         self._wiring.indexer.put(memory)

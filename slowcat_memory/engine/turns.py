@@ -11,6 +11,7 @@ import numpy as np
 from slowcat_memory.config import Config
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.idle.scheduler.idle_gate import IdleGate
 from slowcat_memory.providers import Encoded
@@ -35,6 +36,7 @@ class EventLog:
     def append(self, event: Event, *, draft: bool = True, receipt: CursorOf | None = None) -> Ack:
         if event.scope not in self._wiring.namespaces:
             check_scope(event.scope)
+        check_time(event.at)
         self._close_gate()
         if isinstance(event, Turn):
             if event.unnamed:
@@ -58,6 +60,7 @@ class EventLog:
     ) -> list[Ack]:
         for event in events:
             check_scope(event.scope)
+            check_time(event.at)
         self._close_gate()
         acks = self._wiring.store.append_all(events, cursor, receipt)
         self._wiring.indexer.add(acks, draft=draft)

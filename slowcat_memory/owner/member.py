@@ -23,6 +23,7 @@ from slowcat_memory.config import Config, time_zone, tokenizer
 from slowcat_memory.core.commands.grammar import Command
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.core.time.calendar import check_time
 from slowcat_memory.engine import Memory, MemoryEngine, retrieval_options
 from slowcat_memory.engine.availability import Availability
 from slowcat_memory.engine.memory import MaintenanceTask
@@ -259,6 +260,7 @@ class Member:
             with suppress(StoreClosedError):  # it was given up just now, or closed
                 return engine.log.append(event, draft=draft)  # what a turn waits for
         check_scope(event.scope)
+        check_time(event.at)
         ack = life.appends.append(event, draft=draft)
         if self._life.reader is not None:
             _soon(self._index_waiting)
@@ -274,6 +276,7 @@ class Member:
     ) -> list[Ack]:
         for event in events:
             check_scope(event.scope)
+            check_time(event.at)
         return self._life.appends.append_all(events, cursor, draft=draft)
 
     async def recall(

@@ -51,9 +51,9 @@ def _parts(url: str) -> SplitResult:
         parts = urlsplit(url)
         parts.port  # noqa: B018  # raises if it is not a number
     except ValueError as error:
-        raise ConfigError("endpoint_url is not a URL", hint=hint) from error
+        raise ConfigError("not a URL", hint=hint) from error
     if parts.scheme not in _PORTS or not parts.hostname:
-        raise ConfigError("endpoint_url is not an http URL", hint=hint)
+        raise ConfigError("not an http URL", hint=hint)
     return parts
 
 

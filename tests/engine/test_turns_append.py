@@ -35,6 +35,20 @@ def test_turns_append_append_it_is_found_after_a_restart_with_and_without_an_ind
     assert first(engine, "violin") == TALK[3]
 
 
+def test_turns_append_a_time_without_a_zone_is_refused(home: Home) -> None:
+    engine = home.open()
+    turn = home.turn("My dog is called Max")
+    naive = replace(turn, at=turn.at.replace(tzinfo=None))
+    for refused in (
+        lambda: engine.append(naive),
+        lambda: engine.append_all([turn, naive]),
+        lambda: engine.remember("Anna likes tea", "anna", at=naive.at),
+    ):
+        with pytest.raises(ConfigError, match="no time zone"):
+            refused()
+    assert texts(engine.search("dog", "anna")) == []
+
+
 def test_turns_append_append_events_in_one_transaction(home: Home) -> None:
     engine = home.open()
     events = [

@@ -119,13 +119,15 @@ def test_clients_an_event_that_cannot_be_saved_fails_alone(owner: Member) -> Non
     lone = append(2, "lone \udfff surrogate")
     nobody = Append(3, 1, (SessionEdge(session="s", scope="No Scope!", kind="start",
                                        at=turn_at("").at, id=FIRST_ID + 300),))  # fmt: skip
-    long = msgspec.structs.replace(append(4, "x").events[0], session="s" * 4000)
+    turn = append(4, "x").events[0]
+    long = msgspec.structs.replace(turn, session="s" * 4000)
+    zoneless = msgspec.structs.replace(turn, at=turn.at.replace(tzinfo=None))
     raw = Raw(owner)
     raw.send(append(1, "the violin is in the attic"), nobody, Append(4, 1, (long,)),
-             append(5, "the boat is blue"))  # fmt: skip
-    settled = [raw.next(messages.Acked | messages.NotSaved) for _ in range(4)]  # type: ignore[arg-type]
+             append(5, "the boat is blue"), Append(6, 1, (zoneless,)))  # fmt: skip
+    settled = [raw.next(messages.Acked | messages.NotSaved) for _ in range(5)]  # type: ignore[arg-type]
     failed = {one.counter for one in settled if isinstance(one, messages.NotSaved)}
-    assert failed == {3, 4} and said(owner) == ["the violin is in the attic", "the boat is blue"]
+    assert failed == {3, 4, 6} and said(owner) == ["the violin is in the attic", "the boat is blue"]
     assert owner.engine is not None
     heir = Intake(owner.engine, "raw")
     assert heir.accept(append(5, "the boat is blue"))[0] > 0

@@ -111,9 +111,13 @@ def _print(found: "list[Memory]", zone: "tzinfo", *, past: bool, audit: bool) ->
     made = entries()
     for one in found:
         over = one.retired_at is not None
-        until = f", until {when(one.valid_to, zone)[:10]}" if past and one.valid_to else ""
+        text = short(one.text)
+        if past and one.valid_to:
+            text = f"{text.rstrip('.')}, until {when(one.valid_to, zone)[:10]}"
+        days = " to ".join(filter(None, map(one.facets.get, ("date", "last"))))
         about = [
             one.kind.partition("/")[2].replace("_", " "),
+            f"on {days}" if days else "",
             f"{one.facets.get('confidence', 'high')} confidence",
             "by you" if one.made is None else "by an LLM" if one.made.model else "by rule",
             f"turn {one.sources[0]}" if one.sources else "",
@@ -122,7 +126,7 @@ def _print(found: "list[Memory]", zone: "tzinfo", *, past: bool, audit: bool) ->
         entry(
             made,
             when(one.valid_from, zone)[:10],
-            f"{short(one.text)}{until}",
+            text,
             " · ".join(filter(None, about)),
             style="dim" if over else "",
         )

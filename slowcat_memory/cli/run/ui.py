@@ -41,9 +41,10 @@ def ui(
     from slowcat_memory.owner import open_memory
 
     known = settings(ctx).existing()
+    person = known.scope(scope)  # before this process has the store open
     memory = open_memory(known.config, client="page")
     try:
-        asyncio.run(_serve(known, memory, known.scope(scope), everyone, port, browser))
+        asyncio.run(_serve(known, memory, person, everyone, port, browser))
     finally:
         memory.release()
 
@@ -85,11 +86,10 @@ def _doctor(known: Settings) -> "Callable[[Memory], Sequence[Finding]]":
     from slowcat_memory.cli.setup.doctor import examine
     from slowcat_memory.web import Finding
 
-    def checks(_: "Memory") -> "Sequence[Finding]":
-        """Check as `doctor` does: it opens the store for reading beside whoever has it open."""
+    def checks(memory: "Memory") -> "Sequence[Finding]":
         return [
             Finding(what=one.what, state=one.state, found=one.found, hint=one.hint)
-            for one in examine(known)
+            for one in examine(known, memory)
         ]
 
     return checks

@@ -147,7 +147,7 @@ def owner(folder: Path) -> Iterator[Finding]:
     from slowcat_memory.owner import who_owns
 
     if process := who_owns(folder):
-        found = f"process {process.pid} ({process.program}) has it open, and serves this command"
+        found = f"in use by {process.program} (process {process.pid})"
         yield Finding(what="owner", state="fine", found=found)
 
 

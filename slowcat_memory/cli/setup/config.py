@@ -134,9 +134,28 @@ def _check_names(config: "Config") -> None:
     from slowcat_memory.config import check_names
 
     check_names(config)
+    _check_urls(config)
     _, report = providers.open_query_embedder(config.embedding)
     if report.state == "missing":
         warn(f"Search is by words only: {report.source}. {report.hint}")
+
+
+def _check_urls(config: "Config") -> None:
+    """Check that every server's URL is one, and names this machine unless others are allowed."""
+    from slowcat_memory.errors import ConfigError, SlowcatError
+    from slowcat_memory.providers import check_loopback
+
+    idle, chat, vectors = config.thinking, config.llm, config.embedding
+    for path, url, allowed in (
+        ("idle_llm.url", idle.url, idle.allow_remote),
+        ("chat_llm.url", chat.url, chat.allow_remote),
+        ("embedding.endpoint_url", vectors.endpoint_url, vectors.allow_remote),
+    ):
+        try:
+            if url:
+                check_loopback(url, allowed)
+        except SlowcatError as error:
+            raise ConfigError(f"{path}: {error.message}", hint=error.hint) from error
 
 
 def _known(ctx: typer.Context, file: Path | None) -> Settings:

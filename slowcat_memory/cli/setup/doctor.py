@@ -1,5 +1,6 @@
 """``slowcat-memory doctor``: find what is wrong with a memory, and repair what is safe."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,8 +78,8 @@ def doctor(
         raise typer.Exit(1)
 
 
-def examine(known: Settings) -> list[Finding]:
-    """Run all checks; change nothing."""
+def examine(known: Settings, memory: "Memory | None" = None) -> list[Finding]:
+    """Run all checks, through ``memory`` if this process has it open; change nothing."""
     config = known.config
     if not config.folder.is_dir():
         hint = "Run `slowcat-memory init`, or start your bot"
@@ -88,7 +89,7 @@ def examine(known: Settings) -> list[Finding]:
     findings = [permissions(config.folder), *owner(config.folder)]
     try:
         check_file(config.folder)
-        with known.engine(readonly=True) as engine:
+        with nullcontext(memory) if memory else known.engine(readonly=True) as engine:
             findings += _inside(engine)
     except StoreDamagedError as error:
         findings.append(_damaged(error))

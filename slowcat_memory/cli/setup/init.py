@@ -62,6 +62,7 @@ def _write_config(known: Settings) -> tuple[Path, bool]:
         return file, False
     store = str(known.store.expanduser().absolute()) if known.store else ""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.touch(0o600)
     file.write_text(render_short(store), "utf-8")
     return file, True
 

@@ -33,6 +33,17 @@ def in_zone(at: datetime, zone: tzinfo) -> datetime:
         return at.replace(tzinfo=zone)
 
 
+def check_time(at: datetime) -> None:
+    """Refuse a time without a time zone: it cannot be compared with those of the memory.
+
+    Raises:
+        ConfigError: It has none.
+    """
+    if at.tzinfo is None:
+        hint = "Use datetime.now(UTC), or astimezone()"
+        raise ConfigError(f"the time {at} has no time zone", hint=hint)
+
+
 class Span(Struct, frozen=True):
     """A naive local time span; ``end`` is the first moment after it.
 

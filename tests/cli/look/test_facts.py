@@ -56,8 +56,9 @@ def test_facts_what_is_known_is_shown_with_its_turn(known) -> None:
 
 
 def test_facts_history_and_audit(known) -> None:
+    assert "Anna lives in Porto, until 2024-05-14" in known.ok("facts", "--history")
     text = known.ok("facts", "--history", "--about", "Max")
-    assert "Max is 3 years old." in text and "2024-05-14" in text and "Oslo" not in text
+    assert "Max is 3 years old, until" in text and "2024-05-14" in text and "Oslo" not in text
     assert {one["text"] for one in known.json("facts", "--type", "person", "--about", "Anna")} == {
         "Anna moved to Oslo.",
         "Anna has a dog called Max.",

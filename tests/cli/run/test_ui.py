@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from tests.cli.conftest import CommandLine
+from tests.cli.conftest import CHAT, CommandLine
 from tests.support.page_client import Client
 from tests.support.stores import configured
 
@@ -53,18 +53,21 @@ class Address:
         self.port = int(found[1])
 
 
-def test_the_printed_address_shows_the_memory_until_ctrl_c(filled: CommandLine) -> None:
-    with started(filled) as (process, url):
+def test_the_printed_address_shows_the_only_person_until_ctrl_c(sm: CommandLine) -> None:
+    (sm.folder / "chat.txt").write_text(CHAT)
+    sm.ok("import", "chat.txt", "--no-embed", "--user", "anna")
+    with started(sm) as (process, url):
         client = Client(Address(url)).enter(url)  # type: ignore[arg-type]  # has what it reads
         words = [row["words"] for row in client.read("said/conversations")["rows"]]
         assert "We moved to Lisbon." in words
-        checks = {row["what"] for row in client.read("health/doctor")["rows"]}
-        assert "store" in checks
+        checks = {row["what"]: row for row in client.read("health/doctor")["rows"]}
+        assert checks["store"]["state"] == "fine"
+        assert checks["owner"]["found"].startswith("in use by ")
         process.send_signal(signal.SIGINT)
         assert process.wait(TIMEOUT_S) == 0
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
-    assert "Lisbon" in filled.ok("search", "Where did Ben move?")  # nobody holds the store any more
+    assert "Lisbon" in sm.ok("search", "Where did Ben move?")  # nobody holds the store any more
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])

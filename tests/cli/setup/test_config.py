@@ -58,6 +58,16 @@ def test_config_with_an_unknown_key_stops_every_command(filled) -> None:
     assert "Did you mean recall.deadline_ms?" in filled.fails("search", "dog")
 
 
+@pytest.mark.parametrize("url", ["127.0.0.1:1234", "http://192.0.2.7:1234/v1"])
+def test_config_check_refuses_a_server_that_cannot_be_used(sm, url: str) -> None:
+    sm.config.write_text(f'[embedding]\nkind = "none"\n[idle_llm]\nurl = "{url}"\n')
+    assert "idle_llm.url: " in sm.fails("config", "check")
+    if url.startswith("http"):
+        with sm.config.open("a") as file:
+            file.write("allow_remote = true\n")
+        assert "valid" in sm.ok("config", "check")
+
+
 def test_config_check_names_expert_options(sm) -> None:
     sm.config.write_text('[embedding]\nkind = "none"\n[expert]\n"fuse.dense" = 0.5\n')
     result = sm("config", "check")

@@ -22,6 +22,7 @@ def test_init_writes_a_config_and_makes_a_store(fresh) -> None:
     assert f"{fresh.config} (written)" in text and "for you alone" in text
     assert "GB free" in text and f"SLOWCAT_CONFIG={fresh.config}" in text
     assert stat.S_IMODE(fresh.store.stat().st_mode) == 0o700
+    assert stat.S_IMODE(fresh.config.stat().st_mode) == 0o600
     assert configuration.load(fresh.config, {}).folder == fresh.store
 
 
