@@ -33,8 +33,7 @@ async def main():
     memory = HybridContextualMemoryProcessor(
         config=load(environ=GERMAN | os.environ), user_id="jana"
     )
-    known = await memory.session_context()
-    await talk(memory, f"Du bist ein freundlicher Assistent. Antworte kurz.\n\n{known}")
+    await talk(memory, "Du bist ein freundlicher Assistent. Antworte kurz.")
 
 
 if __name__ == "__main__":

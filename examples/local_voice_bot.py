@@ -70,16 +70,12 @@ async def main():
         user_id=os.getenv("USER_ID", "user"), context_llm_endpoint=llm_url
     )
 
-    # When you last talked, and what the user asked to remember. It stays the same during the session, so
-    # the LLM's prompt cache stays valid.
-    known = await memory.session_context()
-
     llm = OpenAILLMService(
         api_key="none",
         base_url=llm_url,
         settings=OpenAILLMService.Settings(
             model=os.getenv("LLM_MODEL", "qwen3-4b"),
-            system_instruction=f"{INSTRUCTION}\n\n{known}",
+            system_instruction=INSTRUCTION,
         ),
     )
 

@@ -37,10 +37,7 @@ async def main():
 
     memory = HybridContextualMemoryProcessor(user_id="anna")  # the one line
 
-    # Stays the same during a session, so it costs nothing per turn.
-    known = await memory.session_context()
-
-    await talk(memory, f"You are a friendly assistant. Answer briefly.\n\n{known}")
+    await talk(memory, "You are a friendly assistant. Answer briefly.")
 
 
 async def talk(memory, instruction, hear=lambda line: line):

@@ -69,9 +69,8 @@ def test_examples_an_example_compiles_and_says_how_to_run_it(path):
 
 
 @pytest.mark.parametrize("path", BOTS, ids=lambda path: path.stem)
-def test_examples_a_bot_outlives_silence_and_begins_with_what_it_knows(path):
-    code = path.read_text(encoding="utf-8")
-    assert "cancel_on_idle_timeout=False" in code and "await memory.session_context()" in code
+def test_examples_a_bot_outlives_silence(path):
+    assert "cancel_on_idle_timeout=False" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", BOTS, ids=lambda path: path.stem)

@@ -159,6 +159,8 @@ KNOBS = (
          "Recognise voice commands."),
     Knob("commands.undo_s", "commands.undo_s",
          "Seconds in which \"undo that\" brings back what was forgotten; then it is erased."),
+    Knob("head.mode", "head.mode",
+         "auto completes the LLM's system instruction by itself; off leaves it to `session_context()`."),
     Knob("head.chars", "head.head_chars",
          "Characters of the session preamble, at most; 0 for none."),
     Knob("icebreakers.quiet_hours", "icebreakers.quiet_hours",

@@ -272,24 +272,29 @@ def forward_availability(
 
 
 def forward_memory_events(
-    engine: Memory, scopes: Collection[str], notify: Callable[[str, MemoryEvent], None]
+    engine: Memory,
+    scopes: Collection[str],
+    notify: Callable[[MemoryEvent], None],
+    *,
+    idle: bool = True,
 ) -> Callable[[], None]:
-    """Notify the application of memories that idle work creates, updates or retires.
+    """Notify of memories that idle work creates, updates or retires, or else of every event.
 
     Call it on the conversation's event loop. ``notify`` must not wait for the handlers.
     """
     loop, ended = asyncio.get_running_loop(), False
 
-    def on_idle_thread(event: MemoryEvent) -> None:
+    def on_any_thread(event: MemoryEvent) -> None:
         if event.scope in scopes and not ended:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(on_loop, event)
 
     def on_loop(event: MemoryEvent) -> None:
         if not ended:  # it may have ended since the event was posted
-            notify(f"on_memory_{event.what}", event)
+            notify(event)
 
-    unsubscribe = engine.subscribe(on_memory=on_idle_thread)
+    subscribe = engine.subscribe
+    unsubscribe = subscribe(on_memory=on_any_thread) if idle else subscribe(on_event=on_any_thread)
 
     def end() -> None:
         nonlocal ended

@@ -18,7 +18,7 @@ from typing import Any
 from msgspec.structs import replace
 from pipecat.processors.aggregators.llm_context import LLMSpecificMessage
 
-from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.core.render.memory_block import CLOSE, OPEN, Packed
 from slowcat_memory.core.text.normalize import fingerprint
 from slowcat_memory.processor.context_messages import FORGOTTEN, Message, Pack
 from slowcat_memory.processor.system_instruction import SystemInstruction
@@ -39,11 +39,14 @@ class OwnedMessages:
     Attributes:
         readable: The scopes for which the context was stripped last; None before the first time.
         is_stale: A head was rendered since, which the application may have placed.
+        head_of: The scope whose head the memory placed itself; "" for none.
+        late_head: A head that came after the first request, and waits for the next block; or "".
     """
 
     def __init__(self) -> None:
         self.readable: frozenset[str] | None = None
         self.is_stale = False
+        self.head_of = self.late_head = ""
         self._blocks: dict[str, Recollection] = {}
         self._answers: dict[str, frozenset[str]] = {}
         self._calls: dict[str, frozenset[str]] = {}  # by the id of a tool's call
@@ -57,6 +60,8 @@ class OwnedMessages:
     def add_block(self, found: Recollection, packed: Packed) -> None:
         if packed.text:
             self._blocks[packed.text] = replace(found, hits=list(packed.hits))
+            if self.late_head and _head_lines(self.late_head) in packed.text:
+                self.late_head = ""
         _limit(self._blocks)
 
     def add_answer(self, text: str, scopes: Iterable[str]) -> None:
@@ -70,6 +75,60 @@ class OwnedMessages:
         if text.strip():
             self._heads[text.strip()] = frozenset((scope,))
             self.is_stale = True
+
+    def add_instruction(self, text: str, llm: Any, messages: list[Any]) -> None:
+        """Complete the system instruction; see ``SystemInstruction.append``."""
+        self._instruction.append(llm, text, messages)
+
+    def knows_head(self, scope: str) -> bool:
+        return {scope} in self._heads.values()
+
+    def place_head(
+        self, head: str, scope: str, llm: Any, messages: list[Any], *, late: bool
+    ) -> list[Message]:
+        """Write the head of a scope where the LLM reads it, once; a later one takes its place.
+
+        Args:
+            llm: The LLM service; None for none.
+            messages: The context's.
+            late: A request was sent already: a first head waits for the next block.
+
+        Returns:
+            The messages whose block held the earlier head, and is removed.
+        """
+        known = [text for text, owner in self._heads.items() if owner == {scope}]
+        stripped = list[Message]()
+        for old in known:
+            if old == head:
+                continue
+            self._instruction.replace(llm, old, head)
+            self.late_head = self.late_head.replace(old, head)
+            for message in (one for one in messages if isinstance(one, dict)):
+                if _head_lines(old) in _block(message):
+                    message["content"] = injection.strip_memories([message])[0]["content"]
+                    stripped.append(message)
+                elif message.get("content"):
+                    message["content"] = _without(message["content"], (old,), head)
+            self._without_heads = [
+                (message, _without(before, (old,), head), after)
+                for message, before, after in self._without_heads
+            ]
+        if head and not known:
+            self.head_of = scope
+        if head and (stripped or (not known and late)):
+            self.late_head = head
+        elif head and not known:
+            self._instruction.append(llm, head, messages)
+        self.add_head(head, scope)
+        return stripped
+
+    def with_late_head(self, packed: Packed) -> Packed:
+        """Return a block that begins with the head that waits, if any."""
+        if not self.late_head:
+            return packed
+        lines = f"{OPEN}\n{_head_lines(self.late_head)}"
+        text = packed.text.replace(OPEN, lines, 1) if packed.text else f"{lines}\n{CLOSE}"
+        return replace(packed, text=text)
 
     def may_enter(self, call: str) -> bool:
         """Return whether the result of a tool's call may enter the context now."""
@@ -245,11 +304,16 @@ def _copied(message: Any) -> Any:
     return copied
 
 
-def _without(content: Any, texts: Iterable[str]) -> Any:
+def _head_lines(head: str) -> str:
+    """Return a session head without its fence, as a part of a block."""
+    return "\n".join(head.splitlines()[2:-1])
+
+
+def _without(content: Any, texts: Iterable[str], new: str = "") -> Any:
     """Return a message's content without some texts; a content of which nothing is left, as "…"."""
     if isinstance(content, list):
         return [
-            {**part, "text": _without(part["text"], texts)}
+            {**part, "text": _without(part["text"], texts, new)}
             if isinstance(part, dict) and isinstance(part.get("text"), str)
             else part
             for part in content
@@ -258,7 +322,7 @@ def _without(content: Any, texts: Iterable[str]) -> Any:
         return content
     left = content
     for text in texts:
-        left = left.replace(text, "")
+        left = left.replace(text, new)
     return content if left == content else left.strip() or FORGOTTEN
 
 

@@ -46,6 +46,7 @@ from slowcat_memory.processor.reports.reports import Reports
 from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.processor.warming import Warming, rewarm_after_idle
 from slowcat_memory.records import Memory as MemoryRecord
+from slowcat_memory.records import MemoryEvent
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.off_record import OffRecord
 from slowcat_memory.runtime.injection import Visible
@@ -159,6 +160,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._dispatcher: FrameDispatcher | None = None
         self._live: LiveConversation | None = None  # while the memory is open
         self._silence_task: asyncio.Task | None = None
+        self._requested = self._head_is_stale = False
         self._subscriptions: list[Callable[[], None]] = []  # each ends one
         for event in (*AVAILABILITY_EVENTS, "on_record_changed", *MEMORY_EVENTS):
             self._register_event_handler(event)
@@ -198,17 +200,19 @@ class HybridContextualMemoryProcessor(FrameProcessor):
     async def session_context(self, person: str = "") -> str:
         """Return what stays the same during a session, for the LLM's system instruction.
 
-        Call it before the session starts: it takes an icebreaker from the queue, if one may be
-        used.
+        With ``head.mode = "auto"`` the memory completes the instruction itself, unless you called
+        this before the pipeline started: then you place the text. Needed for ``head.mode = "off"``,
+        and where people have scopes of their own. It takes an icebreaker from the queue, if one may
+        be used.
 
         Args:
             person: The user, if people have scopes of their own; see ``speaker``.
 
         Returns:
-            A few lines, "" if there is nothing to include.
+            A few lines, "" if there is nothing to include, or the instruction has it already.
         """
         scope = self._audience.greeted_scope(person)
-        if not scope or not self._config.memory.use_contextual:
+        if not scope or not self._config.memory.use_contextual or scope == self._owned.head_of:
             return ""
         try:
             engine = await self._engine_handle.open()
@@ -314,8 +318,10 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._dispatcher = FrameDispatcher(
             self._neighbours, self._messages, self._owned, self._warming, self._guard
         )
-        if self._add_instruction and self._neighbours.llm:
-            self._neighbours.llm.append_system_instruction(self._instruction)
+        if self._add_instruction:
+            self._owned.add_instruction(
+                self._instruction, self._neighbours.llm, self._neighbours.messages
+            )
         try:
             live = await self._begin()
         except Exception as error:  # of an engine that was given: the agent must start without
@@ -323,6 +329,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             await self._call_event_handler("on_memory_trouble", error)
             return
         self._live = self._dispatcher.live = live
+        await self._place_head()
         self._silence_task = self.create_task(live.watch_silence(), "silence")
         self._guard.run(observe, setup.pipeline_worker, live.activity)
 
@@ -335,7 +342,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         engine = await self._engine_handle.open()
         self._guard.metrics = engine.metrics
         self._subscriptions.append(
-            forward_availability(engine.availability, str(self), self._guard.notify)
+            forward_availability(engine.availability, str(self), self._on_availability)
         )
         for scope in self._audience.recallable:
             await asyncio.to_thread(engine.prepare, scope)
@@ -371,8 +378,15 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if await asyncio.to_thread(same_server, url, other):
             rewarm = partial(self.rewarm, again=True)
             self._subscriptions.append(rewarm_after_idle(engine, rewarm, self._guard.spawn))
-        scopes, notify = self._audience.recallable, self._guard.notify
+        scopes = self._audience.recallable
+
+        def notify(event: MemoryEvent) -> None:
+            self._guard.notify(f"on_memory_{event.what}", event)
+
         self._subscriptions.append(forward_memory_events(engine, scopes, notify))
+        self._subscriptions.append(
+            forward_memory_events(engine, scopes, self._on_change, idle=False)
+        )
         self._subscriptions.append(self._reports.end)
         self._reports.begin(engine, self._config, self._scope, scopes, self._config_file)
 
@@ -402,6 +416,37 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._dispatcher.live = None
         await self._guard.join(_LAST_EVENTS_S)
 
+    async def _place_head(self) -> None:
+        """Place the session's head, or what is left of it."""
+        self._head_is_stale = False
+        engine, scope = self._engine_handle.memory, self._audience.greeted_scope("")
+        auto = self._config.head.mode == "auto" or self._owned.knows_head(scope)
+        if engine is None or not scope or not auto:
+            return
+        llm, messages = self._neighbours.llm, self._neighbours.messages
+        try:
+            head = await asyncio.to_thread(
+                engine.session_context, scope, local=self._locality.local
+            )
+            stripped = self._owned.place_head(head, scope, llm, messages, late=self._requested)
+        except Exception as error:  # the agent goes on without
+            self._guard.log_failure(error)
+            return
+        for message in stripped:
+            self._visible.discard(message)
+
+    def _on_change(self, event: MemoryEvent) -> None:
+        """Take what a person forgot, changed or muted out of the head."""
+        by_person = event.what == "forgotten" or event.job in ("person", "command")
+        if by_person and not self._head_is_stale:
+            self._head_is_stale = True
+            self._guard.spawn(self._place_head())
+
+    def _on_availability(self, event: str, *arguments: object) -> None:
+        if event == "on_memory_back" and not self._owned.knows_head(self._scope):
+            self._guard.spawn(self._place_head())
+        self._guard.notify(event, *arguments)
+
     def _on_record_changed(self, off: bool) -> None:
         engine = self._engine_handle.memory
         if engine and not off:
@@ -428,6 +473,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         if live and not live.activity.observed:
             self._guard.run(live.activity.see, frame, direction)
         if live and isinstance(frame, LLMContextFrame):
+            self._requested = True
             if direction is FrameDirection.DOWNSTREAM:
                 result = await live.turns.before_reply(frame)
         elif self._dispatcher:

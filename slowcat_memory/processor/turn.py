@@ -207,6 +207,7 @@ class Turns:
         if scopes and self._commands.is_unserved(text):
             found = replace(found, unchanged=True, packed=None)
             packed = self._deps.engine.pack(found)
+        packed = self._deps.owned.with_late_head(packed)
         # No await from here to the push: an interruption finds all of it done, or none.
         if not speculation:
             self._place(message, found, packed, turn)

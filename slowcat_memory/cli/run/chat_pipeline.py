@@ -51,12 +51,11 @@ class ChatThread:
     async def _start(self) -> None:
         memory = HybridContextualMemoryProcessor(config=self._memory.config, user_id=self._scope)
         memory.add_event_handler("on_memory_recalled", self._on_recalled)
-        known = await memory.session_context()
         self._conversation = HeadlessConversation(
             llm_url=self._url,
             llm_model=self._model,
             memory=memory,
-            system_instruction=f"{INSTRUCTION}\n\n{known}".strip(),
+            system_instruction=INSTRUCTION,
             speaker="",
         )
         await self._conversation.__aenter__()

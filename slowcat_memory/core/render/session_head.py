@@ -8,7 +8,7 @@ The most stable lines come first, so that the LLM's prefix cache holds them from
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -35,15 +35,18 @@ OPEN_NOTES, CLOSE_NOTES = "<notes>", "</notes>"
 
 
 class HeadOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Size of the session preamble.
+    """Size and place of the session preamble.
 
     Attributes:
+        mode: "auto" completes the LLM's system instruction with the preamble as a session starts;
+            "off" leaves that to the application (``session_context``).
         head_chars: Most characters of the line about the user, blocks, the last session's summary
             and the icebreaker together. With the default the whole preamble, without what is
             pinned, has at most 300 tokens, which the LLM reads once a session.
         profile_chars: Most characters of the line about the user; 0 for no such line.
     """
 
+    mode: Literal["auto", "off"] = "auto"
     head_chars: Annotated[int, Meta(ge=0, le=100_000)] = 880
     profile_chars: Annotated[int, Meta(ge=0, le=10_000)] = 200
 

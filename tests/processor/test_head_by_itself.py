@@ -1,0 +1,118 @@
+"""The session's head comes by itself: in a whole pipeline, with no more than the constructor."""
+
+import asyncio
+
+import pytest
+
+from slowcat_memory import HybridContextualMemoryProcessor
+from tests.support.memories import engine_of, remember
+from tests.support.stores import configured
+from tests.support.voice_pipeline import VoicePipeline, run
+
+SAID = (
+    "Anna: My name is Anna and I live in Porto.",
+    "Anna: I am allergic to walnuts.",
+    "Anna: I'm going to visit the dentist in three days.",
+)
+
+
+def settings(folder, mode="auto"):
+    return configured(
+        folder,
+        memory={"path": str(folder), "time_zone": "UTC", "user_id": "anna"},
+        icebreakers={"quiet_hours": "", "min_absence_h": 0.0},
+        head={"mode": mode},
+    )
+
+
+@pytest.fixture
+def home(tmp_path):
+    config = settings(tmp_path / "memory")
+    remember(config, *SAID, scope="anna", days=1)
+    with engine_of(config) as engine:
+        engine.think()
+        engine.push_icebreaker("anna", "Ask how the tulips are.")
+    return config
+
+
+def system(request) -> str:
+    return "\n".join(str(m["content"]) for m in request["messages"] if m["role"] == "system")
+
+
+def talk(config, *said, before=None, own=None):
+    async def scenario():
+        processor = HybridContextualMemoryProcessor(config=config)
+        instruction = await before(processor) if before else "You are a cat."
+        voice = VoicePipeline(
+            lambda _: "Well.", memory=processor, system_instruction=None if own else instruction
+        )
+        if own:
+            voice.context.add_message(own)
+        async with voice:
+            for words in said:
+                await voice.exchange(words)
+            again = await processor.session_context()
+        return voice.server.requests, again
+
+    return run(scenario(), 300)
+
+
+def test_the_first_request_holds_it_once_and_fifty_more_break_no_prefix(home) -> None:
+    requests, again = talk(home, *(f"this is number {n}" for n in range(51)))
+    first = system(requests[0])
+    for part in ("Anna", "Porto", "walnuts", "dentist", "tulips"):
+        assert part in first
+    assert first.count("<notes>\n") == 1 and again == ""
+    for one, other in zip(requests, requests[1:], strict=False):
+        assert other["messages"][: len(one["messages"])] == one["messages"]
+
+
+def test_what_session_context_returned_before_the_start_stands_once(home) -> None:
+    async def before(processor):
+        return f"You are a cat.\n\n{await processor.session_context()}"
+
+    (request, *_), again = talk(home, "hello", before=before)
+    assert system(request).count("walnuts") == 1 and "walnuts" in again
+
+
+def test_off_leaves_it_to_the_application(home) -> None:
+    (request, *_), later = talk(settings(home.folder, "off"), "hello")
+    assert "walnuts" not in str(request) and "walnuts" in later
+
+
+def test_a_context_with_its_own_system_message_is_completed_there(home) -> None:
+    message = {"role": "system", "content": "You are a dog."}
+    (request, *_), _ = talk(home, "hello", own=message)
+    assert [m["role"] for m in request["messages"]] == ["system", "user"]
+    assert system(request).startswith("You are a dog.") and "walnuts" in system(request)
+    assert message["content"] == "You are a dog."
+
+
+def test_what_is_forgotten_leaves_it_before_the_next_request(home) -> None:
+    requests, _ = talk(home, "hello", "forget what I said about walnuts", "yes", "hello again")
+    assert "walnuts" in system(requests[0]) and "Porto" in system(requests[0])
+    assert "walnuts" not in str(requests[-1]["messages"][0])
+    assert "Porto" in system(requests[-1])
+
+
+def test_a_head_that_came_after_the_first_request_stands_in_the_next_block(home) -> None:
+    async def scenario(engine):
+        head = engine.session_context
+        engine.session_context = lambda *_, **__: ""  # of a memory that has not joined yet
+        processor = HybridContextualMemoryProcessor(config=home, engine=engine)
+        async with VoicePipeline(lambda _: "Well.", memory=processor) as voice:
+            await voice.exchange("hello")
+            engine.session_context = head
+            engine.availability.announce()
+            while not processor._owned.late_head:
+                await asyncio.sleep(0.01)
+            await voice.exchange("hello again")
+            await voice.exchange("and again")
+        return voice.server.requests
+
+    with engine_of(home) as engine:
+        first, second, third = run(scenario(engine), 300)
+    assert "walnuts" not in str(first)
+    assert second["messages"][-1]["content"].startswith("<memories>\nAbout Anna")
+    assert "walnuts" in str(second["messages"][-1]) and str(third).count("walnuts") == 1
+    assert third["messages"][: len(second["messages"])] == second["messages"]
