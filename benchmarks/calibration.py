@@ -10,7 +10,7 @@ have no answer where they are asked, by construction: where fewer have, probabil
 LoCoMo is never fitted. How good the probability is there, and which floors and shares were tried, is in
 docs/decisions/0018-when-nothing-is-remembered.md and 0035-what-is-offered.md.
 
-    python -m benchmarks.calibration --data REALMEM --data MADIAL --cache CACHE
+    python -m benchmarks.calibration --data REALMEM --data MADIAL
 
 The JSON: ``machine``, ``load``, ``fits`` (``full``, ``small`` and ``words``: ``coefficients`` by name, those
 in ``used``, ``n`` hits, ``right`` as a share), ``fitted_on``.
@@ -61,8 +61,8 @@ def learn(free: Sequence[Dataset], options: argparse.Namespace) -> dict[str, Any
     full = ask_all(free, options)
     with common.scratch() as folder:
         config = common.configuration(folder, options.config, embedding={"kind": "none"})
-        with quality.opened(config) as (engine, embedder):
-            words = related.ask(engine, free, embedder, options.limit)
+        with quality.opened(config) as engine:
+            words = related.ask(engine, free, options.limit)
     return {
         "fits": {
             **by_size(full),
@@ -82,14 +82,14 @@ def ask_all(free: Sequence[Dataset], options: argparse.Namespace) -> list[Asked]
     asked: list[Asked] = []
     with common.scratch() as folder:
         config = common.configuration(folder, options.config)
-        with quality.opened(config, options.cache) as (engine, embedder):
-            asked += related.ask(engine, free, embedder, options.limit)
+        with quality.opened(config) as engine:
+            asked += related.ask(engine, free, options.limit)
     for data in free:
         if len(data.rank) > len(data.lists):  # there are sessions to take some of
             with common.scratch() as folder:
                 config = common.configuration(folder, options.config)
-                with quality.opened(config, options.cache) as (engine, embedder):
-                    asked += related.ask_small(engine, data, embedder)
+                with quality.opened(config) as engine:
+                    asked += related.ask_small(engine, data)
     return asked
 
 

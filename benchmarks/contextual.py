@@ -14,7 +14,7 @@ answers as keys to it:
 The text is what the idle job `contextualize` makes, by the LLM that is named (see
 ``benchmarks.thinking``): ``--llm recorded`` answers its prompts from the data folder, without a model.
 
-    python -m benchmarks.contextual --data DIR --cache CACHE --llm recorded --only-noted
+    python -m benchmarks.contextual --data DIR --llm recorded --only-noted
 
 ``--data`` may be given several times, and may be a folder of data folders. The JSON: ``machine``,
 ``load``, and ``results``, one a data folder: ``data``, ``conversations``, ``n``, ``contexts`` (how many
@@ -73,7 +73,7 @@ def main() -> None:
         data = datasets.load(folder)
         if options.only_noted:
             data = thinking.noted(data, folder)
-        results.append(measure(data, folder, choice, options.cache, options.config))
+        results.append(measure(data, folder, choice, options.config))
         load.append(common.load_average())
         _show(results[-1])
     common.write_json(options.json, {"machine": common.machine(), "load": load, "results": results})
@@ -83,7 +83,6 @@ def measure(
     data: Dataset,
     folder: Path,
     choice: ThinkingChoice,
-    cache: Path | None = None,
     config: Path | None = None,
 ) -> dict[str, Any]:
     """Run every arm.
@@ -92,7 +91,6 @@ def measure(
         data: The data set.
         folder: Its folder, where recorded answers are.
         choice: Which LLM thinks.
-        cache: Keeps document vectors.
         config: A config.toml; None for the defaults.
 
     Returns:
@@ -102,7 +100,7 @@ def measure(
     contexts = 0
     for arm in ARMS:
         thinks = choice if arm.contexts else ThinkingChoice()
-        scores, thought = _run(arm, data, folder, thinks, cache, config)
+        scores, thought = _run(arm, data, folder, thinks, config)
         contexts = max(contexts, thought["contexts"])
         low = scores.get(LOW, {}).get("R@10")
         missed = 1 - scores[ALL]["R@20"]
@@ -121,7 +119,6 @@ def _run(
     data: Dataset,
     folder: Path,
     choice: ThinkingChoice,
-    cache: Path | None,
     file: Path | None,
 ) -> tuple[dict[str, dict[str, float]], dict[str, Any]]:
     keys: dict[str, Any] = {} if arm.keys else {"questions": 0}
@@ -129,9 +126,9 @@ def _run(
         config = common.configuration(store, file, fuse=arm.fuse, contextualize=keys)
         with (
             thinking.thinking(choice, folder) as thinker,
-            quality.opened(config, cache, thinker.llm) as (engine, embedder),
+            quality.opened(config, thinker.llm) as engine,
         ):
-            run, _ = quality.answer_all(engine, data, embedder, thinker=thinker)
+            run, _ = quality.answer_all(engine, data, thinker=thinker)
             thought = thinking.summary(engine)
     return evaluate(data, run), thought
 

@@ -202,7 +202,7 @@ def _fill(path: Path) -> None:
     engine = MemoryEngine(_config(path))
     try:
         for session in everyday.past():
-            engine.append_all(session, draft=True)
+            engine.append_all(session)
         engine.drain()
         engine.store.flush(None)
     finally:

@@ -2,7 +2,7 @@
 
 The questions of a data folder in the uniform format (see the project's docs on import) run through
 the product's own path and nothing else: a MemoryEngine in a temporary folder takes each conversation
-session by session, its document embedder makes the vectors, ``engine.search`` answers. Without
+session by session and makes the vectors, ``engine.search`` answers. Without
 ``--llm``, ``--llm-url`` or ``--replay`` there is no LLM; with one, idle work is done before anything is
 asked. A question that is asked before a session sees only the sessions before that one.
 
@@ -14,7 +14,7 @@ What is indexed is one turn at a time ("speaker: words", by words together with 
 turn level gold is turns; at session level (LongMemEval's protocol) it is sessions, which are ranked by
 their best turn. Both any ("Hit") and all ("All") of the gold are counted, see benchmarks.scoring.
 
-    python -m benchmarks.quality --data DIR --cache CACHE
+    python -m benchmarks.quality --data DIR
 
 ``--data`` may be given several times, and may be a folder of data folders. The JSON: ``machine``,
 ``load`` (before and after), ``k``, and ``results``, one a data folder: ``data``, ``indexed``,
@@ -26,7 +26,7 @@ their best turn. Both any ("Hit") and all ("All") of the gold are counted, see b
 import argparse
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +38,11 @@ from benchmarks.datasets import Dataset
 from benchmarks.scoring import Level, evaluate
 from benchmarks.telling import Also, Rankings, Search, Teller, apart
 from benchmarks.thinking import Thinker, Unthinking
-from benchmarks.vector_cache import documents
-from slowcat_memory import transfer
+from slowcat_memory import providers, transfer
 from slowcat_memory.config import Config
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import LLM, DocumentEmbedder
+from slowcat_memory.errors import ProviderError
+from slowcat_memory.providers import LLM
 
 INDEXED = "one turn, 'speaker: words'; by words also with its neighbours"
 SHOWN: dict[str, tuple[str, ...]] = {
@@ -89,14 +89,14 @@ def measure(
         config = common.configuration(folder, options.config, **sections)
         with (
             thinking.thinking(thinking.choice_of(options), source) as thinker,
-            opened(config, options.cache, thinker.llm) as (engine, embedder),
+            opened(config, thinker.llm) as engine,
         ):
             blocks = offered.Offered()
             run, ms = answer_all(
-                engine, data, embedder, options.k, options.limit, thinker=thinker, also=blocks.ask
+                engine, data, options.k, options.limit, thinker=thinker, also=blocks.ask
             )
             thought = thinking.summary(engine) if thinker.llm else None
-            vectors = engine.embedding.key if embedder else "none"
+            vectors = engine.embedding.key or "none"
     judged = answered(data, run) if options.limit else data
     told: dict[str, Any] = {
         level: evaluate(judged, run, level) for level in levels_of(data, levels)
@@ -132,7 +132,6 @@ def levels_of(data: Dataset, levels: list[Level]) -> list[Level]:
 def answer_all(
     engine: MemoryEngine,
     data: Dataset,
-    embedder: DocumentEmbedder | None = None,
     k: int = 50,
     limit: int = 0,
     *,
@@ -145,7 +144,6 @@ def answer_all(
     Args:
         engine: An engine with an empty store.
         data: The data set; a conversation without questions is not told.
-        embedder: Makes the vectors; None leaves them out.
         k: How many hits a question.
         limit: Only so many conversations; 0 for all.
         search: Asks in place of ``engine.search``.
@@ -164,7 +162,7 @@ def answer_all(
     with _progress() as bar:
         task = bar.add_task(data.name, total=total)
         for transcript in transcripts:
-            teller = Teller(engine, transcript, embedder, search or telling.search, thinker, also)
+            teller = Teller(engine, transcript, search or telling.search, thinker, also)
             pending = data.asked(transcript.conversation)
             for session in transcript.sessions:
                 due = [q for q in pending if data.place(q.before) <= data.place(session.id)]
@@ -178,29 +176,26 @@ def answer_all(
 
 
 @contextmanager
-def opened(
-    config: Config, cache: Path | None = None, llm: LLM | None = None
-) -> Iterator[tuple[MemoryEngine, DocumentEmbedder | None]]:
-    """Open an engine, and one document embedder for the whole run: starting one costs seconds.
+def opened(config: Config, llm: LLM | None = None) -> Iterator[MemoryEngine]:
+    """Open an engine with its model; one that has not been exported is exported first.
 
     Args:
         config: The configuration.
-        cache: Keeps document vectors from run to run; None keeps none.
         llm: Thinks when the engine is told to; None for no idle work at all.
 
     Yields:
-        The engine and the embedder; None without vectors.
+        The engine.
 
     Raises:
         ProviderError: There is no such model.
     """
-    with ExitStack() as stack:
-        embedder = None
-        if config.embedding.kind != "none":
-            embedder = stack.enter_context(documents(config.embedding, cache))
-        made = MemoryEngine(thinking.configured(config), llm=llm)
-        engine = stack.enter_context(closing(made))
-        yield engine, embedder
+    report = providers.open_query_embedder(config.embedding)[1]
+    if report.state == "needs export":
+        providers.export_model(config.embedding)
+    if report.state == "missing":
+        raise ProviderError(report.source, hint=report.hint)
+    with closing(MemoryEngine(thinking.configured(config), llm=llm)) as engine:
+        yield engine
 
 
 def answered(data: Dataset, run: Mapping[str, Any]) -> Dataset:
@@ -261,7 +256,7 @@ def _progress() -> Progress:
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what is told, and where its vectors are kept.
+    """Add the option that says what is told.
 
     Args:
         parser: To add to.
@@ -273,7 +268,6 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="folder in the uniform format, or of such folders; may be repeated",
     )
-    parser.add_argument("--cache", type=Path, help="keep document vectors in this folder")
 
 
 def _arguments() -> argparse.Namespace:

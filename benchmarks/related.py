@@ -18,7 +18,6 @@ from benchmarks.telling import Origins, dialogue_of
 from benchmarks.thinking import Thinker, Unthinking
 from slowcat_memory import transfer
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.runtime.recall.query import Recollection
 
 Kind = Literal["own", "adversarial", "unrelated"]
@@ -53,7 +52,6 @@ class Asked(Struct, frozen=True, kw_only=True):
 def ask(
     engine: MemoryEngine,
     every: Sequence[Dataset],
-    embedder: DocumentEmbedder | None = None,
     limit: int = 0,
     *,
     thinker: Thinker = Unthinking(),
@@ -63,7 +61,6 @@ def ask(
     Args:
         engine: An engine with an empty store.
         every: The data sets; two conversations at least, of one or of several.
-        embedder: Makes the vectors; None leaves them out.
         limit: Only so many conversations of each; 0 for all.
         thinker: Does idle work on what was told.
 
@@ -73,15 +70,14 @@ def ask(
     asking = _Asking()
     for data in every:
         asking.data = data
-        quality.answer_all(engine, data, embedder, DEPTH, limit, search=asking, thinker=thinker)
+        quality.answer_all(engine, data, DEPTH, limit, search=asking, thinker=thinker)
     asked = {q.id: q for data in every for q in data.questions}
     own = [asked[id_] for id_ in asking.ids]
     conversations = list(dict.fromkeys(question.conversation for question in own))
     following = dict(zip(conversations, conversations[1:] + conversations[:1], strict=True))
     thinker.think(engine)
     for conversation in conversations:
-        if embedder:
-            engine.upkeep.embed(datasets.scope_of(conversation), embedder=embedder)
+        engine.maintain("embed", datasets.scope_of(conversation))
     found = list(asking.found)
     if len(conversations) > 1:
         belong = {one.id for one in found if one.kind == "own"}
@@ -96,7 +92,6 @@ def ask(
 def ask_small(
     engine: MemoryEngine,
     data: Dataset,
-    embedder: DocumentEmbedder | None = None,
     every: int = 3,
 ) -> list[Asked]:
     """Ask questions of somebody else's small memory: of the best of nothing, when there is little.
@@ -104,7 +99,6 @@ def ask_small(
     Args:
         engine: An engine with an empty store.
         data: A data set with sessions.
-        embedder: Makes the vectors; None leaves them out.
         every: Takes one question of so many.
 
     Returns:
@@ -120,8 +114,7 @@ def ask_small(
             scope = f"{datasets.scope_of(name)[:50]}-{few}"
             for session in transcripts[name].sessions[:few]:
                 transfer.ingest(engine, scope, session)
-            if embedder:
-                engine.upkeep.embed(scope, embedder=embedder)
+            engine.maintain("embed", scope)
         found += (
             _elsewhere(
                 engine,

@@ -3,9 +3,7 @@
 Results are kept as JSON in ``benchmarks/results``; the page and its plots are made from those files
 alone (``--render-only``), so that a table never says what no file says. A table shows results of one
 commit: it is refused if its files name several, and left out if none of them names a known one. Real conversations are
-measured where the evaluation data lies beside the project, see ``--data``; their document vectors
-are kept from run to run (``--cache``), because the first time makes them for minutes. What cannot be
-measured here is skipped, and the reason is said. The minutes of each part are printed at the end.
+measured where the evaluation data lies beside the project, see ``--data``. What cannot be measured here is skipped, and the reason is said. The minutes of each part are printed at the end.
 
     python -m benchmarks.run_all          a selection: what a user waits for, and what is found
     python -m benchmarks.run_all --all    more turns, 100,000 memories, every data folder: hours
@@ -147,14 +145,13 @@ def plan(data: Path, cache: Path, *, every: bool) -> Iterator[Step]:
 
     Args:
         data: The folder of data folders; need not exist.
-        cache: Keeps document vectors and made-up stores.
+        cache: Keeps made-up stores.
         every: Larger stores and every data folder too.
 
     Yields:
         The steps.
     """
     stores = ("--cache", str(cache / "stores"))
-    vectors = ("--cache", str(cache / "vectors"))
     yield Step("latency", (*LATENCY[every], *stores), "latency.json")
     yield Step("turn", (*TURN[every], *stores), "turn.json")
     yield Step("preempt", PREEMPT[every], "preempt.json")
@@ -165,15 +162,15 @@ def plan(data: Path, cache: Path, *, every: bool) -> Iterator[Step]:
         yield Step("growth", stores, "growth.json")
     else:
         yield Step("growth", skipped=f"100,000 memories {LONG}")
-    yield from _of_data(data, vectors, every=every)
+    yield from _of_data(data, every=every)
     if importlib.util.find_spec("mem0") is None:
         yield Step("peers", skipped="they are not installed (extra: peers)")
         return
     questions = ("--data", str(data / CHAT)) if (data / CHAT).is_dir() else ()
-    yield Step("peers", (*PEERS[every], *questions, *vectors), "peers.json")
+    yield Step("peers", (*PEERS[every], *questions), "peers.json")
 
 
-def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Step]:
+def _of_data(data: Path, *, every: bool) -> Iterator[Step]:
     """Say what to run on real conversations."""
     if not data.is_dir():
         for name in ("quality", *STUDIES):
@@ -184,7 +181,7 @@ def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Ste
         if every or folder.name in QUICK:
             chosen += ["--data", str(folder)]
             result = f"quality-{folder.name.lower()}.json"
-            yield Step("quality", ("--data", str(folder), *vectors), result)
+            yield Step("quality", ("--data", str(folder)), result)
         else:
             yield Step("quality", skipped=f"{folder.name} {LONG}")
     if not every:
@@ -192,12 +189,12 @@ def _of_data(data: Path, vectors: Sequence[str], *, every: bool) -> Iterator[Ste
             yield Step(name, skipped=f"it {LONG}")
         return
     if (data / CHAT).is_dir():  # it judges; what is fitted on are the others
-        yield Step("unknown", (*chosen, *vectors), "unknown.json")
+        yield Step("unknown", tuple(chosen), "unknown.json")
     else:
         yield Step("unknown", skipped=f"{CHAT} is not here")
     if (data / CHAT / recorded_llm.NOTES).is_file():
         noted = ("--llm", "recorded", "--only-noted")
-        yield Step("contextual", ("--data", str(data / CHAT), *vectors, *noted), "contextual.json")
+        yield Step("contextual", ("--data", str(data / CHAT), *noted), "contextual.json")
     else:
         yield Step("contextual", skipped=f"there is no {recorded_llm.NOTES} in {CHAT}")
 
@@ -297,7 +294,7 @@ def _arguments() -> argparse.Namespace:
         "--cache",
         type=Path,
         default=CACHE,
-        help="keep document vectors and made-up stores in this folder (default: the user's cache)",
+        help="keep made-up stores in this folder (default: the user's cache)",
     )
     parser.add_argument(
         "--all", action="store_true", help="more turns, 100,000 memories, every data folder"

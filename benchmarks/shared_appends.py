@@ -70,7 +70,7 @@ def talk(folder: Path, name: str, turns: int) -> list[float]:
         text = f"I planted tree number {number} in the garden today."
         began = time.perf_counter()
         turn = Turn(session=name, scope=name, speaker=name, role="user", text=text, at=now)
-        memory.append(turn, draft=False).wait(WAIT_S)
+        memory.append(turn).wait(WAIT_S)
         took.append((time.perf_counter() - began) * 1e3)
         time.sleep(max(0.0, PACE_S - took[-1] / 1e3))
     memory.release()

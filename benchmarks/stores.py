@@ -121,7 +121,7 @@ def _build(config: Config, size: int, tail: int) -> None:
     try:
         engine.prepare(corpus.SCOPE)
         for _, events in corpus.turns(tail, common.SEED, size - tail):
-            engine.append_all(events, draft=True)
+            engine.append_all(events)
         engine.drain()
         engine.store.flush(None)
     finally:
@@ -148,10 +148,10 @@ def joined(one: Embedded, other: Embedded) -> Embedded:
 
 
 def embedded(embedder: Embedder, turns: Sequence[Turn]) -> Embedded:
-    """Embed turns, a few at a time, as drafts are.
+    """Embed turns, a few at a time.
 
     Args:
-        embedder: The model for queries.
+        embedder: The model.
         turns: Any.
 
     Returns:

@@ -12,7 +12,6 @@ from benchmarks.thinking import Thinker
 from slowcat_memory import transfer
 from slowcat_memory.core.query.understand import DialogueTurn
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.records import Turn
 from slowcat_memory.runtime.recall.query import Recollection
 from slowcat_memory.transfer import Transcript, TranscriptSession
@@ -92,7 +91,6 @@ class Teller:
         self,
         engine: MemoryEngine,
         transcript: Transcript,
-        embedder: DocumentEmbedder | None,
         search: Search,
         thinker: Thinker,
         also: Also | None = None,
@@ -102,12 +100,11 @@ class Teller:
         Args:
             engine: Whose memory it is.
             transcript: The conversation.
-            embedder: Makes the vectors; None leaves them out.
             search: Asks the engine.
             thinker: Does idle work on what was told before anything is asked.
             also: Asks each question once more in a way of its own, untimed.
         """
-        self._engine, self._embedder = engine, embedder
+        self._engine = engine
         self._search, self._thinker, self._also = search, thinker, also
         self._scope = datasets.scope_of(transcript.conversation)
         self._origin: dict[int, str] = {}
@@ -151,8 +148,7 @@ class Teller:
     def _catch_up(self) -> None:
         if self._fresh:
             self._thinker.think(self._engine)
-            if self._embedder:
-                self._engine.upkeep.embed(self._scope, embedder=self._embedder)
+            self._engine.maintain("embed", self._scope)
         self._fresh = False
 
     def _document(self, turns: tuple[int, ...]) -> str:

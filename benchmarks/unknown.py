@@ -18,7 +18,7 @@ a memory, and the threshold ``recall.unknown_below``.
 A question that is not told so is counted by its cause: the gate looked nothing up ("skipped"), it
 asks for no memory ("asks none"), or something is near enough ("known").
 
-    python -m benchmarks.unknown --data DIR --cache CACHE
+    python -m benchmarks.unknown --data DIR
 
 With LoCoMo alone, nothing is fitted and the package's coefficients are judged; with ``--llm recorded
 --only-noted``, where what an LLM wrote is part of the memory.
@@ -144,9 +144,9 @@ def examine(data: Dataset, options: argparse.Namespace, source: Path) -> dict[st
         config = common.configuration(folder, options.config)
         with (
             thinking.thinking(thinking.choice_of(options), source) as thinker,
-            quality.opened(config, options.cache, thinker.llm) as (engine, embedder),
+            quality.opened(config, thinker.llm) as engine,
         ):
-            asked = related.ask(engine, [data], embedder, options.limit, thinker=thinker)
+            asked = related.ask(engine, [data], options.limit, thinker=thinker)
             others = renamed(engine, data, asked)
     texts = {question.id: question.text for question in data.questions}
     told: list[tuple[str, Asked, str]] = [(one.kind, one, texts[one.id]) for one in asked]

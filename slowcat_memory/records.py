@@ -155,9 +155,6 @@ class Vector(Struct, frozen=True, kw_only=True):
     scope: str  # the memory's namespace
     memory: str  # the memory's id
     values: np.ndarray  # shape (dim,), float32, unit length
-    # made by the query embedder (int8), to be replaced by the document embedder (fp32); both share
-    # one space
-    draft: bool = False
     # digest of the text that it was made from. It is written only if that is still the text; 0
     # skips the check
     of: int = 0
@@ -169,7 +166,6 @@ class TokenVectors(Struct, frozen=True, kw_only=True, tag="vectors"):
     scope: str  # the memory's namespace
     memory: str  # the memory's id
     values: np.ndarray  # shape (n, token_dim), int8; n may be 0
-    draft: bool = False  # as in ``Vector``
     of: int = 0  # as in ``Vector``
 
 
@@ -180,7 +176,6 @@ class TokenCodes(Struct, frozen=True, kw_only=True, tag="codes"):
     memory: str
     codes: np.ndarray  # shape (n, bytes of a token), uint8
     dim: int  # length of a token vector
-    draft: bool = False
     of: int = 0
 
 

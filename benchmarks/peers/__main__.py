@@ -16,7 +16,7 @@ Recall is R@10 over the turns of a data folder in the uniform format (``--data``
 turns are asked for by two of five of their own words. Nothing here uses an LLM or the network.
 
     pip install ".[peers]"
-    python -m benchmarks.peers --data DIR --cache CACHE --json FILE
+    python -m benchmarks.peers --data DIR --json FILE
 
 The JSON is a list, one entry a peer: ``peer``, ``memories``, ``add``, ``search`` (each n, p50, p95, p99,
 max in ms), ``recall_at_10``; and ``search_without_embedding``, ``search_with_sentence_transformers``,
@@ -27,7 +27,6 @@ max in ms), ``recall_at_10``; and ``search_without_embedding``, ``search_with_se
 import argparse
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -36,11 +35,10 @@ from benchmarks import common, corpus, datasets
 from benchmarks.peers import race
 from benchmarks.peers.base import PEERS, Peer, open_peer, versions
 from benchmarks.peers.recall import Step, embedded, known_items, made_up, of_data, recall
-from benchmarks.vector_cache import documents
 from slowcat_memory import providers
 from slowcat_memory.config import load
 from slowcat_memory.errors import ProviderError
-from slowcat_memory.providers import DocumentEmbedder, QueryEmbedder
+from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.providers.embedding import model_files
 
 COMMON, AHEAD = "search_with_sentence_transformers", "search_without_embedding"
@@ -59,9 +57,7 @@ def main() -> None:
     embedder, report = providers.open_query_embedder(embedding)
     if embedder is None:
         raise ProviderError(report.source, hint=report.hint)
-    with ExitStack() as stack:
-        bulk = stack.enter_context(documents(embedding, options.cache))
-        results = measure(names, options, embedder, bulk)
+    results = measure(names, options, embedder)
     _show(results)
     first = results[0]
     written = {"machine": first["machine"], "load": first["load"], "results": results}
@@ -91,23 +87,21 @@ def measure(
     names: Sequence[str],
     options: argparse.Namespace,
     embedder: QueryEmbedder,
-    bulk: DocumentEmbedder,
 ) -> list[dict[str, Any]]:
     """Race the peers, then ask them the questions whose answers are known.
 
     Args:
         names: The peers.
         options: From the command line.
-        embedder: For questions.
-        bulk: For documents.
+        embedder: Makes all vectors.
 
     Returns:
         What the JSON holds.
     """
-    told, conversations = _questions(options.data, bulk)
+    told, conversations = _questions(options.data, embedder)
     load_, reference = [common.load_average()], [common.reference_ms()]
     with common.scratch() as folder:
-        timed = _race(names, folder / "race", options, embedder, bulk)
+        timed = _race(names, folder / "race", options, embedder)
         load_.append(common.load_average())
         reference.append(common.reference_ms())
         found = {}
@@ -132,12 +126,12 @@ def measure(
     ]
 
 
-def _questions(folder: Path | None, bulk: DocumentEmbedder) -> tuple[str, list[list[Step]]]:
+def _questions(folder: Path | None, embedder: QueryEmbedder) -> tuple[str, list[list[Step]]]:
     with common.console.status("embedding what recall is measured on"):
         if folder is None:
-            return "made-up talk", known_items(made_up(10 * KNOWN), KNOWN, bulk)
+            return "made-up talk", known_items(made_up(10 * KNOWN), KNOWN, embedder)
         data = datasets.load(folder)
-        return data.name, of_data(data, bulk)
+        return data.name, of_data(data, embedder)
 
 
 def _race(
@@ -145,11 +139,10 @@ def _race(
     folder: Path,
     options: argparse.Namespace,
     embedder: QueryEmbedder,
-    bulk: DocumentEmbedder,
 ) -> dict[str, dict[str, Any]]:
     with common.console.status(f"embedding {options.size} memories"):
-        items = embedded(made_up(options.size), bulk)
-        new = embedded(made_up(options.adds, after=options.size), bulk)
+        items = embedded(made_up(options.size), embedder)
+        new = embedded(made_up(options.adds, after=options.size), embedder)
     each, paused = options.queries + race.WARM_UP, options.paused + race.WARM_UP
     texts = iter(corpus.questions(3 * each + paused, common.SEED))
     peers: dict[str, Peer] = {}
@@ -255,7 +248,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--paused", type=int, default=50, help="searches after a pause")
     parser.add_argument("--adds", type=int, default=50, help="memories added one at a time")
     parser.add_argument("--data", type=Path, help="data folder for recall (default: made-up talk)")
-    parser.add_argument("--cache", type=Path, help="keep document vectors in this folder")
     parser.add_argument(
         "--peers", nargs="+", choices=PEERS, metavar="NAME", help=f"some of: {', '.join(PEERS)}"
     )

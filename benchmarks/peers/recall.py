@@ -17,7 +17,7 @@ from benchmarks.peers.base import Item, K, Peer, open_peer
 from benchmarks.telling import apart
 from slowcat_memory import transfer
 from slowcat_memory.core.memory import chunk, indexed_text
-from slowcat_memory.providers import DocumentEmbedder, QueryEmbedder
+from slowcat_memory.providers import QueryEmbedder
 from slowcat_memory.records import Turn
 from slowcat_memory.transfer import Transcript
 from slowcat_memory.transfer.ingest import moments
@@ -58,7 +58,7 @@ def _step(peer: Peer, step: Step, embedder: QueryEmbedder) -> Iterator[float]:
         yield len(question.evidence & set(found[:K])) / len(question.evidence)
 
 
-def of_data(data: Dataset, embedder: DocumentEmbedder) -> list[list[Step]]:
+def of_data(data: Dataset, embedder: QueryEmbedder) -> list[list[Step]]:
     """Make steps of a data folder.
 
     Args:
@@ -78,7 +78,7 @@ def of_data(data: Dataset, embedder: DocumentEmbedder) -> list[list[Step]]:
 
 
 def _steps(
-    data: Dataset, transcript: Transcript, pending: list[Question], embedder: DocumentEmbedder
+    data: Dataset, transcript: Transcript, pending: list[Question], embedder: QueryEmbedder
 ) -> Iterator[Step]:
     """Tell as much at once as is told between two questions."""
     told: list[Turn] = []
@@ -105,7 +105,7 @@ def _steps(
     yield embedded(told, embedder), pending
 
 
-def known_items(turns: Sequence[Turn], count: int, embedder: DocumentEmbedder) -> list[list[Step]]:
+def known_items(turns: Sequence[Turn], count: int, embedder: QueryEmbedder) -> list[list[Step]]:
     """Ask for what the user states in made-up turns, by two of five of their own words.
 
     Questions, and the agent's words, which repeat them, are no memories of a turn's.
@@ -145,7 +145,7 @@ def made_up(count: int, after: int = 0) -> list[Turn]:
     return [replace(turn, origin=f"t{after + n}") for n, turn in enumerate(turns)]
 
 
-def embedded(turns: Sequence[Turn], embedder: DocumentEmbedder) -> list[Item]:
+def embedded(turns: Sequence[Turn], embedder: QueryEmbedder) -> list[Item]:
     """Give turns their vectors.
 
     Args:

@@ -1,7 +1,7 @@
 """Our own engine, with its defaults: ``engine.recall`` on an event loop, as a turn of Pipecat asks."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class Slowcat:
 
         Args:
             folder: Its store.
-            embedder: For queries and drafts.
+            embedder: Makes all vectors.
         """
         config = common.configuration(
             folder,
@@ -32,12 +32,12 @@ class Slowcat:
             pack={"memories": K},
         )
         self._engine = MemoryEngine(config, embedder=embedder)
-        self._embedder, self._scope = embedder, ""
+        self._scope = ""
         self._loop = asyncio.new_event_loop()
         self._origin: dict[int, str] = {}
 
     def add_all(self, items: Sequence[Item]) -> None:
-        """Log sessions, embed them with the given vectors, and seal."""
+        """Log sessions, embed them, and seal."""
         self._scope = items[0].turn.scope
         for _, group in groupby(items, key=lambda item: item.turn.session):
             turns = [item.turn for item in group]
@@ -46,8 +46,7 @@ class Slowcat:
             for ack in acks:
                 if isinstance(ack.event, Turn):
                     self._origin[ack.id] = ack.event.origin
-        given = _Given(self._embedder, {item.text: item.vector for item in items})
-        self._engine.upkeep.embed(self._scope, embedder=given)
+        self._engine.maintain("embed", self._scope)
         self._engine.upkeep.seal(self._scope)
 
     def add(self, item: Item) -> None:
@@ -70,22 +69,6 @@ class Slowcat:
         """Close the engine and the loop."""
         self._engine.close()
         self._loop.close()
-
-
-class _Given:
-    """A document embedder that looks vectors up instead of making them."""
-
-    def __init__(self, embedder: QueryEmbedder, vectors: dict[str, np.ndarray]) -> None:
-        self.name, self.key, self.dim = embedder.name, embedder.key, embedder.dim
-        self._vectors = vectors
-
-    def encode(
-        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
-    ) -> np.ndarray:
-        return np.stack([self._vectors[text] for text in texts])
-
-    def close(self) -> None:
-        """Hold nothing."""
 
 
 def _session(turns: Sequence[Turn]) -> list[Event]:

@@ -214,13 +214,11 @@ class MemoryEngine:
     def opened(self) -> OpenReport:
         return self.store.opened
 
-    def append(self, event: Event, *, draft: bool = True) -> Ack:
-        return self.log.append(event, draft=draft)
+    def append(self, event: Event) -> Ack:
+        return self.log.append(event)
 
-    def append_all(
-        self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
-    ) -> list[Ack]:
-        return self.log.append_all(events, cursor, draft=draft)
+    def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
+        return self.log.append_all(events, cursor)
 
     async def recall(
         self,
@@ -263,7 +261,7 @@ class MemoryEngine:
         namespace.finish_opening()
         wiring.indexer.later(self._warm_up, scope)
         if not self.readonly:
-            wiring.indexer.later(wiring.vectors.draft_missing, scope, wiring.indexer.closing)
+            wiring.indexer.later(wiring.vectors.embed_missing, scope)
             if namespace.seal_due():
                 wiring.indexer.later(namespace.reseal)
 

@@ -40,7 +40,7 @@ from slowcat_memory.store import Ack, OpenReport, Snapshot
 
 MaintenanceTask = Literal[
     "tidy",  # embed, seal and move the tiers of a scope, and shrink the file; minutes
-    "embed",  # make the exact vectors of a scope that are missing; minutes
+    "embed",  # make the vectors of a scope that are missing; minutes
     "seal",  # rebuild the sealed index of a scope; seconds
     "shrink",  # rewrite the store's file if that saves room; returns whether it did
     "check",  # read and verify everything; returns a ``Health``
@@ -81,12 +81,11 @@ class Memory(Protocol):
     def opened(self) -> OpenReport:
         """What was found and done when the store was opened."""
 
-    def append(self, event: Event, *, draft: bool = True) -> Ack:
+    def append(self, event: Event) -> Ack:
         """Log an event and make a turn findable. Does not block or wait for the disk.
 
         Args:
             event: An unnumbered turn or session edge.
-            draft: Whether to embed it soon; False when bulk embedding follows.
 
         Returns:
             Resolves once the event is durable; carries its number.
@@ -95,9 +94,7 @@ class Memory(Protocol):
             StoreFullError: Too many writes are pending.
         """
 
-    def append_all(
-        self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
-    ) -> list[Ack]:
+    def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
         """Log events in order and in one transaction, with a cursor if one is given.
 
         Returns an ack for each event; does not wait for the disk.

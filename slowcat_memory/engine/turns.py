@@ -33,7 +33,7 @@ class EventLog:
     ) -> None:
         self._wiring, self._gate, self._on_session_end = wiring, gate, on_session_end
 
-    def append(self, event: Event, *, draft: bool = True, receipt: CursorOf | None = None) -> Ack:
+    def append(self, event: Event, *, receipt: CursorOf | None = None) -> Ack:
         if event.scope not in self._wiring.namespaces:
             check_scope(event.scope)
         check_time(event.at)
@@ -43,7 +43,7 @@ class EventLog:
                 self._wiring.users.learn(event.scope, event.speaker)
             self._wiring.clock_guard.doubt()  # before this turn's date is the newest one
         ack = self._wiring.store.append(event, quiet=True, receipt=receipt)
-        self._wiring.indexer.add((ack,), draft=draft)
+        self._wiring.indexer.add((ack,))
         self._wiring.events.stored(ack)
         self._wake_soon()
         if isinstance(event, SessionEdge) and event.kind == "end":
@@ -55,7 +55,6 @@ class EventLog:
         events: Sequence[Event],
         cursor: Cursor | None = None,
         *,
-        draft: bool = False,
         receipt: CursorOf | None = None,
     ) -> list[Ack]:
         for event in events:
@@ -63,7 +62,7 @@ class EventLog:
             check_time(event.at)
         self._close_gate()
         acks = self._wiring.store.append_all(events, cursor, receipt)
-        self._wiring.indexer.add(acks, draft=draft)
+        self._wiring.indexer.add(acks)
         for ack in acks:
             self._wiring.events.stored(ack)
         self._wake_soon()

@@ -1,5 +1,6 @@
-"""Slow maintenance: exact vectors, sealed indexes, tiers, and the store's file. Blocks."""
+"""Slow maintenance: vectors, sealed indexes, tiers, and the store's file. Blocks."""
 
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -7,13 +8,14 @@ from typing import Any
 from slowcat_memory.engine.forget import Eraser
 from slowcat_memory.engine.memory import MaintenanceTask
 from slowcat_memory.engine.wiring import EngineWiring
-from slowcat_memory.providers import DocumentEmbedder
 from slowcat_memory.records import Aged, Manifest, SessionEdge
 from slowcat_memory.runtime.namespaces.indexer import CLOSE_S
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.namespaces.registry import check_scope, index_root
-from slowcat_memory.runtime.namespaces.vectors import Stop, Told
+from slowcat_memory.runtime.namespaces.vectors import Told
 from slowcat_memory.store.disk.folder import DATA, REPLAYING
+
+Stop = Callable[[], bool]
 
 
 class Upkeep:
@@ -94,7 +96,7 @@ class Upkeep:
         wiring.embedding.export()
         for namespace in wiring.namespaces:
             wiring.indexer.reload(namespace.scope)
-            wiring.vectors.draft_missing(namespace.scope, wiring.indexer.closing)
+            wiring.vectors.embed_missing(namespace.scope)
 
     def age(self, scope: str | None = None, stop: Stop = lambda: False) -> Aged:
         """Move old turns into compressed blocks; search results and reads do not change.
@@ -125,13 +127,13 @@ class Upkeep:
         )
 
     def tidy(self, scope: str, progress: Told | None = None) -> None:
-        """Embed what has no exact vector yet, rebuild the sealed index, move tiers. Takes minutes.
+        """Embed what has no vector yet, rebuild the sealed index, move tiers. Takes minutes.
 
         Args:
             progress: Called with the step's name, the count done, and the total.
 
         Raises:
-            ProviderError: The document embedder failed; finished work is kept.
+            ProviderError: The embedder failed; finished work is kept.
         """
         if self._wiring.embedding.needs_export:
             self._wiring.indexer.back.submit(self.export_model).result()
@@ -145,33 +147,22 @@ class Upkeep:
         self._wiring.store.shrink()
         report("tiers", 1, 1)
 
-    def embed(
-        self,
-        scope: str,
-        progress: Told | None = None,
-        embedder: DocumentEmbedder | None = None,
-        *,
-        stop: Stop | None = None,
-    ) -> None:
-        """Make the missing exact vectors. Does nothing without a model, or for guests.
+    def embed(self, scope: str, progress: Told | None = None) -> None:
+        """Make the missing vectors. Does nothing without a model, or for guests.
 
         Args:
-            progress: As in ``tidy``.
-            embedder: Of the configured model, closed by the caller; None opens one for this call,
-                which costs seconds.
-            stop: Called between two slices, which are small then; True ends it.
+            progress: As in ``tidy``; called from the thread that embeds.
 
         Raises:
-            ProviderError: The document embedder failed; finished work is kept.
+            ProviderError: The embedder failed; finished work is kept.
         """
-        if self._wiring.namespaces.is_guests(scope):
+        wiring = self._wiring
+        if wiring.namespaces.is_guests(scope):
             return
-        self._wiring.indexer.catch_up()  # an index skips vectors of memories that it lacks
-        self._wiring.store.flush(None)
-        self._wiring.vectors.embed(scope, progress or _ignore_progress, embedder, stop)
-
-    def embed_due(self, scope: str) -> bool:
-        return not self._wiring.namespaces.is_guests(scope) and self._wiring.vectors.due(scope)
+        wiring.indexer.catch_up()  # an index skips vectors of memories that it lacks
+        wiring.store.flush(None)
+        embed = wiring.vectors.embed_all
+        wiring.indexer.back.submit(embed, scope, progress or _ignore_progress).result()
 
     def seal(self, scope: str) -> None:
         """Rebuild a scope's sealed index from the log and its vectors. Takes seconds.

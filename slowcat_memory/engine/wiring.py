@@ -145,6 +145,5 @@ class EngineWiring:
     def close(self) -> None:
         """Save pending writes and close. Takes a few seconds at most; may be called twice."""
         self.page_cache.stop()
-        self.vectors.close()
         self.indexer.close()
         self.store.close()

@@ -169,18 +169,18 @@ class SharedMember(Member):
 
     # ---------------------------------------------------------------- turns
 
-    def append(self, event: Event, *, draft: bool = True) -> Ack:
+    def append(self, event: Event) -> Ack:
         if refused := self._refused():
             return Ack(refused, event)
         if self._life.engine is None:
-            return self._committed_later(self._append_without_copy(event, draft=draft))
-        return self._committed_later(super().append(event, draft=draft))
+            return self._committed_later(self._append_without_copy(event))
+        return self._committed_later(super().append(event))
 
-    def _append_without_copy(self, event: Event, *, draft: bool) -> Ack:
+    def _append_without_copy(self, event: Event) -> Ack:
         """Let a turn wait, in memory and on the disk. Does not block."""
         cursor = self._waiting.next()
         try:
-            (ack,) = super().append_all((event,), cursor, draft=draft)
+            (ack,) = super().append_all((event,), cursor)
         except StoreFullError as error:
             refused = new_future()
             refused.set_exception(error)
@@ -193,14 +193,10 @@ class SharedMember(Member):
         if saved.exception() is None:
             self._waiting.settle(cursor)
 
-    def append_all(
-        self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
-    ) -> list[Ack]:
+    def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
         if self._refused():
             raise self._full()
-        return [
-            self._committed_later(one) for one in super().append_all(events, cursor, draft=draft)
-        ]
+        return [self._committed_later(one) for one in super().append_all(events, cursor)]
 
     def _refused(self) -> "Future[None] | None":
         holding = self.holding

@@ -25,7 +25,6 @@ from slowcat_memory.store import Snapshot, Store
 T = TypeVar("T", bound=Struct)
 
 SLICE = 8  # texts embedded at a time: 16 ms with the int8 model, in case a user starts to speak
-WITHOUT_LLM = ("nothing", "embedder")  # needs of jobs whose context has no LLM
 NICENESS = 10  # the scheduler gives the thread about a tenth of a contended core
 
 
@@ -39,7 +38,7 @@ class JobDeps(Struct, frozen=True, kw_only=True):
     Attributes:
         clock: Returns the current time, timezone-aware.
         scopes: Returns the scopes that jobs may read.
-        embed: Embeds texts as drafts, blocking; None without a model.
+        embed: Embeds texts, blocking; None without a model.
         space: Returns the key of the vector space in use, "" without a model.
         token_space: Returns that of its token vectors.
         jobs: Settings common to all jobs (``[jobs.NAME]``), by name.
@@ -155,26 +154,6 @@ class CountingLLM:
         self._gate.spend(tokens_in + tokens_out)
 
 
-class GatedUpkeep:
-    """Upkeep of which only the part without a model is always available."""
-
-    def __init__(self, upkeep: Upkeep, gate: BudgetGate) -> None:
-        self._upkeep, self._gate = upkeep, gate
-        self.seal, self.seal_due, self.age = upkeep.seal, upkeep.seal_due, upkeep.age
-        self.erase_due, self.embed_due = upkeep.erase_due, upkeep.embed_due
-        self.expired, self.erase_expired = upkeep.expired, upkeep.erase_expired
-        self.has_due = upkeep.has_due
-
-    def embed(self, scope: str, *, stop: Callable[[], bool]) -> None:
-        """See ``Upkeep.embed``; ends between two slices when the budget forbids the model.
-
-        Raises:
-            OverBudgetError: Nothing was embedded.
-        """
-        self._gate.check("embedder")
-        self._upkeep.embed(scope, stop=lambda: stop() or not self._gate.is_open("embedder"))
-
-
 class Contexts:
     """Makes a context for each plan and step; owns the thread for blocking work."""
 
@@ -221,7 +200,7 @@ class Context:
         if self._options is None:
             self._options = job.Options()
         self.counting_llm: CountingLLM | None = None
-        if deps.llm is not None and job.needs not in WITHOUT_LLM:
+        if deps.llm is not None and job.needs != "nothing":
             job_options = deps.jobs.get(job.name, JobOptions())
             checked = PromptGate(deps.llm, deps.store)
             self.counting_llm = CountingLLM(checked, self._gate, job_options)
@@ -257,7 +236,7 @@ class Context:
 
     @property
     def upkeep(self) -> Upkeep:
-        return GatedUpkeep(self._deps.upkeep, self._gate)
+        return self._deps.upkeep
 
     @property
     def may_embed(self) -> bool:

@@ -20,7 +20,7 @@ from slowcat_memory.providers import LLM, Embedded
 from slowcat_memory.records import Cursor, Task, WriteBatch
 from slowcat_memory.store import Snapshot
 
-Needs = Literal["nothing", "llm", "embedder", "llm or rules", "llm if any"]
+Needs = Literal["nothing", "llm", "llm or rules", "llm if any"]
 T = TypeVar("T", bound=Struct)
 
 
@@ -155,12 +155,6 @@ class Upkeep(Protocol):
     def erase_expired(self, stop: Callable[[], bool]) -> Any:
         """Erase what is past its retention period; ``stop`` ends the search for it."""
 
-    def embed_due(self, scope: str) -> bool:
-        """Return whether memories lack exact vectors of the model in use."""
-
-    def embed(self, scope: str, *, stop: Callable[[], bool]) -> None:
-        """Make those vectors in slices; ``stop`` is called between them."""
-
 
 class JobContext(Protocol):
     """What a job may use. Across an ``await``, keep only the LLM."""
@@ -217,9 +211,9 @@ class JobContext(Protocol):
         """Return the scopes that jobs may read: never those of guests."""
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
-        """Embed texts as drafts, in small slices on another thread.
+        """Embed texts, in small slices on another thread.
 
-        Empty without ``may_embed``; ``reembed`` makes the missing vectors later.
+        Empty without ``may_embed``; what has no vector then gets it when it is indexed.
         """
 
     def blocking(self, work: Callable[..., Any], *arguments: Any) -> Awaitable[Any]:

@@ -85,7 +85,7 @@ class Appends:
         events = self._logged(entry.events)
         while True:
             try:
-                return engine.append_all(events, entry.cursor, draft=entry.draft)[0]
+                return engine.append_all(events, entry.cursor)[0]
             except StoreFullError:
                 if stop.wait(FULL_PAUSE_S):
                     raise
@@ -116,24 +116,22 @@ class Appends:
 
     # ---------------------------------------------------------------- events
 
-    def append(self, event: Event, *, draft: bool) -> Ack:
+    def append(self, event: Event) -> Ack:
         """Append an event, or queue it. Neither blocks nor raises for want of an owner."""
         if (engine := self.engine) is not None:
             try:
-                return self._receipt(engine.append(*self._logged((event,)), draft=draft))
+                return self._receipt(engine.append(*self._logged((event,))))
             except StoreClosedError:
                 if self.engine is engine:
                     raise  # it was not taken away just now
         with self._lock:
             if self.engine is None:
-                entry = self.backlog.add((event,), draft=draft)
+                entry = self.backlog.add((event,))
                 self._send(entry)
                 return self.backlog.acks(entry)[0]
-        return self.append(event, draft=draft)
+        return self.append(event)
 
-    def append_all(
-        self, events: Sequence[Event], cursor: Cursor | None, *, draft: bool
-    ) -> list[Ack]:
+    def append_all(self, events: Sequence[Event], cursor: Cursor | None) -> list[Ack]:
         """Append in one transaction; see ``append``.
 
         Raises:
@@ -141,17 +139,17 @@ class Appends:
         """
         if (engine := self.engine) is not None:
             try:
-                acks = engine.append_all(self._logged(events), cursor, draft=draft)
+                acks = engine.append_all(self._logged(events), cursor)
                 return list(map(self._receipt, acks))
             except StoreClosedError:
                 if self.engine is engine:
                     raise
         with self._lock:
             if self.engine is None:
-                entry = self.backlog.add(events, cursor, draft=draft, bulk=True)
+                entry = self.backlog.add(events, cursor, bulk=True)
                 self._send(entry)
                 return self.backlog.acks(entry)
-        return self.append_all(events, cursor, draft=draft)
+        return self.append_all(events, cursor)
 
     def _logged(self, events: Sequence[Event]) -> list[Event]:
         return list(map(self.backlog.numbers.logged_event, events))
@@ -167,4 +165,4 @@ class Appends:
             self.remote.send(entry)
         elif (reader := self.reader) is not None:
             with suppress(Exception):  # it is being closed, or its index cannot be loaded
-                reader.wiring.indexer.add(self.backlog.acks(entry), draft=False)
+                reader.wiring.indexer.add(self.backlog.acks(entry), embed=False)

@@ -44,7 +44,6 @@ class Entry:
     counter: int
     events: tuple[Event, ...]
     cursor: Cursor | None
-    draft: bool
     bulk: bool
     future: "Future[None]"
 
@@ -88,12 +87,7 @@ class Backlog:
             return next(iter(self._entries), self._next_counter)
 
     def add(
-        self,
-        events: Sequence[Event],
-        cursor: Cursor | None = None,
-        *,
-        draft: bool = True,
-        bulk: bool = False,
+        self, events: Sequence[Event], cursor: Cursor | None = None, *, bulk: bool = False
     ) -> Entry:
         """Queue events; their receipt is resolved when they are durable, or were dropped.
 
@@ -113,7 +107,7 @@ class Backlog:
             first = self._next_id
             self._next_id += len(events)
             numbered = tuple(replace(one, id=first + n) for n, one in enumerate(events))
-            entry = Entry(self._next_counter, numbered, cursor, draft, bulk, new_future())
+            entry = Entry(self._next_counter, numbered, cursor, bulk, new_future())
             self._next_counter += 1
             self._entries[entry.counter] = entry
             self._waiting += len(events)

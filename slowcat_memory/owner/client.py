@@ -113,7 +113,6 @@ class RemoteMemory:
             self._backlog.floor,
             self._backlog.outgoing(entry),
             entry.cursor,
-            entry.draft,
             entry.bulk,
         )
         try:

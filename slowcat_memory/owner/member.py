@@ -254,14 +254,14 @@ class Member:
 
     # ------------------------------------------------------------------- turns
 
-    def append(self, event: Event, *, draft: bool = True) -> Ack:
+    def append(self, event: Event) -> Ack:
         life = self._life
         if (engine := life.engine) is not None and not life.backlog:
             with suppress(StoreClosedError):  # it was given up just now, or closed
-                return engine.log.append(event, draft=draft)  # what a turn waits for
+                return engine.log.append(event)  # what a turn waits for
         check_scope(event.scope)
         check_time(event.at)
-        ack = life.appends.append(event, draft=draft)
+        ack = life.appends.append(event)
         if self._life.reader is not None:
             _soon(self._index_waiting)
         return ack
@@ -271,13 +271,11 @@ class Member:
             with suppress(RuntimeError):  # it is being closed
                 reader.wiring.indexer.release()
 
-    def append_all(
-        self, events: Sequence[Event], cursor: Cursor | None = None, *, draft: bool = False
-    ) -> list[Ack]:
+    def append_all(self, events: Sequence[Event], cursor: Cursor | None = None) -> list[Ack]:
         for event in events:
             check_scope(event.scope)
             check_time(event.at)
-        return self._life.appends.append_all(events, cursor, draft=draft)
+        return self._life.appends.append_all(events, cursor)
 
     async def recall(
         self,

@@ -1,8 +1,7 @@
 """Models: vectors for texts, and checked answers from an LLM.
 
-Useful for: the vector of a query in about one millisecond (``open_query_embedder``), exact vectors
-of many documents in idle time (``open_document_embedder``), and an LLM whose answers are checked
-(``open_llm``).
+Useful for: the vector of a text in some milliseconds (``open_query_embedder``), and an LLM whose
+answers are checked (``open_llm``).
 Not useful for: finding the nearest vectors (``index/``), or storing them (``store/``).
 
 No torch is needed but for a model that ``export/graph.py`` does not know (the extra ``[models]``), and
@@ -11,7 +10,6 @@ then in a child process only.
 
 from slowcat_memory.providers.breaker import CircuitBreaker
 from slowcat_memory.providers.embedding.base import (
-    DocumentEmbedder,
     Embedded,
     Embedder,
     EmbedderOptions,
@@ -22,13 +20,8 @@ from slowcat_memory.providers.embedding.base import (
     sends_texts_away,
     token_key_of,
 )
-from slowcat_memory.providers.embedding.factory import (
-    export_model,
-    open_document_embedder,
-    open_query_embedder,
-)
+from slowcat_memory.providers.embedding.factory import export_model, open_query_embedder
 from slowcat_memory.providers.embedding.local import LocalEmbedder
-from slowcat_memory.providers.embedding.worker.handle import ExactEmbedder
 from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
 from slowcat_memory.providers.llm.breaker import CircuitBreakerLLM, open_llm
 from slowcat_memory.providers.llm.recording import RecordingLLM, ReplayingLLM
@@ -39,13 +32,11 @@ __all__ = [
     "Answer",
     "CircuitBreaker",
     "CircuitBreakerLLM",
-    "DocumentEmbedder",
     "Embedded",
     "Embedder",
     "EmbedderOptions",
     "EmbedderReport",
     "Encoded",
-    "ExactEmbedder",
     "LocalEmbedder",
     "Prompt",
     "QueryEmbedder",
@@ -56,7 +47,6 @@ __all__ = [
     "check_loopback",
     "export_model",
     "is_remote",
-    "open_document_embedder",
     "open_llm",
     "open_query_embedder",
     "sends_texts_away",

@@ -223,29 +223,25 @@ class Snapshot:
         for id in ids:
             value = get(key := prefix + keys.vector_part(id), db=table)
             try:
-                found.append(None if value is None else codec.decode_tokens(key, value)[0])
+                found.append(None if value is None else codec.decode_tokens(key, value))
             except StoreDamagedError:
                 self._on_damaged("vectors", key)
                 found.append(None)
         return found
 
-    def has_tokens(self, token_key: str, scope: str, *, drafts: bool) -> set[str]:
-        """Return the ids of the memories that have token vectors; ``drafts`` counts drafts too."""
+    def has_tokens(self, token_key: str, scope: str) -> set[str]:
+        """Return the ids of the memories that have token vectors."""
         found = self._rows("vectors", keys.vector_prefix(token_key, scope))
-        rows = ((key, self._tokens(key, value)) for key, value in found)
         return {
-            keys.split_vector_key(key)[2] for key, row in rows if row and (drafts or not row[1])
+            keys.split_vector_key(key)[2]
+            for key, value in found
+            if self._tokens(key, value) is not None
         }
-
-    def missing_vectors(self, embedder: str, scope: str, ids: Iterable[str]) -> list[str]:
-        """Return the ids with no vector, or with a draft only, in their order."""
-        found = ((id, self.vector(embedder, scope, id)) for id in ids)
-        return [id for id, vector in found if vector is None or vector.draft]
 
     def _vector(self, key: bytes, value: bytes) -> Vector | None:
         return self._undamaged(codec.decode_vector, "vectors", key, value)
 
-    def _tokens(self, key: bytes, value: bytes) -> tuple[np.ndarray, bool] | None:
+    def _tokens(self, key: bytes, value: bytes) -> np.ndarray | None:
         return self._undamaged(codec.decode_tokens, "vectors", key, value)
 
     # ------------------------------------------------------------------- ledger and commands

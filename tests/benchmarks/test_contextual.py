@@ -14,11 +14,11 @@ def hashed(monkeypatch):
     """Engines whose vectors come from hashed words."""
 
     @contextmanager
-    def opened(config, cache=None, llm=None):
+    def opened(config, llm=None):
         embedder = HashEmbedder()
         engine = MemoryEngine(thinking.configured(config), embedder=embedder, llm=llm)
         try:
-            yield engine, embedder
+            yield engine
         finally:
             engine.close()
 

@@ -26,7 +26,7 @@ def answer(data: datasets.Dataset, path: Path, *, vectors: bool = True) -> dict[
     config = common.configuration(path / "store", embedding={"kind": "none"})
     engine = MemoryEngine(config, embedder=embedder)
     try:
-        return quality.answer_all(engine, data, embedder)[0]
+        return quality.answer_all(engine, data)[0]
     finally:
         engine.close()
 

@@ -110,10 +110,8 @@ def test_tables_the_selection_leaves_out_what_takes_long(tmp_path):
         assert set(run_all.STUDIES) - skipped == (
             set(run_all.STUDIES) - {"contextual"} if every else set()
         )
-        vectors = {done[f][done[f].index("--cache") + 1] for f in done if f.startswith("quality")}
-        assert vectors == {str(tmp_path / "kept" / "vectors")}
-        for name, arguments in done.items():
-            if name not in ("prefix.json", "preempt.json"):
+        for arguments in done.values():
+            if "--cache" in arguments:
                 assert str(tmp_path / "kept") in arguments[arguments.index("--cache") + 1]
 
 

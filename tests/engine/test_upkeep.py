@@ -7,7 +7,6 @@ from slowcat_memory import providers
 from slowcat_memory.core.memory import chunk_id, indexed_text
 from slowcat_memory.core.ranking import token_codes
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import EmbedderReport, QueryEmbedder
 from slowcat_memory.testing import HashEmbedder
 from tests.support.engine_home import TALK, Gate, Home, busy, texts
@@ -62,20 +61,10 @@ def test_upkeep_embed_another_model_starts_with_words_alone_until_all_is_embedde
     assert engine.stats()["index"]["anna"]["vectors"] == 5
 
 
-def test_upkeep_embed_drafts_give_way_to_exact_vectors(home: Home) -> None:
-    embedder = HashEmbedder()
-    engine = home.open(embedder)
-    ids = home.talk(engine)
-    engine.upkeep.tidy("anna")
-    with engine.store.snapshot() as snapshot:
-        kept = list(snapshot.vectors(embedder.key, "anna"))
-    assert len(kept) == len(ids) and not any(vector.draft for vector in kept)
-
-
-def token_ids(engine: MemoryEngine, embedder: HashEmbedder, *, drafts: bool) -> set[str]:
+def token_ids(engine: MemoryEngine, embedder: HashEmbedder) -> set[str]:
     engine.store.flush()
     with engine.store.snapshot() as snapshot:
-        return snapshot.has_tokens(embedder.token_key, "anna", drafts=drafts)
+        return snapshot.has_tokens(embedder.token_key, "anna")
 
 
 def test_upkeep_embed_tokens_are_kept_beside_the_vectors(home: Home) -> None:
@@ -83,10 +72,7 @@ def test_upkeep_embed_tokens_are_kept_beside_the_vectors(home: Home) -> None:
     engine = home.open(embedder)
     ids = [chunk_id(id_) for id_ in home.talk(engine)]
     engine.drain()
-    assert token_ids(engine, embedder, drafts=True) == set(ids)
-    assert token_ids(engine, embedder, drafts=False) == set()
-    engine.upkeep.tidy("anna")
-    assert token_ids(engine, embedder, drafts=False) == set(ids)
+    assert token_ids(engine, embedder) == set(ids)
     with engine.store.snapshot() as snapshot:
         held = snapshot.tokens(embedder.token_key, "anna", ids)
     text = indexed_text(engine.search("Max", "anna", 1).hits[0].memory)
@@ -106,22 +92,9 @@ def test_upkeep_embed_a_store_from_before_there_were_tokens_is_brought_up_to_dat
     engine, told = home.open(embedder), []
     engine.upkeep.embed("anna", lambda *what: told.append(what))
     assert told[-1] == ("embed", len(ids), len(ids))
-    assert token_ids(engine, embedder, drafts=False) == set(ids)
+    assert token_ids(engine, embedder) == set(ids)
     engine.upkeep.embed("anna", lambda *what: told.append(what))
     assert told[-1] == ("embed", 0, 0), "it is done once"
-
-
-def test_upkeep_embed_a_document_embedder_without_tokens_makes_vectors_all_the_same(
-    home: Home,
-) -> None:
-    embedder, told = HashEmbedder(token_dim=32), []
-    engine = home.open(embedder)
-    ids = [chunk_id(id_) for id_ in home.talk(engine)]
-    engine.drain()
-    for _ in range(2):
-        engine.upkeep.embed("anna", lambda *what: told.append(what), embedder=HashEmbedder())
-    assert told[-1] == ("embed", 0, 0)
-    assert token_ids(engine, embedder, drafts=True) == set(ids), "the drafts' are as good as kept"
 
 
 def test_upkeep_embed_tokens_may_be_switched_off(home: Home) -> None:
@@ -130,7 +103,7 @@ def test_upkeep_embed_tokens_may_be_switched_off(home: Home) -> None:
     ids = [chunk_id(id_) for id_ in home.talk(engine)]
     engine.upkeep.tidy("anna")
     assert engine.stats()["index"]["anna"]["vectors"] == len(ids)
-    assert token_ids(engine, embedder, drafts=True) == set()
+    assert token_ids(engine, embedder) == set()
     assert engine.wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
 
 
@@ -145,45 +118,18 @@ def test_upkeep_embed_a_query_is_embedded_once_with_its_tokens(home: Home) -> No
     assert home.open(HashEmbedder()).wiring.embedding.query("Max").tokens is None  # type: ignore[misc,union-attr]
 
 
-def test_upkeep_embed_a_late_draft_does_not_take_the_place_of_an_exact_vector(home: Home) -> None:
-    embedder, exact = HashEmbedder(), HashEmbedder()
-    engine, gate = home.open(embedder), Gate(embedder.encode)
-    engine.drain()
-    embedder.encode = gate  # type: ignore[method-assign,assignment]
-    ack = engine.append(home.turn("My dog is called Max"))
-    engine.append(home.turn("He loves to fetch"))  # what was said last waits for its own recall
-    assert gate.reached.wait(30)
-    engine.upkeep.embed("anna", embedder=exact)
-    gate.open.set()
-    engine.drain()
-    engine.store.flush()
-    with engine.store.snapshot() as snapshot:
-        kept = snapshot.vector(exact.key, "anna", chunk_id(ack.id))
-    assert kept is not None and not kept.draft
-
-
 def test_upkeep_embed_vectors_are_not_lost_on_turns_that_the_index_takes_only_now(
     home: Home,
 ) -> None:
-    exact = HashEmbedder()
     engine = home.open(HashEmbedder())
     with busy(engine):
         acks = engine.append_all([home.turn(text) for text in TALK])
-        embedding = threading.Thread(
-            target=engine.upkeep.embed, args=("anna",), kwargs={"embedder": exact}
-        )
+        embedding = threading.Thread(target=engine.upkeep.embed, args=("anna",))
         embedding.start()
         embedding.join(0.2)  # it could be done by now, if it did not wait for the index
     embedding.join(10)
     searcher = engine.wiring.namespaces.get("anna").searcher
     assert all(searcher.has_vector(chunk_id(ack.id)) for ack in acks)
-
-
-def test_upkeep_embed_documents_are_never_embedded_in_another_space(home: Home) -> None:
-    engine = home.open(HashEmbedder())
-    home.talk(engine)
-    with pytest.raises(ProviderError, match="another/64, not hashed-words/64"):
-        engine.upkeep.embed("anna", embedder=HashEmbedder(name="another"))
 
 
 def test_upkeep_embed_a_model_exported_while_people_talk(

@@ -64,7 +64,6 @@ WORD = re.compile(
     rf"zoq((?:[{CONSONANTS}][{VOWELS}]){{2}})((?:[{CONSONANTS}][{VOWELS}]){{2}})", re.I
 )
 USER_ID = 0  # this word of a person is their name for the worker, which log lines may have
-JOBS = [job for job in BUILT_IN if job.name != "reembed"]  # a child process for half a minute
 READY_S, STORED_S = 30.0, 20.0
 ENDED_S = 10.0  # until nothing may be held: a closed memory's threads end their last work
 
@@ -328,7 +327,7 @@ class Bench:
         self.see("hotwords", engine.hotwords(me, local=True), of)
         self.see("statistics", engine.stats(), of)
         llm = ScriptedLLM(parrot) if self.rng.random() < 0.7 else None
-        think(engine, FixedClock(SystemClock()()), llm, JOBS, patience_s=0.5)
+        think(engine, FixedClock(SystemClock()()), llm, BUILT_IN, patience_s=0.5)
         for prompt in llm.prompts if llm else ():
             self.see("prompts", prompt, of)
         self.see("statistics", engine.stats(), of)

@@ -1,17 +1,14 @@
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from slowcat_memory.providers import (
     EmbedderOptions,
-    ExactEmbedder,
     LocalEmbedder,
     export_model,
-    open_document_embedder,
     open_query_embedder,
 )
 
@@ -53,20 +50,3 @@ def export_folder(options: EmbedderOptions) -> Path:
 @pytest.fixture(scope="session")
 def local(export_folder: Path) -> LocalEmbedder:
     return LocalEmbedder.load(export_folder)
-
-
-@pytest.fixture(scope="session")
-def sentence(options: EmbedderOptions) -> Iterator[ExactEmbedder]:
-    """The document embedder with its child, started once for the session."""
-    with pytest.MonkeyPatch.context() as patch:
-        isolate(patch)
-        embedder, _ = open_document_embedder(options)
-    assert isinstance(embedder, ExactEmbedder)
-    yield embedder
-    embedder.close()
-
-
-@pytest.fixture
-def fake_child() -> str:
-    """The program that plays the document child; the model's name selects its behaviour."""
-    return str(Path(__file__).parents[1] / "support" / "fake_document_child.py")

@@ -48,7 +48,7 @@ SPOKEN_EVERY = timedelta(days=45)
 SUMMARY = {"en": "What do you know about me?", "de": "Was weißt du über mich?"}
 LANGUAGES = {"en": "english", "de": "german"}
 # Children that build files, and upkeep that no question notices: a life's index fits its tail.
-NEVER = frozenset({"seal", "reembed", "erase", "retention"})
+NEVER = frozenset({"seal", "erase", "retention"})
 SELDOM = frozenset({"topics", "ageing"})  # they look at everything, each time
 BLOCKS = "blocks"
 SELDOM_EVERY = timedelta(days=30)

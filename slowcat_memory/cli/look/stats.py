@@ -42,8 +42,7 @@ def stats(
 ) -> None:
     """Say how much is remembered: of whom, since when, how many facts, how large.
 
-    With --all, every memory can be found by its words; those with vectors also by meaning, and
-    [bold]slowcat-memory tidy[/] makes "drafts" exact. The second table shows the storage tiers:
+    With --all, every memory can be found by its words; those with vectors also by meaning. The second table shows the storage tiers:
     older text is compressed; search speed is unaffected. "idle work" is what is left to do,
     "judged" how many judgements of queries are kept.
 
@@ -128,7 +127,6 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
     notes = [m for m in stored if findable(m)]
     held = Counter(family(m.kind) for m in stored if not m.retired_at and m.kind != QUARANTINED)
     made = snapshot.vectors(embedder, scope) if embedder else ()
-    vectors = [v.draft for v in made if "?" not in v.memory]  # not those of keys
     manifest = snapshot.manifest(scope)
     return {
         "turns": sum(session.turns for session in sessions),
@@ -140,8 +138,7 @@ def _scope(snapshot: "Snapshot", scope: str, embedder: str) -> dict[str, Any]:
         "summaries": held[SUMMARY],
         "first": min((session.started for session in sessions), default=None),
         "last": max((session.last for session in sessions), default=None),
-        "vectors": len(vectors),
-        "drafts": sum(vectors),
+        "vectors": sum("?" not in vector.memory for vector in made),  # not those of keys
         "sealed": manifest.documents if manifest else 0,
         "judged": sum(key.kind == "asked" for key in snapshot.keys(scope)),
     }
@@ -158,12 +155,12 @@ def _writer(engine: "MemoryEngine") -> dict[str, Any] | None:
 
 
 def _print_all(found: dict[str, Any], zone: "tzinfo") -> None:
-    made = table("whose*", ">derived", ">vectors", ">drafts", ">sealed")
+    made = table("whose*", ">derived", ">vectors", ">sealed")
     for name, scope in found["scopes"].items():
         row(
             made,
             name,
-            *(f"{scope[column]:,}" for column in ("notes", "vectors", "drafts", "sealed")),
+            *(f"{scope[column]:,}" for column in ("notes", "vectors", "sealed")),
         )
     if found["scopes"]:
         out().print(made)

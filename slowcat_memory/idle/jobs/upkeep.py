@@ -5,8 +5,6 @@
 - ``retention``: erases what has a retention period: guests' turns and, if configured, old turns.
 - ``seal``: rebuilds a namespace's sealed index once its tail has grown. A child process builds and
   reads the store itself; recall continues with the old index.
-- ``reembed``: replaces draft vectors by exact ones, and makes all of them again after a change of
-  model. Vectors of two models are never compared, so until then those texts are found by words.
 - ``ageing``: moves old texts into compressed blocks (``core.retention.tiering``).
 
 A step writes nothing through the loop: each function has transactions of its own.
@@ -54,15 +52,6 @@ def _seal(upkeep: Upkeep, scope: str, stop: Stop) -> None:
         upkeep.seal(scope)
 
 
-def _embed(upkeep: Upkeep, scope: str, stop: Stop) -> None:
-    if upkeep.embed_due(scope):
-        upkeep.embed(scope, stop=stop)
-
-
-def _spaces(context: JobContext) -> str | None:
-    return f"{context.space} {context.token_space}" if context.space else None
-
-
 def _today(context: JobContext) -> str:
     return context.now.astimezone(context.zone).date().isoformat()
 
@@ -90,8 +79,6 @@ TABLE = (
         due=lambda context, scope: context.upkeep.seal_due(scope),
         run=_seal,
     ),
-    # After the jobs that write texts: their vectors are made with the others.
-    UpkeepRow(name="reembed", every_s=3600.0, mark=_spaces, run=_embed, rank=60, needs="embedder"),
     UpkeepRow(
         name="ageing",
         every_s=900.0,

@@ -274,9 +274,7 @@ class IdleLoop:
         """Return the limit of the budget for which a job's tasks wait, and its end."""
         context = self._context_of(job)
         models = {self._refused[job.name]} if job.name in self._refused else set[Model]()
-        if job.needs == "embedder":
-            models.add("embedder")
-        elif context.llm is not None:
+        if context.llm is not None:
             models.add("llm")
         for model in models:
             if limit := self._budget.blocks(model, now, context.zone):

@@ -155,10 +155,8 @@ class Planner:
 
 
 def has_requirements(job: Job, context: JobContext) -> bool:
-    """Return whether the LLM or embedding model that a job needs is configured."""
-    if job.needs == "llm":
-        return context.llm is not None
-    return job.needs != "embedder" or context.space != ""
+    """Return whether the LLM that a job needs is configured."""
+    return job.needs != "llm" or context.llm is not None
 
 
 LOOK = 1000  # events read at a time: some milliseconds

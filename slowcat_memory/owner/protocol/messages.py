@@ -49,7 +49,6 @@ class Append(Message, frozen=True, tag="append"):
     floor: int
     events: tuple[Event, ...]
     cursor: Cursor | None = None
-    draft: bool = True
     bulk: bool = False  # from ``append_all``
 
 

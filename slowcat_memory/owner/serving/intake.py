@@ -76,9 +76,9 @@ class Intake:
         receipt = self._receipt_of(sent.counter)
         log = self._engine.log
         if sent.bulk or len(events) != 1:
-            ack = log.append_all(events, sent.cursor, draft=sent.draft, receipt=receipt)[0]
+            ack = log.append_all(events, sent.cursor, receipt=receipt)[0]
         else:
-            ack = log.append(events[0], draft=sent.draft, receipt=receipt)
+            ack = log.append(events[0], receipt=receipt)
         return ack.id, ack.future
 
     def _receipt_of(self, counter: int) -> Callable[[Sequence[Event]], Cursor]:

@@ -1,8 +1,6 @@
 """The embedder protocols, their options, and the report on an opened embedder.
 
-Two embedders serve one vector space. The *query embedder* answers in a few milliseconds in the
-agent's process; the *document embedder* is slow, exact, and runs in a child process. Both have the
-same ``key``; only vectors of one key may be compared.
+Only vectors of one ``key`` may be compared.
 """
 
 from collections.abc import Callable, Sequence
@@ -63,28 +61,6 @@ class QueryEmbedder(Embedder, Protocol):
         ...
 
 
-class DocumentEmbedder(Embedder, Protocol):
-    """An embedder for bulk work while the agent is idle."""
-
-    def encode(
-        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
-    ) -> np.ndarray:
-        """Embed documents in batches; texts and result as in ``Embedder.encode``.
-
-        Args:
-            progress: Called after every batch with the number of texts done. It may raise to stop
-                between two batches; the embedder stays usable.
-
-        Raises:
-            ProviderError: The model or the endpoint failed.
-        """
-        ...
-
-    def close(self) -> None:
-        """Close its process or connections; the next ``encode`` opens new ones."""
-        ...
-
-
 class Encoded(Struct, frozen=True):
     """An embedded query."""
 
@@ -110,8 +86,7 @@ class Embedded(Struct, frozen=True):
 class TokenEmbedder(Embedder, Protocol):
     """An embedder that also returns token vectors, for ``core.ranking.maxsim``.
 
-    Optional; check with ``token_key_of``. A query embedder has both methods, a document embedder
-    the second.
+    Optional; check with ``token_key_of``.
 
     Attributes:
         token_key: Identifies the space of the token vectors; only those of one key may be compared.
@@ -173,11 +148,9 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             0.4 kB of disk a memory (24 bytes a word, at most ``doc_max_tokens`` words).
         cache_dir: Folder of exported models; "" for the user's cache folder. The environment
             variable SLOWCAT_CACHE_DIR overrides both.
-        threads: Threads of the query embedder, 1 to 64; a second one gains nothing on short texts.
-        doc_threads: Threads of the document embedder's child process, 1 to 64; more finish imports
-            sooner and take cores from the conversation.
-        batch_size: Texts per request to the child process or the endpoint, 1 to 4096; lower it for
-            a server that refuses large requests.
+        threads: Threads of the model, 1 to 64; a second one gains nothing on short texts.
+        batch_size: Texts per request to the endpoint, 1 to 4096; lower it for a server that refuses
+            large requests.
         endpoint_timeout_s: Seconds that one request to the endpoint may take, above 0, at most 600.
     """
 
@@ -195,7 +168,6 @@ class EmbedderOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     # Performance and place.
     cache_dir: str = ""
     threads: Annotated[int, Meta(ge=1, le=64)] = 1
-    doc_threads: Annotated[int, Meta(ge=1, le=64)] = 1
     batch_size: Annotated[int, Meta(ge=1, le=4096)] = 32
     endpoint_timeout_s: Annotated[float, Meta(gt=0, le=600)] = 10.0
 

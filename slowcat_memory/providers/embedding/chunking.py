@@ -1,7 +1,6 @@
 """Splits long documents at sentence ends; their pieces are embedded one by one and averaged.
 
-All embedders use it, so that the query embedder's draft of a document and the document embedder's
-final vector cover the same words.
+All embedders use it, so that their vectors cover the same words.
 """
 
 import re

@@ -4,7 +4,7 @@
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -74,10 +74,8 @@ class EndpointEmbedder:
             text = f"{text[: QUERY_CHARS // 2]} {text[-QUERY_CHARS // 2 :]}"
         return self._request([self._options.endpoint_query_prompt + _non_empty(text)])[0]
 
-    def encode(
-        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
-    ) -> np.ndarray:
-        """Embed documents, long ones piece by piece; see ``DocumentEmbedder``.
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Embed documents, long ones piece by piece; see ``Embedder``.
 
         Raises:
             EndpointRefusedError: The server's name no longer resolves to this machine.
@@ -95,14 +93,7 @@ class EndpointEmbedder:
                 for i in range(0, len(plan.pieces), size)
             ]
             vectors[start : start + len(batch)] = chunking.gather(plan, np.concatenate(parts))
-            if progress:
-                progress(start + len(batch))
         return vectors
-
-    def close(self) -> None:
-        """Close the connections; the next call opens new ones."""
-        self._client.close()
-        self._client = _client(self._options)
 
     def _pieces(self, text: str) -> list[str]:
         text = _non_empty(text[: chunking.MAX_CHARS])

@@ -13,7 +13,6 @@ import msgspec
 from slowcat_memory.errors import EndpointError, ModelNotFoundError, ProviderError
 from slowcat_memory.providers.embedding import export_format, model_files
 from slowcat_memory.providers.embedding.base import (
-    DocumentEmbedder,
     EmbedderOptions,
     EmbedderReport,
     Progress,
@@ -22,8 +21,7 @@ from slowcat_memory.providers.embedding.base import (
 from slowcat_memory.providers.embedding.export_format import Meta
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding.model_files import ModelSource
-from slowcat_memory.providers.embedding.worker.handle import ExactEmbedder
-from slowcat_memory.providers.embedding.worker.process import Event, last_stderr_line, spawn
+from slowcat_memory.providers.embedding.process import Event, last_stderr_line, spawn
 from slowcat_memory.providers.loopback import host_and_port
 
 if TYPE_CHECKING:
@@ -34,7 +32,7 @@ _NONE = EmbedderReport(state="none", source="no embedding model is configured; s
 
 
 def open_query_embedder(options: EmbedderOptions) -> tuple[QueryEmbedder | None, EmbedderReport]:
-    """Open the embedder for queries and drafts; takes about 0.1 s after the first import.
+    """Open the configured embedder; takes about 0.1 s after the first import.
 
     Never downloads, and never falls back from one kind to another. The embedder is None unless the report's state is "ready" or "endpoint".
 
@@ -44,22 +42,6 @@ def open_query_embedder(options: EmbedderOptions) -> tuple[QueryEmbedder | None,
     """
     if options.kind == "local":
         return open_local(options)
-    return _open_endpoint(options) if options.kind == "endpoint" else (None, _NONE)
-
-
-def open_document_embedder(
-    options: EmbedderOptions,
-) -> tuple[DocumentEmbedder | None, EmbedderReport]:
-    """Open the embedder for bulk work; its child process starts with the first text.
-
-    The embedder is None unless the report's state is "ready" or "endpoint".
-
-    Raises:
-        ConfigError: The endpoint's URL or model is missing or malformed.
-        EndpointRefusedError: The endpoint is not on this machine.
-    """
-    if options.kind == "local":
-        return open_local_documents(options)
     return _open_endpoint(options) if options.kind == "endpoint" else (None, _NONE)
 
 
@@ -136,13 +118,6 @@ def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, Embedder
         return None, _needs_export(f"{found.report().source}; {error.message}")
 
 
-def open_local_documents(options: EmbedderOptions) -> tuple[ExactEmbedder | None, EmbedderReport]:
-    found = _locate(options)
-    if isinstance(found, EmbedderReport):
-        return None, found
-    return ExactEmbedder(options, found.folder, found.meta), found.report()
-
-
 def _loaded(folder: Path, meta: Meta, options: EmbedderOptions) -> LocalEmbedder:
     """Return an export's embedder, the same as long as another engine of this process has it.
 
@@ -187,7 +162,7 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
     """
     cache = export_format.cache_folder(options.cache_dir)
     with tempfile.TemporaryFile() as stderr:
-        args = (options.model, str(cache), str(options.doc_threads))
+        args = (options.model, str(cache), str(options.threads))
         with spawn(_EXPORT_CHILD, *args, stderr=stderr, stdin=subprocess.DEVNULL) as process:
             try:
                 last = _follow(process.stdout or (), on_progress)

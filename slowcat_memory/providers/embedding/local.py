@@ -1,11 +1,12 @@
-"""The embedder of an exported model: int8 for queries and drafts, fp32 for documents.
+"""The embedder of an exported model: int8 for queries, fp32 for documents.
 
-ONNX Runtime runs the model: for queries in the agent's process, for documents in a child process.
-Every text is a batch of its own: on a CPU that is as fast as larger batches, needs no padding, and
-makes a vector independent of its neighbours.
+Someone waits for the vector of a query and nobody for that of a document, whose model is loaded with
+the first one. Every text is a batch of its own: on a CPU that is as fast as larger batches, needs no
+padding, and makes a vector independent of its neighbours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,13 +81,14 @@ class LocalEmbedder:
         self,
         meta: Meta,
         model: OnnxModel,
+        documents: Callable[[], OnnxModel],
         tokenizer: "Tokenizer",
         space: TokenSpace | None = None,
         *,
         query_max_tokens: int = QUERY_MAX_TOKENS,
         doc_max_tokens: int = 0,
     ) -> None:
-        """Wrap loaded parts; see ``load``."""
+        """Wrap loaded parts; see ``load``. ``documents`` loads the model in fp32."""
         self.name = meta.name
         self.key = meta.key
         self.dim = meta.dim
@@ -96,7 +98,7 @@ class LocalEmbedder:
         self._space = space
         self._query_lead = token_spaces.lead_of(tokenizer, meta.query_prompt)
         self._doc_lead = token_spaces.lead_of(tokenizer, meta.doc_prompt)
-        self._model = model
+        self._queries, self._documents = (lambda: model), cache(documents)
         self._tokenizer = tokenizer
         self._query_max = min(query_max_tokens, meta.max_tokens)
         self._doc_max = min(doc_max_tokens or meta.max_tokens, meta.max_tokens)
@@ -106,7 +108,6 @@ class LocalEmbedder:
         cls,
         folder: Path,
         *,
-        exact: bool = False,
         threads: int = 1,
         query_max_tokens: int = QUERY_MAX_TOKENS,
         doc_max_tokens: int = 0,
@@ -114,7 +115,6 @@ class LocalEmbedder:
         """Load an export (see ``export_format``) and run it once.
 
         Args:
-            exact: Run the model in fp32: exact vectors, in three times the time.
             threads: Threads of a run; a second one gains nothing on short texts.
             query_max_tokens: Maximum tokens of a query; of a longer one, both ends are embedded.
             doc_max_tokens: Tokens of a piece of a document, 0 for the model's own limit.
@@ -130,8 +130,7 @@ class LocalEmbedder:
         try:
             tokenizer = open_tokenizer(folder / export_format.TOKENIZER)
             space = token_spaces.load(folder, meta)
-            name = export_format.EXACT if exact else export_format.MODEL
-            model = OnnxModel(folder / name, threads)
+            model = OnnxModel(folder / export_format.MODEL, threads)
         except Exception as error:  # both libraries raise bare Exceptions of their own
             raise ProviderError(
                 f"the exported model in {folder} does not load ({type(error).__name__})",
@@ -140,6 +139,7 @@ class LocalEmbedder:
         made = cls(
             meta,
             model,
+            partial(OnnxModel, folder / export_format.EXACT, threads),
             tokenizer,
             space,
             query_max_tokens=query_max_tokens,
@@ -154,7 +154,7 @@ class LocalEmbedder:
         Raises:
             ProviderError: The model failed.
         """
-        return self._run(self._query_ids(text))[0]
+        return self._run(self._query_ids(text), self._queries)[0]
 
     def encode_query_tokens(self, text: str) -> Encoded:
         """See ``TokenEmbedder``.
@@ -163,7 +163,7 @@ class LocalEmbedder:
             ProviderError: The model failed.
         """
         ids = self._query_ids(text)
-        vector, tokens = self._run(ids)
+        vector, tokens = self._run(ids, self._queries)
         if self._space is None or tokens is None:
             return Encoded(vector)
         return Encoded(vector, tokens[self._space.kept(np.array(ids), self._query_lead)])
@@ -190,7 +190,7 @@ class LocalEmbedder:
         pieces: list[np.ndarray] = []
         for piece in plan.pieces:
             ids = self._ids(prompt + piece, self._doc_max)
-            vector, tokens = self._run(ids)
+            vector, tokens = self._run(ids, self._documents)
             rows.append(vector)
             if self._space is not None and tokens is not None:
                 pieces.append(quantise(tokens[self._space.kept(np.array(ids), self._doc_lead)]))
@@ -209,9 +209,11 @@ class LocalEmbedder:
         tail = limit // 2
         return ids[: limit - tail] + ids[-tail:]
 
-    def _run(self, ids: list[int]) -> tuple[np.ndarray, np.ndarray | None]:
+    def _run(
+        self, ids: list[int], model: Callable[[], OnnxModel]
+    ) -> tuple[np.ndarray, np.ndarray | None]:
         try:
-            return self._model.run(ids, self._space is not None)
+            return model().run(ids, self._space is not None)
         except Exception as error:  # onnxruntime's errors share no base class of its own
             raise ProviderError(f"the model {self.name} failed ({type(error).__name__})") from error
 

@@ -2,7 +2,7 @@
 
 A model's last hidden states are as long as its vectors, but a quarter of the directions hold most
 of the difference between words. The projection is fitted once, at export, and kept beside the model
-(``tokens.npz``), so queries, drafts and documents are projected alike. Its content is part of the
+(``tokens.npz``), so queries and documents are projected alike. Its content is part of the
 key: token vectors of two projections are never compared.
 
 The directions kept are the principal ones (not centred, so that cosines are kept) over two kinds of

@@ -17,13 +17,11 @@ from slowcat_memory.clock import Clock, seconds_of
 from slowcat_memory.errors import SlowcatError
 from slowcat_memory.metrics import Metrics
 from slowcat_memory.providers import (
-    DocumentEmbedder,
     EmbedderOptions,
     EmbedderReport,
     Encoded,
     QueryEmbedder,
     TokenEmbedder,
-    sends_texts_away,
     token_key_of,
 )
 from slowcat_memory.providers.breaker import CircuitBreaker
@@ -180,28 +178,3 @@ class Embedding:
     def _failed(self, problem: str) -> None:
         self._metrics.count("embedding_failures")
         logger.warning(f"memory: embedding a query failed: {problem}")
-
-    def open_documents(self) -> tuple[DocumentEmbedder | None, EmbedderReport]:
-        """Open the embedder of exact vectors; the caller closes it. None if unavailable."""
-        if self._given is not None:
-            return _GivenDocuments(self._given), self.report
-        return providers.open_document_embedder(self._options)
-
-
-class _GivenDocuments:
-    """A given query embedder used for documents; its owner closes it."""
-
-    def __init__(self, embedder: QueryEmbedder) -> None:
-        self.name, self.key, self.dim = embedder.name, embedder.key, embedder.dim
-        self.remote = sends_texts_away(embedder)
-        self.token_key = token_key_of(embedder)
-        self._embedder: Any = embedder
-
-    def encode(self, texts: Any, progress: Callable[[int], None] | None = None) -> Any:
-        return self._embedder.encode(texts)
-
-    def encode_tokens(self, texts: Any, progress: Callable[[int], None] | None = None) -> Any:
-        return self._embedder.encode_tokens(texts)
-
-    def close(self) -> None:
-        """Do nothing: the owner closes it."""

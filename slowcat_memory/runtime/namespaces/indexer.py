@@ -7,7 +7,6 @@ out of time and cannot wait for the first (``late``). What the last one recalls 
 keeps the rest warm (``warm``).
 """
 
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -56,21 +55,21 @@ class Indexer:
         self._namespaces, self._vectors = namespaces, vectors
         self._metrics = metrics
         self._waiting: deque[tuple[Turn, Ack, bool]] = deque()  # see ``release``
-        self.closing = threading.Event()
+        self.closing = vectors.closing
         self.talk = Worker("slowcat-recall")
         self.back = Worker("slowcat-embed")
         self.ahead = Worker("slowcat-ahead")
         self.late = Worker("slowcat-late")
         self.warm = Worker("slowcat-warm")
 
-    def add(self, acks: Sequence[Ack], *, draft: bool) -> None:
-        """Queue turns, to be indexed by ``release``. Does not block.
+    def add(self, acks: Sequence[Ack], *, embed: bool = True) -> None:
+        """Queue turns, to be indexed and embedded by ``release``. Does not block.
 
-        Of ``acks`` those of turns count, except a guest's. ``draft`` is whether to embed them soon;
-        False when bulk embedding follows.
+        Of ``acks`` those of turns count, except a guest's. ``embed`` is False where another process
+        makes their vectors.
         """
         self._waiting.extend(
-            (ack.event, ack, draft)
+            (ack.event, ack, embed)
             for ack in acks
             if isinstance(ack.event, Turn)
             and not ack.event.aside
@@ -93,12 +92,15 @@ class Indexer:
             self.talk.submit(self._guarded, self._index_turns, ready)
 
     def _index_turns(self, turns: list[tuple[Turn, Ack, bool]]) -> None:
-        for turn, ack, draft in turns:
+        unembedded: dict[str, list[str]] = {}
+        for turn, ack, embed in turns:
             namespace, memory_id = self._namespaces.get(turn.scope), chunk_id(turn.id)
             if memory_id not in namespace.searcher:  # loading may have read it already
                 namespace.add_turn(turn, ack)
-            if draft:
-                self.later(self._vectors.draft, turn.scope, [memory_id])
+            if embed:
+                unembedded.setdefault(turn.scope, []).append(memory_id)
+        for scope, memory_ids in unembedded.items():
+            self.later(self._vectors.embed, scope, memory_ids)
 
     def put(self, memory: Memory) -> None:
         """Index a stored memory, after the turns that came before. Blocks."""
@@ -108,7 +110,7 @@ class Indexer:
     def _index_memory(self, memory: Memory) -> None:
         self._namespaces.get(memory.scope).put_memory(memory)
         if findable(memory):
-            self.later(self._vectors.draft, memory.scope, [memory.id])
+            self.later(self._vectors.embed, memory.scope, [memory.id])
 
     def take(self, batch: WriteBatch) -> None:
         """Index a stored batch, in the namespaces that are loaded. Blocks."""
@@ -124,7 +126,7 @@ class Indexer:
         namespace = self._namespaces.get(scope)
         namespace.apply(part)
         if unembedded := namespace.searcher.incomplete([*part.changed, *part.drops]):
-            self.later(self._vectors.draft, scope, unembedded)
+            self.later(self._vectors.embed, scope, unembedded)
 
     def refresh_local_only(self) -> None:
         """Read again which memories are local-only, in the namespaces that are loaded. Blocks."""

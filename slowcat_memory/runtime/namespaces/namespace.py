@@ -221,8 +221,7 @@ class Namespace:
             self._refresh_marks(batch.memories.values())
             if batch.embedder == self.space.key:
                 for vector in batch.vectors:
-                    if not (vector.draft and self.searcher.has_vector(vector.memory)):
-                        self.put_vector(vector.memory, vector.values, vector.of)
+                    self.put_vector(vector.memory, vector.values, vector.of)
 
     def _refresh_marks(self, memories: Iterable[Memory]) -> None:
         """Read the marks that memories got when they were written; the caller holds the lock."""

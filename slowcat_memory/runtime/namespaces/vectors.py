@@ -1,8 +1,7 @@
-"""Vectors of memories: drafts at once, exact ones in idle time.
+"""Vectors of memories: made once, on the thread that embeds.
 
-A *draft* is made by the query embedder (int8), milliseconds after the turn; the document embedder
-(fp32, a child process) replaces it. Both are in one space. With a model that returns them, the
-token vectors are made and stored together with the vector.
+With a model that returns them, the token vectors are made and stored together with the vector. A text
+that changes loses both, and gets new ones.
 """
 
 import threading
@@ -14,14 +13,11 @@ from msgspec import Struct
 
 from slowcat_memory.core.memory import chunk, chunk_id, indexed_text
 from slowcat_memory.core.text.normalize import digest
-from slowcat_memory.errors import ProviderError
 from slowcat_memory.providers import (
-    DocumentEmbedder,
     Embedded,
     Embedder,
     TokenEmbedder,
     sends_texts_away,
-    token_key_of,
 )
 from slowcat_memory.records import Key, Memory, TokenVectors, Vector, WriteBatch
 from slowcat_memory.runtime.namespaces.documents import Space
@@ -29,12 +25,9 @@ from slowcat_memory.runtime.namespaces.embedding import Embedding
 from slowcat_memory.runtime.namespaces.registry import Namespaces
 from slowcat_memory.store import Store
 
-DRAFTS = 16  # texts embedded between two checks for a stop
-EXACT = 64  # texts embedded between two reports of progress, and written together
-GENTLE = 16  # the same while a user may start to speak: a third of a second in the child process
+SLICE = 16  # texts embedded between two looks whether the memory closes, and stored together
 Told = Callable[[str, int, int], None]
 """Progress callback: what is being done, how many are done, of how many."""
-Stop = Callable[[], bool]
 
 
 class Passage(Struct, frozen=True):
@@ -68,135 +61,69 @@ class DocumentVectors:
 
     def __init__(self, embedding: Embedding, namespaces: Namespaces, store: Store) -> None:
         self._embedding, self._namespaces, self._store = embedding, namespaces, store
-        self._opened: list[DocumentEmbedder] = []  # those that embed now
-
-    def close(self) -> None:
-        """End what embeds now, so that no thread outlives the memory with its texts. Any thread."""
-        for embedder in tuple(self._opened):
-            embedder.close()
+        self.closing = threading.Event()  # once set, a call ends with its next slice
 
     def encode(self, texts: Sequence[str]) -> Embedded:
-        """Embed texts with the query model. Blocks, 2 ms a text. Empty without a model.
+        """Embed texts. Blocks, some milliseconds a text. Empty without a model.
 
         Empty also for a model on another machine: it is not known here whose texts these are.
-        ``draft`` and ``embed`` make such vectors, from the memories.
+        ``embed`` makes such vectors, from the memories.
         """
         embedder = self._embedding.embedder
         if embedder is None or sends_texts_away(embedder):
             return Embedded(np.zeros((0, 0), np.float32), [])
-        if self._token_key(embedder):
+        if self._embedding.token_key:
             return cast(TokenEmbedder, embedder).encode_tokens(texts)
         return Embedded(embedder.encode(texts), [])
 
-    def draft(self, scope: str, memory_ids: Sequence[str]) -> None:
-        embedder, namespace = self._embedding.embedder, self._namespaces.get(scope)
-        if embedder is None or namespace.space.key != embedder.key:
-            return
+    def embed(self, scope: str, memory_ids: Sequence[str]) -> None:
+        """Make the vectors that the index lacks of memories and their keys."""
+        namespace = self._namespaces.get(scope)
         with self._store.snapshot() as snapshot:
             keys = [key for id_ in memory_ids for key in snapshot.keys(scope, id_)]
         every = [*self._passages(scope, memory_ids), *map(_passage_of_key, keys)]
-        wanted = [one for one in every if not namespace.searcher.has_vector(one.id)]
-        wanted = self._sendable(scope, embedder, wanted)
-        if wanted:
-            self._store_vectors(
-                scope, namespace.space, self._embed_passages(embedder, wanted), draft=True
-            )
+        self._embed(scope, [one for one in every if not namespace.searcher.has_vector(one.id)])
 
-    def draft_missing(self, scope: str, stop: threading.Event) -> None:
-        """Embed everything in a namespace that has no vector, with the query model.
-
-        Once ``stop`` is set, this stops after the current small batch.
-        """
+    def embed_missing(self, scope: str) -> None:
+        """Make every vector that the index of a namespace lacks."""
         if self._embedding.embedder is None:
             return
         namespace = self._namespaces.get(scope)
         namespace.wait_vectors()
         searcher = namespace.searcher
-        missing = list(dict.fromkeys((*searcher.missing_vectors(), *searcher.missing_keys())))
-        for start in range(0, len(missing), DRAFTS):
-            if stop.is_set():
-                return
-            self.draft(scope, missing[start : start + DRAFTS])
+        self.embed(
+            scope, list(dict.fromkeys((*searcher.missing_vectors(), *searcher.missing_keys())))
+        )
 
-    def due(self, scope: str) -> bool:
-        """Return whether ``embed`` would make any vector. Reads the namespace.
-
-        False when documents cannot be embedded here.
-        """
-        if self._embedding.embedder is None:
-            return False
-        opened, _ = self._embedding.open_documents()
-        if opened is None:
-            return False
-        try:
-            same = opened.key == self._namespaces.get(scope).space.key
-            return same and bool(self._without_exact(scope, opened))
-        finally:
-            opened.close()
-
-    def embed(
-        self,
-        scope: str,
-        told: Told,
-        embedder: DocumentEmbedder | None = None,
-        stop: Stop | None = None,
-    ) -> None:
-        """Replace drafts by exact vectors, and make the missing ones. Blocks, for minutes.
-
-        A vector without its token vectors counts as missing.
-
-        Args:
-            embedder: Closed by its owner; None opens one for this call, which takes seconds.
-            stop: Called between two slices, which are small then; True ends it.
+    def embed_all(self, scope: str, told: Told) -> None:
+        """Make every vector and token vector that the store lacks. Reads the namespace.
 
         Raises:
-            ProviderError: The document embedder failed; the vectors it finished are stored.
+            ProviderError: The embedder failed; the vectors it finished are stored.
         """
-        if self._embedding.embedder is None:
-            return
-        if embedder is not None:
-            self._embed_with(embedder, scope, told, stop)
-            return
-        opened, report = self._embedding.open_documents()
-        if opened is None:
-            raise ProviderError(report.source, hint=report.hint)
-        self._opened.append(opened)
-        try:
-            self._embed_with(opened, scope, told, stop)
-        finally:
-            self._opened.remove(opened)
-            opened.close()
+        if self._embedding.embedder is not None:
+            self._embed(scope, self._missing(scope), told)
+            self._store.flush(None)
 
-    def _embed_with(
-        self, embedder: DocumentEmbedder, scope: str, told: Told, stop: Stop | None
-    ) -> None:
-        space = self._namespaces.get(scope).space
-        if embedder.key != space.key:
-            raise ProviderError(
-                f"documents would be embedded as {embedder.key}, not {space.key}",
-                hint="The model has changed; start again, and it is exported anew",
-            )
-        missing = self._without_exact(scope, embedder)
-        size = GENTLE if stop else EXACT
-        for start in range(0, len(missing), size):
-            if stop and stop():
-                break
-            told("embed", start, len(missing))
-            made = self._embed_passages(embedder, missing[start : start + size])
-            self._store_vectors(scope, space, made, draft=False)
-        else:
-            told("embed", len(missing), len(missing))
-        self._store.flush(None)
-
-    def _token_key(self, embedder: Embedder) -> str:
-        """Return the key of the token vectors in use, "" where the embedder does not make them."""
-        wanted = self._embedding.token_key
-        return wanted if token_key_of(embedder) == wanted else ""
+    def _embed(self, scope: str, passages: Sequence[Passage], told: Told | None = None) -> None:
+        embedder, space = self._embedding.embedder, self._namespaces.get(scope).space
+        if embedder is None or space.key != embedder.key:
+            return
+        wanted = self._sendable(scope, embedder, passages)
+        for start in range(0, len(wanted), SLICE):
+            if start and self.closing.is_set():
+                return
+            if told:
+                told("embed", start, len(wanted))
+            made = self._embed_passages(embedder, wanted[start : start + SLICE])
+            self._store_vectors(scope, space, made)
+        if told:
+            told("embed", len(wanted), len(wanted))
 
     def _embed_passages(
         self, embedder: Embedder, passages: Sequence[Passage]
     ) -> list[EmbeddedPassage]:
-        tokens = bool(self._token_key(embedder))
+        tokens = bool(self._embedding.token_key)
         made: list[EmbeddedPassage] = []
         for whole in (True, False):
             part = [one for one in passages if (tokens and one.tokens) is whole]
@@ -230,35 +157,30 @@ class DocumentVectors:
 
             return [one for one in passages if hidden.isdisjoint(origins(one))]
 
-    def _without_exact(self, scope: str, embedder: Embedder) -> list[Passage]:
-        key, token_key = self._namespaces.get(scope).space.key, self._token_key(embedder)
+    def _missing(self, scope: str) -> list[Passage]:
+        key, token_key = self._namespaces.get(scope).space.key, self._embedding.token_key
         with self._store.snapshot() as snapshot:
-            done = {vector.memory for vector in snapshot.vectors(key, scope) if not vector.draft}
+            done = {vector.memory for vector in snapshot.vectors(key, scope)}
             pointing = [_passage_of_key(one) for one in snapshot.keys(scope) if one.id not in done]
             if token_key:
-                done &= snapshot.has_tokens(token_key, scope, drafts=False)
+                done &= snapshot.has_tokens(token_key, scope)
             notes = [m for m in snapshot.memories(scope) if not m.retired_at]
             chunks = (chunk(turn) for turn in snapshot.turns(scope) if not turn.aside)
             every = {memory.id: memory for memory in (*chunks, *notes)}
             lines = (snapshot.in_context(m) for id_, m in every.items() if id_ not in done)
-            found = [*map(_passage_of, lines), *pointing]
-        return self._sendable(scope, embedder, found)
+            return [*map(_passage_of, lines), *pointing]
 
-    def _store_vectors(
-        self, scope: str, space: Space, made: Sequence[EmbeddedPassage], *, draft: bool
-    ) -> None:
+    def _store_vectors(self, scope: str, space: Space, made: Sequence[EmbeddedPassage]) -> None:
         """Store vectors; the store drops those whose text has changed since it was read."""
         namespace = self._namespaces.get(scope)  # it may have been reloaded meanwhile
-        if draft:  # some may have an exact one by now
-            made = [one for one in made if not namespace.searcher.has_vector(one.passage.id)]
         digests = {one.passage.id: digest(one.passage.text) for one in made}
         vectors = tuple(
-            Vector(scope=scope, memory=id_, values=one.vector, draft=draft, of=digests[id_])
+            Vector(scope=scope, memory=id_, values=one.vector, of=digests[id_])
             for one in made
             if (id_ := one.passage.id)
         )
         tokens = tuple(
-            TokenVectors(scope=scope, memory=id_, values=one.tokens, draft=draft, of=digests[id_])
+            TokenVectors(scope=scope, memory=id_, values=one.tokens, of=digests[id_])
             for one in made
             if one.tokens is not None and (id_ := one.passage.id)
         )

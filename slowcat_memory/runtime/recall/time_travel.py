@@ -1,9 +1,8 @@
 """The store as it was at a moment: to repeat a recall, or to replay the log.
 
-What was logged or recorded later is missing, and what was retired later is current. Three things
-are not stored, and are as they are today: a memory's former text under the same id (pinning changes
-a memory so), its context note, and a draft vector that an exact one replaced. What was forgotten
-since is missing, too.
+What was logged or recorded later is missing, and what was retired later is current. Two things are
+not stored, and are as they are today: a memory's former text under the same id (pinning changes a
+memory so) and its context note. What was forgotten since is missing, too.
 """
 
 from collections.abc import Iterator

@@ -27,8 +27,8 @@ PAYS = 0.9  # compressed to raw size
 MAX_BODY = 4 << 20  # bytes, unpacked: the limit that a record may declare
 
 _SIZE = struct.Struct("<I")  # lz4.block's format of the unpacked size
-_VECTOR = struct.Struct("<?f")  # whether it is a draft, what its bytes are multiplied by
-_TOKENS = struct.Struct("<?H")  # whether it is a draft, length of a token's vector
+_SCALE = struct.Struct("<f")  # what a vector's bytes are multiplied by
+_TOKENS = struct.Struct("<H")  # length of a token's vector
 _BEGIN = HEADER.size + _TOKENS.size  # of the tokens in a row
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -101,27 +101,26 @@ def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
 def encode_vector(key: bytes, vector: Vector) -> bytes:
     """Return the envelope of a vector, whose length is kept; bytes cost under 0.005 of a cosine."""
     levels, scale = to_bytes(vector.values)
-    return seal(key, _VECTOR.pack(vector.draft, scale) + levels.tobytes(), compress=False)
+    return seal(key, _SCALE.pack(scale) + levels.tobytes(), compress=False)
 
 
 def decode_vector(key: bytes, value: bytes) -> Vector:
     """Return the vector in an envelope: (dim,), float32."""
     _, scope, memory = split_vector_key(key)
     body = unseal(key, value)
-    if len(body) < _VECTOR.size:
+    if len(body) < _SCALE.size:
         raise StoreDamagedError("a vector without a scale")
-    draft, scale = _VECTOR.unpack_from(body)
-    values = np.frombuffer(body, np.int8, offset=_VECTOR.size) * np.float32(scale)
-    return Vector(scope=scope, memory=memory, values=values, draft=draft)
+    (scale,) = _SCALE.unpack_from(body)
+    values = np.frombuffer(body, np.int8, offset=_SCALE.size) * np.float32(scale)
+    return Vector(scope=scope, memory=memory, values=values)
 
 
 def encode_tokens(key: bytes, tokens: TokenCodes) -> bytes:
-    head = _TOKENS.pack(tokens.draft, tokens.dim)
-    return seal(key, head + tokens.codes.tobytes(), compress=False)
+    return seal(key, _TOKENS.pack(tokens.dim) + tokens.codes.tobytes(), compress=False)
 
 
-def decode_tokens(key: bytes, value: bytes) -> tuple[np.ndarray, bool]:
-    """Return a memory's token codes (see ``core.ranking.token_codes``), and whether they are a draft.
+def decode_tokens(key: bytes, value: bytes) -> np.ndarray:
+    """Return a memory's token codes (see ``core.ranking.token_codes``).
 
     Of shape (n, bytes of a token), uint8, read-only, sharing the bytes of ``value``.
     """
@@ -129,12 +128,12 @@ def decode_tokens(key: bytes, value: bytes) -> tuple[np.ndarray, bool]:
         raise StoreDamagedError("a record does not match its checksum")
     if len(value) < _BEGIN:
         raise StoreDamagedError("token vectors without a size")
-    draft, dim = _TOKENS.unpack_from(value, HEADER.size)
+    (dim,) = _TOKENS.unpack_from(value, HEADER.size)
     width = width_of(dim)
     count, odd = divmod(len(value) - _BEGIN, width or 1)
     if odd or not width:
         raise StoreDamagedError("token vectors of an odd size")
-    return np.ndarray((count, width), np.uint8, value, _BEGIN), draft
+    return np.ndarray((count, width), np.uint8, value, _BEGIN)
 
 
 def encode_meta(key: bytes, value: Any) -> bytes:

@@ -68,7 +68,7 @@ TABLES = (
         "vectors",
         # Of a turn's memory: byte 255, u64 turn, and "?name" of a key.
         r"8-byte hash of a space's key, scope \0 id of a memory or of a key",
-        "draft u8, scale f32, int8… | draft u8, token_dim u16, codes u8… in a space of tokens",
+        "scale f32, int8… | token_dim u16, codes u8… in a space of tokens",
         "derived",
         (_SUBJECT,),
     ),

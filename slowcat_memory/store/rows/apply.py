@@ -113,7 +113,6 @@ def _coded(tokens: TokenVectors | TokenCodes) -> TokenCodes:
         memory=tokens.memory,
         codes=token_codes.encode(tokens.values),
         dim=tokens.values.shape[1],
-        draft=tokens.draft,
         of=tokens.of,
     )
 

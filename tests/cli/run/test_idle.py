@@ -212,7 +212,7 @@ def test_idle_a_forecast_leaves_out_what_is_not_due() -> None:
         (Wait("later", {"corrections": 1}, AT), "corrections 1 until 2026-05-12 18:30"),
         (Wait("hours", {"facts": 2}, AT), "until 2026-05-12 18:30: facts 2: [idle] from_hour"),
         (Wait("tokens", {"facts": 2}, AT), "tokens_per_hour"),
-        (Wait("battery", {"reembed": 1}), "on_battery"),
+        (Wait("battery", {"facts": 1}), "on_battery"),
         (Wait("server", {"facts": 2}), "127.0.0.1:1234 does not answer"),
     ],
 )

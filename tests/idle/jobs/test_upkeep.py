@@ -40,7 +40,7 @@ def opened(tmp_path: Path, clock: FixedClock) -> Iterator[Open]:
         engine.close()
 
 
-def talk(engine: MemoryEngine, n: int, scope: str = "anna", *, draft: bool = True) -> None:
+def talk(engine: MemoryEngine, n: int, scope: str = "anna") -> None:
     for i in range(n):
         engine.append(
             Turn(
@@ -50,8 +50,7 @@ def talk(engine: MemoryEngine, n: int, scope: str = "anna", *, draft: bool = Tru
                 role="user",
                 text=f"Number {i}: I once lived in {PLACES[i % len(PLACES)]}.",
                 at=engine.clock(),
-            ),
-            draft=draft,
+            )
         )
     engine.drain()
     engine.store.flush(None)
@@ -111,103 +110,57 @@ def test_upkeep_old_texts_move_and_read_as_before(opened: Open) -> None:
         assert len([*snapshot.turns("anna")]) == 60
 
 
-# ------------------------------------------------------------------- reembed
+# ------------------------------------------------------------------- another model
 
 
-class Exact(HashEmbedder):
-    """Counts what it embeds, and can be told to let somebody speak."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name=name)
-        self.slices: list[int] = []
-        self.meanwhile: Callable[[], object] = lambda: None
-
-    def encode(self, texts: Any, progress: Any = None) -> Any:
-        self.slices.append(len(texts))
-        self.meanwhile()
-        return super().encode(texts, progress)
-
-
-def exact(engine: MemoryEngine) -> int:
+def vectors(engine: MemoryEngine, key: str) -> set[str]:
     with engine.store.snapshot() as snapshot:
-        found = snapshot.vectors(engine.embedding.key, "anna")
-        return sum(not vector.draft for vector in found)
-
-
-def test_upkeep_drafts_become_exact(opened: Open) -> None:
-    engine = opened(Exact("a"))
-    talk(engine, 40)
-    assert exact(engine) == 0
-    assert engine.think(["reembed"]) == 0
-    assert exact(engine) == 40
+        return {vector.memory for vector in snapshot.vectors(key, "anna")}
 
 
 def test_upkeep_a_model_that_changes_and_comes_back(opened: Open) -> None:
-    engine = opened(Exact("a"))
+    engine = opened(HashEmbedder(name="a"))
     talk(engine, 40)
-    engine.think(["reembed"])
     engine.upkeep.seal("anna")
     assert all(cosines(engine))
 
-    engine = opened(Exact("b"))
+    engine = opened(HashEmbedder(name="b"))
     assert cosines(engine) and not any(cosines(engine)), "words answer, old vectors do not"
-    engine.think(["reembed"])
-    assert exact(engine) == 40 and all(cosines(engine))
+    engine.prepare("anna")
+    engine.drain()
+    engine.store.flush(None)
+    assert len(vectors(engine, "b/64")) == 40 and all(cosines(engine))
     engine.think(["seal"])
     with engine.store.snapshot() as snapshot:
         manifest = snapshot.manifest("anna")
     assert manifest is not None and manifest.embedder == "b/64"
     assert not engine.upkeep.seal_due("anna")
 
-    engine = opened(again := Exact("a"))
-    engine.wiring.namespaces.get("anna")
+    again = HashEmbedder(name="a")
+    engine = opened(again)
+    again.encode = lambda texts: pytest.fail("its own vectors are still there")  # type: ignore[method-assign]
     engine.wiring.namespaces.get("anna").wait_vectors()
-    assert all(cosines(engine)), "its own vectors are still there"
-    assert engine.think(["reembed"]) == 0
-    assert again.slices == [] and exact(engine) == 40
+    engine.upkeep.embed("anna")
+    assert all(cosines(engine))
 
 
 def test_upkeep_halfway_through_only_vectors_of_the_model_in_use_count(opened: Open) -> None:
-    engine = opened(Exact("a"))
+    engine = opened(HashEmbedder(name="a"))
     talk(engine, 40)
-    engine.think(["reembed"])
-    engine = opened(Exact("b"))
-    engine.upkeep.embed("anna", stop=iter([False, True]).__next__)
-    assert exact(engine) == 16
+    engine = opened(HashEmbedder(name="b"))
+
+    def close(step: str, done: int, total: int) -> None:
+        engine.wiring.indexer.closing.set()  # it ends after the slice that has begun
+
+    engine.upkeep.embed("anna", close)
+    engine.store.flush(None)
+    of_b = vectors(engine, "b/64")
     searcher = engine.wiring.namespaces.get("anna").searcher
-    with engine.store.snapshot() as snapshot:
-        of_b = {vector.memory for vector in snapshot.vectors("b/64", "anna")}
-        of_a = {vector.memory for vector in snapshot.vectors("a/64", "anna")}
-    assert len(of_a) == 40 and len(searcher.dense) == len(of_b) == 16
+    assert len(vectors(engine, "a/64")) == 40 and len(searcher.dense) == len(of_b) == 16
     assert {hit.memory.id for hit in engine.search("Oslo", "anna", 50).hits if hit.cosine} <= of_b
-    engine.think(["reembed"])
-    assert exact(engine) == 40
-
-
-def test_upkeep_who_speaks_stops_it_and_it_goes_on_later(opened: Open) -> None:
-    embedder = Exact("a")
-    engine = opened(embedder)
-    talk(engine, 80, draft=False)
-    engine.wiring.namespaces.get("anna")
-
-    def speak() -> None:
-        if len(embedder.slices) == 2:
-            engine.idle.gate.busy("anna/speaks")
-            engine.idle.gate.free("anna/speaks")
-
-    embedder.meanwhile = speak
-    assert engine.think(["reembed"]) == 0
-    with engine.store.snapshot() as snapshot:
-        outcomes = [run.outcome for run in snapshot.runs() if run.job == "reembed"]
-    assert "interrupted" in outcomes and outcomes[0] == "done"
-    assert exact(engine) == 80 and sum(embedder.slices) <= 80 + 16, "no slice is made again"
-
-
-def test_upkeep_without_a_model_nothing_waits(opened: Open) -> None:
-    engine = opened()
-    talk(engine, 20)
-    assert engine.think(["reembed"]) == 0
-    assert not engine.upkeep.embed_due("anna") and tasks(engine) == []
+    engine.wiring.indexer.closing.clear()
+    engine.upkeep.embed("anna")
+    assert len(vectors(engine, "b/64")) == 40
 
 
 # ------------------------------------------------------------------- erase, retention

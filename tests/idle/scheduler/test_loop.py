@@ -286,12 +286,12 @@ def test_loop_idle_loop_a_probe_ends_when_somebody_speaks(rig):
 
 
 def test_loop_idle_loop_who_needs_what_is_not_there_is_not_asked(rig):
-    asks, embeds = Fake("asks", needs="llm"), Fake("embeds", needs="embedder")
-    one = rig(asks, embeds)
+    asks = Fake("asks", needs="llm")
+    one = rig(asks)
     one.say("a")
-    assert one.done() == 0 and not asks.plans and not embeds.plans
-    one = rig(asks, embeds, parts={"llm": Mind(), "space": lambda: "m/3"})
-    assert one.done() == 0 and asks.steps == ["1"] and embeds.steps == ["1"]
+    assert one.done() == 0 and not asks.plans
+    one = rig(asks, parts={"llm": Mind()})
+    assert one.done() == 0 and asks.steps == ["1"]
 
 
 def test_loop_idle_loop_what_is_too_long_is_split(rig):
@@ -385,11 +385,11 @@ def test_loop_idle_loop_tokens_are_counted_and_rationed(rig):
 
 
 def test_loop_idle_loop_on_battery_only_upkeep_is_done(rig):
-    embeds, upkeep = Fake("embeds", needs="embedder"), Fake("upkeep")
-    one = rig(embeds, upkeep, battery=lambda: True, parts={"space": lambda: "m/3"})
+    asks, upkeep = Fake("asks", needs="llm"), Fake("upkeep")
+    one = rig(asks, upkeep, battery=lambda: True, parts={"llm": Mind()})
     one.say("a")
     assert one.done(patience_s=100) == 1
-    assert upkeep.steps == ["1"] and embeds.steps == []
+    assert upkeep.steps == ["1"] and asks.steps == []
 
 
 def test_loop_idle_loop_listeners_hear_what_comes_changes_and_goes(rig):

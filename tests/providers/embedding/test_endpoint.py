@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
-from slowcat_memory.providers import EmbedderOptions, open_document_embedder, open_query_embedder
+from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 from slowcat_memory.providers.embedding.endpoint import EndpointEmbedder
 from slowcat_memory.testing import check_embedder
 from tests.support.embedding_server import DIM, EmbeddingServer, running, vector
@@ -29,13 +29,12 @@ def test_endpoint_embedder_contract(endpoint: EmbeddingServer) -> None:
     check_embedder(EndpointEmbedder(options(endpoint)))
 
 
-def test_endpoint_both_embedders_are_one_space(endpoint: EmbeddingServer) -> None:
-    query, report = open_query_embedder(options(endpoint))
-    documents, _ = open_document_embedder(options(endpoint))
-    assert query and documents and report.state == "endpoint"
+def test_endpoint_queries_and_documents_are_one_space(endpoint: EmbeddingServer) -> None:
+    embedder, report = open_query_embedder(options(endpoint))
+    assert embedder and report.state == "endpoint"
     host = endpoint.url.removeprefix("http://").removesuffix("/v1")
-    assert query.key == documents.key == report.key == f"endpoint:tiny@{host}/{DIM}"
-    assert np.allclose(query.encode_query("tea"), documents.encode(["tea"])[0])
+    assert embedder.key == report.key == f"endpoint:tiny@{host}/{DIM}"
+    assert np.allclose(embedder.encode_query("tea"), embedder.encode(["tea"])[0])
 
 
 def test_endpoint_embedder_prompts_are_put_before(endpoint: EmbeddingServer) -> None:
@@ -50,11 +49,9 @@ def test_endpoint_embedder_prompts_are_put_before(endpoint: EmbeddingServer) -> 
     ]
 
 
-def test_endpoint_embedder_documents_go_in_batches_with_progress(endpoint: EmbeddingServer) -> None:
-    seen: list[int] = []
+def test_endpoint_embedder_documents_go_in_batches(endpoint: EmbeddingServer) -> None:
     embedder = EndpointEmbedder(options(endpoint, batch_size=4))
-    embedder.encode(["a"] * 10, seen.append)
-    assert seen == [4, 8, 10]
+    embedder.encode(["a"] * 10)
     assert max(len(body["input"]) for _, _, body in endpoint.requests) == 4
 
 
@@ -115,9 +112,8 @@ def test_endpoint_a_remote_host_is_refused_before_anything_is_sent() -> None:
     remote = EmbedderOptions(
         kind="endpoint", endpoint_url="http://192.0.2.7/v1", endpoint_model="tiny"
     )
-    for opened in (open_query_embedder, open_document_embedder):
-        with pytest.raises(EndpointRefusedError, match=r"192\.0\.2\.7"):
-            opened(remote)
+    with pytest.raises(EndpointRefusedError, match=r"192\.0\.2\.7"):
+        open_query_embedder(remote)
 
 
 def test_endpoint_embedder_a_name_that_moves_away_is_refused(

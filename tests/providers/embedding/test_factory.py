@@ -1,16 +1,11 @@
 import msgspec
 import pytest
 
-from slowcat_memory.providers import (
-    EmbedderOptions,
-    open_document_embedder,
-    open_query_embedder,
-)
+from slowcat_memory.providers import EmbedderOptions, open_query_embedder
 
 
-@pytest.mark.parametrize("opened", [open_query_embedder, open_document_embedder])
-def test_factory_none_is_none(opened) -> None:  # type: ignore[no-untyped-def]
-    embedder, report = opened(EmbedderOptions(kind="none"))
+def test_factory_none_is_none() -> None:
+    embedder, report = open_query_embedder(EmbedderOptions(kind="none"))
     assert embedder is None and report.state == "none"
 
 

@@ -123,17 +123,6 @@ def test_batches_apply_pin_of_a_recent_turn_keeps_its_context_and_keys(scene: Sc
     check_alike(from_scratch(scene), scene.load(), scene.namespace)
 
 
-def test_batches_apply_draft_does_not_replace_an_exact_vector(scene: Scene) -> None:
-    turn = scene.talk(1)[0]
-    exact = scene.namespace.searcher.vector(chunk_id(turn.id))
-    draft = Vector(
-        scope="anna", memory=chunk_id(turn.id), values=EMBEDDER.encode_query("cat"), draft=True
-    )
-    apply(scene, WriteBatch(vectors=(draft,), embedder=EMBEDDER.key))
-    now = scene.namespace.searcher.vector(chunk_id(turn.id))
-    assert exact is not None and now is not None and (exact == now).all()
-
-
 def test_batches_apply_vectors_of_another_space_are_ignored(scene: Scene) -> None:
     turn = scene.talk(1)[0]
     other = Vector(scope="anna", memory=chunk_id(turn.id), values=EMBEDDER.encode_query("cat"))

@@ -66,15 +66,15 @@ def test_remote_embedder_gets_no_text_of_local_only_memories(opened: Any, remote
     engine.drain()
     hidden = engine.wiring.namespaces.get("anna").local_only()
     assert {chunk_id(told), "fact/1", "note/1"} <= hidden
-    engine.maintain("embed", "anna")
+    told: list[tuple[str, int, int]] = []
+    engine.maintain("embed", "anna", progress=lambda *what: told.append(what))
+    assert told == [("embed", 0, 0)], "what must not be sent is not due for ever"
     assert any("Max" in text for text in embedder.texts)
     assert any(SECRET in text for text in embedder.texts) is not remote
-    if remote:
-        assert not engine.upkeep.embed_due("anna"), "what must not be sent is not due for ever"
 
 
 @pytest.mark.parametrize("remote", [True, False])
-def test_remote_embedder_gets_no_drafts_from_idle_jobs(opened: Any, remote: bool) -> None:
+def test_remote_embedder_gets_no_texts_from_idle_jobs(opened: Any, remote: bool) -> None:
     """A job passes bare texts, of which nobody knows whose they are."""
     embedder = Away(remote)
     made = opened(embedder).wiring.vectors.encode([f"Anna's therapist is {SECRET}."])

@@ -30,7 +30,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryEngine]:
         Turn(session="s", scope="anna", speaker="Anna", role="user", text=said(n), at=at)
         for n in range(250)
     ]
-    made.append_all(turns, draft=True)
+    made.append_all(turns)
     made.flush(indexed=True)
     yield made
     made.close()

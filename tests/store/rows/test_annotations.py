@@ -56,7 +56,7 @@ def vectors(*ids: str) -> dict:
 def kept_vectors(store: Store) -> set[str]:
     with store.snapshot() as snapshot:
         dense = {vector.memory for vector in snapshot.vectors(SPACE, "anna")}
-        assert dense == snapshot.has_tokens(TOKENS, "anna", drafts=True)
+        assert dense == snapshot.has_tokens(TOKENS, "anna")
     return dense
 
 

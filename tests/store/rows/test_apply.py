@@ -18,8 +18,8 @@ from slowcat_memory.store import StoreOptions
 from tests.harness.samples import at, memory, turn
 
 
-def vector(memory="fact/1", scope="anna", draft=False, fill=0.5):
-    return Vector(scope=scope, memory=memory, values=np.full(4, fill, np.float32), draft=draft)
+def vector(memory="fact/1", scope="anna", fill=0.5):
+    return Vector(scope=scope, memory=memory, values=np.full(4, fill, np.float32))
 
 
 def entry(turn, *offers):
@@ -39,13 +39,13 @@ def contents(store):
     with store.snapshot() as snapshot:
         memories = [list(snapshot.memories(scope)) for scope in snapshot.scopes()]
         vectors = [list(snapshot.vectors("e", scope)) for scope in snapshot.scopes()]
-        return memories, [(v.memory, v.draft, v.values.tolist()) for v in sum(vectors, [])]
+        return memories, [(v.memory, v.values.tolist()) for v in sum(vectors, [])]
 
 
 def test_apply_a_batch_is_one_transaction_and_may_be_repeated(store):
     batch = WriteBatch(
         memories=(memory("fact/1"), memory("fact/2")),
-        vectors=(vector("fact/1"), vector("fact/2", draft=True)),
+        vectors=(vector("fact/1"), vector("fact/2")),
         embedder="e",
         cursor=Cursor(name="job", position=7),
     )
@@ -59,7 +59,6 @@ def test_apply_a_batch_is_one_transaction_and_may_be_repeated(store):
         assert snapshot.memory("bob", "fact/1") is None
         assert snapshot.vector("e", "anna", "fact/1").values.tolist() == [0.5] * 4
         assert snapshot.vector("other", "anna", "fact/1") is None
-        assert snapshot.missing_vectors("e", "anna", ["fact/1", "fact/2", "x"]) == ["fact/2", "x"]
         assert snapshot.counts()["memories"] == 2
 
 
@@ -84,14 +83,14 @@ def test_apply_a_vector_without_its_memory_is_left_out(store):
         assert [v.memory for v in snapshot.vectors("e", "anna")] == ["chunk/1"]
 
 
-def tokens(memory="fact/1", count=3, draft=False):
+def tokens(memory="fact/1", count=3):
     values = np.arange(count * 2, dtype=np.int8).reshape(count, 2)
-    return TokenVectors(scope="anna", memory=memory, values=values, draft=draft)
+    return TokenVectors(scope="anna", memory=memory, values=values)
 
 
 def test_apply_token_vectors_have_a_space_beside_the_vectors(store):
     store.append(turn(1)).wait()
-    given = (tokens("fact/1"), tokens("fact/2", 0, draft=True), tokens("gone"), tokens("chunk/1"))
+    given = (tokens("fact/1"), tokens("fact/2", 0), tokens("gone"), tokens("chunk/1"))
     batch = WriteBatch(
         memories=(memory("fact/1"), memory("fact/2")),
         vectors=(vector("fact/1"),),
@@ -109,8 +108,7 @@ def test_apply_token_vectors_have_a_space_beside_the_vectors(store):
         assert empty.shape == (0, 1)
         assert snapshot.tokens("e~1/2", "anna", ["fact/1"]) == [None]
         assert snapshot.tokens("e~0/2", "bob", ["fact/1"]) == [None]
-        assert snapshot.has_tokens("e~0/2", "anna", drafts=True) == {"chunk/1", "fact/1", "fact/2"}
-        assert snapshot.has_tokens("e~0/2", "anna", drafts=False) == {"chunk/1", "fact/1"}
+        assert snapshot.has_tokens("e~0/2", "anna") == {"chunk/1", "fact/1", "fact/2"}
         assert [v.memory for v in snapshot.vectors("e", "anna")] == ["fact/1"]
     store.apply("j", WriteBatch(drop=(("anna", "fact/1"),))).wait()
     with store.snapshot() as snapshot:

@@ -91,7 +91,7 @@ def test_forget_a_turn_takes_everything_with_it(store, path):
         assert list(snapshot.memories("pool")) == []
         for embedder in ("e", "f"):
             assert {v.memory for v in snapshot.vectors(embedder, "anna")} == {"chunk/3", "fact/3"}
-            left = snapshot.has_tokens(f"{embedder}~0/4", "anna", drafts=True)
+            left = snapshot.has_tokens(f"{embedder}~0/4", "anna")
             assert left == {"chunk/3", "fact/3"}
         assert snapshot.ledger(2) is None
         row = snapshot.ledger(3)

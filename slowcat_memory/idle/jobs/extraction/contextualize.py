@@ -185,12 +185,12 @@ async def _with_vectors(batch: WriteBatch, due: dict[int, Turn], context: JobCon
     return replace(
         batch,
         vectors=tuple(
-            Vector(scope=scope, memory=id, values=row, draft=True, of=of)
+            Vector(scope=scope, memory=id, values=row, of=of)
             for (scope, id, of), row in zip(owners, made.vectors, strict=False)
         ),  # none without a model
         embedder=context.space,
         tokens=tuple(
-            TokenVectors(scope=scope, memory=id, values=rows, draft=True, of=of)
+            TokenVectors(scope=scope, memory=id, values=rows, of=of)
             for (scope, id, of), rows in zip(owners[: len(lines)], made.tokens, strict=False)
         ),
         token_key=context.token_space,

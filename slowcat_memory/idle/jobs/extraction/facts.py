@@ -256,12 +256,12 @@ def merge_task(facts: Sequence[Memory], context: JobContext) -> Task:
 async def with_key_vectors(
     batch: WriteBatch, keys: Sequence[Key], context: JobContext
 ) -> WriteBatch:
-    """Add draft vectors of the batch's new keys; without a model the batch stays as it is."""
+    """Add vectors of the batch's new keys; without a model the batch stays as it is."""
     if not keys or not context.space:
         return batch
     made = await context.embed([key.text for key in keys])
     vectors = tuple(
-        Vector(scope=key.scope, memory=key.id, values=row, draft=True)
+        Vector(scope=key.scope, memory=key.id, values=row)
         for key, row in zip(keys, made.vectors, strict=False)  # none without a model
     )
     return replace(batch, vectors=vectors, embedder=context.space)

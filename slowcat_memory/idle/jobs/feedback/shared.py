@@ -114,7 +114,7 @@ async def judgements(
     gone = {id_ for _, id_ in drop}
     keys = tuple(key for key in keys if key.id not in gone)
     vectors = tuple(
-        Vector(scope=key.scope, memory=key.id, values=values, draft=True)
+        Vector(scope=key.scope, memory=key.id, values=values)
         for values in embedded.vectors[:1]
         for key in keys
     )

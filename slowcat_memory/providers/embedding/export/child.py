@@ -23,8 +23,8 @@ from slowcat_memory.providers.embedding import export_format, model_files, token
 from slowcat_memory.providers.embedding.export import graph
 from slowcat_memory.providers.embedding.export_format import Meta, read_json
 from slowcat_memory.providers.embedding.local import OnnxModel, open_tokenizer
+from slowcat_memory.providers.embedding.process import Event, Fault, become_child
 from slowcat_memory.providers.embedding.token_vectors import TokenSpace
-from slowcat_memory.providers.embedding.worker.process import Event, Fault, become_child
 
 GOOD_ENOUGH = 0.98  # mean cosine of int8 to fp32; all-MiniLM-L6-v2 reaches 0.991
 SENTENCES = (

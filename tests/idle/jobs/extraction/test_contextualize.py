@@ -52,7 +52,6 @@ def test_contextualize_a_session_is_described(house):
         tokens = snapshot.tokens(house.embedder.token_key, "anna", [chunk_id(ids[0])])
     assert found.sources == tuple(ids) and found.made.model == "scripted@test"
     assert set(vectors) == {name for id in ids for name in (chunk_id(id), f"chunk/{id}?q1")}
-    assert all(vector.draft for vector in vectors.values())
     line = f"{found.text}\nAda: {turn.text}"
     assert vectors[chunk_id(ids[0])].values @ house.embedder.encode_query(line) > 0.99
     assert len(tokens[0]) == len(token_codes.encode(house.embedder.encode_tokens([line]).tokens[0]))

@@ -183,10 +183,9 @@ meta = export_format.read_meta(folder)
 assert (meta.query_prompt, meta.doc_prompt) == ("query: ", "passage: "), meta
 assert (meta.dim, meta.max_tokens, meta.int8) == (16, 64, True), meta
 want = model.encode(["passage: hello there"])
-assert (LocalEmbedder.load(folder).encode(["hello there"]) * want).sum() > 0.99
-exact = LocalEmbedder.load(folder, exact=True)
-assert abs(exact.encode(["hello there"]) - want).max() < 1e-5
-assert exact.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2, meta.token_dim)
+embedder = LocalEmbedder.load(folder)
+assert abs(embedder.encode(["hello there"]) - want).max() < 1e-5
+assert embedder.encode_tokens(["hello there"]).tokens[0].shape == (2, 32) == (2, meta.token_dim)
 """
 
 
