@@ -85,7 +85,7 @@ class CandidateSelector:
         """Return the best documents of each view, not unique."""
         proposed = list(lexical.best.values())
         if vector is not None:
-            proposed.append(self._dense.nearest(vector, count)[0])
+            proposed.append(self._dense.nearest(vector, count))
             keys = (view for view in self._keys.values() if len(view.dense))
             proposed += (view.nearest(vector, count) for view in keys)
         return np.concatenate(proposed)

@@ -154,7 +154,7 @@ class Vectors(Adapter):
         return self.view.cosines(EMBEDDER.encode_query(QUERY), numbers)
 
     def best(self, k: int) -> set[int]:
-        return set(self.view.nearest(EMBEDDER.encode_query(QUERY), k)[0].tolist())
+        return set(self.view.nearest(EMBEDDER.encode_query(QUERY), k).tolist())
 
     def expected(self, living: dict[int, str]) -> dict[int, float]:
         return cosines(living)

@@ -184,7 +184,7 @@ class KeyView:
 
     def nearest(self, query: np.ndarray, k: int) -> np.ndarray:
         """Return the documents of the k nearest keys of each generation, unordered, not unique."""
-        numbers = np.sort(self.dense.nearest(query, k)[0])
+        numbers = np.sort(self.dense.nearest(query, k))
         return self._targets.take(numbers[self._alive.take(numbers)]).astype(np.int64)
 
     def best_cosines(self, query: np.ndarray, documents: np.ndarray) -> np.ndarray:

@@ -82,21 +82,17 @@ class SealedVectors:
         return np.einsum("ij,j->i", self._index.reconstruct_batch(rows), query)
 
     @one_thread
-    def nearest(
-        self, query: np.ndarray, k: int, alive: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest documents whose row is alive, with their cosines.
+    def nearest(self, query: np.ndarray, k: int, alive: np.ndarray) -> np.ndarray:
+        """Return the k nearest documents whose row is alive, the nearest first, int64.
 
         ``alive`` has shape (rows,), bool. Fast scan knows no mask, so dead rows are searched too.
         """
         count, total = k, len(self)
         while True:
-            cosines, rows = (
-                part[0] for part in self._index.search(query[None, :], min(count, total))
-            )
-            living = np.flatnonzero((rows >= 0) & alive[rows])[:k]
-            if len(living) == k or count >= total:
-                return self.documents[rows[living]].astype(np.int64), cosines[living]
+            rows = self._index.search(query[None, :], min(count, total))[1][0]
+            living = rows[(rows >= 0) & alive[rows]]
+            if len(living) >= k or count >= total:
+                return self.documents[living[:k]].astype(np.int64)
             count *= 4
 
 

@@ -109,21 +109,19 @@ class VectorView:
         row = self._row(document)
         return self._sealed.vector(row) if self._sealed is not None and row >= 0 else None
 
-    def nearest(self, query: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return numbers and cosines of up to k nearest documents in each generation, unordered.
+    def nearest(self, query: np.ndarray, k: int) -> np.ndarray:
+        """Return the numbers of up to k nearest documents in each generation, unordered, (n,).
 
-        ``query`` has shape (dim,), unit length; the results have shape (n,) each.
+        ``query`` has shape (dim,), unit length.
         """
         owners = self._documents.tail
         cosines = np.einsum("ij,j->i", self._matrix[: len(owners)], query)
         slots = np.flatnonzero(owners >= 0)
         if len(slots) > k:
             slots = slots[np.argpartition(-cosines[slots], k - 1)[:k]]
-        documents, cosines = owners[slots], cosines[slots]
         if self._sealed is None or not self._alive.any():
-            return documents, cosines
-        sealed = self._sealed.nearest(query, k, self._alive)
-        return np.concatenate((sealed[0], documents)), np.concatenate((sealed[1], cosines))
+            return owners[slots]
+        return np.concatenate((self._sealed.nearest(query, k, self._alive), owners[slots]))
 
     def cosines(self, query: np.ndarray, documents: np.ndarray) -> np.ndarray:
         """Return the cosines of documents, shape (n,), float32; NaN for one without a vector.
