@@ -75,13 +75,14 @@ class Undo:
             Refusal: It is done for good, was taken back before, or never was.
         """
         with self._lock:
-            one = self._done.pop(number, None)
-            _, cancel = self._waiting.pop(number, (None, None))
+            one = self._done.get(number)
         if one is None:
             raise Refusal(410, "That cannot be undone any more.")
-        if cancel is not None:
-            cancel()
-        one.back()
+        one.back()  # if this fails it can be tried again
+        with self._lock:
+            self._done.pop(number, None)
+            _, cancel = self._waiting.pop(number, (None, lambda: None))
+        cancel()
         return one.words
 
     def settle(self) -> None:

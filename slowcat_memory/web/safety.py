@@ -133,7 +133,7 @@ class Guard:
         transport = request.transport
         if transport in self._own or not local_peers.can_tell():
             return
-        ends = [transport and transport.get_extra_info(end) for end in ("peername", "sockname")]
+        ends = request.get_extra_info("peername"), request.get_extra_info("sockname")
         if transport is None or not all(ends) or not local_peers.is_own_user(*ends):
             raise Refusal(403, "This page belongs to another user of this machine.")
         self._own.add(transport)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from slowcat_memory.errors import StoreError
 from slowcat_memory.records import Forget
 from slowcat_memory.web import PageContext, context
 from slowcat_memory.web.context import Undo
@@ -276,3 +277,17 @@ def test_the_page_does_not_end_while_something_is_being_forgotten(waits: Waits) 
         go_on.set()
         ended.result(30)
     assert done == ["forgotten", "ended"]
+
+
+def test_an_undo_that_failed_can_be_tried_again(waits: Waits) -> None:
+    undo, tried = Undo(waits), list[int]()
+
+    def back() -> None:
+        tried.append(1)
+        if len(tried) == 1:
+            raise StoreError("the process that keeps the memory ended")
+
+    number = undo.add("Pinned", back)
+    with pytest.raises(StoreError):
+        undo.back(number)
+    assert undo.back(number) == "Pinned"
