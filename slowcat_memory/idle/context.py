@@ -221,7 +221,8 @@ class Context:
         if self._options is None:
             self._options = job.Options()
         self.counting_llm: CountingLLM | None = None
-        if deps.llm is not None and job.needs not in WITHOUT_LLM:
+        found = getattr(deps.llm, "found", True)  # False while one is looked for
+        if deps.llm is not None and found and job.needs not in WITHOUT_LLM:
             job_options = deps.jobs.get(job.name, JobOptions())
             checked = PromptGate(deps.llm, deps.store)
             self.counting_llm = CountingLLM(checked, self._gate, job_options)

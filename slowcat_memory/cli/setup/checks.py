@@ -187,16 +187,25 @@ def vectors(engine: "Memory", scopes: list[str]) -> Finding:
 
 
 def endpoint(config: "Config") -> Finding:
-    from slowcat_memory.cli.setup.model_servers import choose_server
+    from slowcat_memory.providers.llm.base import AUTO
+    from slowcat_memory.providers.llm.model_servers import choose_server, find_loaded
 
     thinking = config.thinking
     if not thinking.url:
         return Finding(
             what="LLM",
             state="note",
-            found="none configured: idle work uses rules only",
-            hint="Set a server's URL in [idle_llm] url",
+            found="none configured ([idle_llm] url): idle work uses rules only",
+            hint='Set it to "auto", or to a server\'s URL',
         )
+    if thinking.url == AUTO:
+        try:
+            here = find_loaded(thinking)
+        except SlowcatError as error:
+            found = f"{error.message}: idle work uses rules only"
+            return Finding(what="LLM", state="note", found=found, hint=error.hint)
+        found = f"{here.models[0]} of {here.name} at {here.url}"
+        return Finding(what="LLM", state="fine", found=found)
     try:
         server = choose_server(thinking.url, thinking.allow_remote)
     except SlowcatError as error:
