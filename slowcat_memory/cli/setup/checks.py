@@ -198,18 +198,16 @@ def endpoint(config: "Config") -> Finding:
             found="none configured ([idle_llm] url): idle work uses rules only",
             hint='Set it to "auto", or to a server\'s URL',
         )
-    if thinking.url == AUTO:
-        try:
-            here = find_loaded(thinking)
-        except SlowcatError as error:
-            found = f"{error.message}: idle work uses rules only"
-            return Finding(what="LLM", state="note", found=found, hint=error.hint)
-        found = f"{here.models[0]} of {here.name} at {here.url}"
-        return Finding(what="LLM", state="fine", found=found)
+    auto = thinking.url == AUTO
     try:
+        if auto:
+            here = find_loaded(thinking)
+            found = f"{here.models[0]} of {here.name} at {here.url}"
+            return Finding(what="LLM", state="fine", found=found)
         server = choose_server(thinking.url, thinking.allow_remote)
     except SlowcatError as error:
-        return Finding(what="LLM", state="wrong", found=error.message, hint=error.hint or "")
+        state: State = "note" if auto else "wrong"
+        return Finding(what="LLM", state=state, found=error.message, hint=error.hint or "")
     models = server.models if server else ()
     if thinking.model and thinking.model not in models:
         return Finding(

@@ -1,6 +1,6 @@
 """Finds the model servers on this machine, and chooses one.
 
-Tries the usual loopback ports in parallel, without proxy, redirects or name resolution, and only
+Tries the usual loopback ports, without proxy, redirects or name resolution, and only
 requests the list of models.
 """
 
@@ -8,7 +8,7 @@ import http.client
 import json
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,41 +23,37 @@ _LOCAL_ANSWER_S = 1.0
 _FIRST_ANSWER_S = 5.0  # a server that was named may be slow to answer
 
 
-Models = tuple[list[str], list[str]]
-"""Names of LLMs: of those that are loaded, and of all that run on this machine."""
+Models = dict[str, bool]
+"""LLMs that run on this machine, and whether they are loaded."""
 
 
 def _any_models(root: str) -> Models:
-    names = [str(row["id"]) for row in _fetch(f"{root}/v1/models")["data"]]
-    return names, names
+    return dict.fromkeys(list_models(f"{root}/v1", _LOCAL_ANSWER_S), True)
 
 
 def _lm_studio_models(root: str) -> Models:
     rows = _fetch(f"{root}/api/v0/models")["data"]
-    here = [row for row in rows if row["type"] in ("llm", "vlm")]
-    return [row["id"] for row in here if row["state"] == "loaded"], [row["id"] for row in here]
+    return {row["id"]: row["state"] == "loaded" for row in rows if row["type"] in ("llm", "vlm")}
 
 
 def _ollama_models(root: str) -> Models:
     """Leave out models that Ollama passes on to another machine, and those that only embed."""
-    here = [
-        row["name"]
+    running = [row["name"] for row in _fetch(f"{root}/api/ps")["models"]]
+    return {
+        row["name"]: row["name"] in running
         for row in _fetch(f"{root}/api/tags")["models"]
         if not (row.get("remote_host") or row.get("remote_model"))
         and not row["name"].endswith("cloud")
         and "bert" not in row.get("details", {}).get("family", "")
-    ]
-    running = [row["name"] for row in _fetch(f"{root}/api/ps")["models"]]
-    return [name for name in running if name in here], here
+    }
 
 
 def _llama_cpp_models(root: str) -> Models:
     """Raise ``LookupError`` for a server of another kind."""
-    here = _fetch(f"{root}/v1/models")["data"]
-    if any(row["owned_by"] != "llamacpp" for row in here):
+    rows = _fetch(f"{root}/v1/models")["data"]
+    if any(row["owned_by"] != "llamacpp" for row in rows):
         raise LookupError
-    loaded = [row for row in here if row.get("status", {}).get("value", "loaded") == "loaded"]
-    return [row["id"] for row in loaded], [row["id"] for row in here]
+    return {row["id"]: row.get("status", {}).get("value", "loaded") == "loaded" for row in rows}
 
 
 class Known(Struct, frozen=True):
@@ -109,17 +105,13 @@ class ModelServer(Struct, frozen=True):
 
 
 def find_servers(timeout_s: float = 0.3, known: Sequence[Known] = KNOWN) -> list[ModelServer]:
-    """Return the servers on this machine, in the order of ``known``; blocks up to the timeout."""
-
-    def look(kind: Known) -> ModelServer | None:
+    """Return the servers on this machine, in the order of ``known``."""
+    servers = []
+    for kind in known:
         url = f"http://127.0.0.1:{kind.port}/v1"
-        try:
-            return ModelServer(kind.name, url, list_models(url, timeout_s))
-        except EndpointError:
-            return None
-
-    with ThreadPoolExecutor(len(known) or 1) as pool:
-        return [server for server in pool.map(look, known) if server]
+        with suppress(EndpointError):
+            servers.append(ModelServer(kind.name, url, list_models(url, timeout_s)))
+    return servers
 
 
 def choose_server(url: str = "", allow_remote: bool = False) -> ModelServer | None:
@@ -152,7 +144,8 @@ def list_models(url: str, timeout_s: float) -> tuple[str, ...]:
         EndpointError: It does not answer, or not with a list of models.
     """
     try:
-        return _names(_fetch(f"{url}/models", timeout_s))
+        entries = _fetch(f"{url}/models", timeout_s)["data"] or ()
+        return tuple(str(entry["id"]) for entry in entries)
     except (LookupError, TypeError) as error:
         raise _no_server(url) from error
 
@@ -180,13 +173,13 @@ def find_loaded(
     for kind, url in places:
         try:
             check_loopback(url)
-            loaded, here = ([], []) if url in answered else kind.models(url.removesuffix("/v1"))
+            models = {} if url in answered else kind.models(url.removesuffix("/v1"))
+            talks = [name for name, on in models.items() if on and "embed" not in name.casefold()]
         except (SlowcatError, LookupError, TypeError, AttributeError):
             continue  # it is of another kind, or none
         answered.add(url)
-        names = [name for name in loaded if "embed" not in name.casefold()] or [used]
-        model = options.model or names[0]
-        if model not in here:
+        model = options.model or (talks or [used])[0]
+        if model not in models:
             continue
         if url == own or is_own_server(kind.port):
             return ModelServer(kind.name, url, (model,))
@@ -213,7 +206,7 @@ def _fetch(url: str, timeout_s: float = _LOCAL_ANSWER_S) -> Any:
             hint = "Does the URL end in /v1?"
             raise EndpointError(f"{url} answers with status {response.status}", hint=hint)
         return json.loads(body)
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
         raise _no_server(url) from error
     finally:
         connection.close()
@@ -222,10 +215,6 @@ def _fetch(url: str, timeout_s: float = _LOCAL_ANSWER_S) -> Any:
 def _no_server(url: str) -> EndpointError:
     hint = "Is the server running, and does the URL end in /v1?"
     return EndpointError(f"no model server answers at {url}", hint=hint)
-
-
-def _names(answer: Any) -> tuple[str, ...]:
-    return tuple(str(entry["id"]) for entry in answer["data"] or ())
 
 
 def _bypass_proxies(url: str) -> None:
