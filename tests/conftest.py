@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory.config import Config
-from slowcat_memory.providers import EmbedderOptions, export_model, open_query_embedder
+from slowcat_memory.providers import EmbedderOptions, export_model, open_llm, open_query_embedder
 from tests.support.stores import configured
 
 os.environ["SLOWCAT_CONFIG"] = ""  # no test, nor a process it starts, reads ~/.slowcat/config.toml
+os.environ["SLOWCAT_IDLE_LLM__URL"] = ""  # no test looks for an LLM at the ports of this machine
+open_llm.__defaults__ = ((),)
 os.environ.pop("PYTHONUNBUFFERED", None)  # what a process prints waits in its buffer, as at home
 
 

@@ -103,7 +103,7 @@ KNOBS = (
     Knob("embedding.allow_remote", "embedding.allow_remote",
          "Allow an endpoint on another machine: what is said is sent there."),
     Knob("idle_llm.url", "thinking.url",
-         "Base URL of the server; \"\" for none. LM Studio: \"http://127.0.0.1:1234/v1\"."),
+         "Base URL of the server; \"auto\" finds a loaded model on this machine; \"\" for none."),
     Knob("idle_llm.model", "thinking.model",
          "The model's name; \"\" for the first that the server offers."),
     Knob("idle_llm.allow_remote", "thinking.allow_remote",

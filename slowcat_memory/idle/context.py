@@ -200,7 +200,8 @@ class Context:
         if self._options is None:
             self._options = job.Options()
         self.counting_llm: CountingLLM | None = None
-        if deps.llm is not None and job.needs != "nothing":
+        found = getattr(deps.llm, "found", True)  # False while one is looked for
+        if deps.llm is not None and found and job.needs != "nothing":
             job_options = deps.jobs.get(job.name, JobOptions())
             checked = PromptGate(deps.llm, deps.store)
             self.counting_llm = CountingLLM(checked, self._gate, job_options)

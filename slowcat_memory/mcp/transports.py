@@ -21,8 +21,8 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from slowcat_memory.errors import ConfigError, describe_error
-from slowcat_memory.mcp import local_peers
 from slowcat_memory.mcp.memory_server import MemoryTools, memory_server
+from slowcat_memory.providers import loopback
 
 if TYPE_CHECKING:
     import uvicorn
@@ -77,7 +77,7 @@ def listen(port: int = 0, host: str = LOOPBACK, *, token: str = "") -> socket.so
     if not token and host != LOOPBACK:
         hint = "Add --token-file FILE: the file is made with a new token if there is none"
         raise ConfigError(f"{host} can be reached by others, so a token is needed", hint=hint)
-    if not token and not local_peers.can_tell():
+    if not token and not loopback.can_tell():
         hint = "Add --token-file FILE: the file is made with a new token if there is none"
         raise ConfigError("this system does not say whose a connection is", hint=hint)
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -97,7 +97,7 @@ async def serve_http(
     listening: socket.socket,
     *,
     token: str = "",
-    is_answered: PeerCheck = local_peers.is_own_user,
+    is_answered: PeerCheck = loopback.is_own_user,
     ready: Callable[[str], object] = lambda url: None,
     ended: asyncio.Event | None = None,
 ) -> None:

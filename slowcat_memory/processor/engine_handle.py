@@ -215,6 +215,11 @@ class EngineHandle:
         """The memory; None before it was opened."""
         return self._given or cast(Memory | None, self._opened)
 
+    def prefer_llm(self, url: str) -> None:
+        """Let idle work look for an LLM at the conversation's server first."""
+        thinking = replace(self._config.thinking, first_url=url)
+        self._config = replace(self._config, thinking=thinking)
+
     async def open(self, wait_s: float = START_S) -> Memory:
         """Return the memory. One that is opened here never fails: it waits for its store.
 

@@ -45,6 +45,7 @@ from slowcat_memory.processor.reports.client_messages import Content
 from slowcat_memory.processor.reports.reports import Reports
 from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.processor.warming import Warming, rewarm_after_idle
+from slowcat_memory.providers.llm.base import AUTO
 from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.records import MemoryEvent
 from slowcat_memory.runtime.conversation.audience import Audience
@@ -322,6 +323,7 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._owned.add_instruction(
                 self._instruction, self._neighbours.llm, self._neighbours.messages
             )
+        self._engine_handle.prefer_llm(base_url(self._neighbours.llm))
         try:
             live = await self._begin()
         except Exception as error:  # of an engine that was given: the agent must start without
@@ -374,7 +376,8 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         return live
 
     async def _subscribe(self, engine: Memory) -> None:
-        url, other = base_url(self._neighbours.llm), engine.config.thinking.url
+        thinking, url = engine.config.thinking, base_url(self._neighbours.llm)
+        other = thinking.first_url if thinking.url == AUTO else thinking.url
         if await asyncio.to_thread(same_server, url, other):
             rewarm = partial(self.rewarm, again=True)
             self._subscriptions.append(rewarm_after_idle(engine, rewarm, self._guard.spawn))

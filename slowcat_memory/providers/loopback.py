@@ -1,12 +1,23 @@
-"""The rule for servers that receive memories: on this machine, unless the user allows others."""
+"""The rule for servers that receive memories: on this machine, unless the user allows others.
+
+And whose program is at the other end of a connection on this machine: Linux lists every TCP socket
+with the user who made it. A program of another user, and one that cannot be found (in a container,
+or gone), is nobody's.
+"""
 
 import ipaddress
+import os
 import socket
+import sys
+from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
 
 _PORTS = {"http": 80, "https": 443}
+ESTABLISHED, LISTENING = "01", "0A"
+TABLE, TABLE6 = Path("/proc/net/tcp"), Path("/proc/net/tcp6")
+LOCAL, REMOTE, STATE, UID = 1, 2, 3, 7  # columns of the tables
 
 
 def check_loopback(url: str, allow_remote: bool = False) -> None:
@@ -69,3 +80,54 @@ def _is_loopback(address: str) -> bool:
     ip = ipaddress.ip_address(address.partition("%")[0])
     mapped = getattr(ip, "ipv4_mapped", None)  # ::ffff:127.0.0.1
     return (mapped or ip).is_loopback
+
+
+def can_tell() -> bool:
+    """Return whether this machine says whose a connection is."""
+    return sys.platform == "linux" and os.access(TABLE, os.R_OK)
+
+
+def is_own_user(peer: tuple[str, int], own: tuple[str, int]) -> bool:
+    """Return whether a connection was made by a program of this process's user.
+
+    Reads the list of all sockets, which takes milliseconds: ask once for a connection.
+
+    Args:
+        peer: Address and port of the other end, IPv4.
+        own: Address and port of this end.
+    """
+    return user_of(peer, own) == os.getuid()
+
+
+def user_of(peer: tuple[str, int], own: tuple[str, int], table: Path = TABLE) -> int | None:
+    """Return the user id of the program at the other end; None if that is unknown."""
+    try:
+        wanted = _in_table(*peer), _in_table(*own)
+        rows = _rows(table)
+    except (OSError, ValueError):
+        return None
+    for row in rows:
+        if (row[LOCAL], row[REMOTE]) == wanted and row[STATE] == ESTABLISHED:
+            return int(row[UID])
+    return None
+
+
+def is_own_server(port: int) -> bool:
+    """Return whether programs of this user alone listen at a port; True if nothing tells."""
+    if not can_tell():
+        return True
+    rows = _rows(TABLE) + (_rows(TABLE6) if TABLE6.exists() else [])
+    end = f":{port:04X}"
+    users = {int(row[UID]) for row in rows if row[STATE] == LISTENING and row[LOCAL].endswith(end)}
+    return users == {os.getuid()}
+
+
+def _rows(table: Path) -> list[list[str]]:
+    rows = map(str.split, table.read_text().splitlines()[1:])
+    return [row for row in rows if len(row) > UID]
+
+
+def _in_table(address: str, port: int) -> str:
+    """Return an IPv4 address and a port as the table has them: hexadecimal, in host byte order."""
+    packed = int.from_bytes(socket.inet_aton(address), sys.byteorder)
+    return f"{packed:08X}:{port:04X}"

@@ -202,6 +202,7 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
         "recall": {"deadline_ms": 10_000.0, "settle_ms": 10_000.0, "warn_ms": 10_000.0},
         "embedding": {"kind": "none"},
         "idle": {"enabled": False},
+        "thinking": {"url": ""},
     }
     for section, knobs in sections.items():
         values[section] = {**values.get(section, {}), **knobs}

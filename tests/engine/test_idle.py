@@ -1,23 +1,31 @@
 """Idle thinking in an engine: it begins, pauses, tells, and ends."""
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from loguru import logger
+from msgspec.structs import replace
 
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.errors import StoreError
 from slowcat_memory.idle.forecast import Forecast
-from slowcat_memory.records import Turn
+from slowcat_memory.providers import CircuitBreaker, Prompt, ThinkingOptions, open_llm
+from slowcat_memory.providers.llm.model_servers import KNOWN
+from slowcat_memory.records import SessionEdge, Turn
 from slowcat_memory.testing import FixedClock, memory_config
+from tests.support.parroting_llm import parrot
 from tests.support.processors import logged
+from tests.support.scripted_server import serving
 
 WAIT_S = 10.0
 Open = Callable[..., MemoryEngine]
+BREAKER = dict(CircuitBreaker.__init__.__kwdefaults__ or {})
 
 
 @pytest.fixture
@@ -175,3 +183,85 @@ def test_idle_the_connections_of_its_llm_end_with_it(
     monkeypatch.setattr("slowcat_memory.engine.idle.open_llm", lambda options: Server())
     opened().close()
     assert closed.is_set()
+
+
+# ------------------------------------------------------------------- an LLM on this machine
+
+LOADED, OTHERS = "qwen3-4b", "gemma-3-4b"
+PAGES: dict[str, dict[str, Any]] = {
+    "LM Studio": {
+        "/api/v0/models": {
+            "data": [
+                {"id": "nomic", "type": "embeddings", "state": "loaded"},
+                {"id": OTHERS, "type": "llm", "state": "not-loaded"},
+                {"id": LOADED, "type": "llm", "state": "loaded"},
+            ]
+        }
+    },
+    "Ollama": {
+        "/api/tags": {
+            "models": [
+                {"name": "gpt-oss:120b-cloud", "remote_host": "https://ollama.example"},
+                {"name": OTHERS},
+                {"name": LOADED},
+            ]
+        },
+        "/api/ps": {"models": [{"name": "gpt-oss:120b-cloud"}, {"name": LOADED}]},
+    },
+    "llama.cpp": {"/v1/models": {"data": [{"id": LOADED, "owned_by": "llamacpp"}]}},
+}
+
+
+def job_reply(body: dict[str, Any]) -> str:
+    """Answer a job with the words of its prompt."""
+    job = body["response_format"]["json_schema"]["name"]
+    prompt = Prompt(job=job, version=1, system="", user=body["messages"][1]["content"])
+    return json.dumps(parrot(prompt))
+
+
+def end_session(engine: MemoryEngine) -> None:
+    say(engine, 3)
+    engine.append(SessionEdge(session="s", scope="anna", kind="end", at=engine.clock()))
+
+
+def look_at(monkeypatch: pytest.MonkeyPatch, name: str, port: int) -> None:
+    """Let the server of a kind be looked for at a port, and no other server."""
+    known = tuple(replace(kind, port=port) for kind in KNOWN if kind.name == name)
+    monkeypatch.setattr(open_llm, "__defaults__", (known,))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_idle_a_loaded_model_on_this_machine_is_found_and_used(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    with serving(job_reply, pages=PAGES[name]) as server, logged("INFO") as lines:
+        look_at(monkeypatch, name, urlsplit(server.url).port or 0)
+        engine = opened(thinking={"url": ThinkingOptions().url})
+        end_session(engine)
+
+        def done() -> bool:
+            with engine.store.snapshot() as snapshot:
+                facts = snapshot.memories("anna", "fact/")
+                told = any(fact.made and fact.made.model for fact in facts)
+                return told and snapshot.context("anna", "chunk/1") is not None
+
+        until(done)
+        assert {request["model"] for request in server.requests} == {LOADED}
+    [line] = [line for line in lines if "Idle work uses" in line]
+    assert f"{LOADED} of {name} at http://127.0.0.1:" in line
+
+
+def test_idle_an_llm_that_appears_later_is_used(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CircuitBreaker.__init__, "__kwdefaults__", BREAKER | {"first_wait_s": 0.05})
+    with serving(job_reply, pages=PAGES["Ollama"]) as server:
+        ready, server.pages["/api/ps"] = server.pages["/api/ps"], {"models": []}
+        look_at(monkeypatch, "Ollama", urlsplit(server.url).port or 0)
+        with logged("INFO") as lines:
+            engine = opened(thinking={"url": ThinkingOptions().url})
+            end_session(engine)
+            until(lambda: any("No LLM for idle work, for now" in line for line in lines))
+            server.pages["/api/ps"] = ready
+            until(lambda: bool(server.requests))
+        assert sum("No LLM for idle work" in line for line in lines) == 1

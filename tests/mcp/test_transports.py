@@ -19,10 +19,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 from slowcat_memory import MemoryEngine
 from slowcat_memory.errors import ConfigError
-from slowcat_memory.mcp import local_peers
 from slowcat_memory.mcp.memory_server import MemoryTools
 from slowcat_memory.mcp.transports import listen, serve_http, served_beside
 from slowcat_memory.owner import open_memory
+from slowcat_memory.providers import loopback
 from tests.support.mcp_host import PATIENCE_S, Host, named
 from tests.support.memories import remember
 from tests.support.processors import PETS
@@ -210,7 +210,7 @@ def test_http_is_served_beside_what_a_process_does_and_ends_with_it(engine) -> N
 def test_http_is_not_open_to_others_without_a_token(monkeypatch) -> None:
     with pytest.raises(ConfigError, match="token"):
         listen(host="0.0.0.0")
-    monkeypatch.setattr(local_peers, "can_tell", lambda: False)
+    monkeypatch.setattr(loopback, "can_tell", lambda: False)
     with pytest.raises(ConfigError, match="whose a connection is"):
         listen()
     listen(token=TOKEN).close()
@@ -222,16 +222,16 @@ def test_http_is_not_open_to_others_without_a_token(monkeypatch) -> None:
 def test_peers_the_user_of_a_connection_is_found_and_nobody_elses(tmp_path: Path) -> None:
     with listen() as listening, socket.create_connection(listening.getsockname()) as client:
         ends = client.getsockname(), client.getpeername()
-        assert local_peers.user_of(*ends) == os.getuid() and local_peers.is_own_user(*ends)
-        assert local_peers.user_of((ends[0][0], 1), ends[1]) is None
+        assert loopback.user_of(*ends) == os.getuid() and loopback.is_own_user(*ends)
+        assert loopback.user_of((ends[0][0], 1), ends[1]) is None
         table = tmp_path / "tcp"
-        own = local_peers.TABLE.read_text().splitlines()
-        peer = local_peers._in_table(*ends[0])
+        own = loopback.TABLE.read_text().splitlines()
+        peer = loopback._in_table(*ends[0])
         rows = [line.split() for line in own if f" {peer} " in line]
         of_other = [[*row[:7], "4242", *row[8:]] for row in rows if row[1] == peer]
         table.write_text("\n".join(["heading", *map(" ".join, of_other)]))
-        assert local_peers.user_of(*ends, table=table) == 4242
+        assert loopback.user_of(*ends, table=table) == 4242
         gone = [[*row[:3], "06", *row[4:]] for row in of_other]  # TIME_WAIT, which has user 0
         table.write_text("\n".join(["heading", *map(" ".join, gone)]))
-        assert local_peers.user_of(*ends, table=table) is None
-        assert local_peers.user_of(*ends, table=tmp_path / "none") is None
+        assert loopback.user_of(*ends, table=table) is None
+        assert loopback.user_of(*ends, table=tmp_path / "none") is None

@@ -16,6 +16,7 @@ def configured(path: Path, **sections: dict[str, Any]) -> Config:
         "recall": dict(PATIENT),
         "embedding": {"kind": "none"},
         "idle": {"enabled": False},
+        "thinking": {"url": ""},
     }
     for section, knobs in sections.items():
         values[section] = {**values.get(section, {}), **knobs}

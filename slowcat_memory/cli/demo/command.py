@@ -19,10 +19,10 @@ from slowcat_memory import providers
 from slowcat_memory.cli.demo.play import Item, Player, scripted_reply
 from slowcat_memory.cli.demo.script import STORY, USER
 from slowcat_memory.cli.demo.view import View
-from slowcat_memory.cli.setup.model_servers import choose_server
 from slowcat_memory.cli.shared.output import err, out, print_json
 from slowcat_memory.config import Config, build_options
 from slowcat_memory.errors import ProviderError
+from slowcat_memory.providers.llm.model_servers import choose_server
 from slowcat_memory.testing.server import ScriptedServer
 
 Play = Callable[[Callable[[Item], None]], Awaitable[Player]]

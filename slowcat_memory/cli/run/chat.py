@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from slowcat_memory.cli.setup.model_servers import KNOWN, Server, choose_server
 from slowcat_memory.cli.shared.output import count, out, row, short, table, when
 from slowcat_memory.cli.shared.settings import settings
 from slowcat_memory.config import Config
 from slowcat_memory.errors import EndpointError, SlowcatError
+from slowcat_memory.providers.llm.model_servers import KNOWN, ModelServer, choose_server
 
 if TYPE_CHECKING:
     from slowcat_memory.cli.run.chat_pipeline import ChatThread
@@ -66,10 +66,11 @@ def chat(
         _print_how_to_start(console)
         raise typer.Exit(1)
     name = server.model(model or config.llm.model)
+    config = replace(config, thinking=replace(config.thinking, first_url=server.url))
     _converse(config, server, name, console)
 
 
-def _converse(config: Config, server: Server, model: str, console: Console) -> None:
+def _converse(config: Config, server: ModelServer, model: str, console: Console) -> None:
     from loguru import logger
 
     from slowcat_memory.cli.run.chat_pipeline import ChatThread
@@ -275,7 +276,7 @@ def _for_user(config: Config, user: str) -> Config:
     return replace(config, memory=replace(known, user_id=scope, user_name=name))
 
 
-def _greet(console: Console, engine: "Memory", server: Server, model: str) -> None:
+def _greet(console: Console, engine: "Memory", server: ModelServer, model: str) -> None:
     scope = engine.config.memory.user_id
     with engine.snapshot() as snapshot:
         sessions = list(snapshot.sessions(scope))

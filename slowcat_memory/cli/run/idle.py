@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from slowcat_memory.cli.setup.checks import endpoint
 from slowcat_memory.cli.shared.exits import FAILED, INTERRUPTED, usage
 from slowcat_memory.cli.shared.output import count, err, out, waiting, warn, when
 from slowcat_memory.cli.shared.settings import settings
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import tzinfo
 
-    from slowcat_memory.config import Config
     from slowcat_memory.engine.memory import Memory
     from slowcat_memory.idle.forecast import Forecast
     from slowcat_memory.idle.scheduler.task_queue import Wait
@@ -44,22 +44,13 @@ def idle(
     """
     finite = until_done or bool(job)
     with settings(ctx).existing().engine(thinking=not finite) as engine:
-        if not engine.config.thinking.url:
-            warn("No LLM is configured ([idle_llm] url): only the rule-based work is done.")
-        elif away := _server_trouble(engine.config):
-            warn(f"{away} Only the rule-based work is done meanwhile.")
+        llm = endpoint(engine.config)
+        if llm.state != "fine":
+            warn(f"LLM: {llm.found.rstrip('.')}. {llm.hint.rstrip('.')}.")
         if finite:
             _until_done(engine, job)
         else:
             _run_forever(engine)
-
-
-def _server_trouble(config: "Config") -> str:
-    """Return why the LLM's server cannot be used now, and the remedy; "" when it can."""
-    from slowcat_memory.cli.setup.checks import endpoint
-
-    found = endpoint(config)
-    return f"{found.found.rstrip('.')}. {found.hint.rstrip('.')}." if found.state == "wrong" else ""
 
 
 def _until_done(engine: "Memory", jobs: "Sequence[str] | None") -> None:
@@ -153,9 +144,10 @@ def describe_wait(one: "Wait", zone: "tzinfo", url: str = "") -> str:
     jobs = _numbered(one.jobs)
     until = f" until {when(one.until, zone)}" if one.until else ""
     if one.reason == "server":
-        at = urlsplit(url).netloc.rpartition("@")[2] or "its server"
+        host = urlsplit(url).netloc.rpartition("@")[2]
+        at = f" at {host}" if host else ""
         return (
-            f"The LLM's server at {at} does not answer. Start it, or correct [idle_llm] url. "
+            f"The LLM's server{at} does not answer. Start it, or correct [idle_llm] url. "
             f"Work by rules goes on without it; these tasks wait for it: {jobs}."
         )
     if one.reason == "later":

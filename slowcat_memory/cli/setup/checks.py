@@ -174,20 +174,27 @@ def vectors(engine: "Memory", scopes: list[str]) -> Finding:
 
 
 def endpoint(config: "Config") -> Finding:
-    from slowcat_memory.cli.setup.model_servers import choose_server
+    from slowcat_memory.providers.llm.base import AUTO
+    from slowcat_memory.providers.llm.model_servers import choose_server, find_loaded
 
     thinking = config.thinking
     if not thinking.url:
         return Finding(
             what="LLM",
             state="note",
-            found="none configured: idle work uses rules only",
-            hint="Set a server's URL in [idle_llm] url",
+            found="none configured ([idle_llm] url): idle work uses rules only",
+            hint='Set it to "auto", or to a server\'s URL',
         )
+    auto = thinking.url == AUTO
     try:
+        if auto:
+            here = find_loaded(thinking)
+            found = f"{here.models[0]} of {here.name} at {here.url}"
+            return Finding(what="LLM", state="fine", found=found)
         server = choose_server(thinking.url, thinking.allow_remote)
     except SlowcatError as error:
-        return Finding(what="LLM", state="wrong", found=error.message, hint=error.hint or "")
+        state: State = "note" if auto else "wrong"
+        return Finding(what="LLM", state=state, found=error.message, hint=error.hint or "")
     models = server.models if server else ()
     if thinking.model and thinking.model not in models:
         return Finding(

@@ -144,6 +144,7 @@ def _check_urls(config: "Config") -> None:
     """Check that every server's URL is one, and names this machine unless others are allowed."""
     from slowcat_memory.errors import ConfigError, SlowcatError
     from slowcat_memory.providers import check_loopback
+    from slowcat_memory.providers.llm.base import AUTO
 
     idle, chat, vectors = config.thinking, config.llm, config.embedding
     for path, url, allowed in (
@@ -152,7 +153,7 @@ def _check_urls(config: "Config") -> None:
         ("embedding.endpoint_url", vectors.endpoint_url, vectors.allow_remote),
     ):
         try:
-            if url:
+            if url not in ("", AUTO):
                 check_loopback(url, allowed)
         except SlowcatError as error:
             raise ConfigError(f"{path}: {error.message}", hint=error.hint) from error

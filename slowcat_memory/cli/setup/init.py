@@ -117,11 +117,11 @@ def _what_is_prepared(model: str) -> str:
 
 
 def _servers() -> Finding:
-    from slowcat_memory.cli.setup.model_servers import find_servers
+    from slowcat_memory.providers.llm.model_servers import find_servers
 
     found = find_servers()
     if not found:
-        sentence = "none on this machine; only `chat` needs one: LM Studio, Ollama or llama.cpp"
+        sentence = "none on this machine; `chat` needs LM Studio, Ollama or llama.cpp"
         return True, "LLM server", sentence
     parts = (f"{s.name} at {s.url} ({', '.join(s.models[:3]) or 'no model loaded'})" for s in found)
     return True, "LLM server", "; ".join(parts)

@@ -242,6 +242,8 @@ class IdleLoop:
                 await self._sleep(min(wait, POLL_S))
             if self._drains and forced is None:
                 return Round.PROGRESS
+            if self._server is not None and not getattr(self._server, "found", True):
+                await self._server_ready()  # work by rule must not be done before an LLM's
             more = await self._planner.plan(jobs.values(), set() if forced is None else forced)
             if self._gate.opens_in():
                 return Round.PROGRESS

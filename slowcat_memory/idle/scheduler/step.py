@@ -52,7 +52,10 @@ class ContextSource(Protocol):
 
 
 class ServerProbe(Protocol):
-    """Returns whether the LLM's server is available, like ``CircuitBreakerLLM``."""
+    """Returns whether the LLM's server is available, like ``CircuitBreakerLLM``.
+
+    ``found`` is False while none was found on this machine; without it, there is one.
+    """
 
     async def ready(self) -> bool:
         """Return whether to call it now; may probe it, for seconds at most."""

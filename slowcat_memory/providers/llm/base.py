@@ -6,6 +6,7 @@ from typing import Annotated, Generic, Protocol, TypeVar
 from msgspec import Meta, Struct
 
 T = TypeVar("T", bound=Struct)
+AUTO = "auto"  # a URL: to be looked for
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
@@ -89,8 +90,11 @@ class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The LLM that works on memories while no one is speaking.
 
     Attributes:
-        url: Base URL of an OpenAI-compatible server, up to and including "/v1"; "" works without
-            an LLM: indexes and tiers are kept, and memories stay in the user's own words.
+        url: Base URL of an OpenAI-compatible server, up to and including "/v1". "auto" looks for
+            one of this user's on this machine, with a model that is loaded and runs here, until it
+            finds one: the conversation's own, LM Studio, Ollama, llama.cpp. "" works without an
+            LLM: indexes and tiers are kept, and memories stay in the user's own words.
+        first_url: Where "auto" looks first; the processor sets it to the conversation's server.
         model: Name of the model, "" for the first that the server offers.
         allow_remote: Allow memories to leave this machine for ``url``.
         context_tokens: Context length of the model in tokens; 0 asks the server, and if that does
@@ -108,7 +112,8 @@ class ThinkingOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """
 
     # Behaviour.
-    url: str = ""
+    url: str = AUTO
+    first_url: str = ""
     model: str = ""
     allow_remote: bool = False
     context_tokens: Annotated[int, Meta(ge=0, le=1 << 24)] = 0

@@ -1,15 +1,22 @@
 """The LLM for idle work, behind a circuit breaker: a server that failed only gets cheap probes."""
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from loguru import logger
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.errors import EndpointError
 from slowcat_memory.providers.breaker import CircuitBreaker
-from slowcat_memory.providers.llm.base import LLM, Answer, Prompt, ThinkingOptions, is_remote
+from slowcat_memory.providers.llm.base import AUTO, LLM, Answer, Prompt, ThinkingOptions, is_remote
+from slowcat_memory.providers.llm.model_servers import KNOWN, Known, find_loaded
+from slowcat_memory.providers.llm.server import label
+
+if TYPE_CHECKING:
+    from slowcat_memory.providers.llm.openai import OpenAILLM
 
 T = TypeVar("T", bound=Struct)
 
@@ -45,6 +52,11 @@ class CircuitBreakerLLM:
         return is_remote(self._inner)
 
     @property
+    def found(self) -> bool:
+        """Whether there is one: False until the first is found on this machine."""
+        return getattr(self._inner, "found", True)
+
+    @property
     def seconds_until_probe(self) -> float:
         """Seconds until ``ready`` probes again; 0 if it would now, or if the server is there."""
         return self._breaker.seconds_until_trial
@@ -75,8 +87,60 @@ class CircuitBreakerLLM:
             await self._close()
 
 
-def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
+class LocalLLM:
+    """An LLM on this machine, which is looked for by each probe; see ``find_loaded``.
+
+    Without one, there is nothing to send a prompt to, and ``found`` is False.
+    """
+
+    remote = False
+
+    def __init__(self, options: ThinkingOptions, known: Sequence[Known]) -> None:
+        self._options, self._known = options, known
+        self._llm: OpenAILLM | None = None
+        self._place = self._reason = ""
+        self._model = options.model
+
+    @property
+    def found(self) -> bool:
+        return self._llm is not None
+
+    @property
+    def prompt_tokens(self) -> int:
+        return self._llm.prompt_tokens if self._llm else 0
+
+    async def probe(self) -> bool:
+        from slowcat_memory.providers.llm.openai import OpenAILLM  # takes half a second
+
+        try:
+            server = await asyncio.to_thread(find_loaded, self._options, self._model, self._known)
+        except EndpointError as error:
+            if not self._llm and error.message != self._reason:
+                self._reason = error.message
+                logger.info(f"No LLM for idle work, for now: {error}")
+            return False
+        place = f"{label(server.models[0])} of {server.name} at {server.url}"
+        if self._llm is None or place != self._place:
+            await self.close()
+            self._place, self._model = place, server.models[0]
+            self._llm = OpenAILLM(replace(self._options, url=server.url, model=self._model))
+            logger.info(f"Idle work uses {place}")
+        return await self._llm.probe()
+
+    async def complete(self, prompt: Prompt, into: type[T]) -> Answer[T]:
+        if self._llm is None:
+            raise EndpointError("no LLM was found on this machine")
+        return await self._llm.complete(prompt, into)
+
+    async def close(self) -> None:
+        if self._llm:
+            await self._llm.close()
+
+
+def open_llm(options: ThinkingOptions, known: Sequence[Known] = KNOWN) -> CircuitBreakerLLM | None:
     """Return the LLM, or None and log a line if no URL is set; nothing is sent yet.
+
+    ``known`` are the servers that ``url = "auto"`` looks for.
 
     Another provider is another branch here.
 
@@ -86,10 +150,13 @@ def open_llm(options: ThinkingOptions) -> CircuitBreakerLLM | None:
     """
     if not options.url:
         logger.info(
-            "No LLM for idle work. To have one, start an OpenAI-compatible server on this "
-            'machine and set [idle_llm] url = "http://127.0.0.1:1234/v1"'
+            "No LLM for idle work. To have one, start LM Studio, Ollama or llama.cpp on this "
+            'machine and set [idle_llm] url = "auto"'
         )
         return None
+    if options.url == AUTO:
+        local = LocalLLM(options, known)
+        return CircuitBreakerLLM(local, local.probe, close=local.close)
     from slowcat_memory.providers.llm.openai import OpenAILLM  # takes half a second
 
     llm = OpenAILLM(options)

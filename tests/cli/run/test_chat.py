@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from slowcat_memory.cli.app import app
 from slowcat_memory.cli.run.chat import Wrapped
 from slowcat_memory.cli.run.chat_pipeline import NO_ANSWER
-from slowcat_memory.cli.setup import model_servers
+from slowcat_memory.providers.llm import model_servers
 from slowcat_memory.testing.parrot import message_text
 from slowcat_memory.testing.server import Failure, ScriptedServer
 from tests.support.scripted_server import serving

@@ -100,7 +100,7 @@ def test_idle_until_done_does_what_is_due_and_ends(sm, monkeypatch) -> None:
     sm.ok("import", "chat.txt", "--undated")
     result = sm("idle", "--until-done")
     assert result.exit_code == 0 and "Nothing is left to do." in result.stdout
-    assert "No LLM is configured" in result.stderr
+    assert "LLM: none configured ([idle_llm] url)" in result.stderr
 
 
 def test_idle_knows_its_jobs(sm) -> None:

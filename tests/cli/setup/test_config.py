@@ -59,7 +59,8 @@ def test_config_with_an_unknown_key_stops_every_command(filled) -> None:
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:1234", "http://192.0.2.7:1234/v1"])
-def test_config_check_refuses_a_server_that_cannot_be_used(sm, url: str) -> None:
+def test_config_check_refuses_a_server_that_cannot_be_used(sm, monkeypatch, url: str) -> None:
+    monkeypatch.delenv("SLOWCAT_IDLE_LLM__URL")
     sm.config.write_text(f'[embedding]\nkind = "none"\n[idle_llm]\nurl = "{url}"\n')
     assert "idle_llm.url: " in sm.fails("config", "check")
     if url.startswith("http"):

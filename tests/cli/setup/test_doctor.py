@@ -77,7 +77,8 @@ def test_doctor_work_that_was_given_up_is_told_and_left_alone(kept: Any) -> None
     assert "dream" in told["found"] and not told["repairable"]
 
 
-def test_doctor_an_llm_that_does_not_answer(kept: Any) -> None:
+def test_doctor_an_llm_that_does_not_answer(kept: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLOWCAT_IDLE_LLM__URL")
     kept.config.write_text(
         kept.config.read_text() + '[idle_llm]\nurl = "http://127.0.0.1:9/v1"\n', "utf-8"
     )

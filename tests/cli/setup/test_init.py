@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from slowcat_memory import config as configuration
-from slowcat_memory.cli.setup import model_servers
 from slowcat_memory.errors import ModelNotFoundError
+from slowcat_memory.providers.llm import model_servers
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_init_again_changes_nothing(fresh) -> None:
 
 
 def test_init_names_the_servers(fresh, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = model_servers.Server("Ollama", "http://127.0.0.1:11434/v1", ("gemma", "qwen"))
+    server = model_servers.ModelServer("Ollama", "http://127.0.0.1:11434/v1", ("gemma", "qwen"))
     monkeypatch.setattr(model_servers, "find_servers", lambda: [server])
     found = fresh.json("init")["LLM server"]["found"]
     assert found == "Ollama at http://127.0.0.1:11434/v1 (gemma, qwen)"

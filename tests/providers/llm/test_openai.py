@@ -256,7 +256,7 @@ def test_openai_llm_nothing_of_a_memory_is_logged(lines: list[str]) -> None:
 
 
 def test_openai_llm_without_a_server_the_log_says_how_to_have_one(lines: list[str]) -> None:
-    assert open_llm(ThinkingOptions()) is None
+    assert open_llm(ThinkingOptions(url="")) is None
     assert any("[idle_llm] url" in line for line in lines)
 
 

@@ -1,0 +1,226 @@
+"""Finds the model servers on this machine, and chooses one.
+
+Tries the usual loopback ports, without proxy, redirects or name resolution, and only
+requests the list of models.
+"""
+
+import http.client
+import json
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from slowcat_memory.errors import EndpointError, SlowcatError
+from slowcat_memory.providers.llm.base import ThinkingOptions
+from slowcat_memory.providers.loopback import check_loopback, is_own_server
+
+_MOST_BYTES = 1 << 20  # of a list of models
+_LOCAL_ANSWER_S = 1.0
+_FIRST_ANSWER_S = 5.0  # a server that was named may be slow to answer
+
+
+Models = dict[str, bool]
+"""LLMs that run on this machine, and whether they are loaded."""
+
+
+def _any_models(root: str) -> Models:
+    return dict.fromkeys(list_models(f"{root}/v1", _LOCAL_ANSWER_S), True)
+
+
+def _lm_studio_models(root: str) -> Models:
+    rows = _fetch(f"{root}/api/v0/models")["data"]
+    return {row["id"]: row["state"] == "loaded" for row in rows if row["type"] in ("llm", "vlm")}
+
+
+def _ollama_models(root: str) -> Models:
+    """Leave out models that Ollama passes on to another machine, and those that only embed."""
+    running = [row["name"] for row in _fetch(f"{root}/api/ps")["models"]]
+    return {
+        row["name"]: row["name"] in running
+        for row in _fetch(f"{root}/api/tags")["models"]
+        if not (row.get("remote_host") or row.get("remote_model"))
+        and not row["name"].endswith("cloud")
+        and "bert" not in row.get("details", {}).get("family", "")
+    }
+
+
+def _llama_cpp_models(root: str) -> Models:
+    """Raise ``LookupError`` for a server of another kind."""
+    rows = _fetch(f"{root}/v1/models")["data"]
+    if any(row["owned_by"] != "llamacpp" for row in rows):
+        raise LookupError
+    return {row["id"]: row.get("status", {}).get("value", "loaded") == "loaded" for row in rows}
+
+
+class Known(Struct, frozen=True):
+    """A kind of model server: its default port, and commands that start it with a small model.
+
+    ``models`` reads its models by the server's root URL.
+    """
+
+    name: str
+    port: int
+    start: tuple[str, ...]
+    models: Callable[[str], Models] = _any_models
+
+
+KNOWN = (
+    Known(
+        "LM Studio",
+        1234,
+        ("lms get qwen3-4b", "lms load qwen3-4b", "lms server start"),
+        _lm_studio_models,
+    ),
+    Known("Ollama", 11434, ("ollama serve", "ollama pull llama3.2"), _ollama_models),
+    Known(
+        "llama.cpp",
+        8080,
+        ("llama-server -hf ggml-org/gemma-3-4b-it-GGUF --port 8080",),
+        _llama_cpp_models,
+    ),
+)
+
+
+class ModelServer(Struct, frozen=True):
+    """A model server that answers; ``url`` ends with ``/v1``."""
+
+    name: str
+    url: str
+    models: tuple[str, ...]
+
+    def model(self, wanted: str = "") -> str:
+        """Return ``wanted``, or the first chat model.
+
+        Raises:
+            EndpointError: The server offers none.
+        """
+        talks = [name for name in self.models if "embed" not in name.casefold()]
+        if wanted or talks:
+            return wanted or talks[0]
+        raise EndpointError(f"{self.name} at {self.url} has no model loaded", hint="Load one")
+
+
+def find_servers(timeout_s: float = 0.3, known: Sequence[Known] = KNOWN) -> list[ModelServer]:
+    """Return the servers on this machine, in the order of ``known``."""
+    servers = []
+    for kind in known:
+        url = f"http://127.0.0.1:{kind.port}/v1"
+        with suppress(EndpointError):
+            servers.append(ModelServer(kind.name, url, list_models(url, timeout_s)))
+    return servers
+
+
+def choose_server(url: str = "", allow_remote: bool = False) -> ModelServer | None:
+    """Return the server at ``url``, or one found on this machine if ``url`` is "".
+
+    None when none is found.
+
+    Raises:
+        ConfigError: The URL is malformed.
+        EndpointRefusedError: It is not on this machine, and ``allow_remote`` is off.
+        EndpointError: It does not answer.
+    """
+    if url:
+        check_loopback(url, allow_remote)
+        server: ModelServer | None = ModelServer(
+            "the server", url.rstrip("/"), list_models(url, _FIRST_ANSWER_S)
+        )
+    else:
+        found = find_servers()
+        server = next((server for server in found if server.models), found[0] if found else None)
+    if server and not allow_remote:
+        _bypass_proxies(server.url)
+    return server
+
+
+def list_models(url: str, timeout_s: float) -> tuple[str, ...]:
+    """Return the names of the models of the server at ``url``, which ends with `/v1`.
+
+    Raises:
+        EndpointError: It does not answer, or not with a list of models.
+    """
+    try:
+        entries = _fetch(f"{url}/models", timeout_s)["data"] or ()
+        return tuple(str(entry["id"]) for entry in entries)
+    except (LookupError, TypeError) as error:
+        raise _no_server(url) from error
+
+
+def find_loaded(
+    options: ThinkingOptions, used: str = "", known: Sequence[Known] = KNOWN
+) -> ModelServer:
+    """Return the server for idle work, and the one model to use of it.
+
+    The model is loaded and runs on this machine. That of ``options.first_url``, the conversation's
+    own server, comes first; at another one only programs of this user may listen. Blocks for
+    seconds at most.
+
+    Args:
+        used: The model that was used before: enough if the server has it, and none is loaded.
+
+    Raises:
+        EndpointError: There is none; says why.
+    """
+    own, reason = options.first_url.rstrip("/"), "no LLM is loaded on this machine"
+    hint = "Load a model in LM Studio, Ollama or llama.cpp, or set [idle_llm] url"
+    places = [(kind, own) for kind in (*known, Known("the server", 0, ()))] if own else []
+    places += [(kind, f"http://127.0.0.1:{kind.port}/v1") for kind in known]
+    answered = set[str]()
+    for kind, url in places:
+        try:
+            check_loopback(url)
+            models = {} if url in answered else kind.models(url.removesuffix("/v1"))
+            talks = [name for name, on in models.items() if on and "embed" not in name.casefold()]
+        except (SlowcatError, LookupError, TypeError, AttributeError):
+            continue  # it is of another kind, or none
+        answered.add(url)
+        model = options.model or (talks or [used])[0]
+        if model not in models:
+            continue
+        if url == own or is_own_server(kind.port):
+            return ModelServer(kind.name, url, (model,))
+        reason = f"{kind.name} at {url} is another user's"
+        hint = "Set [idle_llm] url to use it all the same"
+    raise EndpointError(reason, hint=hint)
+
+
+def _fetch(url: str, timeout_s: float = _LOCAL_ANSWER_S) -> Any:
+    """Return the JSON at a URL.
+
+    Raises:
+        EndpointError: There is none.
+    """
+    parts = urlsplit(url)
+    secure = parts.scheme == "https"
+    kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=timeout_s)
+    try:
+        connection.request("GET", parts.path)
+        response = connection.getresponse()
+        body = response.read(_MOST_BYTES)
+        if response.status != 200:
+            hint = "Does the URL end in /v1?"
+            raise EndpointError(f"{url} answers with status {response.status}", hint=hint)
+        return json.loads(body)
+    except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
+        raise _no_server(url) from error
+    finally:
+        connection.close()
+
+
+def _no_server(url: str) -> EndpointError:
+    hint = "Is the server running, and does the URL end in /v1?"
+    return EndpointError(f"no model server answers at {url}", hint=hint)
+
+
+def _bypass_proxies(url: str) -> None:
+    """Exclude the server's host from the environment's proxies."""
+    host = urlsplit(url).hostname or ""
+    for name in ("NO_PROXY", "no_proxy"):
+        named = [part for part in os.environ.get(name, "").split(",") if part]
+        if host not in named:
+            os.environ[name] = ",".join([*named, host])
