@@ -28,6 +28,7 @@ from slowcat_memory.core.extraction.clause_subjects import (
     readings,
     spoken_of,
 )
+from slowcat_memory.core.extraction.checks.reported import is_reported
 from slowcat_memory.core.extraction.clauses import (
     Clause,
     clauses,
@@ -64,7 +65,8 @@ def stated_by(turn: Turn) -> list[StatedFact]:
     """
     if turn.role != "user" or injected(turn.text):
         return []
-    return _stated(turn.text, turn.speaker, LANGUAGES)
+    found = _stated(turn.text, turn.speaker, LANGUAGES)
+    return [one for one in found if not is_reported(one.quote, turn.text)]
 
 
 def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[StatedFact]:
