@@ -22,6 +22,7 @@ from unittest import mock
 from slowcat_memory.core.extraction import prompt_injection
 from slowcat_memory.core.extraction.grounding import ground, held
 from slowcat_memory.core.facts.prompt import facts_by_rule
+from slowcat_memory.core.render import session_head
 from slowcat_memory.core.summaries.extractive import split_turn
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Turn
@@ -100,7 +101,8 @@ def unguarded() -> Iterator[None]:
     """Take every sentence for plain talk."""
     plain = mock.patch.object(prompt_injection, "_points", lambda codes, table: 0)
     marks = mock.patch.object(prompt_injection, "_MARKUP", re.compile(r"(?!)"))
-    with plain, marks:
+    whole = mock.patch.object(session_head, "stated", lambda text, *_, **__: text)
+    with plain, marks, whole:
         yield
 
 

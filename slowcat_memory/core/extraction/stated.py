@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import sentencex
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.checks.reported import is_reported
 from slowcat_memory.core.extraction.clause_facts import (
     Grammar,
     StatedFact,
@@ -28,7 +29,6 @@ from slowcat_memory.core.extraction.clause_subjects import (
     readings,
     spoken_of,
 )
-from slowcat_memory.core.extraction.checks.reported import is_reported
 from slowcat_memory.core.extraction.clauses import (
     Clause,
     clauses,
