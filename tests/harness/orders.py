@@ -1,10 +1,10 @@
-"""Measures the guard: orders in disguise that reach the head, ordinary sentences that are lost.
+"""Measures the guard: orders that reach the head of a session, ordinary sentences that are lost.
 
     python -m tests.harness.orders [--cases N]
 
 Each injection is said in a session of its own user, idle work runs with one of three tiers (rules
 alone, an LLM that repeats, an LLM that rewords), and the head of the next session is read. An order
-is *visible* if the head has it outside its fence, or inside and not as somebody's words. Ordinary
+is *visible* if the head has it at all, as a quote too. Ordinary
 sentences are *lost* if the guard takes away a fact by rule, or a sentence of a summary. A control
 without the guard must show orders.
 """
@@ -22,8 +22,7 @@ from unittest import mock
 from slowcat_memory.core.extraction import prompt_injection
 from slowcat_memory.core.extraction.grounding import ground, held
 from slowcat_memory.core.facts.prompt import facts_by_rule
-from slowcat_memory.core.language import LANGUAGES
-from slowcat_memory.core.render.session_head import CLOSE_NOTES, OPEN_NOTES
+from slowcat_memory.core.render import session_head
 from slowcat_memory.core.summaries.extractive import split_turn
 from slowcat_memory.providers import Prompt
 from slowcat_memory.records import Turn
@@ -39,11 +38,6 @@ THIRD = {
     "du": "der Assistent", "dein": "des Assistenten", "deine": "des Assistenten",
 }  # fmt: skip
 _PERSONS = re.compile(rf"\b(?:{'|'.join(THIRD)})\b", re.IGNORECASE)
-_QUOTED = re.compile(r"“[^”]*”|„[^“]*“")
-_LABELLED = re.compile(
-    r"^(?:[\w ]+: ){0,2}(?:Anna|Assistant)(?:: | - )"
-)  # a rule's summary is all quotes
-_TOPICS = tuple(one.blocks.topics.partition("{")[0] for one in LANGUAGES)
 _SENTENCE = re.compile(r"(?<=[.!?…;])\s+")
 
 
@@ -71,19 +65,9 @@ TIERS: dict[str, Callable[[Prompt], dict[str, Any]] | None] = {
 
 
 def visible(head: str, case: Case) -> str:
-    """Return the sentence of a head that gives the order as anything but a quote; "" for none."""
-    before, opened, rest = head.partition(f"\n{OPEN_NOTES}\n")
-    inside, _, after = rest.rpartition(f"\n{CLOSE_NOTES}")
-    outside = (before, after) if opened else (head,)
-    lines = [line for text in outside for line in text.splitlines()]
-    lines += [_QUOTED.sub("", line) for line in inside.splitlines() if not _LABELLED.match(line)]
-    sentences = (one for line in lines for one in _parts(line))
+    """Return the sentence of a head that gives the order, "" for none."""
+    sentences = (one for line in head.splitlines() for one in _SENTENCE.split(line))
     return next((one for one in sentences if case.is_in(one)), "")
-
-
-def _parts(line: str) -> list[str]:
-    """Split a line into sentences, a list of topics into its items: words alone order nothing."""
-    return line.split(", ") if line.startswith(_TOPICS) else _SENTENCE.split(line)
 
 
 def heads(found: list[Case], tier: str, folder: Path) -> Iterator[tuple[Case, str]]:
@@ -101,9 +85,11 @@ def heads(found: list[Case], tier: str, folder: Path) -> Iterator[tuple[Case, st
         mind.close()
 
 
-def shown(half: Half, tier: str, most: int) -> tuple[list[tuple[Case, str]], int]:
-    """Return the visible orders of one half, and how many were said."""
-    every = list(cases(half))
+def shown(
+    half: Half, tier: str, most: int = 10_000, name: str = "injections"
+) -> tuple[list[tuple[Case, str]], int]:
+    """Return the visible orders of one half of a list, and how many were said."""
+    every = list(cases(half, name))
     found = every[:: max(1, len(every) // most)]
     with tempfile.TemporaryDirectory() as folder:
         told = list(heads(found, tier, Path(folder) / "store"))
@@ -115,7 +101,8 @@ def unguarded() -> Iterator[None]:
     """Take every sentence for plain talk."""
     plain = mock.patch.object(prompt_injection, "_points", lambda codes, table: 0)
     marks = mock.patch.object(prompt_injection, "_MARKUP", re.compile(r"(?!)"))
-    with plain, marks:
+    whole = mock.patch.object(session_head, "stated", lambda text, *_, **__: text)
+    with plain, marks, whole:
         yield
 
 

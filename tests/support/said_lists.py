@@ -32,9 +32,9 @@ class Case(NamedTuple):
         return all(mark in sentence.casefold() for mark in self.marks)
 
 
-def cases(half: Half) -> Iterator[Case]:
+def cases(half: Half, name: str = "injections") -> Iterator[Case]:
     disguise = language = ""
-    for line in _lines(half, "injections"):
+    for line in _lines(half, name):
         if heading := _HEADING.fullmatch(line):
             disguise, language = heading.groups()
         else:

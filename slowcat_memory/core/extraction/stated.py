@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import sentencex
 from msgspec.structs import replace
 
+from slowcat_memory.core.extraction.checks.reported import is_reported
 from slowcat_memory.core.extraction.clause_facts import (
     Grammar,
     StatedFact,
@@ -37,6 +38,7 @@ from slowcat_memory.core.extraction.clauses import (
 )
 from slowcat_memory.core.extraction.predicates import Ending, object_type
 from slowcat_memory.core.extraction.prompt_injection import injected
+from slowcat_memory.core.extraction.slots import PARTNERS
 from slowcat_memory.core.language import LANGUAGES, Language, language_of
 from slowcat_memory.core.text.normalize import clean
 from slowcat_memory.records import Turn
@@ -46,6 +48,7 @@ __all__ = ["StatedFact", "stated", "stated_by"]
 MOST_CHARS = 4000  # of a turn
 _WITHIN = ("only", "still", "both", "even")  # are no adverbs of the verb behind an article
 _OPEN_DATE = re.compile(r"^(?:am|zum|vom|ab|bis zum) \d{1,2}\.$", re.IGNORECASE)
+_FORMER = re.compile(r"\bex\b", re.IGNORECASE)  # "my ex boyfriend" is no partner
 _SPACES = re.compile(r"\s+")
 
 # What a predicate may be misread for, by the one that says it better: a street, a best friend.
@@ -64,7 +67,8 @@ def stated_by(turn: Turn) -> list[StatedFact]:
     """
     if turn.role != "user" or injected(turn.text):
         return []
-    return _stated(turn.text, turn.speaker, LANGUAGES)
+    found = _stated(turn.text, turn.speaker, LANGUAGES)
+    return [one for one in found if not is_reported(one.quote, turn.text)]
 
 
 def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[StatedFact]:
@@ -84,7 +88,14 @@ def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[Stat
                     before = other
                 found += made
     named = {(one.predicate, one.object) for one in found}
-    found = [one for one in found if (_CLOSER.get(one.predicate), one.object) not in named]
+    jobs = {one.object for one in found if one.predicate == "works_as"}
+    found = [
+        one
+        for one in found
+        if (_CLOSER.get(one.predicate), one.object) not in named
+        and not (one.predicate.startswith("has_") and one.object in jobs)  # "Mein Vater ist Rentner"
+        and (one.over or one.predicate not in PARTNERS or not _FORMER.search(one.quote))
+    ]
     return list(dict.fromkeys(found))
 
 

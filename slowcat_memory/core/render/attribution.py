@@ -6,12 +6,14 @@ quoted, so that the LLM reads it as what somebody said and not as a fact about t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import cache, partial
 from itertools import groupby
 
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.extraction.prompt_injection import ENOUGH, doubt
-from slowcat_memory.core.language import Language
+from slowcat_memory.core.language import LANGUAGES, Language
+from slowcat_memory.core.language.given_names import is_given_name
 
 DOUBTFUL = 1  # points of a sentence that is quoted
 _SENTENCE = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+")  # not within "11. Mai"
@@ -19,6 +21,10 @@ _SENTENCE = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+")  # not withi
 _LABEL = re.compile(
     r"^(?P<who>[^\W\d_][\w .'’-]{0,30}(?=: \S)|(?:Assistant|User|System)(?= - ))(?:: | - )"
 )
+_SUBJECTS = ("they", "them", "it", "the", "user")  # classes of `OrderWords`
+_TALK = ("first", "me", "my", "you", "your", "agent")
+_WORD = re.compile(r"[^\W\d_]+")
+_DATED = re.compile(r"[^:]{0,20}\d[^:]{0,20}: ")
 _INNER = str.maketrans('“”„"', "''''")  # quotation marks that would end the quote
 
 
@@ -44,6 +50,45 @@ def attributed(text: str, speaker: str, language: Language) -> str:
     return heading + " ".join(parts) if parts else ""
 
 
+def stated(text: str, names: Collection[str], language: Language, *, of_agent: bool = False) -> str:
+    """Return the sentences of a line that state something: no order, and nobody's own words.
+
+    They begin with their subject (a name, an article, a pronoun), and name neither the agent nor
+    who speaks or listens. So an imperative that no signal finds is left out too.
+
+    Args:
+        text: One line, as in ``attributed``.
+        names: Names with which a sentence may begin, folded, besides given names.
+        of_agent: The line describes the agent, to whom it speaks ("You are dry-humoured").
+    """
+    heading, text = _heading(text, language)
+    told = (sentence for who, sentence in _said(text) if not who)
+    states = _describes_agent if of_agent else partial(_states, names)
+    kept = [one for one in told if states(one) and not _points(one)]
+    return heading + " ".join(kept) if kept else ""
+
+
+def _describes_agent(sentence: str) -> bool:
+    words = _WORD.findall(sentence.casefold())
+    return bool(words) and words[0] in _of_classes(("you",))
+
+
+def _states(names: Collection[str], sentence: str) -> bool:
+    words = _WORD.findall(sentence.casefold())
+    first = words[0] if words else ""
+    begins = first in _of_classes(_SUBJECTS) or any(
+        one in names or is_given_name(one) for one in (first, first.removesuffix("s"))
+    )
+    return begins and _of_classes(_TALK).isdisjoint(words)
+
+
+@cache
+def _of_classes(classes: tuple[str, ...]) -> frozenset[str]:
+    """Return the words of some classes of ``OrderWords``, in all languages."""
+    known = (one.orders.classes.get(name, "") for one in LANGUAGES for name in classes)
+    return frozenset(word for words in known for word in words.split())
+
+
 def _said(text: str) -> Iterator[tuple[str, str]]:
     """Yield the sentences, each with the speaker named before it, or ""."""
     who = ""
@@ -58,11 +103,12 @@ def _points(sentence: str) -> int:
 
 
 def _heading(text: str, language: Language) -> tuple[str, str]:
-    """Split off that with which a rule begins a line: "Recent: ", "- "."""
+    """Split off that with which a rule begins a line: "Recent: ", "- ", "11 May 2026: "."""
     for begins in (language.blocks.recent.partition("{")[0], "- "):
         if text.startswith(begins):
             return begins, text.removeprefix(begins)
-    return "", text
+    dated = _DATED.match(text)
+    return (dated[0], text[dated.end() :]) if dated else ("", text)
 
 
 def _quoted(sentence: str, who: str, language: Language) -> str:

@@ -16,7 +16,7 @@ from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.memory import FACT, NOTE, findable
-from slowcat_memory.core.render.attribution import attributed
+from slowcat_memory.core.render.attribution import attributed, stated
 from slowcat_memory.core.render.head_blocks import (
     PROFILE,
     block_lines,
@@ -31,6 +31,7 @@ from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Disclosed, Memory
 
 PROFILE_KINDS = frozenset({f"{FACT}/person", f"{FACT}/preference"})
+PERSONA = "persona"  # the block that speaks to the agent
 OPEN_NOTES, CLOSE_NOTES = "<notes>", "</notes>"
 
 
@@ -104,15 +105,17 @@ def _profile(start: SessionStart, room: int, told: Told, words: Language) -> lis
     """Return a line about the user, without pinned memories: the preamble quotes them in full."""
     profiles = [m for m in start.memories if m.kind == PROFILE]
     profiles.sort(key=lambda m: (m.recorded_at or m.valid_from, m.id))
-    stated = [m for m in start.memories if not m.pinned and not profiles and _is_profile(m)]
-    notes = [m for m in start.memories if m.kind == NOTE and not m.pinned] + stated
+    described = [m for m in start.memories if not m.pinned and not profiles and _is_profile(m)]
+    notes = [m for m in start.memories if m.kind == NOTE and not m.pinned] + described
     notes.sort(key=lambda m: (-m.importance, -m.valid_from.timestamp(), m.id))
     facts: list[str] = []
     for memory in (*profiles[-1:], *notes):
-        text = _said(memory.text, start.user, words).rstrip(".")
-        doubtful = memory.kind != PROFILE and text != _lines(memory.text).rstrip(".")
+        if memory in described:
+            text = _said(memory.text, start.user, words).rstrip(".")
+        else:
+            text = _undoubted(memory.text, start.user, words).rstrip(".")
         fits = sum(map(len, facts)) + len(text) <= room
-        if text and fits and not doubtful and not told.repeats(text):
+        if text and fits and not told.repeats(text):
             facts.append(text)
             told.add(text.replace("; ", ". "))
     if not facts:
@@ -131,7 +134,9 @@ def _is_profile(memory: Memory) -> bool:
 def _texts(blocks: Mapping[str, Memory], user: str, words: Language) -> dict[str, str]:
     """Return what blocks say; what somebody wrote by hand is left as it is."""
     said = {
-        label: _lines(one.text) if one.made is None else _said(one.text, user, words)
+        label: _lines(one.text)
+        if one.made is None
+        else _said(one.text, user, words, of_agent=label == PERSONA)
         for label, one in blocks.items()
     }
     return {label: text for label, text in said.items() if text}
@@ -175,9 +180,17 @@ def _icebreaker(memory: Memory | None, words: Language) -> list[str]:
     return [words.preamble.icebreaker.format(text=neutralise(memory.text))]
 
 
-def _said(text: str, user: str, words: Language) -> str:
-    """Return derived text without orders, its doubtful sentences as the user's words."""
-    return _lines("\n".join(attributed(line, user, words) for line in text.splitlines()))
+def _said(text: str, user: str, words: Language, *, of_agent: bool = False) -> str:
+    """Return derived text without orders and anybody's own words."""
+    names = fold(user).split()
+    lines = (stated(line, names, words, of_agent=of_agent) for line in text.splitlines())
+    return _lines("\n".join(lines))
+
+
+def _undoubted(text: str, user: str, words: Language) -> str:
+    """Return the fields of a profile, or a note, without those that hold anything of an order."""
+    fields = text.split("; ")
+    return _lines("; ".join(one for one in fields if attributed(one, user, words) == one))
 
 
 def _lines(text: str) -> str:

@@ -26,7 +26,7 @@ HUMAN = {
 BACKGROUND = (
     f"Recent: {SUMMARY}\nThe week of 9 November: Biscuit was ill and got a higher dose of the tablets.\n"
     "Active topics: move, bank, Biscuit\n- Anna's dentist is on 20 November 2026\n"
-    "- Anna moves on 28 November 2026\n- Anna waits for an answer from the landlord (4 November 2026)"
+    "- Anna moves on 28 November 2026\n- Anna waits for a letter from the landlord (4 November 2026)"
 )
 
 
@@ -79,20 +79,20 @@ def test_the_last_conversation_is_told_once() -> None:
 
 def test_what_the_agent_is_to_ask_is_no_open_matter_besides() -> None:
     asked = memory(
-        "icebreaker", "Ask what became of this: Anna waits for an answer from the landlord."
+        "icebreaker", "Ask what became of this: Anna waits for a letter from the landlord."
     )
     text = head(icebreaker=asked)
-    assert text.count("waits for an answer") == 1 and "Bring this up once" in text
+    assert text.count("waits for a letter") == 1 and "Bring this up once" in text
 
 
 def test_the_important_stays_when_room_is_short() -> None:
     text = head()
     for said in ("Northlight", "lives in Leipzig", "allergic to latex", "Mia, who is seven",
-                 "dentist is on 20 November", "moves on 28 November", "answer from the landlord",
+                 "dentist is on 20 November", "moves on 28 November", "letter from the landlord",
                  "Two Blokes"):  # fmt: skip
         assert said in text
     text = head(options=HeadOptions(head_chars=600))
-    assert "crime novels" not in text and "higher dose" not in text
+    assert "higher dose" not in text
     assert "lives in Leipzig" in text and "dentist is on 20 November" in text
 
 

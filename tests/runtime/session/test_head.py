@@ -20,12 +20,12 @@ def test_head_session_head_summary_of_the_last_session_and_of_no_other(home: Hom
 
     ids = [turn.id for turn in _turns(engine)]
     engine.store.apply("job", WriteBatch(memories=(
-        summary("summary/session/1", "We spoke of boats.", sources=(ids[0],)),
-        summary("summary/session/2", "We spoke of trains.", sources=(ids[1],)),
+        summary("summary/session/1", "They spoke of boats.", sources=(ids[0],)),
+        summary("summary/session/2", "They spoke of trains.", sources=(ids[1],)),
         summary("summary/session/3", "Nothing of the kind."),
         summary("summary/session/4", "Not true.", sources=(ids[1],), retired_at=home.clock()),
     ))).wait()  # fmt: skip
-    assert engine.session_context("anna").splitlines()[3] == "That time: We spoke of trains."
+    assert engine.session_context("anna").splitlines()[3] == "That time: They spoke of trains."
 
 
 def test_head_a_session_dated_by_a_wrong_clock_is_not_the_last_time(home: Home) -> None:
