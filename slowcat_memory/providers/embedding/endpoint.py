@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
 from slowcat_memory.providers.embedding import chunking
-from slowcat_memory.providers.embedding.base import EmbedderOptions
+from slowcat_memory.providers.embedding.base import EmbedderOptions, EmbedderReport
 from slowcat_memory.providers.llm.http import connect
 from slowcat_memory.providers.loopback import check_loopback, host_and_port
 
@@ -153,6 +153,18 @@ class EndpointEmbedder:
 
     def _error(self, what: str) -> EndpointError:
         return EndpointError(f"the embedding server at {self._server} {what}")
+
+
+def open_endpoint(options: EmbedderOptions) -> tuple[EndpointEmbedder | None, EmbedderReport]:
+    """See ``factory.open_query_embedder``."""
+    try:
+        embedder = EndpointEmbedder(options)
+    except EndpointError as error:
+        hint = error.hint or "Start the server; until then search is by words"
+        return None, EmbedderReport(state="missing", source=error.message, hint=hint)
+    source = f"{options.endpoint_model} at {host_and_port(options.endpoint_url)}"
+    report = EmbedderReport(state="endpoint", source=source, key=embedder.key, dim=embedder.dim)
+    return embedder, report
 
 
 def _non_empty(text: str) -> str:

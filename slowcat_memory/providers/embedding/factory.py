@@ -5,12 +5,12 @@ import tempfile
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import msgspec
 
-from slowcat_memory.errors import EndpointError, ModelNotFoundError, ProviderError
+from slowcat_memory.errors import ModelNotFoundError, ProviderError
 from slowcat_memory.providers.embedding import export_format, model_files
 from slowcat_memory.providers.embedding.base import (
     EmbedderOptions,
@@ -22,10 +22,6 @@ from slowcat_memory.providers.embedding.export_format import Meta
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding.model_files import ModelSource
 from slowcat_memory.providers.embedding.process import Event, last_stderr_line, spawn
-from slowcat_memory.providers.loopback import host_and_port
-
-if TYPE_CHECKING:
-    from slowcat_memory.providers.embedding.endpoint import EndpointEmbedder
 
 _EXPORT_CHILD = "slowcat_memory.providers.embedding.export.child"
 _NONE = EmbedderReport(state="none", source="no embedding model is configured; search is by words")
@@ -42,21 +38,11 @@ def open_query_embedder(options: EmbedderOptions) -> tuple[QueryEmbedder | None,
     """
     if options.kind == "local":
         return open_local(options)
-    return _open_endpoint(options) if options.kind == "endpoint" else (None, _NONE)
-
-
-def _open_endpoint(options: EmbedderOptions) -> "tuple[EndpointEmbedder | None, EmbedderReport]":
+    if options.kind == "none":
+        return None, _NONE
     from slowcat_memory.providers.embedding import endpoint  # costs half a second
 
-    try:
-        embedder = endpoint.EndpointEmbedder(options)
-    except EndpointError as error:
-        hint = error.hint or "Start the server; until then search is by words"
-        return None, EmbedderReport(state="missing", source=error.message, hint=hint)
-    source = f"{options.endpoint_model} at {host_and_port(options.endpoint_url)}"
-    return embedder, EmbedderReport(
-        state="endpoint", source=source, key=embedder.key, dim=embedder.dim
-    )
+    return endpoint.open_endpoint(options)
 
 
 def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[Path, Meta] | None:
