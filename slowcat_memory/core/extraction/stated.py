@@ -93,7 +93,9 @@ def _stated(text: str, speaker: str, languages: Sequence[Language]) -> list[Stat
         one
         for one in found
         if (_CLOSER.get(one.predicate), one.object) not in named
-        and not (one.predicate.startswith("has_") and one.object in jobs)  # "Mein Vater ist Rentner"
+        and not (
+            one.predicate.startswith("has_") and one.object in jobs
+        )  # "Mein Vater ist Rentner"
         and (one.over or one.predicate not in PARTNERS or not _FORMER.search(one.quote))
     ]
     return list(dict.fromkeys(found))
