@@ -4,7 +4,7 @@ Most important is what a person would be asked first: health, diet, home, work a
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
@@ -14,7 +14,6 @@ from slowcat_memory.core.extraction.slots import PARTNERS, content
 from slowcat_memory.core.facts.holding import Claim, claim_of
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.text.normalize import fold
-from slowcat_memory.core.time.calendar import in_zone
 from slowcat_memory.records import Memory
 
 ENDED = timedelta(days=90)  # for which it matters that something is over
@@ -32,17 +31,15 @@ _BY_PREDICATE = frozenset(
 _SELF, _KEY, _OWN, _NEW = 0.8, 0.3, 0.2, 0.2
 
 
-def human(
-    memories: Iterable[Memory], now: datetime | None = None, zone: tzinfo | None = None
-) -> list[SourcedLine]:
+def human(memories: Iterable[Memory], now: datetime | None = None) -> list[SourcedLine]:
     """Return lasting facts and relations about the user that hold, oldest first, each once.
 
-    Left out are a relation that a fact states, what ended long ago, plans of days gone by, and what
+    Left out are a relation that a fact states, what ended long ago, plans that have a day, and what
     was read out or reported. Of two that say the same the newer one stands.
     """
     every = list(memories)
     facts = [m for m in valid_of_kind(every, "fact", now) if m.kind not in _PASSING]
-    facts = [m for m in facts if not (_is_over(m, now) or _is_gone_by(m, now, zone))]
+    facts = [m for m in facts if not (_is_over(m, now) or _is_passing(m))]
     names = {m.id: m.facets.get("name", "") for m in every if m.kind.startswith("entity/")}
     stated = {_matter(claim_of(m)) for m in facts}
     relations = [
@@ -80,15 +77,10 @@ def _is_over(memory: Memory, now: datetime | None) -> bool:
     return long_ago and claim_of(memory).over
 
 
-def _is_gone_by(memory: Memory, now: datetime | None, zone: tzinfo | None) -> bool:
-    """Return whether a plan's own day is over, or somebody else's words state it."""
-    if memory.facets.get("reported"):
-        return True
-    if now is None or memory.kind != "fact/plan":
-        return False
-    day = memory.facets.get("last") or memory.facets.get("date", "")
-    today = in_zone(now, zone) if zone else now
-    return bool(day) and day < today.date().isoformat()[: len(day)]
+def _is_passing(memory: Memory) -> bool:
+    """Return whether a plan has a day, for `coming_lines`, or somebody else's words state it."""
+    dated = memory.kind == "fact/plan" and len(memory.facets.get("date", "")) > len("2026")
+    return dated or bool(memory.facets.get("reported"))
 
 
 def _weighed(line: SourcedLine, memory: Memory, now: datetime | None) -> SourcedLine:

@@ -12,12 +12,15 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from slowcat_memory.core.blocks.block import BACKGROUND
+from slowcat_memory.core.blocks.coming import coming_lines
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.memory import FACT, NOTE, findable
 from slowcat_memory.core.render.attribution import attributed, stated
 from slowcat_memory.core.render.head_blocks import (
+    OPEN,
     PROFILE,
     block_lines,
     latest_blocks,
@@ -90,7 +93,10 @@ def session_preamble(
     profile = _profile(start, options.profile_chars, told, words)
     room = options.head_chars - sum(size(line) + 1 for line in (*profile, *icebreaker))
     blocks = latest_blocks(start.memories)
-    lines = block_lines(blocks, _texts(blocks, start.user, words), room, told, words)
+    texts = _texts(blocks, start.user, words)
+    if BACKGROUND in texts and blocks[BACKGROUND].made is not None:
+        texts[BACKGROUND] = _as_of(texts[BACKGROUND], start, zone, words)
+    lines = block_lines(blocks, texts, room, told, words)
     room -= sum(size(line) + 1 for line in lines)
     lines = [*profile, *lines, *_last_session(start, zone, room, told, words), *pinned, *icebreaker]
     return "\n".join(_fenced(lines, words)) if lines else ""
@@ -140,6 +146,15 @@ def _texts(blocks: Mapping[str, Memory], user: str, words: Language) -> dict[str
         for label, one in blocks.items()
     }
     return {label: text for label, text in said.items() if text}
+
+
+def _as_of(text: str, start: SessionStart, zone: tzinfo, words: Language) -> str:
+    """Return the background with what is near in time now: a day may be over since it was written."""
+    dated = [one for one in text.splitlines() if one.startswith(OPEN)]
+    near = coming_lines(start.memories, start.moment, zone, len(dated), words)
+    kept = [one for one in text.splitlines() if not one.startswith(OPEN)]
+    kept += [_said(one.text, start.user, words) for one in near]
+    return "\n".join(filter(None, kept))
 
 
 def _last_session(

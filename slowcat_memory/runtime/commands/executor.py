@@ -165,8 +165,16 @@ class CommandExecutor:
     ) -> Outcome:
         right, wrong = command.argument, quote(old.text, 60)
         answers = [chunk_id(turn.id) for turn in said if turn.role == "assistant"]
+        changed = replaced_value(
+            right, targets.answer_of(said), old.text, self._language, self._tokenize
+        )
+        was, new = changed or ("", "")
+        if was and was in old.text:  # "the plumber comes on Friday"
+            corrected = old.text.replace(was, new, 1)
+        else:
+            corrected = say(self._language, "about", old=wrong, text=right)
         note = self._engine.note(
-            say(self._language, "about", old=wrong, text=right),
+            corrected,
             context.scope,
             speaker=context.speaker,
             # It quotes them: forgetting them must forget it.
@@ -175,14 +183,12 @@ class CommandExecutor:
         facets = {**note.facets, targets.RIGHT: right}
         note = replace(note, derived_from=((old.scope, old.id),), facets=facets)
         entry = self._engine.undo_log.add_memory("correct", note, context.turn, [*answers, old.id])
-        changed = replaced_value(
-            right, targets.answer_of(said), old.text, self._language, self._tokenize
-        )
         if changed is None:
             text = quote(right, 60)
             return self._outcome(command, "corrected", entry=entry, old=wrong, text=text)
-        was, new = map(quote, changed)
-        return self._outcome(command, "changed", entry=entry, was=was, new=new, old=wrong)
+        return self._outcome(
+            command, "changed", entry=entry, was=quote(was), new=quote(new), old=wrong
+        )
 
     # ---------------------------------------------------------------- forget
 

@@ -29,6 +29,12 @@ BACKGROUND = (
     "- Anna moves on 28 November 2026\n- Anna waits for a letter from the landlord (4 November 2026)"
 )
 
+DATED = (
+    ("event", "Anna's dentist is on 20 November 2026", "2026-11-20"),
+    ("event", "Anna moves on 28 November 2026", "2026-11-28"),
+    ("open_thread", "Anna waits for a letter from the landlord", ""),
+)
+
 
 def memory(kind: str, text: str, **more: object) -> Memory:
     given: dict[str, object] = {"id": f"{kind}/{text}", "scope": "anna", "speaker": "Anna",
@@ -43,6 +49,7 @@ def head(language: str = "english", options: HeadOptions = HeadOptions(), **more
         memory("block/persona", "You are dry-humoured, and ask about Biscuit. You keep to facts, and say so."),
         memory("block/relationship", "Anna thanked Juno for the advice about the bank.\nAnna says Juno is better than a diary."),
         memory("block/self_perception", "On 11 November 2026 you advised: Ask once, with a number in mind."),
+        *(memory(f"fact/{kind}", text, facets={"date": day}) for kind, text, day in DATED),
         memory("block/profile", "lives in Leipzig; works at Northlight; partner: Tom"),
     )  # fmt: skip
     given: dict[str, object] = {"moment": NOW, "talks": 11, "last": NOW - timedelta(days=1), "user": "Anna",

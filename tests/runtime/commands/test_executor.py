@@ -144,9 +144,7 @@ def test_executor_execute_correction_of_what_was_just_said(engine):
     anna = Talk(engine)
     said = anna.order("that's wrong it's Anna").said
     assert said == "I've changed Hannah to Anna in: “My sister is called Hannah”."
-    assert found(engine, "sister called") == [
-        "About “My sister is called Hannah”: that is wrong, it's Anna."
-    ]
+    assert found(engine, "sister called") == ["My sister is called Anna"]
     anna.order("undo")
     assert found(engine, "sister called")[0] == "My sister is called Hannah"
 

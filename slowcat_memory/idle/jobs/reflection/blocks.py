@@ -174,7 +174,7 @@ def material(label: str, seen: BlockInput, context: JobContext) -> Material:
             language=language,
         )
         return Material(by_rule=lines)
-    lasting = human(seen.memories, context.now, context.zone)
+    lasting = human(seen.memories, context.now)
     summaries = to_lines(one.summary for one in seen.sessions if one.summary)
     others = named(seen.memories)
     if label == HUMAN:

@@ -82,7 +82,7 @@ class Profile:
         found = by_rule(memories, user, context.now)
         earlier = still_proposed(before, memories, context.now)
         fields, model = {**earlier, **found}, _model(before) if earlier else ""
-        statements = human(memories, context.now, context.zone)
+        statements = human(memories, context.now)
         cursor = None
         wanted = context.llm is not None and context.options.proposals
         if wanted and is_due(asked, VERSION, statements, 1, context.now, early=False):
