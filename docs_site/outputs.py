@@ -24,6 +24,7 @@ SHOWN = (
 )
 COLUMNS = 78
 ENVIRONMENT = {
+    "SLOWCAT_IDLE_LLM__URL": "",
     "COLUMNS": str(COLUMNS),
     "SLOWCAT_CONFIG": "",
     "SLOWCAT_MEMORY__USER_ID": "anna",
