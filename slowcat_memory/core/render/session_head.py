@@ -34,7 +34,7 @@ from slowcat_memory.core.text.normalize import neutralise
 from slowcat_memory.records import Disclosed, Memory
 
 PROFILE_KINDS = frozenset({f"{FACT}/person", f"{FACT}/preference"})
-PERSONA = "persona"  # the block that speaks to the agent
+OF_AGENT = ("persona", "self_perception")  # blocks that speak to the agent
 OPEN_NOTES, CLOSE_NOTES = "<notes>", "</notes>"
 
 
@@ -142,7 +142,7 @@ def _texts(blocks: Mapping[str, Memory], user: str, words: Language) -> dict[str
     said = {
         label: _lines(one.text)
         if one.made is None
-        else _said(one.text, user, words, of_agent=label == PERSONA)
+        else _said(one.text, user, words, of_agent=label in OF_AGENT)
         for label, one in blocks.items()
     }
     return {label: text for label, text in said.items() if text}
