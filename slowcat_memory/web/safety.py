@@ -25,7 +25,7 @@ from aiohttp import web
 from loguru import logger
 
 from slowcat_memory.errors import ConfigError, SlowcatError, StoreError, describe_error
-from slowcat_memory.mcp import local_peers
+from slowcat_memory.providers import loopback
 from slowcat_memory.web.replies import Refusal, reply
 
 if TYPE_CHECKING:
@@ -131,10 +131,10 @@ class Guard:
     def _check_user(self, request: web.Request) -> None:
         """Refuse another user's connection, where the system says whose it is."""
         transport = request.transport
-        if transport in self._own or not local_peers.can_tell():
+        if transport in self._own or not loopback.can_tell():
             return
         ends = request.get_extra_info("peername"), request.get_extra_info("sockname")
-        if transport is None or not all(ends) or not local_peers.is_own_user(*ends):
+        if transport is None or not all(ends) or not loopback.is_own_user(*ends):
             raise Refusal(403, "This page belongs to another user of this machine.")
         self._own.add(transport)
 
