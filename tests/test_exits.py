@@ -354,7 +354,7 @@ def test_exits_only_the_gate_makes_a_disclosed_memory() -> None:
 
 RENDERERS = (
     "core/render/memory_block.py",
-    "core/render/session_head.py",
+    "core/blocks/session_head.py",
     "core/commands/replies.py",
 )
 

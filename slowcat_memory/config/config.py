@@ -12,6 +12,7 @@ from msgspec import Meta, Struct, field
 
 from slowcat_memory.core.blocks.block import BlocksOptions
 from slowcat_memory.core.blocks.options import EpisodesOptions
+from slowcat_memory.core.blocks.session_head import HeadOptions
 from slowcat_memory.core.facts.options import MergeOptions
 from slowcat_memory.core.language import language_of
 from slowcat_memory.core.proactive.policy import BringUpOptions, IcebreakerOptions
@@ -21,7 +22,6 @@ from slowcat_memory.core.ranking.fusion import FuseOptions
 from slowcat_memory.core.ranking.priors import RankOptions
 from slowcat_memory.core.render.excerpt import ExtractOptions
 from slowcat_memory.core.render.memory_block import PackOptions
-from slowcat_memory.core.render.session_head import HeadOptions
 from slowcat_memory.core.retention.retention import RetentionOptions
 from slowcat_memory.core.retention.tiering import HOT, TierOptions
 from slowcat_memory.core.text.normalize import Tokenizer

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -30,10 +30,12 @@ from slowcat_memory.core.text.normalize import fingerprint, fold
 from slowcat_memory.index import Lexical, Searcher
 from slowcat_memory.providers import Encoded
 from slowcat_memory.records import Disclosed, Hit, Memory
-from slowcat_memory.runtime.namespaces.endings import Ending
 from slowcat_memory.runtime.namespaces.namespace import Namespace
 from slowcat_memory.runtime.recall.query import Query, RetrievalOptions, asks_for_memory
 from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
+
+if TYPE_CHECKING:
+    from slowcat_memory.runtime.namespaces.endings import Ending
 
 WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
 MOST_FACTS = 3  # of a hit's turn
@@ -208,7 +210,8 @@ class RecallState(Struct, eq=False, dict=True):
         )
         share, limit = self._share, self.limit
         best = least = -math.inf  # of the usable ones: a visible memory suppresses no other
-        usable, kept = dict[int, Disclosed](), list[int]()
+        usable: dict[int, Disclosed] = {}
+        kept: list[int] = []
         page = max(1, limit) + 2
         most = min(2 * page + len(self.query.exclude_words), len(order))
         for start in range(0, most, page):
@@ -367,7 +370,7 @@ def _with_facet(memory: Disclosed, name: str, value: str) -> Disclosed:
     return replace(memory, facets={**memory.facets, name: value})
 
 
-def ended(memory: Disclosed, endings: Sequence[Ending]) -> Disclosed:
+def ended(memory: Disclosed, endings: "Sequence[Ending]") -> Disclosed:
     """Return a memory that is marked as over, or in part if it says something else too."""
     if not endings:
         return memory

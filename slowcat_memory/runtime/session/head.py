@@ -5,9 +5,9 @@ from datetime import datetime, timedelta, tzinfo
 
 from msgspec.structs import replace
 
+from slowcat_memory.core.blocks.session_head import HeadOptions, SessionStart, session_preamble
 from slowcat_memory.core.disclosure import Reader, disclose_all
 from slowcat_memory.core.memory import BLOCK, SESSION_SUMMARY, family, holds
-from slowcat_memory.core.render.session_head import HeadOptions, SessionStart, session_preamble
 from slowcat_memory.records import Disclosed, Memory, Session
 from slowcat_memory.runtime.conversation.user_names import UserNames
 from slowcat_memory.runtime.session.icebreakers import HOLD, Icebreakers

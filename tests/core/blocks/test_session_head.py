@@ -3,15 +3,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from slowcat_memory.core.language import ENGLISH, Language, language_of
-from slowcat_memory.core.render.head_blocks import shorten_to_chars
-from slowcat_memory.core.render.session_head import (
+from slowcat_memory.core.blocks.session_head import (
     CLOSE_NOTES,
     OPEN_NOTES,
     HeadOptions,
     SessionStart,
     session_preamble,
 )
+from slowcat_memory.core.language import ENGLISH, Language, language_of
+from slowcat_memory.core.render.head_blocks import shorten_to_chars
 from slowcat_memory.core.render.speech import long_ago
 from slowcat_memory.records import Made, Memory
 

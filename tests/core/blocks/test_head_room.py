@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from slowcat_memory.core.blocks.session_head import HeadOptions, SessionStart, session_preamble
 from slowcat_memory.core.render.head_blocks import size
 from slowcat_memory.core.render.repeats import Told, split
-from slowcat_memory.core.render.session_head import HeadOptions, SessionStart, session_preamble
 from slowcat_memory.core.text.normalize import estimate_tokens
 from slowcat_memory.records import Made, Memory
 
