@@ -264,12 +264,16 @@ class Chooser:
         ids, scores, reasons = trace.candidates.ids, trace.scores, trace.reasons
         query, options, reader = search.query, self._options, search.reader
         limit, share = query.limit(options), self._share(query)
-        best = least = -math.inf  # of the usable ones: a visible memory suppresses no other
-        usable, kept, rejected = list[_Candidate](), list[int](), set[int]()
+        leans = search.parsed.words != query.text  # near to the dialogue by the words it took over
+        is_weak = trace.is_weak(self._floor(query), 0.0 if leans else share)
+        is_visible = trace.candidates.visible[trace.order]
+        rejected, order = set(trace.order[is_visible].tolist()), trace.order[~is_visible]
+        best = least = -math.inf  # of the usable ones
+        usable, kept = list[_Candidate](), list[int]()
         page = max(1, limit) + 2
-        most = min(2 * page + len(query.exclude_words), len(trace.order))
+        most = min(2 * page + len(query.exclude_words), len(order))
         for start in range(0, most, page):
-            names = {n: ids[n] for n in trace.order[start : min(start + page, most)].tolist()}
+            names = {n: ids[n] for n in order[start : min(start + page, most)].tolist()}
             memories = fetch([*names.values()])
             for n, id_ in names.items():
                 memory = memories.get(id_)
@@ -281,6 +285,8 @@ class Chooser:
                 elif reason := _rejection(memory, query, search.parsed):
                     reasons[n] = reason
                     rejected.add(n)
+                elif share > 0 and is_weak[n]:  # a search is offered what there is
+                    reasons[n] = LeftOutReason.BELOW_FLOOR
                 else:
                     best = max(best, scores[n])
                     least = least_share(share, len(usable)) * best if share > 0 else -math.inf
@@ -290,7 +296,7 @@ class Chooser:
             kept = fusion.distinct(texts, options.fuse.duplicate, limit)
             if len(kept) == limit or scores[n] < least:
                 break
-        weak = trace.order[scores[trace.order] < least][:WEAK].tolist()
+        weak = order[scores[order] < least][:WEAK].tolist()
         strong = {one.position for one in usable}
         for n in set(weak) - strong:
             reasons.setdefault(n, LeftOutReason.BELOW_SHARE)

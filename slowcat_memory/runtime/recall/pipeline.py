@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.overview import asks_overview
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
-from slowcat_memory.core.ranking.abstention import answer_probability
 from slowcat_memory.core.ranking.maxsim import maxsim
 from slowcat_memory.index import Candidates, Lexical, Searcher
 from slowcat_memory.metrics import Metrics
@@ -125,17 +124,6 @@ class Pipeline:
         scored = self._score(search, found, watch)
         evidence = self._chooser.evidence(search, scored)
         trace, hits, judged = self._chooser.offer(search, scored, namespace.fetch, evidence)
-        may_deny = query.need is not None and query.need.asks_at_all
-        if (
-            query.exclude
-            and may_deny
-            and answer_probability(evidence) < self._options.recall.unknown_below
-        ):
-            # The answer may be in the LLM's context already, and be excluded for that.
-            every = self._scorer.with_visible(scored)
-            every = replace(every, similarity=self._compare(search, every, scored.similarity))
-            evidence = max(evidence, self._chooser.evidence(search, every), key=answer_probability)
-            watch.lap("doubt")
         evidence = replace(evidence, lacks_value=judged.lacks_value if judged else 0.0)
         overview = self._overviews.lead(query, namespace.scope, query.limit(self._options), hits)
         watch.lap("fetch")
@@ -266,25 +254,16 @@ class Pipeline:
             watch.lap("tokens")
         return trace
 
-    def _compare(
-        self, search: Search, trace: RankingTrace, known: np.ndarray | None = None
-    ) -> np.ndarray | None:
+    def _compare(self, search: Search, trace: RankingTrace) -> np.ndarray | None:
         """Return the MaxSim of the best candidates, shape (n,), NaN for all others.
 
-        Args:
-            known: The same of other best ones, which are not compared again.
-
-        Returns:
-            None without token vectors.
+        None without token vectors.
         """
         tokens = search.encoded.tokens if search.encoded else None
         space, best = self._embedding.token_key, trace.best
         if tokens is None or not len(best) or not space:
             return None
-        if known is None:
-            similarity = np.full(len(trace.frame), np.nan)
-        else:
-            similarity, best = known.copy(), best[np.isnan(known[best])]
+        similarity = np.full(len(trace.frame), np.nan)
         ids = [trace.candidates.ids[n] for n in best.tolist()]
         with self._store.snapshot() as snapshot:
             vectors = snapshot.tokens(space, search.namespace.scope, ids)

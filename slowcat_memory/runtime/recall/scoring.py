@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from slowcat_memory.core.query.understand import ParsedQuery
+from slowcat_memory.core.ranking.abstention import nearness_probability
 from slowcat_memory.core.ranking.calibration import BEST
 from slowcat_memory.core.ranking.frame import Frame, Question
 from slowcat_memory.core.ranking.fusion import FuseOptions
@@ -23,7 +24,10 @@ from slowcat_memory.core.ranking.rank import Scores
 from slowcat_memory.core.ranking.ranker import Ranker
 from slowcat_memory.core.ranking.selection import Weights
 from slowcat_memory.index import Candidates, Searcher
+from slowcat_memory.kernels.ranking import Row
 from slowcat_memory.records import Disclosed, Hit, LeftOut
+
+NEAR = 0.95  # share of the MaxSim of what the LLM can read, below which a memory is far below it
 
 
 class LeftOutReason(StrEnum):
@@ -81,6 +85,28 @@ class RankingTrace(Struct, frozen=True, eq=False):
         order = self.order[self.candidates.pinned[self.order]]
         return replace(self, order=order, below_floor=True)
 
+    @property
+    def likelihood(self) -> np.ndarray:
+        """That each answers, by words and vectors or by its tokens, shape (n,), 0 to 1."""
+        likely = self.ranked.probability
+        if self.similarity is None:
+            return likely
+        return np.maximum(likely, nearness_probability(self.similarity, self.question.memories))
+
+    def is_weak(self, floor: float, share: float) -> np.ndarray:
+        """Return which candidates answer no turn, shape (n,); pinned ones are never weak.
+
+        Such are below the floor, or far below what the LLM can read already: the place of an answer
+        in the context is not filled. Token vectors compare best how near two memories are to a
+        query; without them it takes this share of the score. A share of 0 compares nothing.
+        """
+        weak = self.likelihood < floor
+        near = self.ranked.scores if self.similarity is None else self.similarity
+        known = near[self.candidates.visible & (self.frame.block[Row.SUBSTANCE] > 0)]
+        if share and (best := known[~np.isnan(known)].max(initial=0.0)):
+            weak |= ~(near >= (share if self.similarity is None else NEAR) * best)
+        return weak & ~self.candidates.pinned
+
     def likeliest(self, rejected: Collection[int] = ()) -> float:
         """Return the highest probability of the best candidates, except rejected positions."""
         first = self.order[: BEST + len(rejected)].tolist()
@@ -128,14 +154,15 @@ class RankingTrace(Struct, frozen=True, eq=False):
         ranked, cosine = self.ranked, self.candidates.cosine
         if cosine is None:
             cosine = np.full(len(self.frame), math.nan)
-        rows = (ranked.scores, ranked.probability, ranked.coverage, cosine, *ranked.views.values())
+        rows = (ranked.scores, self.likelihood, ranked.coverage, cosine, *ranked.views.values())
         at = np.array(positions, np.intp)
         return np.array([row[at] for row in rows]).round(4).T.tolist()
 
     def left_out(self, recalled: Set[str], offered: Set[str], limit: int) -> tuple[LeftOut, ...]:
         """Return the best rejected candidates, best first; ``offered``: ids of the others."""
         above, ids = frozenset(self.order.tolist()), self.candidates.ids
-        every = (n for n in self.ranked.order.tolist() if ids[n] not in offered)
+        seen = self.candidates.visible
+        every = (n for n in self.ranked.order.tolist() if ids[n] not in offered and not seen[n])
         rejected = list(islice(every, max(limit, 0)))
         return tuple(
             LeftOut(
@@ -187,16 +214,8 @@ class Scorer:
             speakers=searcher.speaker_numbers(parsed.named),
             times=parsed.times,
         )
-        return self._scored(found, Frame(found.block, found.known), question)
-
-    def with_visible(self, trace: RankingTrace) -> RankingTrace:
-        """Score the candidates of ``score`` again, where what the LLM can read already counts too."""
-        return self._scored(trace.candidates, trace.frame, trace.question, every=True)
-
-    def _scored(
-        self, found: Candidates, frame: Frame, question: Question, *, every: bool = False
-    ) -> RankingTrace:
-        ranked = self._ranker.score(frame, question, every=every)
+        frame = Frame(found.block, found.known)
+        ranked = self._ranker.score(frame, question, every=True)
         best = ranked.order[: self._depth]
         return RankingTrace(found, frame, question, ranked, best, ranked.order)
 
