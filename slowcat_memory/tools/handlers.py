@@ -296,10 +296,12 @@ class ToolCalls:
         day = f"{at.astimezone(call.engine.zone):%-d %B %Y}"
         how: SearchArguments = {"local": call.local, "exclude": self._now_asking(call)}
         if not (query := clean(asked.query)[0]):
-            said = call.engine.search("", call.scope, MOST, since=time[0], until=time[1], **how)
+            span: SearchArguments = {**how, "since": time[0], "until": time[1]}
+            said = call.engine.search("", call.scope, MOST, **span)
             known = [*self._facts(call, at)[:MOST], *(hit.memory for hit in said.hits)]
             return {"as_of": day, **self._all_of(call, known)}
-        found = call.engine.search(query, call.scope, MOST, at=at, **how)
+        then: SearchArguments = {**how, "at": at}
+        found = call.engine.search(query, call.scope, MOST, **then)
         told = {"as_of": day, **self._found(call, found.hits)}
         held = self._held(call, query, at)
         return {**told, "held": held} if held else told
