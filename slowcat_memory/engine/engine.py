@@ -252,13 +252,13 @@ class MemoryEngine:
         wiring = self.wiring
         namespace = wiring.namespaces.get(scope)
         wiring.users.load(scope)
+        namespace.finish_opening()
         namespace.wait_vectors()
         namespace.local_only()
         if wiring.embedding.query is not None:
             wiring.embedding.query("warm up")
         wiring.retrieval.run(Query(text="warm up", scope=scope, now=self.clock(), k=1))
         namespace.searcher.warm()
-        namespace.finish_opening()
         wiring.indexer.later(self._warm_up, scope)
         if not self.readonly:
             wiring.indexer.later(wiring.vectors.embed_missing, scope)

@@ -123,12 +123,17 @@ class Reading:
         return _answer([shorten(line, each) for line in lines], ids) if lines else Answer(NOTHING)
 
     def memory_as_of(self, asked: given.AsOf) -> Answer:
-        query, span = words_of(asked.query, "query"), self._span(asked.date, "date")
+        query, span = clean(asked.query)[0], self._span(asked.date, "date")
         if span is None:
             raise Unclear("Which date? Write it like 2024-05-31.")
         at = min(span.end - timedelta(microseconds=1), self._memory.clock())
-        facts = self._seen.about(query, partial(believed, at=at), SAID)
-        said_then = self._said_before(query, at)
+        held = partial(believed, at=at)
+        if query:
+            facts, said_then = self._seen.about(query, held, SAID), self._said_before(query, at)
+        else:
+            day: SearchArguments = {"since": span.start, "until": span.end}
+            facts = self._seen.listed(held, OVERVIEW)
+            said_then = [hit.memory for hit in self._seen.search("", OVERVIEW, day)]
         known = {fact.id for fact in facts}
         said = [one for one in said_then if one.id not in known]
         return self.listed([*facts, *said], heading=f"As of {self._day(at)}. {NOTES}")

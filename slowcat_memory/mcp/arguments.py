@@ -44,7 +44,9 @@ class AsOf(Struct, frozen=True):
     """Arguments of ``memory_as_of``."""
 
     date: Annotated[str, Meta(description="'2024-05-31', or words like 'last May'.")]
-    query: Query
+    query: Annotated[
+        str, Meta(description="What to look for, in a few words; empty for all of that day.")
+    ] = ""
 
 
 class Remember(Struct, frozen=True):

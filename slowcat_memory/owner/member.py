@@ -168,7 +168,7 @@ class Member:
         return self._life.last_error
 
     def _open_engine(self) -> MemoryEngine:
-        """Open the engine; its scopes are found by words from the first recall on."""
+        """Open the engine; its scopes are found by words, and what is over is known, from now on."""
         engine = MemoryEngine.acquire(self.config, metrics=self.metrics)
         self._load_scopes(engine)
         return engine
@@ -177,7 +177,7 @@ class Member:
         for scope in tuple(self._scopes):
             with suppress(Exception):  # what is wrong is reported when it is prepared
                 engine.wiring.users.load(scope)
-                engine.wiring.namespaces.get(scope)
+                engine.wiring.namespaces.get(scope).finish_opening()
 
     def _open_reader(self) -> MemoryEngine:
         reader = MemoryEngine(self.config, readonly=True, clock=self.clock, metrics=self.metrics)

@@ -73,8 +73,10 @@ class Read(Struct, frozen=True):
 class AsOf(Struct, frozen=True):
     """Arguments of ``memory_as_of``."""
 
-    query: Annotated[str, Meta(description="What to look for, in a few words.")]
     date: Date
+    query: Annotated[
+        str, Meta(description="What to look for, in a few words; empty for all of that day.")
+    ] = ""
 
 
 Arguments = Search | Remember | ForgetWhat | Nothing | Read | AsOf
@@ -189,11 +191,15 @@ class ToolCalls:
         if kind := asked.kind.strip().lower():
             return self._found(call, self._summaries(call, query, kind, MOST, when))
         how: SearchArguments = {
-            **when, "speaker": asked.speaker, "exclude": call.hidden, "talk": False
+            **when, "speaker": asked.speaker, "exclude": self._now_asking(call), "talk": False
         }  # fmt: skip
         found = call.engine.search(query, call.scope, MOST, **how)
         told = self._found(call, found.hits)
         return told if asked.speaker else told | self._overview(call, query, when)
+
+    def _now_asking(self, call: Call) -> frozenset[str]:
+        """Return the chunk of the turn that asks; what was said before it may be the answer."""
+        return frozenset({chunk_id(call.logged(call.said).id)}) if call.said else frozenset()
 
     def _summaries(
         self, call: Call, query: str, kind: str, most: int, when: SearchArguments
@@ -283,15 +289,19 @@ class ToolCalls:
         return {"facts": lines, **({"note": f"{left} more are not shown."} if left else {})}
 
     def memory_as_of(self, call: Call, asked: AsOf) -> dict[str, Any]:
-        query = _words(asked.query, "query")
         time = self._time(call, asked.date, "date")
         if time is None:
             raise Unclear("Which date? Write it like 2024-05-31.")
         at = min(time[1] - timedelta(microseconds=1), call.now)
-        found = call.engine.search(
-            query, call.scope, MOST, at=at, local=call.local, exclude=call.hidden
-        )
         day = f"{at.astimezone(call.engine.zone):%-d %B %Y}"
+        how: SearchArguments = {"local": call.local, "exclude": self._now_asking(call)}
+        if not (query := clean(asked.query)[0]):
+            span: SearchArguments = {**how, "since": time[0], "until": time[1]}
+            said = call.engine.search("", call.scope, MOST, **span)
+            known = [*self._facts(call, at)[:MOST], *(hit.memory for hit in said.hits)]
+            return {"as_of": day, **self._all_of(call, known)}
+        then: SearchArguments = {**how, "at": at}
+        found = call.engine.search(query, call.scope, MOST, **then)
         told = {"as_of": day, **self._found(call, found.hits)}
         held = self._held(call, query, at)
         return {**told, "held": held} if held else told
@@ -313,23 +323,25 @@ class ToolCalls:
         call.shown(memory for memory in stored if memory)
         return [neutralise(line) for _, line in about]
 
-    def _facts(self, call: Call) -> list[Disclosed]:
-        """Return the facts, notes and pinned memories that hold and that the LLM may see.
+    def _facts(self, call: Call, at: datetime | None = None) -> list[Disclosed]:
+        """Return the facts, notes and pinned memories that hold (at a time) and that the LLM may see.
 
         Uncertain ones are left out: the LLM would state them.
         """
         reader = call.engine.reader(call.scope, local=call.local)
         with call.engine.snapshot() as snapshot:
             seen = disclose_all(snapshot.memories(call.scope), reader)
-        return [m for m in seen if is_listed(m) and believed(m, call.now) and not is_uncertain(m)]
+        at = at or call.now
+        return [m for m in seen if is_listed(m) and believed(m, at) and not is_uncertain(m)]
 
     def _found(self, call: Call, hits: Sequence[Hit]) -> dict[str, Any]:
-        if not hits:
-            return {"memories": [], "note": NOTHING}
-        lines = self._lines(call, [hit.memory for hit in hits])
         sure = best_of_top(np.array([hit.probability for hit in hits]))
         doubt = {} if sure >= call.engine.config.recall.floor else {"note": UNSURE}
-        return {"memories": lines, **doubt}
+        return doubt | self._all_of(call, [hit.memory for hit in hits])
+
+    def _all_of(self, call: Call, memories: Sequence[Disclosed]) -> dict[str, Any]:
+        lines = self._lines(call, memories)
+        return {"memories": lines} if lines else {"memories": [], "note": NOTHING}
 
     def _lines(self, call: Call, memories: Sequence[Disclosed]) -> list[str]:
         limit, zone = call.engine.config.pack.memory_tokens, call.engine.zone

@@ -71,8 +71,8 @@ def test_the_processor_is_imported_without_jobs_or_rules(tmp_path: Path) -> None
     assert "slowcat_memory.processor" in loaded
 
 
-def test_the_first_answer_needs_no_job_no_rule_and_no_heavy_package(tmp_path: Path) -> None:
+def test_the_first_answer_needs_no_job_and_no_heavy_package(tmp_path: Path) -> None:
     _modules(tmp_path / "store", SAY)
     loaded = _modules(tmp_path / "store", ASK)
-    assert not loaded & (_own(*JOBS, *RULES) | HEAVY)
+    assert not loaded & (_own(*JOBS) | HEAVY)
     assert "slowcat_memory.engine.engine" in loaded

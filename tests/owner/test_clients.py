@@ -302,7 +302,7 @@ def test_clients_a_foreseen_turn_is_answered_from_the_clients_memory(tmp_path: P
             client.release()
 
 
-ASKED = "where is the violin now?"
+ASKED = "where is the violin?"
 
 
 def _query(client: Member) -> Callable[[str], Any]:

@@ -21,7 +21,6 @@ from slowcat_memory.cli.shared.settings import AsJson, Scope, nothing_in, settin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import tzinfo
 
     from rich.table import Table
 
@@ -74,7 +73,7 @@ def search(
             raise NotFound(_why_none(engine, where))
         if all(hit.probability < UNLIKELY for hit in found.hits):
             warn("Nothing there answers that; this is nearest to it:")
-        print_paged(_listed(found.hits, engine.zone, why=why))
+        print_paged(_listed(found.hits, engine, why=why))
         _print_summary(engine, found)
 
 
@@ -88,13 +87,16 @@ def _plain(found: "Recollection") -> dict[str, Any]:
     }
 
 
-def _listed(hits: "Sequence[Hit]", zone: "tzinfo", *, why: bool) -> "Table":
+def _listed(hits: "Sequence[Hit]", engine: "MemoryEngine", *, why: bool) -> "Table":
     """Return the hits: the day, the words, and beneath them who said them and how likely."""
-    made = entries()
+    from slowcat_memory.core.render.memory_block import mark_of
+
+    made, zone, now = entries(), engine.zone, engine.clock()
     for hit in hits:
         memory = hit.memory
         about = [
             memory.speaker,
+            mark_of(memory, now, zone),
             "pinned" if memory.pinned else "",
             f"{min(hit.probability, SUREST):.0%} likely" if hit.probability else "",
             shown_id(memory.id),

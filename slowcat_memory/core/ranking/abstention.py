@@ -15,6 +15,7 @@ sizes from one session up. LoCoMo is never fitted on, and tests the fit (docs/pe
 import math
 import re
 
+import numpy as np
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
@@ -79,6 +80,12 @@ def answer_probability(evidence: AnswerEvidence) -> float:
     logit += FEW_MEMORIES * few
     logit += LACKS_VALUE * evidence.lacks_value * (0.5 + 0.5 * few)
     return 1.0 / (1.0 + math.exp(-logit))
+
+
+def nearness_probability(similarity: np.ndarray, memories: int) -> np.ndarray:
+    """Return the same for single memories by their MaxSim, shape (n,); 0 where it is NaN."""
+    logit = TOKENS.bias + TOKENS.best * similarity + FEW_MEMORIES * (1.0 - size_weight(memories))
+    return np.nan_to_num(1.0 / (1.0 + np.exp(-logit)))
 
 
 def names_in(text: str, language: str = "english") -> list[str]:

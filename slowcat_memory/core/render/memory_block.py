@@ -19,7 +19,7 @@ from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.in_clear_words import in_clear_words
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until
 from slowcat_memory.core.text.normalize import content_words, estimate_tokens, neutralise
-from slowcat_memory.records import Disclosed, Hit
+from slowcat_memory.records import Disclosed, Hit, Memory
 
 OPEN, CLOSE = "<memories>", "</memories>"
 SUMMARY = "summary"  # a family of memories
@@ -142,17 +142,24 @@ def memory_line(
     ``cut`` cuts its text; None keeps its beginning.
     """
     when = spoken_date(memory.valid_from, now, zone, language.dates)
-    if memory.valid_to is not None and memory.valid_to <= now:
-        when = spoken_until(memory.valid_to, now, zone, language.dates)
-    elif over := memory.facets.get("over"):
-        until = datetime.fromisoformat(memory.facets["until"])
-        when += f"; {spoken_until(until, now, zone, language.dates)}: {neutralise(over)}"
-    words = language.memory_block
+    words, over = language.memory_block, mark_of(memory, now, zone, language)
+    if over:
+        when = f"{when}; {over}" if memory.facets.get("over") else over
     if memory.facets.get("earlier"):
         when = words.earlier.format(when)
     who = words.agent if memory.role == "assistant" else neutralise(memory.speaker)
     text = (cut or shorten)(neutralise(_told(memory, language)), limit)
     return f"- {words.line.format(when=when, who=who, text=text)}"
+
+
+def mark_of(memory: Memory, now: datetime, zone: tzinfo, language: Language = ENGLISH) -> str:
+    """Return until when a memory, or which part of it, was true; "" for what holds."""
+    if memory.valid_to is not None and memory.valid_to <= now:
+        return spoken_until(memory.valid_to, now, zone, language.dates)
+    if over := memory.facets.get("over"):
+        until = datetime.fromisoformat(memory.facets["until"])
+        return f"{spoken_until(until, now, zone, language.dates)}: {neutralise(over)}"
+    return ""
 
 
 def _told(memory: Disclosed, language: Language) -> str:

@@ -133,6 +133,11 @@ class RecallState(Struct, eq=False, dict=True):
         share = self.query.keep_share
         return self.options.recall.keep_share if share is None else share
 
+    @property
+    def _floor(self) -> float:
+        floor = self.query.floor
+        return self.options.recall.floor if floor is None else floor
+
     # ------------------------------------------------------------------- whether anything answers
 
     def evidence_in(self, trace: RankingTrace) -> AnswerEvidence:
@@ -155,7 +160,7 @@ class RecallState(Struct, eq=False, dict=True):
             and asks_for_memory(
                 query.need, names_speaker=bool(self.parsed.named), evidence=evidence
             ),
-            floor=options.floor if query.floor is None else query.floor,
+            floor=self._floor,
             unknown_below=options.unknown_below,
         )
 
@@ -202,14 +207,16 @@ class RecallState(Struct, eq=False, dict=True):
         Records are fetched page by page, two pages at most and one more for each excluded text.
         Those that are rejected whatever their score, and all reasons, are added to the trace.
         """
-        ids, scores, order, reasons = (
-            trace.candidates.ids,
-            trace.ranked.scores,
-            trace.order,
-            trace.reasons,
-        )
+        ids, scores, reasons = trace.candidates.ids, trace.ranked.scores, trace.reasons
         share, limit = self._share, self.limit
-        best = least = -math.inf  # of the usable ones: a visible memory suppresses no other
+        leans = (
+            self.parsed.words != self.query.text
+        )  # near to the dialogue by the words it took over
+        is_weak = trace.is_weak(self._floor, 0.0 if leans else share)
+        is_visible = trace.candidates.visible[trace.order]
+        trace.rejected.update(trace.order[is_visible].tolist())
+        order = trace.order[~is_visible]
+        best = least = -math.inf  # of the usable ones
         usable: dict[int, Disclosed] = {}
         kept: list[int] = []
         page = max(1, limit) + 2
@@ -226,6 +233,8 @@ class RecallState(Struct, eq=False, dict=True):
                     trace.reject(n, LeftOutReason.WITHHELD)
                 elif reason := self._rejection(memory):
                     trace.reject(n, reason)
+                elif share > 0 and is_weak[n]:  # a search is offered what there is
+                    reasons[n] = LeftOutReason.BELOW_FLOOR
                 else:
                     best = max(best, scores[n])
                     least = least_share(share, len(usable)) * best if share > 0 else -math.inf

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from slowcat_memory.core.query.overview import asks_overview
 from slowcat_memory.core.query.understand import DialogueTurn, ParsedQuery, parse_query
-from slowcat_memory.core.ranking.abstention import answer_probability
 from slowcat_memory.core.ranking.frame import Question
 from slowcat_memory.core.ranking.ranker import Ranker
 from slowcat_memory.core.ranking.token_codes import maxsim
@@ -123,16 +122,8 @@ class Pipeline:
         state.encoded = encoded
         state.turned = self._turned(searcher, encoded, query.dialogue, embed)
         trace = self._rank(state, watch)
-        evidence = state.evidence = state.evidence_in(trace)
+        state.evidence = state.evidence_in(trace)
         state.offer(trace, namespace.fetch)
-        unlikely = answer_probability(evidence) < self._options.recall.unknown_below
-        if query.exclude and state.asks and unlikely:
-            # The answer may be in the LLM's context already, and be excluded for that.
-            every = self._scored(trace.candidates, trace.question, every=True)
-            every.similarity = self._compare(state, every, trace.similarity)
-            evidence = max(evidence, state.evidence_in(every), key=answer_probability)
-            watch.lap("doubt")
-        state.evidence = replace(evidence, lacks_value=state.evidence.lacks_value)
         return self._recollection(
             state, "full" if "dense" in trace.candidates.known else "lexical", watch
         )
@@ -299,33 +290,22 @@ class Pipeline:
             watch.lap("tokens")
         return trace
 
-    def _scored(
-        self, found: Candidates, question: Question, *, every: bool = False
-    ) -> RankingTrace:
-        """Score candidates by everything but their tokens; ``every``: visible ones count too."""
-        fuse, ranked = self._options.fuse, self._ranker.score(found, question, every=every)
+    def _scored(self, found: Candidates, question: Question) -> RankingTrace:
+        """Score candidates by everything but their tokens; visible ones count too."""
+        fuse, ranked = self._options.fuse, self._ranker.score(found, question, every=True)
         best = ranked.order[: fuse.rerank if fuse.tokens else 0]
         return RankingTrace(found, question, ranked, best)
 
-    def _compare(
-        self, state: RecallState, trace: RankingTrace, known: np.ndarray | None = None
-    ) -> np.ndarray | None:
+    def _compare(self, state: RecallState, trace: RankingTrace) -> np.ndarray | None:
         """Return the MaxSim of the best candidates, shape (n,), NaN for all others.
 
-        Args:
-            known: The same of other best ones, which are not compared again.
-
-        Returns:
-            None without token vectors.
+        None without token vectors.
         """
         tokens = state.encoded.tokens if state.encoded else None
         space, best = self._embedding.token_key, trace.best
         if tokens is None or not len(best) or not space:
             return None
-        if known is None:
-            similarity = np.full(len(trace.candidates), np.nan)
-        else:
-            similarity, best = known.copy(), best[np.isnan(known[best])]
+        similarity = np.full(len(trace.candidates), np.nan)
         ids = [trace.candidates.ids[n] for n in best.tolist()]
         with self._store.snapshot() as snapshot:
             vectors = snapshot.tokens(space, state.namespace.scope, ids)

@@ -46,9 +46,9 @@ class RecallOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         settle_ms: Milliseconds that taking it may cost: the best by words from the store, else from
             the latest memories; past it, the turn goes on without any. Several times what it takes.
         warn_ms: A recall slower than so many milliseconds is logged as a warning.
-        floor: Least probability that one of the best memories answers (`core.ranking.calibration`);
-            below it, only pinned ones are offered. 0 offers the best of nothing too. It does not
-            apply to a question for a memory, for which ``unknown_below`` decides.
+        floor: Least probability that a memory answers, for it to be offered; pinned ones always
+            are. A turn that asks for no memory is offered nothing unless one of the best reaches it
+            by words and vectors alone (`core.ranking.calibration`).
         keep_share: A memory is offered if its score is at least this share of the best one's, and
             some more for each better one (`core.ranking.selection`); less offers more.
         unknown_below: When a question asks for a memory (`core.query.recall_gate`) and the
@@ -183,8 +183,8 @@ class Recollection(Struct, frozen=True, kw_only=True):
         hits: Best first.
         stage: How far recall came; "skipped" if none was needed.
         timings: Milliseconds by lap: "gate" (on the event loop), "parse", "lexical", "embed", "dense",
-            "fuse", "tokens", "doubt" (only if an answer may be in the LLM's context), "fetch"; the
-            processor adds "wait", all that the turn waited. Benchmarks rely on the names.
+            "fuse", "tokens", "fetch"; the processor adds "wait", all that the turn waited. Benchmarks
+            rely on the names.
         words: The query's weight by token, for cutting the hits' texts to the query.
         trace: The candidates, for the ledger; None when there were none.
         evidence: Whether anything remembered answers, or is in the LLM's context already; None
@@ -296,7 +296,7 @@ def ledger_entry(turn: Turn, found: Recollection, packed: Packed) -> LedgerEntry
         row,
         left_out=found.trace.left_out(recalled, offered, MOST_IN_ROW - len(offered)),
         visible=tuple(found.trace.visible[:MOST_VISIBLE]),
-        candidates=len(found.trace.ranked.order),
+        candidates=len(found.trace.ranked.order) - len(found.trace.visible),
     )
 
 

@@ -7,6 +7,7 @@ reads texts, for up to a fifth of a second: never on the frame path.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import nlargest
+from itertools import islice
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def scan(
     """
     total = sum(words.values())
     if not total:
-        return []
+        return [Hit(memory=memory, score=0.0) for memory in islice(memories, k)]
     scored = (
         (
             sum(words.get(token, 0.0) for token in set(tokenizer(indexed_text(memory)))) / total,

@@ -12,11 +12,14 @@ from itertools import islice
 import numpy as np
 from msgspec import Struct
 
+from slowcat_memory.core.ranking.abstention import nearness_probability
 from slowcat_memory.core.ranking.calibration import BEST
-from slowcat_memory.core.ranking.frame import Question
+from slowcat_memory.core.ranking.frame import Question, Row
 from slowcat_memory.core.ranking.ranker import Scores
 from slowcat_memory.index import Candidates
 from slowcat_memory.records import Disclosed, Hit, LeftOut
+
+NEAR = 0.95  # share of the MaxSim of what the LLM can read, below which a memory is far below it
 
 
 class LeftOutReason(StrEnum):
@@ -76,6 +79,28 @@ class RankingTrace(Struct, eq=False):
         self.reasons[position] = reason
         self.rejected.add(position)
 
+    @property
+    def likelihood(self) -> np.ndarray:
+        """That each answers, by words and vectors or by its tokens, shape (n,), 0 to 1."""
+        likely = self.ranked.probability
+        if self.similarity is None:
+            return likely
+        return np.maximum(likely, nearness_probability(self.similarity, self.question.memories))
+
+    def is_weak(self, floor: float, share: float) -> np.ndarray:
+        """Return which candidates answer no turn, shape (n,); pinned ones are never weak.
+
+        Such are below the floor, or far below what the LLM can read already: the place of an answer
+        in the context is not filled. Token vectors compare best how near two memories are to a
+        query; without them it takes this share of the score. A share of 0 compares nothing.
+        """
+        candidates, weak = self.candidates, self.likelihood < floor
+        near = self.ranked.scores if self.similarity is None else self.similarity
+        known = near[candidates.visible & (candidates.block[Row.SUBSTANCE] > 0)]
+        if share and (best := known[~np.isnan(known)].max(initial=0.0)):
+            weak |= ~(near >= (share if self.similarity is None else NEAR) * best)
+        return weak & ~candidates.pinned
+
     def likeliest(self) -> float:
         """Return the highest probability of the best candidates that are not rejected."""
         first = self.order[: BEST + len(self.rejected)].tolist()
@@ -120,14 +145,15 @@ class RankingTrace(Struct, eq=False):
         ranked, cosine = self.ranked, self.candidates.cosine
         if cosine is None:
             cosine = np.full(len(self.candidates), math.nan)
-        rows = (ranked.scores, ranked.probability, ranked.coverage, cosine, *ranked.views.values())
+        rows = (ranked.scores, self.likelihood, ranked.coverage, cosine, *ranked.views.values())
         at = np.array(positions, np.intp)
         return np.array([row[at] for row in rows]).round(4).T.tolist()
 
     def left_out(self, recalled: Set[str], offered: Set[str], limit: int) -> tuple[LeftOut, ...]:
         """Return the best rejected candidates, best first; ``offered``: ids of the others."""
         above, ids = frozenset(self.order.tolist()), self.candidates.ids
-        every = (n for n in self.ranked.order.tolist() if ids[n] not in offered)
+        seen = self.candidates.visible
+        every = (n for n in self.ranked.order.tolist() if ids[n] not in offered and not seen[n])
         rejected = list(islice(every, max(limit, 0)))
         return tuple(
             LeftOut(

@@ -171,6 +171,7 @@ class Retrieval:
         query = self._named(query, load=True)
         for scope in scopes:
             self._namespaces.get(scope).wait_vectors()
+            self._namespaces.get(scope).finish_opening()
         if not scopes:
             return Recollection()
         progress = [Progress() for _ in scopes]
@@ -305,7 +306,9 @@ class Retrieval:
 
     def _load(self, scope: str) -> None:
         self._users.load(scope)
-        self._namespaces.get(scope).local_only()  # reads all memories: now, while no turn waits
+        namespace = self._namespaces.get(scope)
+        namespace.finish_opening()  # what is over must be known before anything is offered
+        namespace.local_only()  # reads all memories: now, while no turn waits
 
     # ------------------------------------------------------------------- recalls begun ahead
 

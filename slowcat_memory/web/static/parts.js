@@ -109,7 +109,7 @@ export function Meta({ memory }) {
   const parts = memory.turn ? [] : [ // the title of a turn says who and when
     HOW[memory.how] + (memory.how === "said" && memory.speaker ? ` by ${memory.speaker}` : ""),
     memory.since && `since ${when(memory.since)}`,
-    memory.until && `until ${when(memory.until)}`,
+    memory.over || (memory.until && `until ${when(memory.until)}`),
     memory.sure === "low" && "uncertain",
     source(memory),
   ].filter(Boolean);

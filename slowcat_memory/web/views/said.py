@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from slowcat_memory.core.memory import chunk_id
+from slowcat_memory.core.render.memory_block import mark_of
 from slowcat_memory.records import Session, Turn
 from slowcat_memory.store import Snapshot
 from slowcat_memory.web.context import PageContext
@@ -96,6 +97,7 @@ def search(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
             rows.append(
                 {
                     **memory_row(hit.memory),
+                    "over": mark_of(hit.memory, page.memory.clock(), page.memory.zone),
                     "score": round(hit.score, 3),
                     "likely": round(hit.probability, 3),
                     "views": {name: round(value, 3) for name, value in hit.views.items()},

@@ -150,15 +150,6 @@ def test_scoring_score_where_no_memory_has_tokens_nothing_changes() -> None:
     assert len(mind.store.fetched) == 8
 
 
-def test_scoring_score_tokens_do_not_change_how_likely_a_hit_is() -> None:
-    tokens = tokens_of(**{"0": "the dog house", "1": "garden"})
-    with_, without = (
-        {hit.memory.id: hit.probability for hit in mind.run(query("dog", k=8)).hits}
-        for mind in (with_tokens(tokens, *DOGS), Mind(*DOGS))
-    )
-    assert with_ == without
-
-
 # ------------------------------------------------------------------- probability
 
 
@@ -212,4 +203,4 @@ def test_scoring_score_what_is_left_out_does_not_change_how_likely_the_others_ar
     mind = Mind()
     both, alone = hits(mind, "my dog tea"), hits(mind, "my dog tea", exclude=frozenset({"dog"}))
     assert alone["tea"].probability == both["tea"].probability
-    assert alone["tea"].score > both["tea"].score  # that one is relative to the best
+    assert alone["tea"].score == both["tea"].score  # relative to the best, visible or not

@@ -69,20 +69,6 @@ def test_abstain_says_unknown_of_what_asks_for_a_memory(
 # ------------------------------------------------------------------- in a recall
 
 
-def test_service_abstain_evidence_counts_what_the_llm_sees_already() -> None:
-    mind = Mind()
-    text = "what is my dog called, is it Max"
-    whole = mind.run(query(text)).evidence
-    hidden = query(text, exclude=frozenset({"dog"}))
-    blind = mind.run(hidden)
-    assert whole and blind.evidence and blind.evidence.coverage < whole.coverage
-    mind = Mind(recalling=RecallOptions(floor=0, keep_share=0, unknown_below=1.0))
-    asks = Need(query=text, asks=True)
-    doubting = mind.run(replace(hidden, need=asks))
-    assert doubting.evidence == whole
-    assert [hit.memory.id for hit in doubting.hits] == [hit.memory.id for hit in blind.hits]
-
-
 @pytest.mark.parametrize("others", [0, 30])
 def test_service_abstain_what_the_llm_sees_is_judged_without_a_second_search(
     monkeypatch: pytest.MonkeyPatch, others: int

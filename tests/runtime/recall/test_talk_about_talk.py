@@ -21,7 +21,7 @@ class House:
 
     def __init__(self, path: Path) -> None:
         self.clock = FixedClock(MAY)
-        options = {"deadline_ms": 1e4, "settle_ms": 1e4, "warn_ms": 1e4}
+        options = {"deadline_ms": 1e4, "settle_ms": 1e4, "warn_ms": 1e4, "floor": 0.005}
         config = memory_config(path, recall=options, idle={"enabled": False})
         self.engine = MemoryEngine(config, clock=self.clock)
 
