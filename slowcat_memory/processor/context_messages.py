@@ -15,7 +15,6 @@ from slowcat_memory.runtime.recall.query import Recollection
 
 Message = dict[str, Any]
 Pack = Callable[[Recollection], Packed]
-FORGOTTEN = "…"  # chat templates refuse an empty message
 
 
 class ContextMessages:
@@ -157,7 +156,7 @@ def remove_forgotten(
             turn = turn_of(message)
             removing = turn is not None and turn.id in turns
         if removing and message.get("content"):
-            message["content"] = FORGOTTEN
+            message["content"] = injection.FORGOTTEN
             visible.discard(message)
         elif visible.holds(message, memories):
             message["content"] = injection.strip_memories([message])[0]["content"]

@@ -19,8 +19,7 @@ from slowcat_memory.processor.context_messages import ContextMessages
 from slowcat_memory.processor.guard import Guard
 from slowcat_memory.processor.locality import Locality, llm_services
 from slowcat_memory.processor.owned_messages import OwnedMessages
-from slowcat_memory.processor.pipeline.misplaced import misplacement
-from slowcat_memory.processor.pipeline.places import Places
+from slowcat_memory.processor.places import Places, misplacement
 from slowcat_memory.processor.reports.reports import Reports
 from slowcat_memory.runtime.conversation.audience import Audience
 from slowcat_memory.runtime.conversation.off_record import OffRecord

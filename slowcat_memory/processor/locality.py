@@ -6,19 +6,15 @@ of switchers, parallel branches, and an LLM for summaries included. A server tha
 determined counts as remote, and so does a local one reached through a proxy.
 """
 
-import urllib.request
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 from loguru import logger
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.services.llm_service import LLMService
 
-from slowcat_memory.errors import SlowcatError
-from slowcat_memory.providers import check_loopback
-from slowcat_memory.providers.loopback import host_and_port
+from slowcat_memory.providers.loopback import host_of, is_local
 
 REMIND = timedelta(days=1)
 # Pipecat's classes by which an aggregator holds its LLM for summaries.
@@ -53,9 +49,9 @@ def locate(llm: Any, known: bool | None = None) -> Locality:
         llm: A service, or several; None for none, which counts as remote.
     """
     services = llm if isinstance(llm, list | tuple) else [] if llm is None else [llm]
-    remote = [one for one in services if not _is_local(base_url(one))]
+    remote = [one for one in services if not is_local(base_url(one))]
     local = bool(services) and not remote if known is None else known
-    hosts = (_host(base_url(one)) or type(one).__name__ for one in (remote or services))
+    hosts = (host_of(base_url(one)) or type(one).__name__ for one in (remote or services))
     return Locality(local, ", ".join(dict.fromkeys(hosts)))
 
 
@@ -95,37 +91,3 @@ def base_url(llm: Any) -> str:
         return "" if url is None else str(url)
     except Exception:  # a property of another package's class
         return ""
-
-
-def same_server(one: str, other: str) -> bool:
-    """Return whether two base URLs name one server: the same port of one host, or of this machine.
-
-    False for a URL that is empty or cannot be parsed.
-    """
-    hosts = [_host(one), _host(other)]
-    ports = {host.rpartition(":")[2] for host in hosts}
-    near = all(hosts) and len(ports) == 1
-    return near and (hosts[0] == hosts[1] or (_is_local(one) and _is_local(other)))
-
-
-def _host(url: str) -> str:
-    try:
-        return host_and_port(url)
-    except SlowcatError:
-        return ""
-
-
-def _is_local(url: str) -> bool:
-    try:
-        check_loopback(url)
-    except SlowcatError:
-        return False
-    return not _through_proxy(url)
-
-
-def _through_proxy(url: str) -> bool:
-    """Return whether the environment sends this through a proxy, as Pipecat's clients do."""
-    parts = urlsplit(url)
-    proxies = urllib.request.getproxies()
-    proxied = proxies.get(parts.scheme) or proxies.get("all")
-    return bool(proxied) and not urllib.request.proxy_bypass(parts.hostname or "")

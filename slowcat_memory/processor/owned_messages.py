@@ -10,9 +10,8 @@ equal copy of the context, too. What the LLM wrote without saying it belongs to 
 read when it was written.
 """
 
-import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,7 +19,7 @@ from pipecat.processors.aggregators.llm_context import LLMSpecificMessage
 
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN, Packed
 from slowcat_memory.core.text.normalize import fingerprint
-from slowcat_memory.processor.context_messages import FORGOTTEN, Message, Pack
+from slowcat_memory.processor.context_messages import Message, Pack
 from slowcat_memory.processor.system_instruction import SystemInstruction
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.recall.query import Recollection
@@ -28,7 +27,6 @@ from slowcat_memory.tools.functions import NAMES
 
 KEPT = 256  # blocks and answers; an older one is treated as unknown
 UNKNOWN = frozenset(("",))  # no scope has this name: nobody may read it
-PENDING = ("IN_PROGRESS", "CANCELLED", "COMPLETED")  # Pipecat's results without content
 _WORD = re.compile(r"\w{4,}")
 Changed = tuple[Message, Packed]
 
@@ -60,7 +58,7 @@ class OwnedMessages:
     def add_block(self, found: Recollection, packed: Packed) -> None:
         if packed.text:
             self._blocks[packed.text] = replace(found, hits=list(packed.hits))
-            if self.late_head and _head_lines(self.late_head) in packed.text:
+            if self.late_head and injection.head_lines(self.late_head) in packed.text:
                 self.late_head = ""
         _limit(self._blocks)
 
@@ -104,13 +102,13 @@ class OwnedMessages:
             self._instruction.replace(llm, old, head)
             self.late_head = self.late_head.replace(old, head)
             for message in (one for one in messages if isinstance(one, dict)):
-                if _head_lines(old) in _block(message):
+                if injection.head_lines(old) in _block(message):
                     message["content"] = injection.strip_memories([message])[0]["content"]
                     stripped.append(message)
                 elif message.get("content"):
-                    message["content"] = _without(message["content"], (old,), head)
+                    message["content"] = injection.without_texts(message["content"], (old,), head)
             self._without_heads = [
-                (message, _without(before, (old,), head), after)
+                (message, injection.without_texts(before, (old,), head), after)
                 for message, before, after in self._without_heads
             ]
         if head and not known:
@@ -126,7 +124,7 @@ class OwnedMessages:
         """Return a block that begins with the head that waits, if any."""
         if not self.late_head:
             return packed
-        lines = f"{OPEN}\n{_head_lines(self.late_head)}"
+        lines = f"{OPEN}\n{injection.head_lines(self.late_head)}"
         text = packed.text.replace(OPEN, lines, 1) if packed.text else f"{lines}\n{CLOSE}"
         return replace(packed, text=text)
 
@@ -171,7 +169,11 @@ class OwnedMessages:
     def _adopt(self, messages: Sequence[Any]) -> None:
         """Record what the LLM wrote for those who could be read until now."""
         owner = UNKNOWN if self.readable is None else self.readable
-        calls = {_id(call) for message in messages for call in _calls(message)}
+        calls = {
+            injection.call_id(call)
+            for message in messages
+            for call in injection.tool_calls(message)
+        }
         self._calls = {call: self._calls.get(call, owner) for call in calls}
         silent = {id(m): m for m in messages if isinstance(m, LLMSpecificMessage)}
         given = frozenset[str]() if self.readable is None else owner  # the application's own
@@ -211,7 +213,7 @@ class OwnedMessages:
             if not isinstance(message, dict):
                 continue
             before = message.get("content")
-            after = _without(before, gone)
+            after = injection.without_texts(before, gone)
             if after != before:
                 message["content"] = after
                 self._without_heads.append((message, before, after))
@@ -224,12 +226,13 @@ class OwnedMessages:
         Each call keeps its result message: providers refuse one without the other.
         """
         gone = {
-            _id(call): _text(call)
+            injection.call_id(call): injection.call_arguments(call)
             for message in messages
-            for call in _calls(message)
-            if _name(call) in NAMES and not self._calls[_id(call)] <= allowed
+            for call in injection.tool_calls(message)
+            if injection.call_name(call) in NAMES
+            and not self._calls[injection.call_id(call)] <= allowed
         }
-        return [*gone.values(), *_emptied(messages, gone)]
+        return [*gone.values(), *injection.empty_calls(messages, gone)]
 
     def _strip_repeated(
         self, messages: Sequence[Any], allowed: frozenset[str], gone: set[str]
@@ -238,22 +241,25 @@ class OwnedMessages:
         foreign = [
             call
             for message in messages
-            for call in _calls(message)
-            if not self._calls[_id(call)] <= allowed and _name(call) not in NAMES
+            for call in injection.tool_calls(message)
+            if not self._calls[injection.call_id(call)] <= allowed
+            and injection.call_name(call) not in NAMES
         ]
         if not foreign or not gone:
             return
         secret = gone - _words(_said(messages))
         results = dict[str, str]()
         for message in messages:
-            for call, text in _results(message):
+            for call, text in injection.tool_results(message):
                 results[call] = f"{results.get(call, '')} {text}"
         repeated = {
-            _id(call)
+            injection.call_id(call)
             for call in foreign
-            if not secret.isdisjoint(_words([_text(call), results.get(_id(call), "")]))
+            if not secret.isdisjoint(
+                _words([injection.call_arguments(call), results.get(injection.call_id(call), "")])
+            )
         }
-        _emptied(messages, repeated)
+        injection.empty_calls(messages, repeated)
 
     def _strip_answers(self, messages: Sequence[Any], allowed: frozenset[str]) -> None:
         foreign = [words for words, owner in self._answers.items() if not owner <= allowed]
@@ -263,7 +269,7 @@ class OwnedMessages:
             spoken = fingerprint(injection.message_text(message))
             # It may have been interrupted, or joined with what was said next.
             if spoken and any(one.startswith(spoken) or one in spoken for one in foreign):
-                message["content"] = FORGOTTEN
+                message["content"] = injection.FORGOTTEN
 
     def _strip_silent(self, context: list[Any], allowed: frozenset[str]) -> None:
         gone = {key for key, (_, owner) in self._silent.items() if not owner <= allowed}
@@ -275,12 +281,17 @@ class OwnedMessages:
     def without_memories(self, messages: Sequence[Any]) -> list[Any]:
         """Copy a context without anything of the memory's, for a summary of what was said."""
         copies = [_copied(message) for message in injection.strip_memories(messages)]
-        ours = {_id(call) for message in copies for call in _calls(message) if _name(call) in NAMES}
-        _emptied(copies, ours)
+        ours = {
+            injection.call_id(call)
+            for message in copies
+            for call in injection.tool_calls(message)
+            if injection.call_name(call) in NAMES
+        }
+        injection.empty_calls(copies, ours)
         heads = sorted(self._heads, key=len, reverse=True)
         for message in copies:
             if isinstance(message, dict):
-                message["content"] = _without(message.get("content"), heads)
+                message["content"] = injection.without_texts(message.get("content"), heads)
         return copies
 
 
@@ -304,28 +315,6 @@ def _copied(message: Any) -> Any:
     return copied
 
 
-def _head_lines(head: str) -> str:
-    """Return a session head without its fence, as a part of a block."""
-    return "\n".join(head.splitlines()[2:-1])
-
-
-def _without(content: Any, texts: Iterable[str], new: str = "") -> Any:
-    """Return a message's content without some texts; a content of which nothing is left, as "…"."""
-    if isinstance(content, list):
-        return [
-            {**part, "text": _without(part["text"], texts, new)}
-            if isinstance(part, dict) and isinstance(part.get("text"), str)
-            else part
-            for part in content
-        ]
-    if not isinstance(content, str):
-        return content
-    left = content
-    for text in texts:
-        left = left.replace(text, new)
-    return content if left == content else left.strip() or FORGOTTEN
-
-
 def _said(messages: Sequence[Any]) -> Iterator[str]:
     """Yield what users and agent said aloud: their messages without blocks."""
     for message in messages:
@@ -335,89 +324,3 @@ def _said(messages: Sequence[Any]) -> Iterator[str]:
 
 def _words(texts: Iterable[str]) -> set[str]:
     return {word for text in texts for word in _WORD.findall(text.casefold())}
-
-
-# ------------------------------------------------------------------- tools' messages
-
-
-def _calls(message: Any) -> list[dict[str, Any]]:
-    """Return the calls in a message: of OpenAI's shape, or parts of its content."""
-    if not isinstance(message, dict):
-        return []
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    used = [p for p in parts if isinstance(p, dict) and p.get("type") == "tool_use"]
-    return [call for call in (*(message.get("tool_calls") or ()), *used) if isinstance(call, dict)]
-
-
-def _id(call: dict[str, Any]) -> str:
-    return str(call.get("id", ""))
-
-
-def _name(call: dict[str, Any]) -> str:
-    return str((call.get("function") or call).get("name", ""))
-
-
-def _text(call: dict[str, Any]) -> str:
-    return str((call.get("function") or {}).get("arguments") or call.get("input") or "")
-
-
-def _results(message: Any) -> Iterator[tuple[str, str]]:
-    """Yield the calls that a message answers, with the answers."""
-    if not isinstance(message, dict):
-        return
-    content = message.get("content")
-    if message.get("role") == "tool":
-        yield str(message.get("tool_call_id", "")), str(content)
-    elif payload := _async_payload(message):
-        yield str(payload.get("tool_call_id", "")), str(payload.get("result", ""))
-    for part in content if isinstance(content, list) else ():
-        if isinstance(part, dict) and part.get("type") == "tool_result":
-            yield str(part.get("tool_use_id", "")), str(part.get("content", ""))
-
-
-def _async_payload(message: Any) -> dict[str, Any]:
-    """Return the payload by which Pipecat reports on a tool that keeps running; {} for others."""
-    content = message.get("content")
-    if not isinstance(content, str) or '"async_tool"' not in content:
-        return {}
-    try:
-        payload = json.loads(content)
-    except ValueError:
-        return {}
-    known = isinstance(payload, dict) and payload.get("type") == "async_tool"
-    return payload if known else {}
-
-
-def _emptied(messages: Sequence[Any], calls: Collection[str]) -> list[str]:
-    """Empty calls, by id, and their results, in place; return the results' former texts."""
-    gone = list[str]()
-    for message in messages if calls else ():
-        for call in _calls(message):
-            if _id(call) in calls:
-                _empty_call(call)
-        answered = [text for call, text in _results(message) if call in calls]
-        if answered:
-            gone += answered
-            _empty_result(message, calls)
-    return gone
-
-
-def _empty_call(call: dict[str, Any]) -> None:
-    if isinstance(call.get("function"), dict):
-        call["function"]["arguments"] = "{}"
-    if "input" in call:
-        call["input"] = {}
-
-
-def _empty_result(message: dict[str, Any], calls: Collection[str]) -> None:
-    content = message.get("content")
-    if payload := _async_payload(message):
-        if "result" in payload:
-            message["content"] = json.dumps({**payload, "result": FORGOTTEN}, ensure_ascii=False)
-    elif isinstance(content, list) and message.get("role") != "tool":
-        for part in content:
-            if isinstance(part, dict) and str(part.get("tool_use_id", "")) in calls:
-                part["content"] = FORGOTTEN
-    elif content not in PENDING:
-        message["content"] = FORGOTTEN

@@ -38,14 +38,15 @@ from slowcat_memory.processor.engine_handle import (
 )
 from slowcat_memory.processor.frames import USER_TURN, FrameDispatcher
 from slowcat_memory.processor.guard import Guard
-from slowcat_memory.processor.locality import Locality, base_url, locate, same_server
+from slowcat_memory.processor.locality import Locality, base_url, locate
 from slowcat_memory.processor.owned_messages import OwnedMessages
-from slowcat_memory.processor.pipeline.second import is_second
+from slowcat_memory.processor.places import is_second
 from slowcat_memory.processor.reports.client_messages import Content
 from slowcat_memory.processor.reports.reports import Reports
 from slowcat_memory.processor.turn import TurnResult
 from slowcat_memory.processor.warming import Warming, rewarm_after_idle
 from slowcat_memory.providers.llm.base import AUTO
+from slowcat_memory.providers.loopback import same_server
 from slowcat_memory.records import Memory as MemoryRecord
 from slowcat_memory.records import MemoryEvent
 from slowcat_memory.runtime.conversation.audience import Audience

@@ -34,7 +34,7 @@ from slowcat_memory.errors import describe_error
 from slowcat_memory.processor.commands import VoiceCommands
 from slowcat_memory.processor.deps import ConversationDeps
 from slowcat_memory.processor.reply import Replies
-from slowcat_memory.processor.reports.latency import RECALL, WAIT
+from slowcat_memory.processor.reports.reports import RECALL, WAIT
 from slowcat_memory.records import Channel, Turn
 from slowcat_memory.runtime import injection
 from slowcat_memory.runtime.context_window import trimmed

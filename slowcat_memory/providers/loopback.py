@@ -9,10 +9,11 @@ import ipaddress
 import os
 import socket
 import sys
+import urllib.request
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
-from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError
+from slowcat_memory.errors import ConfigError, EndpointError, EndpointRefusedError, SlowcatError
 
 _PORTS = {"http": 80, "https": 443}
 ESTABLISHED, LISTENING = "01", "0A"
@@ -131,3 +132,39 @@ def _in_table(address: str, port: int) -> str:
     """Return an IPv4 address and a port as the table has them: hexadecimal, in host byte order."""
     packed = int.from_bytes(socket.inet_aton(address), sys.byteorder)
     return f"{packed:08X}:{port:04X}"
+
+
+def same_server(one: str, other: str) -> bool:
+    """Return whether two base URLs name one server: the same port of one host, or of this machine.
+
+    False for a URL that is empty or cannot be parsed.
+    """
+    hosts = [host_of(one), host_of(other)]
+    ports = {host.rpartition(":")[2] for host in hosts}
+    near = all(hosts) and len(ports) == 1
+    return near and (hosts[0] == hosts[1] or (is_local(one) and is_local(other)))
+
+
+def host_of(url: str) -> str:
+    """Return a base URL's host and port; "" for one that cannot be parsed."""
+    try:
+        return host_and_port(url)
+    except SlowcatError:
+        return ""
+
+
+def is_local(url: str) -> bool:
+    """Return whether a base URL is served by this machine, and not through a proxy."""
+    try:
+        check_loopback(url)
+    except SlowcatError:
+        return False
+    return not _through_proxy(url)
+
+
+def _through_proxy(url: str) -> bool:
+    """Return whether the environment sends this through a proxy, as Pipecat's clients do."""
+    parts = urlsplit(url)
+    proxies = urllib.request.getproxies()
+    proxied = proxies.get(parts.scheme) or proxies.get("all")
+    return bool(proxied) and not urllib.request.proxy_bypass(parts.hostname or "")

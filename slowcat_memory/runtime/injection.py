@@ -6,14 +6,17 @@ reject a second system message, or two user messages in a row), and cannot shift
 Pipecat's summarizer. Messages are Pipecat's plain dicts; anything else among them is skipped.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from slowcat_memory.core.render.memory_block import CLOSE, OPEN
 from slowcat_memory.core.text.normalize import clean, fingerprint
 
 Message = Any
+FORGOTTEN = "…"  # chat templates refuse an empty message
+PENDING = ("IN_PROGRESS", "CANCELLED", "COMPLETED")  # Pipecat's results without content
 # Only at the start: further on, the tag is a user's text.
 _READ_ALOUD = re.compile(rf"{re.escape(OPEN)}.*?(?:{re.escape(CLOSE)}|\Z)", re.S)
 _BLOCK = re.compile(rf"({re.escape(OPEN)}\n.*?\n{re.escape(CLOSE)})\s*", re.S)
@@ -208,3 +211,114 @@ def _worded(read: Iterable[tuple[Message, str, str]]) -> frozenset[str]:
 def _read(message: Message) -> tuple[Message, str, str]:
     words = clean(without_block(message_text(message)))[0]  # as the log has them
     return message, fingerprint(words), block_of(message)
+
+
+# ------------------------------------------------------------------- what leaves the context
+
+
+def head_lines(head: str) -> str:
+    """Return a session head without its fence, as a part of a block."""
+    return "\n".join(head.splitlines()[2:-1])
+
+
+def without_texts(content: Any, texts: Iterable[str], new: str = "") -> Any:
+    """Return a message's content without some texts; a content of which nothing is left, as "…"."""
+    if isinstance(content, list):
+        return [
+            {**part, "text": without_texts(part["text"], texts, new)}
+            if isinstance(part, dict) and isinstance(part.get("text"), str)
+            else part
+            for part in content
+        ]
+    if not isinstance(content, str):
+        return content
+    left = content
+    for text in texts:
+        left = left.replace(text, new)
+    return content if left == content else left.strip() or FORGOTTEN
+
+
+# ------------------------------------------------------------------- tools' messages
+
+
+def tool_calls(message: Any) -> list[dict[str, Any]]:
+    """Return the calls in a message: of OpenAI's shape, or parts of its content."""
+    if not isinstance(message, dict):
+        return []
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    used = [p for p in parts if isinstance(p, dict) and p.get("type") == "tool_use"]
+    return [call for call in (*(message.get("tool_calls") or ()), *used) if isinstance(call, dict)]
+
+
+def call_id(call: dict[str, Any]) -> str:
+    return str(call.get("id", ""))
+
+
+def call_name(call: dict[str, Any]) -> str:
+    return str((call.get("function") or call).get("name", ""))
+
+
+def call_arguments(call: dict[str, Any]) -> str:
+    return str((call.get("function") or {}).get("arguments") or call.get("input") or "")
+
+
+def tool_results(message: Any) -> Iterator[tuple[str, str]]:
+    """Yield the calls that a message answers, with the answers."""
+    if not isinstance(message, dict):
+        return
+    content = message.get("content")
+    if message.get("role") == "tool":
+        yield str(message.get("tool_call_id", "")), str(content)
+    elif payload := _async_payload(message):
+        yield str(payload.get("tool_call_id", "")), str(payload.get("result", ""))
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and part.get("type") == "tool_result":
+            yield str(part.get("tool_use_id", "")), str(part.get("content", ""))
+
+
+def _async_payload(message: Any) -> dict[str, Any]:
+    """Return the payload by which Pipecat reports on a tool that keeps running; {} for others."""
+    content = message.get("content")
+    if not isinstance(content, str) or '"async_tool"' not in content:
+        return {}
+    try:
+        payload = json.loads(content)
+    except ValueError:
+        return {}
+    known = isinstance(payload, dict) and payload.get("type") == "async_tool"
+    return payload if known else {}
+
+
+def empty_calls(messages: Sequence[Any], calls: Collection[str]) -> list[str]:
+    """Empty calls, by id, and their results, in place; return the results' former texts."""
+    gone = list[str]()
+    for message in messages if calls else ():
+        for call in tool_calls(message):
+            if call_id(call) in calls:
+                _empty_call(call)
+        answered = [text for call, text in tool_results(message) if call in calls]
+        if answered:
+            gone += answered
+            _empty_result(message, calls)
+    return gone
+
+
+def _empty_call(call: dict[str, Any]) -> None:
+    if isinstance(call.get("function"), dict):
+        call["function"]["arguments"] = "{}"
+    if "input" in call:
+        call["input"] = {}
+
+
+def _empty_result(message: dict[str, Any], calls: Collection[str]) -> None:
+    content = message.get("content")
+    if payload := _async_payload(message):
+        if "result" in payload:
+            message["content"] = json.dumps({**payload, "result": FORGOTTEN}, ensure_ascii=False)
+    elif isinstance(content, list) and message.get("role") != "tool":
+        for part in content:
+            if isinstance(part, dict) and str(part.get("tool_use_id", "")) in calls:
+                part["content"] = FORGOTTEN
+    elif content not in PENDING:
+        message["content"] = FORGOTTEN

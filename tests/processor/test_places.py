@@ -12,8 +12,7 @@ from pipecat.processors.filters.identity_filter import IdentityFilter
 from pipecat.services.llm_service import LLMService
 
 from slowcat_memory.processor.deps import find_neighbours
-from slowcat_memory.processor.pipeline.places import Places
-from slowcat_memory.processor.pipeline.second import is_second
+from slowcat_memory.processor.places import Places, is_second
 from tests.support.memories import said
 from tests.support.processors import aggregators, logged, memory
 from tests.support.voice_pipeline import VoicePipeline, run

@@ -9,8 +9,8 @@ from pipecat.frames.frames import VADUserStartedSpeakingFrame
 
 from slowcat_memory import HybridContextualMemoryProcessor, MemoryEngine
 from slowcat_memory.idle.scheduler.options import IdleOptions
-from slowcat_memory.processor.locality import same_server
 from slowcat_memory.providers import ThinkingOptions
+from slowcat_memory.providers.loopback import same_server
 from tests.support.processors import ahead
 from tests.support.voice_pipeline import VoicePipeline, run
 

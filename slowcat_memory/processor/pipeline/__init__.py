@@ -1,1 +1,0 @@
-"""Where a memory is in its pipeline."""
