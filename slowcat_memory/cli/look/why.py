@@ -36,6 +36,7 @@ def why(
 
     Examples: [bold]slowcat-memory why[/], [bold]slowcat-memory why 17[/]
     """
+    from slowcat_memory.core.disclosure import renamed
     from slowcat_memory.engine.search import why as ledger_of
 
     with settings(ctx).engine(readonly=True, words_only=True) as engine:
@@ -51,7 +52,9 @@ def why(
                 f"no recall was recorded for turn {latest}: only turns said to an agent have one"
             )
             raise NotFound(reason, hint="`slowcat-memory show --last 20` shows the turns")
-        entry, memories = found
+        entry, stored = found
+        called = engine.reader(entry.scope, local=True).called
+        memories = {id: renamed(one, called) for id, one in stored.items()}
         asked = _asked(engine, entry)
         if as_json:
             recalled = {"recall": entry, "asked": asked, "weighed": verdicts(entry)}

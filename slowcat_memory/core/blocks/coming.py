@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta, tzinfo
 
+from slowcat_memory.core.blocks.lasting import is_of_another_day, is_ruled
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable
 from slowcat_memory.core.facts.holding import claim_of
@@ -27,7 +28,8 @@ def coming_lines(
 ) -> list[SourcedLine]:
     """Return lines "- …" on the next days, then on open matters, then on what has just been.
 
-    A day that lies far ahead, and what was reported, called off or is over, has no line.
+    A day that lies far ahead, and what was reported, called off or is over, has no line. Of what
+    rules alone read, only a day ahead has one, if its words mean no other day later.
     """
     today = in_zone(now, zone).date()
     dated = _standing(memories, now)
@@ -42,7 +44,12 @@ def coming_lines(
         *((memory, OPEN_WEIGHT) for memory in reversed(open_)),
         *((memory, PAST_WEIGHT) for memory in past),
     )
-    return [_line(memory, weight, zone, language) for memory, weight in weighed[:most]]
+    lines = [
+        _line(memory, weight, zone, language)
+        for memory, weight in weighed
+        if not is_ruled(memory) or (weight == AHEAD_WEIGHT and not is_of_another_day(memory))
+    ]
+    return lines[:most]
 
 
 def coming_facts(memories: Sequence[Memory], now: datetime, zone: tzinfo) -> list[Memory]:

@@ -3,21 +3,26 @@
 Most important is what a person would be asked first: health, diet, home, work and family.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.statements import SourcedLine, to_lines, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable
+from slowcat_memory.core.extraction.complements import is_everyday
 from slowcat_memory.core.extraction.slots import PARTNERS, content
 from slowcat_memory.core.facts.holding import Claim, claim_of
+from slowcat_memory.core.language.given_names import is_given_name
 from slowcat_memory.core.render.repeats import Told
 from slowcat_memory.core.text.normalize import fold
+from slowcat_memory.core.time.expressions import possible_times
 from slowcat_memory.records import Memory
 
 ENDED = timedelta(days=90)  # for which it matters that something is over
 FRESH = timedelta(days=14)  # within which a statement is new
+WEEK = timedelta(days=7)
 _PASSING = frozenset(("fact/open_thread", "fact/event", "fact/task_completed"))
 _BY_KIND = {
     "fact/health": 0.3, "fact/work": 0.3, "fact/person": 0.2, "fact/preference": 0.1,
@@ -28,6 +33,11 @@ _IDENTITY = frozenset(("lives_in", "works_at", "works_as", "job", "name", *PARTN
 _BY_PREDICATE = frozenset(
     ("diet", "allergic_to", "has_illness", "has_pet", "has_child", "has_daughter", "has_son", "age")
 )
+# Slots that rules read with high precision, by what their value must be.
+_PEOPLE = frozenset(("name", "has_son", "has_daughter", "has_brother", "has_sister", *PARTNERS))
+_NAMED = frozenset(("lives_in", "works_at", "has_pet"))
+_PLAIN = frozenset(("allergic_to", "likes", "loves", "dislikes"))
+_OCCUPATION = re.compile(r" (?:is an?|works as an?|ist(?: eine?)?|arbeitet als) ")
 _SELF, _KEY, _OWN, _NEW = 0.8, 0.3, 0.2, 0.2
 
 
@@ -52,6 +62,43 @@ def human(memories: Iterable[Memory], now: datetime | None = None) -> list[Sourc
     weighed = (_weighed(one, known[one.of], now) for one in lines)
     speakers = {m.speaker for m in facts}
     return sorted(_distinct(weighed, speakers), key=lambda one: one.at)
+
+
+def plain(lines: Iterable[SourcedLine], memories: Iterable[Memory]) -> list[SourcedLine]:
+    """Return the lines that may be stated although no LLM has read them."""
+    every = {m.id: m for m in memories}
+    names = {id: m.facets["name"] for id, m in every.items() if "name" in m.facets}
+    sure = {id for id, m in every.items() if is_plain(m, _named(claim_of(m), names))}
+    return [one for one in lines if one.of in sure]
+
+
+def is_plain(memory: Memory, said: Claim) -> bool:
+    """Return whether a fact, or a relation with names for ids, is one that rules seldom misread."""
+    if not is_ruled(memory):
+        return True
+    if said.over or fold(said.subject) != fold(memory.speaker) or is_of_another_day(memory):
+        return False
+    first = said.object.lower().partition(" ")[0]
+    if said.predicate in _PEOPLE:
+        return is_given_name(first)
+    if said.predicate in _NAMED:
+        return not is_everyday(first)
+    if said.predicate == "works_as":
+        return bool(_OCCUPATION.search(memory.text))
+    quote = memory.facets.get("quote", "")
+    return said.predicate in _PLAIN and not quote.endswith(f", {said.object}")
+
+
+def is_ruled(memory: Memory) -> bool:
+    """Return whether rules alone made a memory, which nobody pinned."""
+    return memory.made is not None and not (memory.made.model or memory.pinned)
+
+
+def is_of_another_day(memory: Memory) -> bool:
+    """Return whether a text means another day a week later: "tomorrow", "since yesterday"."""
+    weeks = (memory.valid_from, memory.valid_from + WEEK)
+    then, later = (possible_times(memory.text, at, UTC) for at in weeks)
+    return bool(then) and set(then).isdisjoint(later)
 
 
 def named(memories: Iterable[Memory]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from slowcat_memory.core.blocks.lasting import is_plain
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.bounded_names import can_be_name, holds_false_name
 from slowcat_memory.core.extraction.grounding import Ground, holds, tidy
@@ -102,7 +103,8 @@ def by_rule(memories: Iterable[Memory], user: str, now: datetime | None = None) 
         subject = names.get(said.subject, said.subject)
         value = names.get(said.object, said.object)
         mine = fingerprint(subject) in ("", fingerprint(user), "user", "the user", "i")
-        if field and mine and _fits(field, value):
+        plain = is_plain(memory, replace(said, subject=memory.speaker, object=value))
+        if field and mine and plain and _fits(field, value):
             _add(found, field, value, memory.valid_from, memory.sources, memory.id)
     return found
 

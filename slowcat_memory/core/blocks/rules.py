@@ -9,6 +9,7 @@ from itertools import groupby
 from msgspec import Struct
 
 from slowcat_memory.core.blocks.coming import coming_lines
+from slowcat_memory.core.blocks.lasting import is_ruled
 from slowcat_memory.core.blocks.statements import SourcedLine, valid_of_kind
 from slowcat_memory.core.extraction.checks.derived_text import keepable, keepable_part
 from slowcat_memory.core.extraction.grounding import sentences
@@ -247,8 +248,8 @@ def background(
 
     ``sessions`` has the earliest first; topics are those of the last ``topics_h`` hours.
     """
-    every = list(memories)
-    summaries = valid_of_kind(every, SUMMARY) or [s.summary for s in sessions if s.summary]
+    every = [m for m in memories if not (m.kind.startswith("summary/") and is_ruled(m))]
+    summaries = valid_of_kind(every, SUMMARY)
     lines = list[SourcedLine]()
     told = [(one, text) for one in summaries if (text := keepable_part(one.text))]
     if told:

@@ -14,7 +14,9 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import BACKGROUND
 from slowcat_memory.core.blocks.coming import coming_lines
+from slowcat_memory.core.blocks.lasting import is_of_another_day, is_plain, is_ruled
 from slowcat_memory.core.extraction.checks.derived_text import keepable
+from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.memory import FACT, NOTE, findable
@@ -112,7 +114,8 @@ def _profile(start: SessionStart, room: int, told: Told, words: Language) -> lis
     profiles = [m for m in start.memories if m.kind == PROFILE]
     profiles.sort(key=lambda m: (m.recorded_at or m.valid_from, m.id))
     described = [m for m in start.memories if not m.pinned and not profiles and _is_profile(m)]
-    notes = [m for m in start.memories if m.kind == NOTE and not m.pinned] + described
+    own = [m for m in start.memories if m.kind == NOTE and not m.pinned]
+    notes = [m for m in own if not is_of_another_day(m)] + described
     notes.sort(key=lambda m: (-m.importance, -m.valid_from.timestamp(), m.id))
     facts: list[str] = []
     for memory in (*profiles[-1:], *notes):
@@ -134,7 +137,8 @@ def _is_profile(memory: Memory) -> bool:
     facets = memory.facets
     own = fold(facets.get("subject", "")) == fold(memory.speaker)
     sure = facets.get("confidence") == "high" and memory.trust == "user"
-    return memory.kind in PROFILE_KINDS and own and sure and memory.retired_at is None
+    lasts = memory.kind in PROFILE_KINDS and memory.retired_at is None
+    return lasts and own and sure and is_plain(memory, claim_of(memory))
 
 
 def _texts(blocks: Mapping[str, Memory], user: str, words: Language) -> dict[str, str]:
@@ -173,7 +177,7 @@ def _last_session(
             today=full_date(today, zone, words.dates),
         )
     ]
-    if start.summary is not None:
+    if start.summary is not None and not is_ruled(start.summary):
         whole = _said(start.summary.text, start.user, words)
         new = told.news(whole)
         room -= size(words.preamble.last_time.format(summary="")) + 1

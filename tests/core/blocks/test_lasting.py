@@ -6,9 +6,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from slowcat_memory.core.blocks.coming import coming_lines
-from slowcat_memory.core.blocks.lasting import by_importance, chosen, human
+from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, plain
 from slowcat_memory.core.language import language_of
-from slowcat_memory.records import Memory
+from slowcat_memory.records import Made, Memory
 
 NOW = datetime(2026, 11, 18, 18, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -76,6 +76,22 @@ def test_the_important_comes_first_in_the_block() -> None:
         home.text,
         tea.text,
     ]
+
+
+def test_by_rules_only_what_is_seldom_misread_is_stated() -> None:
+    right = [
+        fact("Anna lives in Porto.", predicate="lives_in", object="Porto"),
+        fact("Anna's brother is called Tom.", predicate="has_brother", object="Tom"),
+    ]
+    wrong = [
+        fact("Anna hat eine Tochter namens Nutella.", predicate="has_daughter", object="Nutella"),
+        fact("Anna drives a truck.", predicate="works_as", object="a truck"),
+        fact("Anna likes the cake of yesterday.", predicate="likes", object="the cake"),
+        fact("Anna gave up smoking well ten.", predicate="gave_up", object="smoking well ten"),
+    ]
+    ruled = [replace(one, made=Made(job="facts", version=1)) for one in (*right, *wrong)]
+    lines = [one.text for one in plain(human(ruled, NOW), ruled)]
+    assert sorted(lines) == sorted(one.text for one in right)
 
 
 def coming(*memories: Memory, language: str = "english", most: int = 9) -> list[str]:

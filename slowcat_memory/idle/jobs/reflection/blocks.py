@@ -30,7 +30,7 @@ from slowcat_memory.core.blocks.block import (
     revised,
 )
 from slowcat_memory.core.blocks.coming import coming_facts
-from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, named
+from slowcat_memory.core.blocks.lasting import by_importance, chosen, human, named, plain
 from slowcat_memory.core.blocks.prompt import VERSION, BlockLines, build_prompt, kept, system
 from slowcat_memory.core.blocks.rules import SessionView
 from slowcat_memory.core.blocks.statements import (
@@ -189,7 +189,7 @@ def material(label: str, seen: BlockInput, context: JobContext) -> Material:
         distinct = {one.of: one for one in every}.values()
         shown = sorted(distinct, key=lambda one: one.at)
         return Material(
-            by_rule=by_importance(lasting),
+            by_rule=by_importance(plain(lasting, seen.memories)),
             shown=shown,
             known=known,
             over=to_lines(m for m in over if m.retired_at or m.valid_to),
