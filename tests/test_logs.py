@@ -108,7 +108,7 @@ def page(home: Home, patch: pytest.MonkeyPatch) -> None:
 
 def page_undo(home: Home, patch: pytest.MonkeyPatch) -> None:
     undo = Undo()
-    undo.defer(SAID, lambda: None, fail)
+    undo.add(SAID, lambda: None, fail)
     undo.settle()
 
 

@@ -50,22 +50,25 @@ class Undo:
         self._done: dict[int, Undone] = {}
         self._waiting: dict[int, tuple[Callable[[], object], Callable[[], None]]] = {}
 
-    def add(self, words: str, back: Callable[[], object]) -> int:
-        """Keep what takes a change back; return its number."""
+    def add(
+        self,
+        words: str,
+        back: Callable[[], object],
+        work: Callable[[], object] | None = None,
+    ) -> int:
+        """Keep what takes a change back; return its number.
+
+        Args:
+            work: What completes the change, after ``window_s``.
+        """
         with self._lock:
             number = next(self._numbers)
-            self._done[number] = Undone(words, back)
+            self._done[number] = Undone(words, back, waits=work is not None)
+            if work is not None:
+                cancel = self._timer(self.window_s, lambda: self._carry_out(number))
+                self._waiting[number] = (work, cancel)
             for old in [n for n, one in self._done.items() if not one.waits][:-KEPT]:
                 del self._done[old]
-        return number
-
-    def defer(self, words: str, back: Callable[[], object], work: Callable[[], object]) -> int:
-        """Keep what takes a change back, and complete it after ``window_s``; return its number."""
-        with self._lock:
-            number = next(self._numbers)
-            self._done[number] = Undone(words, back, waits=True)
-            cancel = self._timer(self.window_s, lambda: self._carry_out(number))
-            self._waiting[number] = (work, cancel)
         return number
 
     def back(self, number: int) -> str:

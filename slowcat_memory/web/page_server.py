@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -19,6 +18,7 @@ WAITING = 256  # events that a slow browser may be behind; beyond, it is told to
 BEAT_S = 15.0  # between two signs of life
 
 _AGAIN = b"null\n"
+_SENT = ("what", "scope", "ids", "kind", "turn")  # of an event: no text
 
 
 class Stream:
@@ -45,7 +45,7 @@ class Stream:
         """Pass an event on to the loop: called on any thread, and must return at once."""
         if self._loop is None or not self._shown(event):
             return
-        data = msgspec.json.encode(_ids(event))
+        data = msgspec.json.encode({name: getattr(event, name) for name in _SENT})
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._publish, data + b"\n")
 
@@ -89,16 +89,6 @@ def _put(queue: "asyncio.Queue[bytes | None]", line: bytes | None) -> None:
             queue.get_nowait()
         queue.put_nowait(_AGAIN)
     queue.put_nowait(line)
-
-
-def _ids(event: MemoryEvent) -> dict[str, Any]:
-    return {
-        "what": event.what,
-        "scope": event.scope,
-        "ids": event.ids,
-        "kind": event.kind,
-        "turn": event.turn,
-    }
 
 
 ADDRESS = "127.0.0.1"

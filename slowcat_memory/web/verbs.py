@@ -120,7 +120,7 @@ def forget(page: PageContext, given: Given) -> dict[str, Any]:
     order = memory.forget(what, undo_s=page.undo.window_s).order
     if order is None:
         raise Refusal(404, "That is not remembered any more.")
-    undo = page.undo.defer("Kept", lambda: _keep(page, order), lambda: _erase(page, what, order))
+    undo = page.undo.add("Kept", lambda: _keep(page, order), lambda: _erase(page, what, order))
     return {"undo": undo, "words": "Forgetting", "seconds": page.undo.window_s}
 
 
@@ -236,9 +236,5 @@ def verify(page: PageContext, given: Given) -> dict[str, Any]:
     health = page.memory.maintain("check")
     damaged = [f"{n} rows of {table}" for table, n in health.damaged.items() if n]
     damaged += [f"the index of {one.scope}" for one in health.indexes]
-    return {"wrong": damaged, "rows": _rows(page)}
-
-
-def _rows(page: PageContext) -> int:
     with page.memory.snapshot() as snapshot:
-        return sum(snapshot.counts().values())
+        return {"wrong": damaged, "rows": sum(snapshot.counts().values())}

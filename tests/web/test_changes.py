@@ -269,7 +269,7 @@ def test_the_page_does_not_end_while_something_is_being_forgotten(waits: Waits) 
         assert go_on.wait(30)
         done.append("forgotten")
 
-    undo.defer("Kept", lambda: None, work)
+    undo.add("Kept", lambda: None, work)
     with ThreadPoolExecutor(2) as threads:
         threads.submit(waits.pass_)
         assert begun.wait(30)

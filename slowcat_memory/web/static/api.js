@@ -2,19 +2,6 @@
 
 const RETRY_MS = 3000;
 
-export class Failure extends Error {}
-
-async function answer(response) {
-  let found = null;
-  try {
-    found = await response.json();
-  } catch {
-    // not ours: the command has ended, or something else answers on this port
-  }
-  if (!response.ok || found === null) throw new Failure(found?.error ?? "The page got no answer.");
-  return found;
-}
-
 // The key that proves that this page was opened with its address. A cookie would not do: browsers
 // send it to every port of this machine, and what is stored here belongs to this port alone.
 const KEY = "slowcat";
@@ -30,13 +17,14 @@ export async function enter() {
 }
 
 async function ask(path, options = {}) {
-  let response;
-  try {
-    response = await fetch(`/api/${path}`, { ...options, headers: { ...options.headers, ...keyed() } });
-  } catch {
-    throw new Failure("The page's command has ended. Start `slowcat-memory ui` again.");
-  }
-  return answer(response);
+  const headers = { ...options.headers, ...keyed() };
+  const response = await fetch(`/api/${path}`, { ...options, headers }).catch(() => {
+    throw new Error("The page's command has ended. Start `slowcat-memory ui` again.");
+  });
+  // No JSON is not ours: the command has ended, or something else answers on this port.
+  const found = await response.json().catch(() => null);
+  if (!response.ok || found === null) throw new Error(found?.error ?? "The page got no answer.");
+  return found;
 }
 
 export function read(path, given = {}) {

@@ -4,7 +4,6 @@ import { Component, Empty, View, bytes, html, many, when } from "./parts.js";
 import { change, read } from "./api.js";
 
 const SIGNS = { fine: "✓", note: "·", wrong: "✗" };
-const SPOKEN = { fine: "fine", note: "note", wrong: "wrong" };
 
 export default class Health extends View {
   state = { found: null, process: null, speed: null, checks: null, doing: "", error: "" };
@@ -22,10 +21,6 @@ export default class Health extends View {
     } catch (error) {
       this.setState({ error: error.message });
     }
-  }
-
-  reload() {
-    this.load();
   }
 
   async load() {
@@ -86,7 +81,7 @@ export default class Health extends View {
         </div>
         <p role="status">${doing}</p>
         ${checks && html`<ul class="checks">${checks.map((one) => html`<li key=${one.what + one.found} class=${one.state}>
-          <span class="sign" role="img" aria-label=${SPOKEN[one.state]}>${SIGNS[one.state]}</span> <b>${one.what}</b>: ${one.found}${one.hint && html` <span class="meta">${one.hint}</span>`}
+          <span class="sign" role="img" aria-label=${one.state}>${SIGNS[one.state]}</span> <b>${one.what}</b>: ${one.found}${one.hint && html` <span class="meta">${one.hint}</span>`}
         </li>`)}</ul>`}
         ${found.backups.length
           ? html`<ul class="plain">${found.backups.map((one) => html`<li key=${one.at}>${when(one.at, "minute")}, ${bytes(one.bytes)}</li>`)}</ul>`

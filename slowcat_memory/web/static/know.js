@@ -22,10 +22,6 @@ export default class Know extends View {
     this.people?.load();
   }
 
-  hear() {
-    this.reload();
-  }
-
   render(props) {
     return html`
       <${Blocks} ...${props} mounted=${(one) => (this.blocks = one)} />

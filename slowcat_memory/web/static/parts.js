@@ -37,7 +37,16 @@ export function bytes(n) {
 }
 
 // A component that its owner can reach: `mounted` is called with it, and with null when it goes.
+// What it shows is loaded again after a change, and, unless it knows better, at every event.
 export class View extends Component {
+  hear() {
+    this.reload();
+  }
+
+  reload() {
+    this.load?.();
+  }
+
   componentDidMount() {
     this.props.mounted?.(this);
   }

@@ -12,10 +12,6 @@ const OUTCOMES = {
 };
 
 export default class Thinking extends View {
-  hear() {
-    this.reload();
-  }
-
   reload() {
     this.work?.load();
     this.rejected?.load();

@@ -13,14 +13,6 @@ export default class When extends Paged {
     this.at = null;
   }
 
-  hear() {
-    this.load();
-  }
-
-  reload() {
-    this.load();
-  }
-
   async fetchPage(after) {
     const at = this.at === null ? "" : new Date(this.at).toISOString();
     const got = await read("when", { scope: this.props.scope, after, at, ...this.wanted });
