@@ -109,7 +109,7 @@ def preview(page: PageContext, given: Given) -> dict[str, Any]:
         "turns": len(gone.turns),
         "memories": len(derived),
         "rows": [turn_row(one) for one in turns],
-        "made": [memory_row(one) for one in made],
+        "made": [memory_row(one, page.memory.reader(one.scope, local=True).called) for one in made],
         "seconds": page.undo.window_s,
     }
 

@@ -89,10 +89,11 @@ def _reply(snapshot: Snapshot, turn: Turn | None) -> Turn | None:
 
 
 def _weighed(page: PageContext, memory: Memory | None, one: Any, verdict: str) -> dict[str, Any]:
-    shown = memory is not None and (page.everyone or memory.scope == page.person)
+    shown = memory if memory and (page.everyone or memory.scope == page.person) else None
+    called = page.memory.reader(shown.scope, local=True).called if shown else ()
     return {
-        "id": memory.id if memory is not None and shown else "",
-        "memory": memory_row(memory) if memory is not None and shown else None,
+        "id": shown.id if shown else "",
+        "memory": memory_row(shown, called) if shown else None,
         "verdict": verdict,
         "score": round(one.score, 3) if one else None,
         "likely": round(one.probability, 3) if one else None,
@@ -109,7 +110,6 @@ def _block(page: PageContext, entry: LedgerEntry, memories: Mapping[str, Memory]
     hits = []
     for offer in entry.offers:
         memory = memories.get(offer.memory)
-        shown = disclose(memory, reader) if memory is not None else None
-        if shown is not None:
+        if memory is not None and (shown := disclose(memory, reader)) is not None:
             hits.append(Hit(memory=shown, score=offer.score, probability=offer.probability))
     return page.memory.pack(Recollection(hits=hits, stage="full"), entry.at).text if hits else ""
