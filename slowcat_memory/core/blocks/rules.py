@@ -236,7 +236,6 @@ def advice(
 
 def background(
     memories: Iterable[Memory],
-    sessions: Sequence[SessionView],
     now: datetime,
     zone: tzinfo,
     *,
@@ -246,7 +245,7 @@ def background(
 ) -> list[SourcedLine]:
     """Return lines "Recent: …", "Active topics: a, b", "- …" (near days, open threads).
 
-    ``sessions`` has the earliest first; topics are those of the last ``topics_h`` hours.
+    Topics are those of the last ``topics_h`` hours.
     """
     every = [m for m in memories if not (m.kind.startswith("summary/") and is_ruled(m))]
     summaries = valid_of_kind(every, SUMMARY)

@@ -14,9 +14,8 @@ from msgspec import Meta, Struct
 
 from slowcat_memory.core.blocks.block import BACKGROUND
 from slowcat_memory.core.blocks.coming import coming_lines
-from slowcat_memory.core.blocks.lasting import is_of_another_day, is_plain, is_ruled
+from slowcat_memory.core.blocks.lasting import is_of_another_day, is_ruled
 from slowcat_memory.core.extraction.checks.derived_text import keepable
-from slowcat_memory.core.facts.holding import claim_of
 from slowcat_memory.core.graph.relations import fold
 from slowcat_memory.core.language import Language, language_of
 from slowcat_memory.core.memory import FACT, NOTE, findable
@@ -113,16 +112,12 @@ def _profile(start: SessionStart, room: int, told: Told, words: Language) -> lis
     """Return a line about the user, without pinned memories: the preamble quotes them in full."""
     profiles = [m for m in start.memories if m.kind == PROFILE]
     profiles.sort(key=lambda m: (m.recorded_at or m.valid_from, m.id))
-    described = [m for m in start.memories if not m.pinned and not profiles and _is_profile(m)]
     own = [m for m in start.memories if m.kind == NOTE and not m.pinned]
-    notes = [m for m in own if not is_of_another_day(m)] + described
+    notes = [m for m in own if not is_of_another_day(m)]
     notes.sort(key=lambda m: (-m.importance, -m.valid_from.timestamp(), m.id))
     facts: list[str] = []
     for memory in (*profiles[-1:], *notes):
-        if memory in described:
-            text = _said(memory.text, start.user, words).rstrip(".")
-        else:
-            text = _undoubted(memory.text, start.user, words).rstrip(".")
+        text = _undoubted(memory.text, start.user, words).rstrip(".")
         fits = sum(map(len, facts)) + len(text) <= room
         if text and fits and not told.repeats(text):
             facts.append(text)
@@ -130,15 +125,6 @@ def _profile(start: SessionStart, room: int, told: Told, words: Language) -> lis
     if not facts:
         return []
     return [words.preamble.about.format(user=neutralise(start.user), facts="; ".join(facts))]
-
-
-def _is_profile(memory: Memory) -> bool:
-    """Return whether a fact describes the user: lasting, certain, about the speaker."""
-    facets = memory.facets
-    own = fold(facets.get("subject", "")) == fold(memory.speaker)
-    sure = facets.get("confidence") == "high" and memory.trust == "user"
-    lasts = memory.kind in PROFILE_KINDS and memory.retired_at is None
-    return lasts and own and sure and is_plain(memory, claim_of(memory))
 
 
 def _texts(blocks: Mapping[str, Memory], user: str, words: Language) -> dict[str, str]:

@@ -166,7 +166,6 @@ def material(label: str, seen: BlockInput, context: JobContext) -> Material:
     if label == BACKGROUND:
         lines = rules.background(
             seen.memories,
-            seen.sessions,
             context.now,
             context.zone,
             topics_h=options.topics_h,
