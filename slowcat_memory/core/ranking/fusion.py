@@ -5,7 +5,7 @@ once (docs/decisions/0014-what-recall-looks-at.md).
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta, Struct
@@ -33,9 +33,6 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     own conversations.
 
     Attributes:
-        method: "scores" adds the fields' scores, "rrf" their reciprocal ranks, 1 / (``rrf_k`` + rank),
-            which tell nothing of distances (LoCoMo: R@10 of 80.8 instead of 84.1).
-        rrf_k: Constant of reciprocal rank fusion (Cormack et al. 2009 use 60).
         dense: Weight of the memory's vector.
         tokens: Weight of its tokens' vectors (MaxSim), for the ``rerank`` best by all other fields.
         window: Weight of BM25 over a turn and its neighbours.
@@ -61,8 +58,6 @@ class FuseOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         duplicate: Jaccard similarity of words from which two hits are equal; above 1 keeps all.
     """
 
-    method: Literal["scores", "rrf"] = "scores"
-    rrf_k: Annotated[float, Meta(ge=0, le=1000)] = 60.0
     dense: Weight = 0.24
     tokens: Weight = 0.37
     window: Weight = 0.21
@@ -114,12 +109,6 @@ def by_cosine(scores: Array, zero: float = 0.0) -> Array:
         Shape (n,), 0 to 1; 0 for a missing cosine, all 0 if none is above ``zero``.
     """
     return by_maximum(np.fmax(scores - zero, 0.0))  # fmax of NaN and 0 is 0
-
-
-def by_rank(scores: Array, k: float) -> Array:
-    """Return reciprocal ranks, shape (n,), the best 1; equals share a rank, scores of 0 stay 0."""
-    better = np.searchsorted(np.sort(-scores), -scores)
-    return np.where(scores > 0, (k + 1) / (k + 1 + better), 0.0)
 
 
 def by_tokens(scores: Array) -> Array:
@@ -195,8 +184,6 @@ def fuse(views: dict[str, Array], options: FuseOptions, keyed: float = 0.0) -> A
     if not any(weights.values()):
         weights = dict.fromkeys(views, 1.0)  # all the weight is on missing fields
     total = sum(weights.values())
-    if options.method == "rrf":
-        views = {name: by_rank(scores, options.rrf_k) for name, scores in views.items()}
     parts = (weight / total * views[name] for name, weight in weights.items())
     return sum(parts, start=np.zeros(len(next(iter(views.values()))), np.float32))
 

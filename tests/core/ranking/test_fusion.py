@@ -195,13 +195,6 @@ def test_fusion_fuse_weight_on_nothing_but_what_is_missing_leaves_all_the_others
     assert fusion.fuse(made, options).tolist() == pytest.approx([0.75, 0.25])
 
 
-def test_fusion_fuse_by_ranks_a_lead_counts_no_more_than_a_place() -> None:
-    made = {"turn": array([1.0, 0.1, 0.0, 0.1]), "window": array([0.9, 1.0, 0.0, 0.0])}
-    options = FuseOptions(method="rrf", rrf_k=1, turn_by_words=1, window=1)
-    expected = [(1 + 2 / 3) / 2, (2 / 3 + 1) / 2, 0.0, (2 / 3) / 2]
-    assert fusion.fuse(made, options).tolist() == pytest.approx(expected)
-
-
 def test_fusion_fuse_a_turns_own_words_count_more_where_there_are_no_vectors() -> None:
     lexical = {"turn": array([1.0, 0.0]), "window": array([0.0, 1.0])}
     options = FuseOptions(window=0.25, turn=0.05, turn_by_words=0.75, session=0, dense=0.7)
