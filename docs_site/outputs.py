@@ -22,10 +22,9 @@ SHOWN = (
     "slowcat-memory facts",
     'slowcat-memory as-of 2026-05-01 "Lisbon"',
 )
-COLUMNS = 78
 ENVIRONMENT = {
     "SLOWCAT_IDLE_LLM__URL": "",
-    "COLUMNS": str(COLUMNS),
+    "COLUMNS": "78",
     "SLOWCAT_CONFIG": "",
     "SLOWCAT_MEMORY__USER_ID": "anna",
     "SLOWCAT_MEMORY__TIME_ZONE": "UTC",

@@ -8,7 +8,6 @@ from itertools import chain
 
 from loguru import logger
 from msgspec import Struct
-from msgspec.structs import replace
 
 from slowcat_memory.engine.expiry import Expiry
 from slowcat_memory.engine.wiring import EngineWiring
@@ -77,15 +76,8 @@ class Eraser:
 
     def hide(self, undo_s: float, *orders: Forget) -> Forgotten:
         """Hide what ``forget`` would delete, to be erased later; return once that is durable."""
-        covered, scope = self.preview(*orders), orders[0].scope
-        if not (covered.turns or covered.memories):
-            return covered
-        own = [id_ for where, id_ in covered.memories if where == scope]
-        others = [one for one in covered.memories if one[0] != scope]
-        order = self._wiring.undo_log.hide(
-            "forget_about", scope, own, covered.turns, 0, undo_s, others
-        )
-        return replace(covered, order=order)
+        covered = self.preview(*orders)
+        return self._wiring.undo_log.hide_covered(covered, orders[0].scope, undo_s)
 
     def drop_queries(self) -> None:
         """Clear queries from the caches once the running recalls are done. Does not wait."""

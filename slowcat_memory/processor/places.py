@@ -5,7 +5,7 @@ pipeline and the position in it. Branches of a parallel pipeline have no order a
 """
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from loguru import logger
 from msgspec import Struct
@@ -148,18 +148,7 @@ def _order(memory: Any, places: Places, users: Any) -> str:
     return ""
 
 
-class Remembers(Protocol):
-    """A memory in a pipeline.
-
-    Attributes:
-        remembers: Its store and its namespace.
-    """
-
-    @property
-    def remembers(self) -> tuple[str, str]: ...
-
-
-def is_second(memory: Remembers, pipeline: Any) -> bool:
+def is_second(memory: Any, pipeline: Any) -> bool:
     """Return whether a memory comes behind another one of the same user, and warn if it does.
 
     The second one is to do nothing. Memories in different branches of a parallel pipeline may hear

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from loguru import logger
 from pipecat.frames.frames import Frame, InputAudioRawFrame, LLMContextFrame, StartFrame
@@ -155,7 +155,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         self._add_instruction = add_instruction
         self._instruction = instruction(self._config.memory.language)
         self._warming, self._visible, self._owned = Warming(), Visible(), OwnedMessages()
-        self._messages = ContextMessages(self._own_messages, self._was_spoken, self._visible.knows)
+        self._messages = ContextMessages(
+            lambda: self._neighbours.messages, self._was_spoken, self._visible.knows
+        )
         self._guard = Guard(self, self._call_event_handler)
         self._config_file = config_source(config, engine or fleet)
         self._reports = Reports(self._guard, self.push_frame, rtvi, spans)
@@ -383,15 +385,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             rewarm = partial(self.rewarm, again=True)
             self._subscriptions.append(rewarm_after_idle(engine, rewarm, self._guard.spawn))
         scopes = self._audience.recallable
-
-        def notify(event: MemoryEvent) -> None:
-            self._guard.notify(f"on_memory_{event.what}", event)
-
-        self._subscriptions.append(forward_memory_events(engine, scopes, notify))
-        self._subscriptions.append(
-            forward_memory_events(engine, scopes, self._on_change, idle=False)
+        self._subscriptions += (
+            forward_memory_events(engine, scopes, self._on_idle_event),
+            forward_memory_events(engine, scopes, self._on_change, idle=False),
+            self._reports.end,
         )
-        self._subscriptions.append(self._reports.end)
         self._reports.begin(engine, self._config, self._scope, scopes, self._config_file)
 
     async def cleanup(self) -> None:
@@ -439,6 +437,9 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         for message in stripped:
             self._visible.discard(message)
 
+    def _on_idle_event(self, event: MemoryEvent) -> None:
+        self._guard.notify(f"on_memory_{event.what}", event)
+
     def _on_change(self, event: MemoryEvent) -> None:
         """Take what a person forgot, changed or muted out of the head."""
         by_person = event.what == "forgotten" or event.job in ("person", "command")
@@ -457,9 +458,6 @@ class HybridContextualMemoryProcessor(FrameProcessor):
             self._guard.run(engine.maintain, "drop queries")
         if self._live:
             self._guard.notify("on_record_changed", off)
-
-    def _own_messages(self) -> list[Any]:
-        return self._neighbours.messages
 
     def _was_spoken(self, text: str) -> bool:
         return self._live is not None and self._live.turns.was_spoken(text)

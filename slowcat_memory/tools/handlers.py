@@ -7,7 +7,7 @@ sentence, so that it can call again.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -23,11 +23,11 @@ from slowcat_memory.core.ranking.calibration import best_of_top
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_until
 from slowcat_memory.core.text.normalize import clean, estimate_tokens, neutralise
-from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.engine import Memory as Engine
 from slowcat_memory.engine.search import SearchArguments, read_graph
 from slowcat_memory.errors import ConfigError, describe_error
 from slowcat_memory.records import Disclosed, Forget, Hit, Memory, Turn
+from slowcat_memory.runtime.recall.time_travel import read_span
 
 if TYPE_CHECKING:
     from slowcat_memory.core.graph.portrait import EntityNames
@@ -271,12 +271,12 @@ class ToolCalls:
         }
 
     def facts_list(self, call: Call, asked: Nothing) -> dict[str, Any]:
-        found = Counter(kind for memory in self._facts(call) for kind in _types(memory))
+        found = Counter(kind for memory in self._facts(call, call.now) for kind in _types(memory))
         return {"types": dict(sorted(found.items()))}
 
     def facts_read(self, call: Call, asked: Read) -> dict[str, Any]:
         """Return the facts of one type, the latest first, as many as fit."""
-        every = self._facts(call)
+        every = self._facts(call, call.now)
         name = asked.name.strip().casefold()
         facts = [memory for memory in every if name in _types(memory)]
         if not facts:
@@ -296,12 +296,12 @@ class ToolCalls:
         day = f"{at.astimezone(call.engine.zone):%-d %B %Y}"
         how: SearchArguments = {"local": call.local, "exclude": self._now_asking(call)}
         if not (query := clean(asked.query)[0]):
-            span: SearchArguments = {**how, "since": time[0], "until": time[1]}
-            said = call.engine.search("", call.scope, MOST, **span)
+            how |= {"since": time[0], "until": time[1]}
+            said = call.engine.search("", call.scope, MOST, **how)
             known = [*self._facts(call, at)[:MOST], *(hit.memory for hit in said.hits)]
             return {"as_of": day, **self._all_of(call, known)}
-        then: SearchArguments = {**how, "at": at}
-        found = call.engine.search(query, call.scope, MOST, **then)
+        how["at"] = at
+        found = call.engine.search(query, call.scope, MOST, **how)
         told = {"as_of": day, **self._found(call, found.hits)}
         held = self._held(call, query, at)
         return {**told, "held": held} if held else told
@@ -323,15 +323,14 @@ class ToolCalls:
         call.shown(memory for memory in stored if memory)
         return [neutralise(line) for _, line in about]
 
-    def _facts(self, call: Call, at: datetime | None = None) -> list[Disclosed]:
-        """Return the facts, notes and pinned memories that hold (at a time) and that the LLM may see.
+    def _facts(self, call: Call, at: datetime) -> list[Disclosed]:
+        """Return the facts, notes and pinned memories that hold at a time and that the LLM may see.
 
         Uncertain ones are left out: the LLM would state them.
         """
         reader = call.engine.reader(call.scope, local=call.local)
         with call.engine.snapshot() as snapshot:
             seen = disclose_all(snapshot.memories(call.scope), reader)
-        at = at or call.now
         return [m for m in seen if is_listed(m) and believed(m, at) and not is_uncertain(m)]
 
     def _found(self, call: Call, hits: Sequence[Hit]) -> dict[str, Any]:
@@ -361,24 +360,18 @@ class ToolCalls:
         """Parse a date or time expression to its start and (excluded) end; None for ""."""
         if not text.strip():
             return None
-        zone = call.engine.zone
-        try:
-            day = datetime.combine(date.fromisoformat(text.strip()[:10]), datetime.min.time(), zone)
-            return day.astimezone(UTC), (day + timedelta(days=1)).astimezone(UTC)
-        except (ValueError, OverflowError):
-            options = WhenOptions(language=call.engine.config.memory.language)
-            found = times(text, call.now, zone, options)
-        if not found:
+        language = call.engine.config.memory.language
+        found = read_span(text, call.now, call.engine.zone, language)
+        if found is None:
             raise Unclear(f"The {name} is not clear. Write it like 2024-05-31.")
-        return found[0].start, found[0].end
+        return found.start, found.end
 
 
 def _in_words(relation: Relation, names: "EntityNames", call: Call) -> str:
     """Return a relation as a sentence, with its end if it is over by now."""
-    from slowcat_memory.core.graph.portrait import predicate_in_words
+    from slowcat_memory.core.graph.portrait import in_words
 
-    subject, value = names[relation.subject], names[relation.object]
-    line = f"{subject} {predicate_in_words(relation.predicate)} {value}"
+    line = in_words(relation, names)
     if relation.valid_to is None or relation.valid_to > call.now:
         return line
     dates = language_of(call.engine.config.memory.language).dates

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from loguru import logger
 from msgspec import Struct
+from msgspec.structs import replace
 
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.errors import describe_error
@@ -27,11 +28,12 @@ Timer = Callable[[float, Callable[[], None]], Callable[[], None]]
 
 
 class Undone(Struct, frozen=True):
-    """A change: how it is called, what takes it back, and whether it waits to be completed."""
+    """A change: how it is called, what takes it back, and what completes it, if anything does."""
 
     words: str
     back: Callable[[], object]
-    waits: bool = False
+    work: Callable[[], object] | None = None
+    cancel: Callable[[], None] = lambda: None  # stops the timer
 
 
 class Undo:
@@ -48,7 +50,6 @@ class Undo:
         self.window_s = window_s
         self._numbers = count(1)
         self._done: dict[int, Undone] = {}
-        self._waiting: dict[int, tuple[Callable[[], object], Callable[[], None]]] = {}
 
     def add(
         self,
@@ -62,12 +63,12 @@ class Undo:
             work: What completes the change, after ``window_s``.
         """
         with self._lock:
-            number = next(self._numbers)
-            self._done[number] = Undone(words, back, waits=work is not None)
+            number, made = next(self._numbers), Undone(words, back, work)
             if work is not None:
                 cancel = self._timer(self.window_s, lambda: self._carry_out(number))
-                self._waiting[number] = (work, cancel)
-            for old in [n for n, one in self._done.items() if not one.waits][:-KEPT]:
+                made = replace(made, cancel=cancel)
+            self._done[number] = made
+            for old in [n for n, one in self._done.items() if one.work is None][:-KEPT]:
                 del self._done[old]
         return number
 
@@ -84,14 +85,13 @@ class Undo:
         one.back()  # if this fails it can be tried again
         with self._lock:
             self._done.pop(number, None)
-            _, cancel = self._waiting.pop(number, (None, lambda: None))
-        cancel()
+        one.cancel()
         return one.words
 
     def settle(self) -> None:
         """Do at once what waits, and wait for what is being done: the page ends. Blocks."""
         with self._working, self._lock:
-            numbers = list(self._waiting)
+            numbers = [number for number, one in self._done.items() if one.work]
         for number in numbers:
             self._carry_out(number)
 
@@ -99,13 +99,12 @@ class Undo:
         """Do what waits. If it fails, whoever keeps the memory does it: the order is durable."""
         with self._working:
             with self._lock:
-                self._done.pop(number, None)
-                work, cancel = self._waiting.pop(number, (None, None))
-            if work is None or cancel is None:
+                one = self._done.pop(number, None)
+            if one is None or one.work is None:
                 return
-            cancel()
+            one.cancel()
             try:
-                work()
+                one.work()
             except Exception as error:
                 why = describe_error(error)
                 logger.error("the page: hidden, and not yet deleted, which is tried again: {}", why)

@@ -43,14 +43,12 @@ class Stream:
 
     def _from_memory(self, event: MemoryEvent) -> None:
         """Pass an event on to the loop: called on any thread, and must return at once."""
-        if self._loop is None or not self._shown(event):
+        shown = self._page.everyone or event.scope == self._page.person
+        if self._loop is None or not shown:
             return
         data = msgspec.json.encode({name: getattr(event, name) for name in _SENT})
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._publish, data + b"\n")
-
-    def _shown(self, event: MemoryEvent) -> bool:
-        return self._page.everyone or event.scope == self._page.person
 
     def _publish(self, line: bytes) -> None:
         for queue in self._listeners:

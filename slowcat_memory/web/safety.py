@@ -13,13 +13,11 @@ user visits. Each rule here answers one attack, and ``tests/web/test_safety.py``
 - memory text that is markup: the policy runs no script but the files of this package.
 """
 
-import asyncio
 import hmac
 import secrets
 import threading
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
-from weakref import WeakSet
 
 from aiohttp import web
 from loguru import logger
@@ -106,7 +104,6 @@ class Guard:
 
     def __init__(self) -> None:
         self.keys, self.port = Keys(), 0
-        self._own: WeakSet[asyncio.Transport] = WeakSet()  # connections of this process's user
 
     def check(self, request: web.Request) -> None:
         """Let a request pass.
@@ -130,13 +127,9 @@ class Guard:
 
     def _check_user(self, request: web.Request) -> None:
         """Refuse another user's connection, where the system says whose it is."""
-        transport = request.transport
-        if transport in self._own or not loopback.can_tell():
-            return
         ends = request.get_extra_info("peername"), request.get_extra_info("sockname")
-        if transport is None or not all(ends) or not loopback.is_own_user(*ends):
+        if loopback.can_tell() and not (all(ends) and loopback.is_own_user(*ends)):
             raise Refusal(403, "This page belongs to another user of this machine.")
-        self._own.add(transport)
 
     def _hosts(self) -> tuple[str, ...]:
         port = self.port

@@ -69,13 +69,13 @@ def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Relat
 
 
 def _timeline(engine: "MemoryEngine", scope: str, found: "list[Relation]") -> Any:
-    from slowcat_memory.core.graph.portrait import predicate_in_words
+    from slowcat_memory.core.graph.portrait import in_words
     from slowcat_memory.engine.search import read_graph
 
     names = read_graph(engine, scope).names
     made = entries()
     for one in found:
-        fact = f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}"
+        fact = in_words(one, names)
         over = f", until {day(one.valid_to, engine.zone)}" if one.valid_to else ""
         turn = one.sources[0] if one.sources else ""
         entry(
@@ -145,7 +145,7 @@ def _nothing(engine: "MemoryEngine", scope: str) -> str:
 def _facts_table(
     engine: "MemoryEngine", scope: str, true_then: "list[Relation]", at: datetime, known: bool
 ) -> Any:
-    from slowcat_memory.core.graph.portrait import predicate_in_words
+    from slowcat_memory.core.graph.portrait import in_words
     from slowcat_memory.engine.search import read_graph
 
     names = read_graph(engine, scope).names
@@ -153,7 +153,7 @@ def _facts_table(
     say(f"[bold]{'Believed' if known else 'True'} on {on}[/]")
     made = entries()
     for one in true_then:
-        fact = f"{names[one.subject]} {predicate_in_words(one.predicate)} {names[one.object]}"
+        fact = in_words(one, names)
         over = f", until {day(one.valid_to, engine.zone)}" if one.valid_to else ""
         turn = one.sources[0] if one.sources else ""
         entry(made, day(one.valid_from, engine.zone), f"{fact}{over}", said(one.quote, turn))

@@ -112,5 +112,11 @@ def _line(one: Relation, value: str) -> Line:
     )
 
 
+def in_words(relation: Relation, names: EntityNames) -> str:
+    """Return a relation as a sentence."""
+    predicate = predicate_in_words(relation.predicate)
+    return f"{names[relation.subject]} {predicate} {names[relation.object]}"
+
+
 def predicate_in_words(predicate: str) -> str:
     return "is called" if predicate == "name" else predicate.replace("_", " ")

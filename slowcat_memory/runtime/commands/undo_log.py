@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import chunk_id, turn_of
-from slowcat_memory.records import CommandEntry, Forget, Memory, Turn, WriteBatch
+from slowcat_memory.records import CommandEntry, Forget, Forgotten, Memory, Turn, WriteBatch
 from slowcat_memory.store import Snapshot, Store
 
 UNDOABLE = frozenset(("remember", "forget_that", "forget_about", "correct"))
@@ -86,6 +86,15 @@ class UndoLog:
             entry = self._entry(kind, scope, turn, now, turns=tuple(turns))
             entry = replace(entry, hidden=ids, others=elsewhere, due=_later(now, undo_s))
             return self._apply([*hidden, *more], entry)
+
+    def hide_covered(self, covered: Forgotten, scope: str, undo_s: float) -> Forgotten:
+        """Hide what an order to forget covers; return it with the command's row, if it is anything."""
+        if not (covered.turns or covered.memories):
+            return covered
+        own = [id_ for where, id_ in covered.memories if where == scope]
+        others = [one for one in covered.memories if one[0] != scope]
+        order = self.hide("forget_about", scope, own, covered.turns, 0, undo_s, others)
+        return replace(covered, order=order)
 
     def ask(
         self, kind: str, scope: str, memories: Iterable[str], turns: Iterable[int], turn: int

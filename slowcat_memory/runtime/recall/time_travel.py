@@ -1,4 +1,4 @@
-"""The store as it was at a moment: to repeat a recall, or to replay the log.
+"""The store as it was at a moment, to repeat a recall or to replay the log; and the span that words name.
 
 What was logged or recorded later is missing, and what was retired later is current. Two things are
 not stored, and are as they are today: a memory's former text under the same id (pinning changes a
@@ -7,17 +7,53 @@ memory so) and its context note. What was forgotten since is missing, too.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from slowcat_memory.core.memory import ICEBREAKER, family, turn_of
+from slowcat_memory.core.time.expressions import WhenOptions, times
 from slowcat_memory.records import Event, LedgerEntry, Manifest, Memory, Session, Turn, WriteBatch
 from slowcat_memory.store import Ack, Snapshot, Store
 from slowcat_memory.store.disk.interruptible import BeforeRead
 from slowcat_memory.store.rows.bookkeeping import fold_session
+
+BETWEEN = "/"
+
+
+class Span(Struct, frozen=True):
+    """A span of time in UTC; ``end`` is the first moment after it."""
+
+    start: datetime
+    end: datetime
+
+
+def read_span(text: str, now: datetime, zone: tzinfo, language: str) -> Span | None:
+    """Return the span that a text names; None if it names none.
+
+    Args:
+        text: For example "2024-05-31", "2024-05-01/2024-05-31" or "last week".
+        now: The time of the question, aware.
+        language: Of the words, as in ``language_of``.
+    """
+    first, _, last = text.strip().partition(BETWEEN)
+    begin, end = _day(first, zone), _day(last or first, zone)
+    if begin and end:
+        return Span(begin.start, end.end) if begin.start < end.end else None
+    found = times(text, now, zone, WhenOptions(language=language))
+    return Span(found[0].start, found[0].end) if found else None
+
+
+def _day(text: str, zone: tzinfo) -> Span | None:
+    """Return the day of an ISO date, or of a date and time."""
+    try:
+        start = datetime.combine(date.fromisoformat(text.strip()[:10]), time(), zone)
+        return Span(start.astimezone(UTC), (start + timedelta(days=1)).astimezone(UTC))
+    except (ValueError, OverflowError):
+        return None
 
 
 class StoreThen:
