@@ -161,8 +161,6 @@ KNOBS = (
          "Seconds in which \"undo that\" brings back what was forgotten; then it is erased."),
     Knob("head.mode", "head.mode",
          "auto completes the LLM's system instruction by itself; off leaves it to `session_context()`."),
-    Knob("head.chars", "head.head_chars",
-         "Characters of the session preamble, at most; 0 for none."),
     Knob("icebreakers.quiet_hours", "icebreakers.quiet_hours",
          "Local hours without icebreakers, \"HH:MM-HH:MM\"; \"\" for none."),
     Knob("icebreakers.min_absence_h", "icebreakers.min_absence_h",

@@ -129,3 +129,13 @@ def believed(memory: Memory, at: datetime) -> bool:
         and (memory.valid_to is None or memory.valid_to > at)
         and (memory.retired_at is None or memory.retired_at > at)
     )
+
+
+PINNED = "pinned"  # the type under which a pinned memory is listed too
+
+
+def types_of(memory: Memory) -> tuple[str, ...]:
+    """Return the types under which a listed memory appears: that of a fact or note, and "pinned"."""
+    own = (memory.kind.partition("/")[2] or memory.kind,)
+    types = own if family(memory.kind) in (FACT, NOTE) else ()
+    return (*types, PINNED) if memory.pinned else types

@@ -23,7 +23,7 @@ from slowcat_memory.engine.derived_search import TURNS, kinds_of
 from slowcat_memory.engine.wiring import EngineWiring
 from slowcat_memory.records import Disclosed, Hotword, LedgerEntry, Memory, Session, Turn
 from slowcat_memory.runtime.recall import scan
-from slowcat_memory.runtime.recall.choosing import ended
+from slowcat_memory.runtime.recall.choosing import with_endings
 from slowcat_memory.runtime.recall.query import Query, Recollection
 from slowcat_memory.runtime.recall.time_travel import store_before
 from slowcat_memory.runtime.session.head import SLACK
@@ -212,11 +212,8 @@ class Search:
                 and (shown := disclose_found(memory, reader, snapshot.memory))
             )
             more = scan.scan(read, found.words, wiring.tokenizer, k)
-        endings = wiring.namespaces.get(scope).endings
-        more = [
-            replace(hit, memory=ended(hit.memory, endings(hit.memory.id, query.now)))
-            for hit in more
-        ]
+        if more:
+            more = with_endings(more, wiring.namespaces, scope, query.now)
         return replace(found, hits=scan.merged(hits, more, k))
 
     def _search_kinds(self, text: str, scope: str, k: int, how: SearchArguments) -> Recollection:

@@ -12,7 +12,7 @@ from functools import partial
 from msgspec import Struct
 
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.memory import FACT, NOTE, SUMMARY, believed, family, turn_of
+from slowcat_memory.core.memory import SUMMARY, believed, family, turn_of, types_of
 from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_date
@@ -29,7 +29,6 @@ UNSURE = "None of these surely answers it. Do not guess."
 TOKENS = 700  # of an answer, estimated
 OVERVIEW = 12  # facts of ``about_me`` without a topic
 SAID = 4  # turns beside the facts about a topic
-PINNED = "pinned"
 
 
 class Unclear(Exception):
@@ -118,7 +117,7 @@ class Reading:
 
     def facts_list(self, asked: given.Nothing) -> Answer:
         facts = self._seen.listed(partial(believed, at=self._memory.clock()))
-        found = Counter(type_ for fact in facts for type_ in _types(fact))
+        found = Counter(type_ for fact in facts for type_ in types_of(fact))
         lines = [f"- {name}: {found[name]}" for name in sorted(found)]
         return _answer(lines, ()) if lines else Answer(NOTHING)
 
@@ -127,7 +126,7 @@ class Reading:
         now = self._memory.clock()
 
         def wanted(memory: Memory) -> bool:
-            return name in _types(memory) and believed(memory, now)
+            return name in types_of(memory) and believed(memory, now)
 
         return self.listed(self._seen.listed(wanted, asked.limit))
 
@@ -209,10 +208,3 @@ def _answer(
         kept.append(line)
     text = "\n".join((heading, *kept, *((note,) if note else ())))
     return Answer(text, tuple(ids)[: len(kept)])
-
-
-def _types(memory: Memory) -> tuple[str, ...]:
-    """Return the types under which a listed memory appears: that of a fact or note, and "pinned"."""
-    own = (memory.kind.partition("/")[2] or memory.kind,)
-    types = own if family(memory.kind) in (FACT, NOTE) else ()
-    return (*types, PINNED) if memory.pinned else types

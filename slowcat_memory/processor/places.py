@@ -4,7 +4,6 @@ A processor's place is its path: for each pipeline that it is in, from the outer
 pipeline and the position in it. Branches of a parallel pipeline have no order among each other.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from loguru import logger
@@ -94,14 +93,9 @@ class Places:
         if not isinstance(processor, BasePipeline):
             return
         ordered = isinstance(processor, Pipeline)
-        for position, part in enumerate(_parts(processor)):
+        parts = [one for one in processor.processors if isinstance(one, FrameProcessor)]
+        for position, part in enumerate(parts):
             self._add(part, (*path, Step(id(processor), position, ordered)))
-
-
-def _parts(pipeline: Any) -> Iterator[FrameProcessor]:
-    for part in getattr(pipeline, "processors", ()):
-        if isinstance(part, FrameProcessor):
-            yield part
 
 
 def misplacement(memory: Any, places: Places, users: Any, assistants: Any) -> str:

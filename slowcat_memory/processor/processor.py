@@ -425,12 +425,11 @@ class HybridContextualMemoryProcessor(FrameProcessor):
         auto = self._config.head.mode == "auto" or self._owned.knows_head(scope)
         if engine is None or not scope or not auto:
             return
-        llm, messages = self._neighbours.llm, self._neighbours.messages
+        near, local = self._neighbours, self._locality.local
         try:
-            head = await asyncio.to_thread(
-                engine.session_context, scope, local=self._locality.local
-            )
-            stripped = self._owned.place_head(head, scope, llm, messages, late=self._requested)
+            head = await asyncio.to_thread(engine.session_context, scope, local=local)
+            late = self._requested
+            stripped = self._owned.place_head(head, scope, near.llm, near.messages, late=late)
         except Exception as error:  # the agent goes on without
             self._guard.log_failure(error)
             return

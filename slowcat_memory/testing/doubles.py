@@ -205,7 +205,7 @@ def memory_config(path: Path | str, **sections: dict[str, Any]) -> Config:
         "thinking": {"url": ""},
     }
     for section, knobs in sections.items():
-        values[section] = {**values.get(section, {}), **knobs}
+        values.setdefault(section, {}).update(knobs)
     return build_options(values)
 
 

@@ -12,7 +12,7 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -141,7 +141,7 @@ class ScriptedServer:
         requests: Every chat request's body, in order of arrival.
         arrived: `time.perf_counter()` at each arrival.
         left: The same for the end of each reply, or its hang-up; None while it is open.
-        pages: As given; may be changed at any time.
+        pages: JSON by path, such as "/api/ps", which servers of other kinds have; may be changed.
         cancelled: Number of replies that the client hung up on.
         completed: Number of replies sent to the end.
     """
@@ -154,7 +154,6 @@ class ScriptedServer:
         token_delay_s: float = 0.0,
         first_token_delay_s: float = 0.0,
         port: int = 0,
-        pages: Mapping[str, Any] = {},
     ) -> None:
         """Prepare the server; it listens from the start of the `async with` block.
 
@@ -164,14 +163,13 @@ class ScriptedServer:
             token_delay_s: Pause after each streamed token (a word with its space).
             first_token_delay_s: Pause before the first token, to simulate prompt processing.
             port: The port on 127.0.0.1; 0 picks a free one.
-            pages: JSON by path, such as "/api/ps", as servers of different kinds have them.
         """
         self._reply: Replier = reply or parrot
         self._model = model
         self._token_delay_s = token_delay_s
         self._first_token_delay_s = first_token_delay_s
         self._port = port
-        self.pages = dict(pages)
+        self.pages = {"/v1/models": {"data": [{"id": model}]}}
         self._call_ids = itertools.count(1)
         self._changed = asyncio.Condition()
         self._closing = False
@@ -229,11 +227,7 @@ class ScriptedServer:
             self._changed.notify_all()
 
     async def _page(self, http: web.Request) -> web.Response:
-        entry = {"id": self._model, "object": "model", "created": 0, "owned_by": "slowcat"}
-        pages = {"/v1/models": {"object": "list", "data": [entry]}} | self.pages
-        if http.path not in pages:
-            raise web.HTTPNotFound
-        return web.json_response(pages[http.path])
+        return web.json_response(self.pages[http.path])
 
     async def _embeddings(self, http: web.Request) -> web.Response:
         body = await http.json()

@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from slowcat_memory.core.disclosure import disclose_all, is_listed, is_uncertain
 from slowcat_memory.core.graph.relations import Relation
 from slowcat_memory.core.language import language_of
-from slowcat_memory.core.memory import FACT, NOTE, SUMMARY, believed, chunk_id, family
+from slowcat_memory.core.memory import SUMMARY, believed, chunk_id, types_of
 from slowcat_memory.core.ranking.calibration import best_of_top
 from slowcat_memory.core.render.memory_block import memory_line, shorten
 from slowcat_memory.core.render.speech import spoken_until
@@ -74,9 +74,7 @@ class AsOf(Struct, frozen=True):
     """Arguments of ``memory_as_of``."""
 
     date: Date
-    query: Annotated[
-        str, Meta(description="What to look for, in a few words; empty for all of that day.")
-    ] = ""
+    query: Annotated[str, Meta(description="What to look for; empty for all of that day.")] = ""
 
 
 Arguments = Search | Remember | ForgetWhat | Nothing | Read | AsOf
@@ -98,7 +96,6 @@ FEW = 5  # memories that one call may forget
 AGREED = 3  # user turns within which the user may agree
 LONGEST = 2000  # characters of a statement to remember
 FLUSH_S = 2.0  # recent turns may not be on disk yet
-PINNED = "pinned"
 NOTHING = "Nothing found. Say that you do not remember; do not guess."
 NOBODY = "There is no memory for whoever speaks now."
 OFF_RECORD = "The user is off the record: nothing is kept."
@@ -271,16 +268,16 @@ class ToolCalls:
         }
 
     def facts_list(self, call: Call, asked: Nothing) -> dict[str, Any]:
-        found = Counter(kind for memory in self._facts(call, call.now) for kind in _types(memory))
+        found = Counter(kind for memory in self._facts(call, call.now) for kind in types_of(memory))
         return {"types": dict(sorted(found.items()))}
 
     def facts_read(self, call: Call, asked: Read) -> dict[str, Any]:
         """Return the facts of one type, the latest first, as many as fit."""
         every = self._facts(call, call.now)
         name = asked.name.strip().casefold()
-        facts = [memory for memory in every if name in _types(memory)]
+        facts = [memory for memory in every if name in types_of(memory)]
         if not facts:
-            types = ", ".join(sorted({kind for memory in every for kind in _types(memory)}))
+            types = ", ".join(sorted({kind for memory in every for kind in types_of(memory)}))
             known = f"There are: {types}." if types else "There are none at all."
             raise Unclear(f"There are no facts of that type. {known}")
         facts.sort(key=lambda memory: memory.valid_from, reverse=True)
@@ -299,7 +296,7 @@ class ToolCalls:
             how |= {"since": time[0], "until": time[1]}
             said = call.engine.search("", call.scope, MOST, **how)
             known = [*self._facts(call, at)[:MOST], *(hit.memory for hit in said.hits)]
-            return {"as_of": day, **self._all_of(call, known)}
+            return {"as_of": day, "memories": self._lines(call, known)}
         how["at"] = at
         found = call.engine.search(query, call.scope, MOST, **how)
         told = {"as_of": day, **self._found(call, found.hits)}
@@ -311,10 +308,10 @@ class ToolCalls:
         from slowcat_memory.core.extraction.evidence import shared  # not at every start
 
         graph = read_graph(call.engine, call.scope, true=at, local=call.local)
-        names, rows = graph.names, graph.relations
+        names = graph.names
         told = [
-            (one, _in_words(one, graph.names, call))
-            for one in rows
+            (one, _in_words(one, names, call))
+            for one in graph.relations
             if one.subject in names and one.object in names
         ]
         about = [pair for pair in told if shared(f"{pair[1]} {pair[0].quote}", query, "")][:MOST]
@@ -336,11 +333,8 @@ class ToolCalls:
     def _found(self, call: Call, hits: Sequence[Hit]) -> dict[str, Any]:
         sure = best_of_top(np.array([hit.probability for hit in hits]))
         doubt = {} if sure >= call.engine.config.recall.floor else {"note": UNSURE}
-        return doubt | self._all_of(call, [hit.memory for hit in hits])
-
-    def _all_of(self, call: Call, memories: Sequence[Disclosed]) -> dict[str, Any]:
-        lines = self._lines(call, memories)
-        return {"memories": lines} if lines else {"memories": [], "note": NOTHING}
+        lines = self._lines(call, [hit.memory for hit in hits])
+        return {"memories": lines, **(doubt if lines else {"note": NOTHING})}
 
     def _lines(self, call: Call, memories: Sequence[Disclosed]) -> list[str]:
         limit, zone = call.engine.config.pack.memory_tokens, call.engine.zone
@@ -394,10 +388,3 @@ def _chunks_about(call: Call, request: Turn | None) -> list[str]:
     with call.engine.snapshot() as snapshot:
         said = snapshot.turns(call.scope, after=first - 1, upto=end - 1)
         return [chunk_id(turn.id) for turn in said]
-
-
-def _types(memory: Memory) -> tuple[str, ...]:
-    """Return the types under which a listed memory appears: that of a fact or note, and "pinned"."""
-    own = (memory.kind.partition("/")[2] or memory.kind,)
-    types = own if family(memory.kind) in (FACT, NOTE) else ()
-    return (*types, PINNED) if memory.pinned else types

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from slowcat_memory.engine.memory import Memory
 from slowcat_memory.errors import describe_error
-from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.runtime.namespaces.registry import check_scope
 from slowcat_memory.store import Snapshot
 from slowcat_memory.web.catalogue import Catalogue
@@ -210,9 +209,6 @@ class PageContext:
         if wanted != self.person and not self.everyone:
             raise Refusal(403, "This page shows one person's memory.")
         return check_scope(str(wanted))
-
-    def is_guests(self, scope: str) -> bool:
-        return scope == guest_scope(self.memory.config.people)
 
     def catalogue(self, scope: str, snapshot: Snapshot) -> Catalogue:
         """Return a scope's catalogue, as new as a snapshot."""

@@ -11,7 +11,7 @@ from slowcat_memory.errors import ConfigError
 from slowcat_memory.records import MemoryEvent
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import Refusal, body, reply, text
-from slowcat_memory.web.routes import add_routes, index
+from slowcat_memory.web.routes import add_routes
 from slowcat_memory.web.safety import ENTER, MOST_BYTES, Guard, add_headers
 
 WAITING = 256  # events that a slow browser may be behind; beyond, it is told to read anew
@@ -102,13 +102,11 @@ class PageServer:
 
     def __init__(self, page: PageContext) -> None:
         self._page, self.guard, self._stream = page, Guard(), Stream(page)
-        self._index = index()
         self._runner: web.AppRunner | None = None
         self.app = web.Application(
             middlewares=[self.guard.middleware], client_max_size=MOST_BYTES + 1
         )
         self.app.on_response_prepare.append(add_headers)
-        self.app.router.add_get("/", self._open)
         self.app.router.add_post(ENTER, self._enter)
         self.app.router.add_get("/api/events", self._stream.answer)
         add_routes(self.app, page)
@@ -140,10 +138,6 @@ class PageServer:
     def url(self) -> str:
         """Return an address that opens the page once."""
         return f"http://{ADDRESS}:{self.guard.port}/?token={self.guard.keys.token()}"
-
-    async def _open(self, request: web.Request) -> web.StreamResponse:
-        """Answer with the page, which takes the token out of its address, and holds no memory."""
-        return web.Response(body=self._index, content_type="text/html", charset="utf-8")
 
     async def _enter(self, request: web.Request) -> web.StreamResponse:
         """Give the page a key for its token. Fields: ``token``."""

@@ -76,13 +76,18 @@ CHANGES: dict[str, Change] = {
 
 
 def add_routes(app: web.Application, page: PageContext) -> None:
-    """Add every address but the page itself and its events."""
+    """Add every address but those of keys and events.
+
+    The page itself holds no memory; it takes the token out of its address.
+    """
+    app.router.add_get("/", _file((_static() / "index.html").read_bytes(), "text/html"))
     for name, read in READS.items():
         app.router.add_get(f"/api/{name}", _reading(page, read))
     for name, change in CHANGES.items():
         app.router.add_post(f"/api/{name}", _changing(page, change))
     for path, content in static_files().items():
-        app.router.add_get(f"/static/{path}", _file(path, content))
+        kind = TYPES[path[path.rindex(".") :]]
+        app.router.add_get(f"/static/{path}", _file(content, kind))
 
 
 def _reading(page: PageContext, read: Read) -> Handler:
@@ -100,9 +105,7 @@ def _changing(page: PageContext, change: Change) -> Handler:
     return handler
 
 
-def _file(path: str, content: bytes) -> Handler:
-    kind = TYPES[path[path.rindex(".") :]]
-
+def _file(content: bytes, kind: str) -> Handler:
     async def handler(request: web.Request) -> web.StreamResponse:
         return web.Response(body=content, content_type=kind, charset="utf-8")
 
@@ -123,11 +126,6 @@ def static_files() -> dict[str, bytes]:
 
     read(_static(), "")
     return found
-
-
-def index() -> bytes:
-    """Return the page itself."""
-    return (_static() / "index.html").read_bytes()
 
 
 def _static() -> Traversable:

@@ -37,7 +37,7 @@ def opened(path):
 
 def test_calibration_questions_are_asked_where_they_belong_and_where_they_do_not(two, tmp_path):
     with opened(tmp_path / "store") as engine:
-        asked = related.ask(engine, two, HashEmbedder())
+        asked = related.ask(engine, two)
     kinds = {(one.id, one.kind) for one in asked}
     assert ("q0", "own") in kinds and ("q0", "unrelated") in kinds
     assert ("q3", "adversarial") in kinds and ("q3", "unrelated") not in kinds

@@ -7,10 +7,10 @@ from pipecat.processors.aggregators import async_tool_messages
 from pipecat.processors.aggregators.llm_context import LLMSpecificMessage
 
 from slowcat_memory.core.render.memory_block import Packed, PackOptions, pack
-from slowcat_memory.processor.context_messages import FORGOTTEN
 from slowcat_memory.processor.owned_messages import KEPT, OwnedMessages
 from slowcat_memory.records import Hit, Memory
 from slowcat_memory.runtime import injection
+from slowcat_memory.runtime.injection import FORGOTTEN
 from slowcat_memory.runtime.recall.query import Recollection
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)

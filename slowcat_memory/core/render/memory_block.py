@@ -19,7 +19,7 @@ from slowcat_memory.core.render.attribution import attributed
 from slowcat_memory.core.render.in_clear_words import in_clear_words
 from slowcat_memory.core.render.speech import speakable, spoken_date, spoken_day, spoken_until
 from slowcat_memory.core.text.normalize import content_words, estimate_tokens, neutralise
-from slowcat_memory.records import Disclosed, Hit, Memory
+from slowcat_memory.records import Disclosed, Hit
 
 OPEN, CLOSE = "<memories>", "</memories>"
 SUMMARY = "summary"  # a family of memories
@@ -152,7 +152,7 @@ def memory_line(
     return f"- {words.line.format(when=when, who=who, text=text)}"
 
 
-def mark_of(memory: Memory, now: datetime, zone: tzinfo, language: Language = ENGLISH) -> str:
+def mark_of(memory: Disclosed, now: datetime, zone: tzinfo, language: Language = ENGLISH) -> str:
     """Return until when a memory, or which part of it, was true; "" for what holds."""
     if memory.valid_to is not None and memory.valid_to <= now:
         return spoken_until(memory.valid_to, now, zone, language.dates)

@@ -13,7 +13,6 @@ import jellyfish
 from msgspec import Struct
 
 MIN_CLOSENESS = 0.85  # from which a name is taken for the spoken word
-MIN_CLOSENESS_OF_WORDS = 0.9  # the same for a word that was never seen as a name
 VOICING_CLOSENESS = 0.92  # of words that differ only in voicing: "Bedro", "Pedro"
 _VOICELESS = str.maketrans({"B": "P", "D": "T", "G": "K", "V": "F", "Z": "S", "X": "S", "0": "T"})
 _VOWELS = "AEIOU"

@@ -62,7 +62,7 @@ def start_line(engine: Memory, config: Config, scope: str, file: str) -> str:
         turns = sum(session.turns for session in snapshot.sessions(scope))
     whose = "everybody has their own" if config.people.scopes == "each" else f"of {scope!r}"
     parts = (
-        f"memory {whose} in {_short(config.folder)}",
+        f"memory {whose} in {str(config.folder).replace(f'{Path.home()}{os.sep}', f'~{os.sep}', 1)}",
         f"turns: {turns:,}",
         f"embedding: {engine.embedding.source}",
         f"configuration: {file}",
@@ -76,12 +76,6 @@ def _role(folder: Path) -> str:
     if owner is None or owner.pid == os.getpid():
         return "owner of the store"
     return f"client of {owner.program} (process {owner.pid})"
-
-
-def _short(folder: Path) -> str:
-    home = str(Path.home())
-    text = str(folder)
-    return f"~{text[len(home) :]}" if text.startswith(f"{home}{os.sep}") else text
 
 
 class Reports:

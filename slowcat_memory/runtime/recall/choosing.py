@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,6 +37,7 @@ from slowcat_memory.runtime.recall.scoring import LeftOutReason, RankingTrace
 
 if TYPE_CHECKING:
     from slowcat_memory.runtime.namespaces.endings import Ending
+    from slowcat_memory.runtime.namespaces.registry import Namespaces
 
 WHOLE = 0.5  # share of a memory's words from which the end of these is the end of all
 MOST_FACTS = 3  # of a hit's turn
@@ -209,10 +211,8 @@ class RecallState(Struct, eq=False, dict=True):
         """
         ids, scores, reasons = trace.candidates.ids, trace.ranked.scores, trace.reasons
         share, limit = self._share, self.limit
-        leans = (
-            self.parsed.words != self.query.text
-        )  # near to the dialogue by the words it took over
-        is_weak = trace.is_weak(self._floor, 0.0 if leans else share)
+        leans = self.parsed.words != self.query.text  # it took words over from the dialogue
+        is_weak = trace.is_weak(self._floor, compare=not leans)
         is_visible = trace.candidates.visible[trace.order]
         trace.rejected.update(trace.order[is_visible].tolist())
         order = trace.order[~is_visible]
@@ -377,6 +377,14 @@ def _with_facts(hit: Hit, facts: Sequence[str], asked: Collection[str]) -> Hit:
 
 def _with_facet(memory: Disclosed, name: str, value: str) -> Disclosed:
     return replace(memory, facets={**memory.facets, name: value})
+
+
+def with_endings(hits: list[Hit], namespaces: "Namespaces", scope: str, now: datetime) -> list[Hit]:
+    """Return hits that are marked where they are over; guests have no namespace."""
+    if namespaces.is_guests(scope):
+        return hits
+    endings = namespaces.get(scope).endings
+    return [replace(hit, memory=ended(hit.memory, endings(hit.memory.id, now))) for hit in hits]
 
 
 def ended(memory: Disclosed, endings: "Sequence[Ending]") -> Disclosed:

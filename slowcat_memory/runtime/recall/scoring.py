@@ -87,18 +87,20 @@ class RankingTrace(Struct, eq=False):
             return likely
         return np.maximum(likely, nearness_probability(self.similarity, self.question.memories))
 
-    def is_weak(self, floor: float, share: float) -> np.ndarray:
+    def is_weak(self, floor: float, compare: bool) -> np.ndarray:
         """Return which candidates answer no turn, shape (n,); pinned ones are never weak.
 
-        Such are below the floor, or far below what the LLM can read already: the place of an answer
-        in the context is not filled. Token vectors compare best how near two memories are to a
-        query; without them it takes this share of the score. A share of 0 compares nothing.
+        Such are below the floor, or (``compare``) far below what the LLM can read already: the place
+        of an answer in the context is not filled. By words alone nothing is weak: there the right
+        answer is often unlikely.
         """
-        candidates, weak = self.candidates, self.likelihood < floor
-        near = self.ranked.scores if self.similarity is None else self.similarity
+        candidates, near = self.candidates, self.similarity
+        if near is None:
+            return np.zeros(len(candidates), bool)
+        weak = self.likelihood < floor
         known = near[candidates.visible & (candidates.block[Row.SUBSTANCE] > 0)]
-        if share and (best := known[~np.isnan(known)].max(initial=0.0)):
-            weak |= ~(near >= (share if self.similarity is None else NEAR) * best)
+        if compare and (best := known[~np.isnan(known)].max(initial=0.0)):
+            weak |= ~(near >= NEAR * best)
         return weak & ~candidates.pinned
 
     def likeliest(self) -> float:

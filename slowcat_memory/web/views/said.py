@@ -6,6 +6,7 @@ from typing import Any
 from slowcat_memory.core.memory import chunk_id
 from slowcat_memory.core.render.memory_block import mark_of
 from slowcat_memory.records import Session, Turn
+from slowcat_memory.runtime.conversation.audience import guest_scope
 from slowcat_memory.store import Snapshot
 from slowcat_memory.web.context import PageContext
 from slowcat_memory.web.replies import PAGE, Refusal, moment, number
@@ -86,7 +87,7 @@ def search(page: PageContext, given: Mapping[str, str]) -> dict[str, Any]:
     Parameters: ``q``; ``since`` and ``until`` (times).
     """
     scope, words = page.scope(given), given.get("q", "").strip()[:400]
-    if not words or page.is_guests(scope):
+    if not words or scope == guest_scope(page.memory.config.people):
         return {"rows": []}
     since, until = moment(given, "since"), moment(given, "until")
     found = page.memory.search(words, scope, PAGE, local=True, since=since, until=until)

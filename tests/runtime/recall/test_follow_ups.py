@@ -70,14 +70,13 @@ class Asked:
         return self.engine.pack(self.engine.wiring.retrieval.answer(asked), NOW).hits
 
 
-@pytest.mark.parametrize("stage", ["full", "lexical"])
 @pytest.mark.parametrize("half", ["tuned", "held_out"])
 def test_follow_ups_are_answered_from_the_conversation_and_get_no_fillers(
-    half: str, stage: str, model_config: Config, tmp_path: Path
+    half: str, model_config: Config, tmp_path: Path
 ) -> None:
     fillers, missing, below = list[str](), list[str](), list[Hit]()
     for language, told, dialogues in lists(half):
-        kind = {"kind": "local" if stage == "full" else "none"}
+        kind = {"kind": "local"}
         asked = Asked(
             memory_config(tmp_path / language, memory={"language": language}, embedding=kind), told
         )

@@ -192,7 +192,6 @@ RULES = (
     Rule("person", "speaks", "{s}'s mother tongue is {o}.", r"'s (?:native language|native tongue|mother tongue|first language) is (?P<o>\w+)", "value"),
     Rule("habit", "habit", "{s} has taken up {o}.", rf"{_PAST}(?:taken|took) up (?P<o>(?!residence\b|arms\b|a lot\b|so much\b|the (?:offer|challenge|whole)\b|space\b|half\b|all\b).+)", "thing"),
     Rule("preference", "likes", "{s} supports {o}.", r"supports? (?P<o>.+)", "name"),
-    Rule("person", "born_in", "{s} comes from {o}.", rf"(?:am|is|are) (?:originally )?from {_FLAT}(?:in|near) (?P<o>.+)", "place"),
     Rule("person", "worked_as", "{s} was {o}.", rf"(?:was|used to be) (?P<o>an? (?!{_EVALUATIVE} ){_ADJ}{JOB})(?=$|,| for| until| at| in| before| back| all)", "value"),
     Rule("person", "studies", "{s} studies {o}.", r"(?:am|is|are) at (?:uni|university|college)(?: in \w+)?,? (?:studying|doing|reading) (?P<o>[\w -]+?)(?=$|,| and)", "thing"),
     Rule("possession", "owns", "{s} drives {o}.", r"drives? (?P<o>an? (?!lot|bus|van|lorry|truck|taxi|cab|train|tram|bit|few|hard|long|minicab|coach|forklift|tractor|car|ambulance).+)", "thing"),
