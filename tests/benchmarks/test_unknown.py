@@ -74,7 +74,7 @@ def test_unknown_a_report_is_written(tmp_path) -> None:  # type: ignore[no-untyp
         common.configuration(tmp_path / "store"), embedder=HashEmbedder(token_dim=32)
     )
     try:
-        found = related.ask(engine, [data, other], HashEmbedder(token_dim=32))
+        found = related.ask(engine, [data, other])
         texts = {q.id: q.text for each in (data, other) for q in each.questions}
         judged = unknown.judged([(one.kind, one, texts[one.id]) for one in found])
     finally:
