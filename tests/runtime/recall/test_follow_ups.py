@@ -76,9 +76,11 @@ def test_follow_ups_are_answered_from_the_conversation_and_get_no_fillers(
 ) -> None:
     fillers, missing, below = list[str](), list[str](), list[Hit]()
     for language, told, dialogues in lists(half):
-        kind = {"kind": "local"}
         asked = Asked(
-            memory_config(tmp_path / language, memory={"language": language}, embedding=kind), told
+            memory_config(
+                tmp_path / language, memory={"language": language}, embedding={"kind": "local"}
+            ),
+            told,
         )
         for question, answer, again, expected in dialogues:
             first, second = asked.follow_up(question, answer, again)
