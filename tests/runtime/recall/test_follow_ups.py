@@ -76,12 +76,8 @@ def test_follow_ups_are_answered_from_the_conversation_and_get_no_fillers(
 ) -> None:
     fillers, missing, below = list[str](), list[str](), list[Hit]()
     for language, told, dialogues in lists(half):
-        asked = Asked(
-            memory_config(
-                tmp_path / language, memory={"language": language}, embedding={"kind": "local"}
-            ),
-            told,
-        )
+        spoken, local = {"language": language}, {"kind": "local"}
+        asked = Asked(memory_config(tmp_path / language, memory=spoken, embedding=local), told)
         for question, answer, again, expected in dialogues:
             first, second = asked.follow_up(question, answer, again)
             below += [hit for hit in (*first, *second) if hit.probability < FLOOR]
