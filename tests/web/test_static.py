@@ -11,7 +11,7 @@ import pytest
 from slowcat_memory.web.routes import static_files
 
 STATIC = Path(str(files("slowcat_memory.web") / "static"))
-PAGE = (STATIC / "index.html").read_bytes()
+PAGE = (STATIC / "index.html").read_text()
 ROOT = Path(__file__).parents[2]
 OWN = sorted(p for p in STATIC.glob("*") if p.is_file())
 VENDOR = {  # as `npm pack` delivers them; a file that was edited has another hash
@@ -49,7 +49,7 @@ def test_nothing_comes_from_elsewhere(file: Path) -> None:
 
 def test_the_page_has_no_script_or_style_of_its_own_inside() -> None:
     """The policy would refuse them."""
-    page = PAGE.decode()
+    page = PAGE
     assert re.findall(r"<script(?![^>]*\bsrc=)[^>]*>|<style|\bon[a-z]+=|\bstyle=", page) == []
 
 
