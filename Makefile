@@ -128,7 +128,7 @@ $(VENV)/fleet: $(VENV)/demo
 	@touch $@
 
 # The model's export, once for all tests: they would otherwise make one each.
-$(VENV)/models: $(VENV)/ready
+$(VENV)/models: $(VENV)/ready $(wildcard slowcat_memory/providers/embedding/export/*.py)
 	$(RUN) -c "from slowcat_memory import providers as p; o = p.EmbedderOptions(); e, r = p.open_query_embedder(o); e or p.export_model(o)"
 	@touch $@
 
