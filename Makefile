@@ -116,7 +116,7 @@ $(VENV)/ready: pyproject.toml offline.txt
 # What the demo and a first conversation need; pip shows what it downloads.
 $(VENV)/demo: pyproject.toml offline.txt
 	@$(PYTHON) -c '$(NEWER)'
-	@echo "Setting up $(VENV), once: some minutes; about 370 MB to download, 1 GB on disk."
+	@echo "Setting up $(VENV), once: some minutes; about 370 MB to download, 0.9 GB on disk."
 	@$(PYTHON) -m venv $(VENV)
 	@$(RUN) $(filter-out --quiet,$(PIP)) --editable .
 	@$(RUN) $(filter-out --quiet,$(PIP)) $(WEIGHTS)

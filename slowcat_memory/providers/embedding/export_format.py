@@ -6,6 +6,7 @@
         model.onnx        input_ids, attention_mask (int64, [batch, tokens]) -> vectors [batch, dim]
                           and tokens [batch, tokens, token_dim], of unit length
         exact.onnx        the same in fp32, for documents
+        weights           the model's own file, linked, if exact.onnx refers to it
         tokenizer.json    as the ``tokenizers`` library reads it
         tokens.npz        the projection of token vectors; see ``token_vectors``
         meta.json         ``Meta``; written last, so a folder with it is complete
@@ -22,11 +23,12 @@ from msgspec import Struct
 
 MODEL = "model.onnx"
 EXACT = "exact.onnx"
+WEIGHTS = "weights"
 TOKENIZER = "tokenizer.json"
 TOKENS = "tokens.npz"
 META = "meta.json"
-FILES = (MODEL, EXACT, TOKENIZER, TOKENS, META)
-FORMAT = 5  # increase it when older exports must not be used
+FILES = (MODEL, EXACT, WEIGHTS, TOKENIZER, TOKENS, META)
+FORMAT = 6  # increase it when older exports must not be used
 
 INPUTS = ("input_ids", "attention_mask")
 OUTPUT = "vectors"

@@ -1,15 +1,25 @@
-"""Opens the configured embedders; finds or makes the export of a local model."""
+"""Opens the configured embedders; finds or makes the export of a local model.
 
+An export in the agent's process would make speech stutter. A child makes it, which runs niced, sends
+``Event`` lines of JSON and exits with the parent. It is no ``ProcessPoolExecutor``: spawn imports the
+user's ``__main__`` again (a bot without an ``if __name__`` guard would start twice), and fork is
+unsafe with Pipecat's threads.
+"""
+
+import os
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, BinaryIO
 from weakref import WeakValueDictionary
 
 import msgspec
+from msgspec import Struct
 
+from slowcat_memory.child_process import child_environment, python_command
 from slowcat_memory.errors import ModelNotFoundError, ProviderError
 from slowcat_memory.providers.embedding import export_format, model_files
 from slowcat_memory.providers.embedding.base import (
@@ -21,9 +31,10 @@ from slowcat_memory.providers.embedding.base import (
 from slowcat_memory.providers.embedding.export_format import Meta
 from slowcat_memory.providers.embedding.local import LocalEmbedder
 from slowcat_memory.providers.embedding.model_files import ModelSource
-from slowcat_memory.providers.embedding.process import Event, last_stderr_line, spawn
 
 _EXPORT_CHILD = "slowcat_memory.providers.embedding.export.child"
+NICENESS = 10  # a child gets about a tenth of a contended core
+_STDERR_TAIL = 2000  # bytes
 _NONE = EmbedderReport(state="none", source="no embedding model is configured; search is by words")
 
 
@@ -64,44 +75,26 @@ def find_export(options: EmbedderOptions, source: ModelSource | None) -> tuple[P
     return next(((f, m) for f, m in found if f.name.endswith(f"-{digest}")), None)
 
 
-class _Located(NamedTuple):
-    """An export, and where the model comes from: None if it is no longer on this machine."""
-
-    folder: Path
-    meta: Meta
-    source: ModelSource | None
-
-    def report(self) -> EmbedderReport:
-        here = self.source is not None and self.source.where is not None
-        return EmbedderReport(
-            state="ready",
-            source=self.source.describe() if here else f"{self.meta.name} from {self.folder}",  # type: ignore[union-attr]
-            key=self.meta.key,
-            dim=self.meta.dim,
-        )
-
-
-def _locate(options: EmbedderOptions) -> _Located | EmbedderReport:
-    """Find the export of the configured model, or say what is missing."""
-    source: ModelSource | None = None
+def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, EmbedderReport]:
+    """Open the export of the configured model, or say what is missing."""
     try:
         source = model_files.resolve(options.model)
+        here, described = source.where is not None, source.describe()
+        found = find_export(options, source)
     except ModelNotFoundError as error:
-        if found := find_export(options, None):
-            return _Located(*found, None)
-        return EmbedderReport(state="missing", source=error.message, hint=error.hint)
-    found = find_export(options, source)
-    return _Located(*found, source) if found else _needs_export(source.describe())
-
-
-def open_local(options: EmbedderOptions) -> tuple[LocalEmbedder | None, EmbedderReport]:
-    found = _locate(options)
-    if isinstance(found, EmbedderReport):
-        return None, found
+        found = find_export(options, None)
+        if found is None:
+            return None, EmbedderReport(state="missing", source=error.message, hint=error.hint)
+        here = False
+    if found is None:
+        return None, _needs_export(described)
+    folder, meta = found
+    described = described if here else f"{meta.name} from {folder}"
     try:
-        return _loaded(found.folder, found.meta, options), found.report()
+        embedder = _loaded(folder, meta, options)
     except ProviderError as error:
-        return None, _needs_export(f"{found.report().source}; {error.message}")
+        return None, _needs_export(f"{described}; {error.message}")
+    return embedder, EmbedderReport(state="ready", source=described, key=meta.key, dim=meta.dim)
 
 
 def _loaded(folder: Path, meta: Meta, options: EmbedderOptions) -> LocalEmbedder:
@@ -148,8 +141,18 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
     """
     cache = export_format.cache_folder(options.cache_dir)
     with tempfile.TemporaryFile() as stderr:
-        args = (options.model, str(cache), str(options.threads))
-        with spawn(_EXPORT_CHILD, *args, stderr=stderr, stdin=subprocess.DEVNULL) as process:
+        arguments = (options.model, str(cache), str(options.threads))
+        # Its own process group, so that Ctrl-C in a terminal reaches only the parent; no session of
+        # its own: Linux may apply niceness within a session only.
+        with subprocess.Popen(
+            python_command(_EXPORT_CHILD, *arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            env=child_environment()
+            | {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_DISABLE_TELEMETRY": "1"},
+            process_group=0,
+        ) as process:
             try:
                 last = _follow(process.stdout or (), on_progress)
                 code = process.wait()
@@ -160,11 +163,11 @@ def export_model(options: EmbedderOptions, on_progress: Progress | None = None) 
         if last.fault:
             raise last.fault.error()
         raise ProviderError(
-            f"the export died with code {code}: {last_stderr_line(stderr) or 'no output'}"
+            f"the export died with code {code}: {_last_line(stderr) or 'no output'}"
         )
 
 
-def _follow(lines: Iterable[bytes], on_progress: Progress | None) -> Event:
+def _follow(lines: Iterable[bytes], on_progress: Progress | None) -> "Event":
     last = Event()
     for line in lines:
         try:
@@ -174,3 +177,52 @@ def _follow(lines: Iterable[bytes], on_progress: Progress | None) -> Event:
         if last.say and on_progress:
             on_progress(last.say)
     return last
+
+
+def _last_line(stderr: IO[bytes]) -> str:
+    size = stderr.seek(0, os.SEEK_END)
+    stderr.seek(max(0, size - _STDERR_TAIL))
+    lines = stderr.read().decode(errors="replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def become_child() -> BinaryIO:
+    """Lower this process's priority, and return the real standard output for the parent.
+
+    A child's ``main`` calls it before heavy imports. Prints of libraries go to standard error.
+    """
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    real = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return os.fdopen(real, "wb", buffering=0)
+
+
+_RAISABLE = {kind.__name__: kind for kind in (ModelNotFoundError, ProviderError)}
+
+
+class Event(Struct, omit_defaults=True):
+    """One line from the export child."""
+
+    say: str = ""  # the step that begins, as text
+    folder: str = ""  # the finished export; the last event after success
+    fault: "Fault | None" = None  # the error; the last event after a failure
+
+
+class Fault(Struct):
+    """An error sent from a child to its parent; ``kind`` names its class in ``errors``."""
+
+    kind: str
+    message: str
+    hint: str = ""
+
+    @classmethod
+    def of(cls, error: Exception, doing: str) -> "Fault":
+        """Describe an error; of foreign ones the first 300 characters."""
+        if isinstance(error, ProviderError):
+            return cls(type(error).__name__, error.message, error.hint)
+        words = " ".join(str(error).split())
+        return cls("ProviderError", f"{doing} failed: {type(error).__name__}: {words}"[:300])
+
+    def error(self) -> ProviderError:
+        return _RAISABLE.get(self.kind, ProviderError)(self.message, hint=self.hint)

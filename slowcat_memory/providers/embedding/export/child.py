@@ -1,7 +1,7 @@
 """The export child: ``python -m slowcat_memory.providers.embedding.export.child MODEL CACHE THREADS``.
 
 Makes the files of ``export_format`` from a model's own. On standard output it writes one JSON
-object per line, a ``process.Event``; the last one has the folder or the error.
+object per line, a ``factory.Event``; the last one has the folder or the error.
 """
 
 import os
@@ -22,8 +22,8 @@ from slowcat_memory.errors import ProviderError, how_to_install
 from slowcat_memory.providers.embedding import export_format, model_files, token_vectors
 from slowcat_memory.providers.embedding.export import graph
 from slowcat_memory.providers.embedding.export_format import Meta, read_json
+from slowcat_memory.providers.embedding.factory import Event, Fault, become_child
 from slowcat_memory.providers.embedding.local import OnnxModel, open_tokenizer
-from slowcat_memory.providers.embedding.process import Event, Fault, become_child
 from slowcat_memory.providers.embedding.token_vectors import TokenSpace
 
 GOOD_ENOUGH = 0.98  # mean cosine of int8 to fp32; all-MiniLM-L6-v2 reaches 0.991
@@ -150,6 +150,7 @@ def _fill(
         graph.project(exact, space.projection)
         graph.project(small, space.projection)
         space.save(work)
+    graph.share(exact, source)
     tokenizer.save(str(work / export_format.TOKENIZER))
     meta = Meta(
         key=key,

@@ -8,12 +8,15 @@ The result has the inputs of ``export_format`` and two outputs: the vectors of t
 (``project`` replaces them). Measured with all-MiniLM-L6-v2: 2e-7 from sentence-transformers.
 """
 
+import contextlib
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from onnx.external_data_helper import set_external_data
 from safetensors.numpy import load_file
 
 from slowcat_memory.providers.embedding import export_format
@@ -64,6 +67,25 @@ def project(path: Path, projection: np.ndarray) -> None:
     made.node("LpNormalization", projected, name=export_format.TOKEN_OUTPUT, axis=-1, p=2)
     _set_outputs(model.graph, {export_format.OUTPUT: 2, export_format.TOKEN_OUTPUT: 3})
     onnx.save(model, path)
+
+
+def share(path: Path, source: Path) -> None:
+    """Let a graph read its word embeddings from the model's own file, by a hard link beside it.
+
+    They are half of a small model, on disk and, since the file is mapped, in memory. The graph
+    stays as it is where no file has them as they are, or where a link to it is not possible.
+    """
+    model = onnx.load(path)
+    table = max(model.graph.initializer, key=lambda tensor: len(tensor.raw_data))
+    for file in source.glob("*.safetensors"):
+        offset = file.read_bytes().find(table.raw_data)
+        if offset >= 0:
+            with contextlib.suppress(OSError):
+                os.link(file.resolve(), path.parent / export_format.WEIGHTS)
+                set_external_data(table, export_format.WEIGHTS, offset, len(table.raw_data))
+                table.ClearField("raw_data")
+                path.write_bytes(model.SerializeToString())
+            return
 
 
 def read_head(folder: Path) -> Head:

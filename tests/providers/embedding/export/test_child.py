@@ -91,7 +91,11 @@ def test_child_an_export_of_an_older_format_is_made_again(
     export_folder: Path, tmp_path: Path
 ) -> None:
     copy = shutil.copytree(export_folder, tmp_path / export_folder.name)
-    older = (copy / export_format.META).read_text().replace('"format": 5', '"format": 4')
+    older = (
+        (copy / export_format.META)
+        .read_text()
+        .replace(f'"format": {export_format.FORMAT}', f'"format": {export_format.FORMAT - 1}')
+    )
     (copy / export_format.META).write_text(older)
     embedder, report = open_query_embedder(EmbedderOptions(cache_dir=str(tmp_path)))
     assert embedder is None and report.state == "needs export"
