@@ -37,19 +37,6 @@ def test_stated_a_new_day_ends_the_old_one(said: str, moved: str) -> None:
     assert "appointment" in found.ends[0].predicates
 
 
-def test_stated_an_organisation_keeps_its_capital_at_the_beginning() -> None:
-    (found,) = stated_by(said_by_anna("Siemens is my employer."))
-    assert found.object == "Siemens"
-
-
-def test_stated_two_clauses_that_contrast_are_read_together() -> None:
-    found = stated_by(said_by_anna("Ich esse nicht mehr vegetarisch, sondern glutenfrei."))
-    assert [(one.object, one.over) for one in found] == [
-        ("vegetarisch", True),
-        ("glutenfrei", False),
-    ]
-
-
 def test_clauses_of_a_question_about_a_moved_day_state_nothing() -> None:
     asked = "Did they reschedule my blood test, is it on Tuesday now?"
     assert clauses(asked, language_of("english")) == []

@@ -46,17 +46,12 @@ def test_what_is_over_ends(text, predicate, object_):
 @pytest.mark.parametrize(
     ("text", "predicate", "object_"),
     [
-        ("I've become a nurse at last.", "works_as", "a nurse"),
-        ("They took me on as a plumber.", "works_as", "a plumber"),
-        ("Ich bin vor drei Wochen von Bosch zu Zeiss gewechselt.", "works_at", "Zeiss"),
-        ("Meine Wohnung ist in Erfurt.", "lives_in", "Erfurt"),
         ("noch wohn ich in Erfurt", "lives_in", "Erfurt"),
         ("I got it wrong, the name of my aunt is Paula.", "has_aunt", "Paula"),
         ("no my brother is called Hugo not Piet", "has_brother", "Hugo"),
         ("nein meine tante heißt paula nicht petra", "has_aunt", "Paula"),
         ("Ich hab vor einer Woche ein Zelt gekauft.", "bought", "ein Zelt"),
         ("I bought a tent three weeks ago.", "bought", "a tent"),
-        ("The day after tomorrow we move to Oslo.", "plans", "to Oslo the day after tomorrow"),
     ],
 )
 def test_what_holds_is_read(text, predicate, object_):

@@ -44,25 +44,17 @@ _ADJ = (
 _NOUN = any_of(_C["appointments"], _C["occasions"], _C["trips"]) + "s?"
 _WITH = r"(?: (?:with|at|for|in|to|of|from|by) (?!the \d|every|each|most)(?:the |my |our |her |his |an? )?[\w'&-]+(?: (?!every\b|each\b)[\w'&-]+){0,3}?)?"
 EVENT = rf"{_ADJ}{_NOUN}\b{_WITH}"
-_WHOM = rf"(?:the|my|our|his|her|a) {_ADJ}{any_of(_C['visited'], _C['contacts'], _C['family'], _C['partner'], _C['friends'])}s?\b{_WITH}"
 _BE, _HAVE = r"(?:am|is|are)", r"(?:have|has)(?: got)?"
 _HOLD = (
     rf"(?:{_HAVE}|got|(?:have|has) (?:made|arranged|booked|scheduled|got)|booked|arranged|scheduled|made|"
     rf"{_BE} (?:having|going to have|hosting|holding|throwing|organising|organizing|giving|planning|celebrating|attending|taking|sitting|doing))"
 )
-_ATTEND = (
-    rf"(?:{_BE} (?:going to|off to|off on|going on|going for|heading to|invited to|due for|booked in for|booked on|"
-    r"scheduled for|expected at|up for|flying to|driving to|back for))"
-)
-_OBLIGED = r"(?:(?:have|has|need|needs|got|have got|has got) to|must)"
 _SERVICE = rf"(?:the|my|our) {_ADJ}{any_of(_C['services'], _C['family'], _C['friends'], _C['contacts'])}s?\b"
 _COMES = r"(?:is|are) (?:being )?(?:coming|due|arriving|delivered|fitted|installed|collected|picked up|visiting|coming over|coming round|coming back)|comes|arrives|gets delivered|gets here|will be (?:here|delivered|fitted|installed)|will (?:come|arrive)"
-_TREATED = r"(?:my|the|our|his|her) (?:\w+ )?(?:hair|teeth|tooth|eyes|ears|nails|car|van|bike|boiler|blood|stitches|cast|braces|knee|hip|back|shoulder|foot) (?:cut|done|checked|serviced|tested|cleaned|coloured|dyed|removed|out|fitted|repaired|taken|x-rayed|scanned)"
 _MOVED = (
     r"(?:(?:have|has) been|was|were|got|is being|is|has) (?:moved|rescheduled|postponed|pushed(?: back)?|put (?:back|off)|brought forward|"
     r"changed|shifted|delayed)(?: (?:back|forward))?(?: again)?(?: from [\w ]+?)? (?:to|until|till) "
 )
-_WENT = r"(?:went|turned out|was) (?:(?:really|very|pretty|quite) )?(?:fine|well|ok|okay|great|smoothly|badly|good|wonderful|lovely|a success|a disaster|quick|brilliant|terrible|all right|alright)"
 _DONE = any_of(_C["outings"])
 _DAILY, _VAGUE, _STATES = any_of(_C["daily"]), any_of(_C["vague"]), any_of(_C["states"])
 _AHEAD = ("plans", "appointment", "event", "operation", "has_to")
@@ -70,46 +62,26 @@ _AHEAD = ("plans", "appointment", "event", "operation", "has_to")
 EVENT_RULES = (
     # It is had, or gone to.
     Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_HOLD} {_DETERMINER} {EVENT} {_SOON}.*)", "action", inflect=True),
-    Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_ATTEND} (?:{_DETERMINER} )?{EVENT} {_SOON}.*)", "action", inflect=True),
-    Rule("event", "appointment", "{s} has {o}.", rf"(?:{_HAVE}|got) (?P<o>{_WHOM} {_SOON}.*)", "text"),
-    Rule("event", "appointment", "{s} has to {n} {o}.", rf"{_OBLIGED} (?P<n>go to|see|visit|meet|be at|get to|attend|take \w+ to) (?P<o>(?:{_WHOM}|{_DETERMINER} {EVENT}) {_SOON}.*)", "text"),
-    Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_BE} (?:seeing|meeting|visiting|going to(?: see)?|off to(?: see)?) {_WHOM} {_SOON}.*)", "action", inflect=True),
-    Rule("event", "appointment", "{s} will {n} {o}.", rf"(?:will|{_BE} going to) (?P<n>go to|see|visit|meet|be at|attend) (?P<o>(?:{_WHOM}|{_DETERMINER} {EVENT}) {_SOON}.*)", "text"),
     # It comes to the house, or leaves.
     Rule("event", "event", "{n} {o}.", rf"(?P<n>{_SERVICE}) (?P<o>(?:{_COMES}) {_SOON}.*)", "action", whose="me"),
-    Rule("event", "event", "{s}'s {n} {o}.", rf"'s (?P<n>{_ADJ}(?:flight|train|ferry|bus|plane|coach|boat|cruise|ship)) (?P<o>(?:leaves|departs|goes|is) {_SOON}.*)", "action"),
     # Before its time ("on Friday I have ...").
     Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_HOLD} {_DETERMINER} {EVENT})$", "action", inflect=True, front=rf"^{_SOON}$"),
-    Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_ATTEND} (?:{_DETERMINER} )?{EVENT})$", "action", inflect=True, front=rf"^{_SOON}$"),
-    Rule("event", "appointment", "{s} has to {n} {o}.", rf"{_OBLIGED} (?P<n>go to|see|visit|meet|be at|get to|attend) (?P<o>{_WHOM}|{_DETERMINER} {EVENT})$", "text", front=rf"^{_SOON}$"),
-    Rule("event", "appointment", "{s} {o}.", rf"(?P<o>{_BE} (?:seeing|meeting|visiting|going to(?: see)?|off to(?: see)?) {_WHOM})$", "action", inflect=True, front=rf"^{_SOON}$"),
     # It has moved: the old day holds no longer.
     Rule("event", "appointment", "{s}'s {o} was moved to {n}.", rf"'s (?P<o>{EVENT}) {_MOVED}(?P<n>{_SOON})", "value", ends=_AHEAD),
     # Its own day.
-    Rule("event", "event", "{n} is {o}.", rf"(?P<n>(?:an?|the) {EVENT}) is (?P<o>(?:planned|scheduled|set|fixed|arranged|pencilled in|booked) for {_SOON}.*)", "text", whose="me"),
     Rule("event", "event", "{n} is {o}.", rf"(?P<o>{_SOON})(?: it is| there is| is)(?: going to be)? (?P<n>(?:an?|the|my|our) (?:{EVENT}|{_ADJ}{any_of(_C['visited'], _C['contacts'])}))$", "text", whose="me"),
-    Rule("event", "event", "{n} is {o}.", rf"there is (?:going to be )?(?P<n>an? {EVENT})(?: (?:at|over at) (?:ours|my place|our place|mine|home))? (?P<o>{_SOON}.*)", "text", whose="me"),
-    Rule("event", "appointment", "{n} expects {s} {o}.", rf"(?P<n>the {_ADJ}{any_of(_C['visited'], _C['contacts'])}) (?:is|are) expecting (?:me|us) (?P<o>{_SOON}.*)", "text", whose="me"),
     Rule("event", "appointment", "The {o} was moved to {n}.", rf"the (?P<o>{EVENT}) {_MOVED}(?P<n>{_SOON})", "value", whose="me", ends=_AHEAD),
-    Rule("event", "event", "{n} {o}.", rf"(?P<n>the (?:{EVENT}|{_ADJ}{any_of(_C['visited'])})) (?P<o>(?:{_WENT} {_AGO}|{_AGO} {_WENT}))", "action", whose="me"),
     Rule("event", "event", "{s}'s {n} is {o}.", rf"'s (?P<n>{EVENT}) (?:is|takes place|will be|starts|begins|falls)(?: now)? (?P<o>{_SOON}.*)", "text"),
     Rule("event", "event", "{n} is {o}.", rf"(?P<n>the {EVENT}) (?:is|takes place|will be|starts|begins|falls)(?: now)? (?P<o>{_SOON}.*)", "text", whose="me"),
     # It happened.
     Rule("event", "event", "{s} had {o}.", rf"(?:(?:have|has) )?had (?P<o>{_DETERMINER} {EVENT} {_AGO}.*)", "text"),
-    Rule("event", "event", "{s} had {o}.", rf"(?:(?:have|has) )?had (?P<o>{_TREATED} {_AGO}.*)", "text"),
-    Rule("event", "event", "{s} {o}.", rf"(?P<o>took (?:the|my|our|his|her) (?:{any_of(_C['family'], _C['pets'], _C['partner'])})s? to .+ {_AGO})", "action"),
-    Rule("event", "event", "{s} was at {o}.", rf"(?:was|were) (?:at|on|in) (?P<o>(?:{_WHOM}|(?:{_DETERMINER} )?{EVENT}) {_AGO}.*)", "text"),
-    Rule("event", "event", "{s}'s {n} {o}.", rf"'s (?P<n>{EVENT}) (?P<o>{_WENT} {_AGO}.*)", "action"),
-    Rule("event", "event", "{s}'s {n} was {o}.", rf"'s (?P<n>{EVENT}) was (?P<o>{_AGO})", "text"),
     Rule("event", "event", "{s} {o}.", rf"(?P<o>(?:{_DONE})\b(?! {_DAILY}\b)(?!.* {_DAILY}\b).* {_AGO})(?=$|,| and\b)", "action"),
     Rule("event", "event", "{s} {o}.", rf"(?P<o>(?:{_DONE})\b(?! {_DAILY}\b)(?!.* {_DAILY}\b).*)", "action", front=rf"^{_AGO}$"),
     Rule("event", "event", "{s} had {o}.", rf"had (?P<o>{_DETERMINER} {EVENT})", "text", front=rf"^{_AGO}$"),
     # It is planned, whatever it is.
     Rule("plan", "plans", "{s} is going to {o}.", rf"{_BE} (?:going|planning|about|hoping) to (?P<o>(?!{_VAGUE}\b)[a-z]+\b.* {_SOON}.*)", "plan"),
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_BE} (?!{_STATES}\b)[a-z]+ing\b.* {_SOON}.*)", "action", inflect=True),
-    Rule("plan", "plans", "{s} is going to {o}.", rf"{_BE} (?:going|planning|about|hoping) to (?P<o>(?!{_VAGUE}\b)[a-z]+\b.*)", "plan", front=rf"^{_SOON}$"),
     Rule("plan", "plans", "{s} {o}.", rf"(?P<o>{_BE} (?!{_STATES}\b)[a-z]+ing\b.+)", "action", inflect=True, front=rf"^{_SOON}$"),
-    Rule("decision", "decided", "{s} is definitely going to {o}.", rf"{_BE} going to (?P<o>(?:cancel|stop|leave|change|switch|end|drop|take|accept|refuse|turn down)\b (?:the|my|our|an?) .+)", "plan"),
 )  # fmt: skip
 
 _IT_IS = r"(?:it's|it is|it'll be|it will be|now it's|it's now|it is now|now it is|and it's|that's)"

@@ -30,7 +30,6 @@ _AGO = (
     rf"im (?:letzten |vergangenen )?(?:{_MONTH}|sommer|herbst|winter|frühjahr|frühling)|diese woche)"
 )
 _NOUN = rf"\w*{any_of(_C['appointments'], _C['occasions'], _C['trips'])}\b"
-_A = r"(?:einen|eine|ein|nen|ne|den|die|das|der|mein\w*|unser\w*|ihr\w*|sein\w*|dem|einem|einer|unsere\w*)"
 EVENT = rf"(?:[\w-]+ ){{0,2}}?{_NOUN}(?: (?:mit|bei|beim|in|für|zum|zur|von|im) (?:\w+ )?\w+)?"
 _GOAL = (
     rf"(?:zum|zur|zu (?:einem|einer|der|dem|den|mein\w*|unser\w*)|ins|in (?:die|den|das)|auf (?:die|den|das|ein\w*)|beim|bei (?:der|dem|den)|im|in der|auf der|auf dem|an die) "
@@ -49,28 +48,16 @@ _AHEAD = ("plans", "appointment", "event", "operation", "has_to")
 
 EVENT_RULES = (
     Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}{_NO_DAILY}(?P<o>{_GO} (?:.* )?{_GOAL}.*)", "action", inflect=True),
-    Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}(?P<o>{_HAB} (?:.* )?{_A} {EVENT}(?! \w*ge\w+[nt]$).*)$", "action", inflect=True),
     Rule("event", "appointment", "{s} {o}.", rf"{_FIRST}(?P<o>(?:mache?n?|macht|feiere?n?|feiert|gebe?n?|gibt|veranstalten?|veranstaltet|plane?n?|plant|besuche?n?|besucht|treffe?n?|trifft) .+)", "action", inflect=True),
     Rule("event", "appointment", "{o} von {s} ist jetzt {n}.", rf"'s (?P<o>{EVENT}) (?:wurde|ist) (?:auf |vom .+? auf )(?:den )?(?P<n>{_SOON}.*?) (?:verschoben|verlegt)", "value", ends=_AHEAD),
     Rule("event", "appointment", "{o} von {s} ist jetzt am {n}.", rf"'s (?P<o>{EVENT}) (?:wurde|ist|wird) auf (?:den )?(?P<n>{_NTH}|{_DAY}{_PART}) (?:verschoben|verlegt|vorverlegt)", "value", ends=_AHEAD),
     Rule("event", "appointment", "{s} hat {o}.", rf"{_FIRST}{_HAB} (?P<o>{_SOON}(?: um \w+(?: uhr)?)? \w*{any_of(_C['visited'], _C['occasions'], _C['appointments'], _C['trips'])}\b.*)", "text"),
-    Rule("event", "event", "{s} {o}.", rf"{_FIRST}(?P<o>(?:komme?n?|kommt) .*zu besuch)", "action", whose="other"),
     Rule("event", "event", "{n} kommt {o}.", rf"(?P<n>{_ITS} (?:\w+ )?\w*{any_of(_C['services'])}) (?:kommt|kommen|wird) (?P<o>{_SOON}.*?)(?: geliefert| an| zu uns)?$", "text", whose="me"),
-    Rule("event", "event", "{n} kommt {o}.", rf"(?P<o>{_SOON}) (?:kommt|kommen|wird) (?P<n>{_ITS} (?:\w+ )?\w*{any_of(_C['services'])})\b", "text", whose="me"),
-    Rule("event", "event", "{n} von {s} ist {o}.", rf"'s (?P<n>\w*(?:flug|zug|flieger|fähre|bus|schiff|kreuzfahrt)) (?:geht|fährt|startet|legt) (?P<o>{_SOON}.*?)(?: ab| los)?$", "text"),
     Rule("event", "event", "{n} ist {o}.", rf"(?P<o>{_SOON}) (?:ist|findet|steht) (?:(?:der|die|das|ein\w*|unser\w*|mein\w*) )?(?P<n>\w*{any_of(_C['occasions'], _C['appointments'], _C['trips'])}\b)(?!.*\bvon\b)", "text", whose="me"),
-    Rule("event", "event", "{n} ist {o}.", rf"(?:es gibt|es ist) (?P<o>{_SOON}) (?P<n>ein\w* \w*{any_of(_C['occasions'], _C['appointments'], _C['trips'])}\b)", "text", whose="me"),
-    Rule("event", "event", "{s} hat {o} gemacht.", rf"{_THEN}{_HAB} (?P<o>.*\bein\w* (?:\w+ )?\w*{any_of(_C['trips'], _C['occasions'])}) (?:gemacht|gehabt|veranstaltet|geschmissen|gegeben)", "text"),
     Rule("event", "event", "{n} von {s} ist {o}.", rf"'s (?P<n>{EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text"),
     Rule("event", "event", "{n} ist {o}.", rf"(?P<n>{_ITS} {EVENT}) (?:ist|findet|beginnt|fängt) (?:jetzt |nun |erst )*(?P<o>{_SOON}.*?)(?: statt| an)?$", "text", whose="me"),
     Rule("event", "event", "{s} {o}.", rf"{_THEN}{_NO_DAILY}(?P<o>(?:war|waren) (?:.* )?{_GOAL}.*)", "action"),
-    Rule("event", "event", "{s} hatte {o}.", rf"{_THEN}(?:hatte|hatten) (?P<o>(?:.* )?{_A} {EVENT}.*)", "action"),
-    Rule("event", "event", "{s} ist {o}.", rf"{_THEN}{_NO_DAILY}{_BIN} (?P<o>.+ {any_of(_C['outings_moved'])}){_AUX_END}", "action"),
     Rule("event", "event", "{s} hat {o}.", rf"{_THEN}{_NO_DAILY}{_HAB} (?P<o>.+ {any_of(_C['outings_had'])}){_AUX_END}", "action"),
-    Rule("event", "event", "{n} von {s} war {o}.", rf"'s (?P<n>{EVENT}) (?:lief|ging|war) (?P<o>(?:{_WELL} )?{_AGO}).*", "value"),
-    Rule("event", "event", "{n} war {o}.", rf"(?P<n>{_ITS} {EVENT}) war (?P<o>{_AGO}).*", "value", whose="me"),
-    Rule("event", "event", "{n} von {s} war {o}.", rf"(?P<o>{_AGO}) war {_MINE} (?P<n>{EVENT})", "value", whose="me"),
-    Rule("event", "event", "{n} war {o}.", rf"(?P<o>{_AGO}) war (?P<n>{_ITS} {EVENT})", "value", whose="me"),
     Rule("plan", "plans", "{s} {o}.", rf"{_FIRST}(?P<o>(?:will|wollen|werde|werden|wird|möchte|möchten) .+ (?!{_VAGUE}\b)\w+(?:en|ern|eln))$", "action", inflect=True),
 )  # fmt: skip
 
