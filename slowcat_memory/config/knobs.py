@@ -154,7 +154,7 @@ KNOBS = (
          "Days after which turns are erased, with what was made of them but for what keep_evidence holds"
          " back; 0 keeps them for ever."),
     Knob("retention.keep_evidence", "retention.keep_evidence",
-         "Keep turns that a fact or block was drawn from, even when they are older; `stats` counts them."),
+         "Keep turns that a fact or block was drawn from, even when they are older; `doctor` counts them."),
     Knob("commands.enabled", "commands.enabled",
          "Recognise voice commands."),
     Knob("commands.undo_s", "commands.undo_s",

@@ -1,18 +1,19 @@
 """What all commands share: a fast start, help, errors in one line."""
 
+import re
 import resource
 import subprocess
 import sys
 
 import pytest
 
-from slowcat_memory.cli.app import LATE, app
+from slowcat_memory.cli.app import FIRST, LATE, app
 from slowcat_memory.engine import MemoryEngine
 
 HEAVY = ["faiss", "bm25s", "torch", "openai", "pipecat", "onnxruntime", "numpy", "lmdb"]
 COMMANDS = [
-    *("search", "show", "why", "stats", "export", "import", "remember", "pin", "forget"),
-    *("init", "tidy", "config", "config check", "config show", "demo", "backup", "restore"),
+    *("search", "show", "why", "facts", "export", "import", "remember", "mark", "forget"),
+    *("init", "idle", "config", "config check", "config show", "demo", "backup", "restore"),
 ]
 
 
@@ -42,9 +43,11 @@ def test_app_every_command_explains_itself_with_an_example(sm, command: str) -> 
 
 
 def test_app_the_list_of_commands_holds_them_all(sm) -> None:
-    text = sm.ok("--help")
+    text = sm.ok("--help", "--all")
     names = {c.name for c in app.registered_commands} | {late.name for late in LATE} | {"config"}
     assert all(f" {name} " in text for name in names)
+    first = sm.ok("--help")
+    assert set(re.findall(r"^│ ([a-z][a-z-]*) +[A-Z]", first, re.M)) == FIRST
 
 
 def test_app_version(sm) -> None:
@@ -52,14 +55,14 @@ def test_app_version(sm) -> None:
 
 
 def test_app_as_a_program_it_tells_an_error_in_one_line(sm) -> None:
-    ran = python("-m", "slowcat_memory.cli", "--path", str(sm.store), "stats")
+    ran = python("-m", "slowcat_memory.cli", "--path", str(sm.store), "why")
     assert (ran.returncode, ran.stdout) == (1, "")
     remedy = "Run `slowcat-memory init`, or start your bot."
     assert ran.stderr == f"Error: no memory at {sm.store} yet. {remedy}\n"
 
 
 def test_app_debug_shows_where_an_error_comes_from(sm) -> None:
-    ran = python("-m", "slowcat_memory.cli", "--debug", "--path", str(sm.store), "stats")
+    ran = python("-m", "slowcat_memory.cli", "--debug", "--path", str(sm.store), "why")
     assert ran.returncode == 1 and "Traceback" in ran.stderr
 
 
@@ -94,7 +97,7 @@ def test_app_a_store_of_another_format_is_refused(filled) -> None:
     with env.begin(write=True, db=env.open_db(b"meta")) as txn:
         txn.put(key, codec.encode_meta(key, "slowcat-99"))
     env.close()
-    for command in (("stats",), ("remember", "x")):
+    for command in (("facts",), ("remember", "x")):
         assert "slowcat-memory export" in filled.fails(*command)
 
 
