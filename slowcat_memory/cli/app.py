@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from msgspec import Struct
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
@@ -16,7 +15,6 @@ from slowcat_memory import __version__
 from slowcat_memory.cli import (
     change,
     data,
-    doctor,
     facts,
     fleet,
     imports,
@@ -36,32 +34,11 @@ TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Se
 FIRST = frozenset("demo chat search ui why facts import forget init mcp doctor backup".split())
 
 
-class Late(Struct, frozen=True):
-    """A command that is imported only when it runs, because its imports take long."""
-
-    name: str
-    help: str
-
-    def listed(self, panel: str) -> TyperCommand:
-        """Return a placeholder for the list of commands, with help alone."""
-        return TyperCommand(self.name, help=self.help, rich_help_panel=panel)
-
-    def command(self) -> Any:
-        alone = typer.Typer(
-            rich_markup_mode="rich",
-            pretty_exceptions_enable=False,
-            add_completion=False,
-            context_settings={"help_option_names": ["-h", "--help"]},
-        )
-        module = import_module(f"slowcat_memory.cli.{self.name}")
-        alone.command(self.name)(getattr(module, self.name))
-        return get_command(alone)
-
-
-LATE = (
-    Late("demo", "Play a conversation of nine weeks, and see what is recalled."),
-    Late("chat", "Chat with a model on this machine, with a memory."),
-)
+# Commands that are imported only when they run, because their imports take long, with their help.
+LATE = {
+    "demo": "Play a conversation of nine weeks, and see what is recalled.",
+    "chat": "Chat with a model on this machine, with a memory.",
+}
 
 
 class Commands(TyperGroup):
@@ -76,19 +53,29 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands, starting with those for first use."""
-        return [*(late.name for late in LATE), *super().list_commands(ctx)]
+        return [*LATE, *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        late = next((late for late in LATE if late.name == cmd_name), None)
-        found: Any = late.listed(TRY) if late else super().get_command(ctx, cmd_name)
+        found: Any = super().get_command(ctx, cmd_name)
+        if cmd_name in LATE:
+            found = TyperCommand(cmd_name, help=LATE[cmd_name], rich_help_panel=TRY)
         if found is not None:
             found.hidden = cmd_name not in FIRST and not ctx.meta.get("every")
         return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         _set_up_log(bool(ctx.params.get("debug")))  # before a late import writes to it
-        late = next((late for late in LATE if late.name == args[0]), None)
-        return (late.name, late.command(), args[1:]) if late else super().resolve_command(ctx, args)
+        name = args[0]
+        if name not in LATE:
+            return super().resolve_command(ctx, args)
+        alone = typer.Typer(
+            rich_markup_mode="rich",
+            pretty_exceptions_enable=False,
+            add_completion=False,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+        alone.command(name)(getattr(import_module(f"slowcat_memory.cli.{name}"), name))
+        return name, get_command(alone), args[1:]
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; errors become one line on stderr and exit code 1."""
@@ -210,7 +197,7 @@ for panel, commands in {
         (run.mcp, "mcp"),
         (run.serve, "serve"),
         (run.idle, "idle"),
-        (doctor.doctor, "doctor"),
+        (setup.doctor, "doctor"),
         (data.backup, "backup"),
         (data.restore, "restore"),
     ),

@@ -311,9 +311,9 @@ def undo(
     """
     from slowcat_memory.runtime.commands.undo_log import UNDOABLE
 
-    known = settings(ctx)
+    known = settings(ctx).existing()
     where = known.scope(scope)
-    with known.engine(readonly=only_list, words_only=True) as engine:
+    with known.engine(words_only=True) as engine:
         with engine.snapshot() as snapshot:
             every = snapshot.commands(where)
         if only_list:

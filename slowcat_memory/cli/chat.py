@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from slowcat_memory.cli.output import count, out, printable, short
-from slowcat_memory.cli.settings import settings
+from slowcat_memory.cli.settings import Scope, settings
 from slowcat_memory.cli.why import print_recall
 from slowcat_memory.config import Config
 from slowcat_memory.core.disclosure import renamed
@@ -56,7 +56,7 @@ def chat(
         str, typer.Option(help="The server, such as http://127.0.0.1:1234/v1.", metavar="URL")
     ] = "",
     model: Annotated[str, typer.Option(help="Its model; by default the first it offers.")] = "",
-    user: Annotated[str, typer.Option(help="Whose memory: a name without spaces.")] = "",
+    scope: Scope = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let the server be on another machine.")
     ] = False,
@@ -75,7 +75,7 @@ def chat(
     from slowcat_memory.owner import open_memory
 
     known = settings(ctx)
-    config, console = _for_user(known.config, user or known.scope()), out()
+    config, console = _for_user(known.config, known.scope(scope)), out()
     remote = allow_remote or config.llm.allow_remote
     server = choose_server(llm_url or config.llm.url, remote)
     if server is None:
@@ -270,14 +270,13 @@ class Chat:
         print_recall(entry, memories, self._memory.zone)
 
 
-def _for_user(config: Config, user: str) -> Config:
+def _for_user(config: Config, scope: str) -> Config:
     """Return the options for a user; the name of another one than the configured is their id's."""
     from slowcat_memory.runtime.conversation.user_names import ANONYMOUS
     from slowcat_memory.runtime.namespaces.registry import scope_of_user
 
     known = config.memory
-    scope = scope_of_user(user or known.user_id)
-    name = ANONYMOUS if user and scope != scope_of_user(known.user_id) else known.user_name
+    name = known.user_name if scope == scope_of_user(known.user_id) else ANONYMOUS
     return replace(config, memory=replace(known, user_id=scope, user_name=name))
 
 
@@ -288,11 +287,9 @@ def _greet(console: Console, engine: Memory, server: ModelServer, model: str) ->
     turns = sum(session.turns for session in sessions)
     held = f"{count(turns, 'turn')} from {count(len(sessions), 'session')}" if turns else "empty"
     report = engine.embedding
-    embedding = {
-        "ready": report.source,
-        "endpoint": report.source,
-        "needs export": f"{report.source} is being prepared; until then by words alone",
-    }.get(report.state, f"none, by words alone: {report.source} {report.hint}".strip())
+    ready = report.state in ("ready", "endpoint")
+    hint = "is being prepared" if report.state == "needs export" else report.hint
+    embedding = report.source if ready else f"by words alone for now: {report.source} {hint}"
     for name, value in {
         "model": f"{model}, {server.name} at {server.url}",
         "memory": f"of {scope} in {engine.config.folder}: {held}",

@@ -33,6 +33,14 @@ JOBS_HEAD = """\
 Idle jobs: one table for each, all keys optional. docs/idle-work.md lists their names."""
 EXPERT_HEAD = """\
 Weights and internals without support, by their name in the code. They may change in any release."""
+# Knobs that do nothing unless another option has a value; "" stands for any that is on.
+NEEDS = {
+    "embedding.endpoint_url": ("embedding.kind", "endpoint"),
+    "embedding.endpoint_model": ("embedding.kind", "endpoint"),
+    "embedding.model": ("embedding.kind", "local"),
+    "idle_llm.model": ("thinking.url", ""),
+    "retention.keep_evidence": ("retention.raw_days", ""),
+}
 # The knobs in the file of `init`; `config show --all` lists all.
 SHORT = (
     "memory.user_name",
@@ -154,6 +162,7 @@ def print_checked(known: Settings, as_json: bool) -> None:
     if report.state == "missing":
         warn(f"Search is by words only: {report.source}. {report.hint}")
     changed, used = list(_changed_options(known)), file_to_read(known.file, os.environ)
+    _check_effect(known.config, {option["knob"] for option in changed})
     if as_json:
         preset = known.config.preset
         return print_json({"file": str(used or ""), "preset": preset, "changed": changed})
@@ -208,6 +217,18 @@ def _check_urls(config: "Config") -> None:
                 providers.check_loopback(url, allowed)
         except SlowcatError as error:
             raise ConfigError(f"{path}: {error.message}", hint=error.hint) from error
+
+
+def _check_effect(config: Config, changed: set[str]) -> None:
+    """Check that every knob that is set does something together with the others."""
+    for path in sorted(changed & NEEDS.keys()):
+        other, needed = NEEDS[path]
+        value = value_of(config, other)
+        if value != needed if needed else not value:
+            raise ConfigError(
+                f"{path} does nothing while {BY_TARGET[other].path} is {value!r}",
+                hint=f"Remove it, or set {BY_TARGET[other].path}{f' = {needed!r}' * bool(needed)}",
+            )
 
 
 def _changed_options(known: Settings) -> Iterator[dict[str, Any]]:

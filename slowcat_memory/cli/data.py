@@ -6,10 +6,10 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -161,7 +161,7 @@ def export(
     only = known.scope(scope) if scope or known.user else ""
     if to and to.exists() and not yes:
         typer.confirm(f"{to} exists. Overwrite it?", abort=True, err=True)
-    with known.engine(readonly=True, words_only=True) as engine, engine.snapshot() as snapshot:
+    with known.readonly(words_only=True) as engine, engine.snapshot() as snapshot:
         guest, lines = guest_scope(engine.config.people), 0
         if facts:
             scopes = [only] if only else [name for name in snapshot.scopes() if name != guest]
@@ -209,15 +209,11 @@ def _sink(to: Path | None, engine: "MemoryEngine") -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
 
 
-@contextmanager
-def _packed(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+def _packed(file: IO[bytes], suffix: str) -> Any:
     if suffix == ".gz":
-        with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
-            yield packed  # type: ignore[misc]  # a file of bytes in all but name
-    elif suffix == ".zst":
+        return gzip.GzipFile(fileobj=file, mode="wb", mtime=0)
+    if suffix == ".zst":
         import zstandard
 
-        with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as packer:
-            yield packer
-    else:
-        yield file
+        return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
+    return nullcontext(file)

@@ -418,7 +418,7 @@ class Player:
         )
         await self._rule("That night, while nobody speaks")
         about = "Facts are drawn from what was said, here by rules, without an LLM:"
-        await self._part(Text(about, "dim"), 10)
+        await self._part(Text(about, "dim"))
         ended = [one for one in self.facts if one.valid_to]
         current = [one for one in self.facts if not one.valid_to]
         for one in (*current[: _FACTS - len(ended)], *ended):
@@ -426,7 +426,7 @@ class Player:
             if one.valid_to:
                 begun = f"{_day(one.valid_from)} to {_day(one.valid_to)}"
             text = Text.assemble(one.text, (f" ({begun})", "dim"))
-            await self._line(Text("•", "cyan"), text, words=len(one.text.split()))
+            await self._line(Text("•", "cyan"), text)
 
     async def _look_back(self, engine: MemoryEngine, moments: tuple[datetime, ...]) -> None:
         await self._rule("What was true when?")
@@ -434,30 +434,30 @@ class Player:
             true = read_graph(engine, SCOPE, true=at).relations
             self.work[at] = " ".join(one.text for one in true if one.predicate == "works_as")
             text = Text.assemble((f"  {_day(at):<9}", "bold"), self.work[at] or "nothing known")
-            await self._part(text, 10)
+            await self._part(text)
 
     # ------------------------------------------------------------------- what is shown
 
-    async def _part(self, part: Any, words: int) -> None:
+    async def _part(self, part: Any, words: int = 5) -> None:
         self._out.print(part)
         if self._paced:
             await asyncio.sleep(PART_S + WORD_S * words)
 
-    async def _line(self, name: Text, *cells: Text, words: int) -> None:
+    async def _line(self, name: Text, *cells: Text) -> None:
         made = Table.grid(padding=(0, 1), expand=len(cells) > 1)
         made.add_column(width=8, justify="right", no_wrap=True)
         made.add_column(ratio=1)
         made.add_row(name, *cells)
-        await self._part(made, words)
+        await self._part(made, sum(len(cell.plain.split()) for cell in cells))
 
     async def _rule(self, text: str) -> None:
         self._out.print()
-        await self._part(Rule(Text(text, "bold cyan"), align="left", style="cyan"), 4)
+        await self._part(Rule(Text(text, "bold cyan"), align="left", style="cyan"))
 
     async def show(self, one: DemoExchange) -> None:
         """Show an exchange, and the memory that answers; for a statement, the best if likely."""
         line, hits = one.line, one.packed.hits
-        await self._line(Text(USER, "bold green"), Text(line.text), words=len(line.text.split()))
+        await self._line(Text(USER, "bold green"), Text(line.text))
         expected = [hit for hit in hits if hit.memory.id == one.wanted]
         likely = [hit for hit in hits if (hit.probability or 0.0) >= LIKELY]
         for hit in expected or likely[:1]:
@@ -466,7 +466,7 @@ class Player:
             text = f"↳ {_day(memory.valid_from)},{who} “{memory.text}”"
             cell = Text(text, "cyan", no_wrap=True, overflow="ellipsis")
             sign = Text("✓" if expected else "", "green")
-            await self._line(Text(), cell, sign, words=len(memory.text.split()) // 2)
+            await self._line(Text(), cell, sign)
         remark = "↳ nothing" if line.unknown and not hits else ""
         if line.command:
             remark = "a voice command: the memory answers, without the LLM"
@@ -475,9 +475,8 @@ class Player:
         elif one.wanted and not one.found:
             remark = "↳ the expected memory did not come"
         if remark:
-            await self._line(Text(), Text(remark, "dim"), words=4)
-        words = len(one.reply.split())
-        await self._line(Text("Agent", "bold magenta"), Text(one.reply), words=words)
+            await self._line(Text(), Text(remark, "dim"))
+        await self._line(Text("Agent", "bold magenta"), Text(one.reply))
 
     def missed(self) -> list[DemoExchange]:
         """Return the exchanges in which a memory that must come back did not."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime, tzinfo
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -90,15 +91,8 @@ def facts(
             return nothing_in(engine, where, some if known else none)
 
         holds = sum(fact.retired_at is None for fact in found)
-        print_list(
-            found,
-            entry,
-            as_json=as_json,
-            nothing=nothing,
-            noun="fact",
-            limit=limit,
-            note=f", {holds:,} of them still hold",
-        )
+        note = f", {holds:,} of them still hold"
+        print_list(found, entry, "fact", nothing, as_json, limit, note=note)
 
 
 def _facts(engine: "MemoryEngine", scope: str, history: bool, audit: bool) -> "list[Memory]":
@@ -135,7 +129,7 @@ def _with_day(fact: "Memory") -> str:
         except ValueError:  # a month or a year
             days.append(one)
         else:
-            weekday = f"{day:%A} " if len(written) == 1 else ""
+            weekday = "" if len(written) > 1 or f"{day:%A}" in text else f"{day:%A} "
             year = "" if day.year == fact.valid_from.year else f" {day.year}"
             if f"{day.day} {day:%B}" not in text:
                 days.append(f"{weekday}{day.day} {day:%B}{year}")
@@ -184,14 +178,8 @@ def people(
         if not (name or every):
             found = [one for one in found if one.type in ("person", "pet")]
         if not name or as_json or not found:
-            return print_list(
-                found,
-                _person,
-                as_json=as_json,
-                nothing=lambda: _nobody(engine, where, name),
-                noun="person" if not every else "name",
-                limit=limit,
-            )
+            nobody = partial(_nobody, engine, where, name)
+            return print_list(found, _person, "name", nobody, as_json, limit)
         for one in found:
             also = f", also {listed(one.also)}" if one.also else ""
             out().print(Text.assemble((one.name, "bold"), f" ({one.type}{also})"))
@@ -245,15 +233,9 @@ def timeline(
     Example: [bold]slowcat-memory timeline Anna[/]
     """
     with reading(ctx, scope) as (engine, where):
-        print_list(
-            _relations_of(engine, where, about),
-            lambda relation: _relation(engine, where, relation),
-            as_json=as_json,
-            nothing=lambda: _nobody(engine, where, about),
-            noun="fact",
-            limit=limit,
-            latest_last=True,
-        )
+        found, nobody = _relations_of(engine, where, about), partial(_nobody, engine, where, about)
+        entry = partial(_relation, engine, where)
+        print_list(found, entry, "fact", nobody, as_json, limit, latest_last=True)
 
 
 def _relations_of(engine: "MemoryEngine", scope: str, about: str) -> "list[Relation]":

@@ -18,9 +18,11 @@ from slowcat_memory.cli.output import (
     bars,
     count,
     done,
+    dots,
     listed,
     out,
     parse_time,
+    print_entries,
     print_json,
     usage,
     waiting,
@@ -332,17 +334,17 @@ def _one(
         warn(f"{file.name}: {fault}")
     found = _plain(file)
     names = imported.names.items()
-    return found | {
-        "turns": imported.turns,
-        "sessions": imported.sessions,
-        "notes": imported.notes,
-        "known_turns": imported.known_turns,
-        "conversations": imported.conversations,
-        "read": imported.turns + imported.known_turns + imported.notes,
-        "scopes": sorted(imported.scopes),
-        "renamed": {name: scope for name, scope in names if not scope.endswith(name.lower())},
-        "unreadable": found["unreadable"] + [fault.message for fault in faults],
-    }
+    counted = ("turns", "sessions", "notes", "known_turns", "conversations")
+    return (
+        found
+        | {name: getattr(imported, name) for name in counted}
+        | {
+            "read": imported.turns + imported.known_turns + imported.notes,
+            "scopes": sorted(imported.scopes),
+            "renamed": {name: scope for name, scope in names if not scope.endswith(name.lower())},
+            "unreadable": found["unreadable"] + [fault.message for fault in faults],
+        }
+    )
 
 
 def _summary(rows: list[dict[str, Any]], scopes: list[str]) -> None:
@@ -419,25 +421,20 @@ def _preview(files: list[SurveyedFile], beside: list[TranscriptError], zone: tzi
         if (found := file.found) is None:
             continue
         encoded = "" if found.encoding.startswith("utf-8") else f", {found.encoding}"
-        out().print(f"{file.name}: {found.format}{encoded}", style="bold", markup=False)
-        turns = f"{count(found.turns, 'turn')} in {count(found.sessions, 'session')}"
-        chats = count(len(found.chats), "conversation") if len(found.chats) > 1 else ""
-        notes = count(found.notes, "note") if found.notes else ""
-        much = ", ".join(filter(None, (turns if found.turns else "", notes, chats)))
+        much = [
+            f"{count(found.turns, 'turn')} in {count(found.sessions, 'session')}",
+            count(found.notes, "note") if found.notes else "",
+            count(len(found.chats), "conversation") if len(found.chats) > 1 else "",
+        ]
         names = {"user": "you", "assistant": "the agent"}
         who = [
             f"{name or names[role]} ({n:,}{', agent' if name and role == 'assistant' else ''})"
             for (name, role), n in found.speakers.most_common()
         ]
-        for what, value in {
-            "how many": much or "nothing",
-            "when": _span(found, zone),
-            "who": listed(who, 6),
-            "left out": ", ".join(f"{n:,} {why}" for why, n in found.skipped.items()),
-            "unreadable": count(found.unreadable, "part") if found.unreadable else "",
-        }.items():
-            if value:
-                out().print(f"  {what:<11}{value}", markup=False)
+        out().print(f"{file.name}: {found.format}{encoded}", style="bold", markup=False)
+        skipped = ", ".join(f"{n:,} {why}" for why, n in found.skipped.items())
+        left_out = f"left out: {skipped}" if skipped else ""
+        print_entries([("", dots(*much), dots(_span(found, zone), listed(who, 6)), left_out)])
     for error in beside[:SHOWN]:
         out().print(f"left out: {error.message}", style="dim", markup=False)
     if len(beside) > SHOWN:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,10 +16,8 @@ from slowcat_memory.cli.output import (
     print_entries,
     print_json,
     print_list,
-    row,
     short,
     size,
-    table,
     usage,
     warn,
     when,
@@ -103,15 +102,9 @@ def search(
             warn("Nothing there answers that; this is nearest to it:")
         how = "by words and meaning" if found.stage == "full" else "by words only"
         ms = found.timings.get("total", sum(found.timings.values()))
-        print_list(
-            hits,
-            entry,
-            as_json=False,
-            nothing=lambda: nothing_in(engine, where, "Nothing found."),
-            noun="memory",
-            limit=k,
-            note=f", found {how} in {ms:.0f} ms",
-        )
+        note = f", found {how} in {ms:.0f} ms"
+        none = partial(nothing_in, engine, where, "Nothing found.")
+        print_list(hits, entry, "memory", none, limit=k, note=note)
         report = engine.embedding
         if report.state in ("needs export", "missing"):
             hint = report.hint or "slowcat-memory init prepares it."
@@ -159,7 +152,7 @@ def show(
     if last is not None:
         what, limit = "turns", last
     if what == "stats":
-        with settings(ctx).existing().engine(readonly=True) as engine:
+        with settings(ctx).existing().readonly() as engine:
             return _stats(engine, as_json)
     with reading(ctx, scope) as (engine, where), engine.snapshot() as snapshot:
         if what not in KINDS and not _is_session(snapshot, what, where):
@@ -195,16 +188,9 @@ def show(
         }.get(what, f"No {what} in the scope {where} yet: `slowcat-memory idle` writes them.")
         late = "" if what in ("sessions", "turns") else nothing
         turns = sum(getattr(one, "turns", 0) for one in rows) if what == "sessions" else 0
-        print_list(
-            rows,
-            entry,
-            as_json=as_json,
-            nothing=lambda: nothing_in(engine, where, late),
-            noun=noun,
-            limit=limit,
-            latest_last=True,
-            note=(f", {count(turns, 'turn')}" if turns else "") + f" in scope {where}",
-        )
+        note = (f", {count(turns, 'turn')}" if turns else "") + f" in scope {where}"
+        none = partial(nothing_in, engine, where, late)
+        print_list(rows, entry, noun, none, as_json, limit, latest_last=True, note=note)
     return None
 
 
@@ -314,8 +300,8 @@ def _one(
     sources = [turn for id_ in memory.sources if (turn := snapshot.turn(id_))]
     if as_json:
         return print_json({"memory": memory, "sources": sources})
-    zone, made = engine.zone, table("", "*")
-    for name, value in {
+    zone = engine.zone
+    about = {
         "text": Text(memory.text, style="bold"),
         "id": memory.id,
         "kind": memory.kind,
@@ -329,10 +315,8 @@ def _one(
         "pinned": "yes" if memory.pinned else "",
         "muted": "yes: kept, and never recalled" if memory.muted else "",
         "stays here": "yes: never sent to an LLM on another machine" if memory.local_only else "",
-    }.items():
-        if value:
-            row(made, name, value)
-    out().print(made)
+    }
+    print_entries([(name, value) for name, value in about.items() if value])
     if sources:
         out().print("Said in", style="bold")
         print_entries([turn_entry(turn, zone) for turn in sources])
@@ -355,27 +339,18 @@ def _jobs(engine: "MemoryEngine", snapshot: "Snapshot", limit: int | None, as_js
 
     if tasks:
         failed = sorted(tasks, key=lambda task: task.state != "dead")
-        print_list(failed, entry, as_json=False, nothing=str, noun="task", limit=limit)
+        print_list(failed, entry, "task", str, limit=limit)
     else:
         out().print("No tasks are waiting.")
     if runs:
         out().print("\nLast runs", style="bold")
-    print_entries(
-        [
-            (
-                when(run.at, zone),
-                run.task or run.job,
-                dots(
-                    run.outcome,
-                    f"{run.ms:,.0f} ms",
-                    f"{run.tokens_in + run.tokens_out:,} tokens",
-                    count(run.made, "record"),
-                    short(run.error, 80),
-                ),
-            )
-            for run in runs
-        ]
-    )
+    rows = []
+    for run in runs:
+        used, took = run.tokens_in + run.tokens_out, f"{run.ms:,.0f} ms"
+        tokens, made = count(used, "token") * bool(used), count(run.made, "record") * bool(run.made)
+        about = dots(run.outcome, took, tokens, made, short(run.error, 80))
+        rows.append((when(run.at, zone), run.task or run.job, about))
+    print_entries(rows)
     return None
 
 

@@ -129,11 +129,11 @@ def print_json(value: Any) -> None:
 def print_list(
     rows: Sequence[Any],
     entry: Callable[[Any], Sequence[str | Text]],
-    *,
-    as_json: bool,
-    nothing: Callable[[], str],
     noun: str,
+    nothing: Callable[[], str],
+    as_json: bool = False,
     limit: int | None = None,
+    *,
     latest_last: bool = False,
     note: str = "",
 ) -> None:
@@ -176,7 +176,7 @@ def print_entries(rows: Sequence[Sequence[str | Text]], console: Console | None 
 
 def table(*columns: str) -> Table:
     """Return an empty table; a trailing "*" lets a column use the remaining space."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_header=any(columns))
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         made.add_column(
             column.strip("*"), ratio=1 if column.endswith("*") else None, overflow="fold"

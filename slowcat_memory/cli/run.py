@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 import typer
 
-from slowcat_memory.cli.doctor import endpoint, examine
 from slowcat_memory.cli.output import (
     FAILED,
     INTERRUPTED,
@@ -29,6 +28,7 @@ from slowcat_memory.cli.output import (
     when,
 )
 from slowcat_memory.cli.settings import Scope, settings
+from slowcat_memory.cli.setup import endpoint, examine
 from slowcat_memory.errors import ConfigError, how_to_install
 
 if TYPE_CHECKING:

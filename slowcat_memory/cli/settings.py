@@ -1,10 +1,10 @@
 """Global options, arguments that several commands share, and opening the store."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -121,34 +121,35 @@ class Settings:
         except StoreError:  # the command itself meets it, and says what is wrong
             return []
 
-    @overload
-    def engine(
-        self, *, readonly: Literal[True], words_only: bool = False
-    ) -> "AbstractContextManager[MemoryEngine]": ...
-
-    @overload
-    def engine(
-        self, *, readonly: bool = False, words_only: bool = False, thinking: bool = False
-    ) -> "AbstractContextManager[Memory]": ...
-
     @contextmanager
-    def engine(
-        self, *, readonly: bool = False, words_only: bool = False, thinking: bool = False
-    ) -> "Iterator[Any]":
-        """Open the store for the duration of a command; works beside the process that owns it.
+    def readonly(self, *, words_only: bool = False) -> "Iterator[MemoryEngine]":
+        """Open the store for reading only; works beside the process that owns it.
 
         Args:
-            readonly: Open for reading only; else the process becomes the owner, or its client.
+            words_only: Do not load the embedding model.
+        """
+        from slowcat_memory.engine import MemoryEngine
+
+        with closing(MemoryEngine(self._quiet(words_only), readonly=True)) as engine:
+            _warn_of_recovery(engine)
+            yield engine
+
+    @contextmanager
+    def engine(self, *, words_only: bool = False, thinking: bool = False) -> "Iterator[Memory]":
+        """Open the store for the duration of a command: own it, or become a client of its owner.
+
+        Args:
             words_only: Do not load the embedding model.
             thinking: Run idle work, when the configuration enables it.
         """
-        config = self._quiet(words_only, thinking)
-        if readonly:
-            from slowcat_memory.engine import MemoryEngine
+        from slowcat_memory.engine.availability import KEPT
+        from slowcat_memory.owner import open_memory
 
-            memory: Memory = MemoryEngine(config, readonly=True)
-        else:
-            memory = _open(config)
+        try:
+            memory = open_memory(self._quiet(words_only, thinking), client="command")
+        except StoreError as error:
+            error.hint = error.hint.replace(KEPT, "").strip()  # a failed command keeps nothing
+            raise
         try:
             _warn_of_recovery(memory)
             yield memory
@@ -168,12 +169,9 @@ class Settings:
         from slowcat_memory.owner import paused
 
         with paused(self.config.folder):
-            engine = MemoryEngine(self._quiet(), llm=llm)
-            try:
+            with closing(MemoryEngine(self._quiet(), llm=llm)) as engine:
                 _warn_of_recovery(engine)
                 yield engine
-            finally:
-                engine.release()
 
     def _quiet(self, words_only: bool = False, thinking: bool = False) -> "Config":
         """Return the configuration for a command: without what it does not need."""
@@ -185,18 +183,6 @@ class Settings:
         if words_only:
             config = replace(config, embedding=replace(config.embedding, kind="none"))
         return config
-
-
-def _open(config: "Config") -> "Memory":
-    """Own the store, or become a client of its owner."""
-    from slowcat_memory.engine.availability import KEPT
-    from slowcat_memory.owner import open_memory
-
-    try:
-        return open_memory(config, client="command")
-    except StoreError as error:
-        error.hint = error.hint.replace(KEPT, "").strip()  # a command that failed keeps nothing
-        raise
 
 
 def _warn_of_recovery(engine: "Memory") -> None:
@@ -221,7 +207,7 @@ def reading(
     """Open the memory that a command reads; yields it, and whose memory the command is about."""
     known = settings(ctx).existing()
     where = known.scope(scope)
-    with known.engine(readonly=True, words_only=words_only) as engine:
+    with known.readonly(words_only=words_only) as engine:
         yield engine, where
 
 

@@ -82,7 +82,7 @@ def why(
     from slowcat_memory.runtime.recall.query import asked_text
 
     with (
-        settings(ctx).existing().engine(readonly=True, words_only=True) as engine,
+        settings(ctx).existing().readonly(words_only=True) as engine,
         engine.snapshot() as snapshot,
     ):
         latest = snapshot.ledger_tail(1)
@@ -226,7 +226,7 @@ def replay(
         return _rederive(ctx, job, answers, dry_run=dry_run, yes=yes, as_json=as_json)
     from slowcat_memory.replay.replay_turn import replay_turn
 
-    with settings(ctx).existing().engine(readonly=True) as engine:
+    with settings(ctx).existing().readonly() as engine:
         replayed = replay_turn(engine, turn)
         then, now, zone = replayed.then, replayed.now, engine.zone
     if as_json:

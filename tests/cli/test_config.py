@@ -31,7 +31,7 @@ def test_config_check_says_what_is_changed_and_by_what(sm, monkeypatch: pytest.M
             "recall.deadlin_ms: no such key. Did you mean recall",
         ),
         ("[recal]\ndeadline_ms = 3", "recal: no such key"),
-        ("[recall]\ndeadline_ms = 'x'", "recall.deadline_ms: Expected `float`"),
+        ("[recall]\ndeadline_ms = 'x'", "recall.deadline_ms: Expected a decimal number, not text"),
         ("[recall", "is not TOML"),
         ("preset = 'huge'", "preset: unknown value 'huge'"),
         ("[memory]\ntime_zone = 'Nix/Da'", "memory.time_zone: there is no 'Nix/Da'"),
@@ -39,6 +39,11 @@ def test_config_check_says_what_is_changed_and_by_what(sm, monkeypatch: pytest.M
         ("[memory]\nlanguage = 'klingon'", "memory.language: there is no 'klingon'"),
         ("[expert.index]\nstemmer = 'klingon'", "index.stemmer: no stemmer for 'klingon'"),
         ("[embedding]\nkind = 'endpoint'", "endpoint_model is empty"),
+        (
+            "[embedding]\nkind = 'none'\nendpoint_url = 'http://127.0.0.1:9/v1'",
+            "embedding.endpoint_url does nothing while embedding.kind is 'none'",
+        ),
+        ("[retention]\nkeep_evidence = false", "does nothing while retention.raw_days is 0"),
     ],
 )
 def test_config_check_refuses_what_is_wrong(sm, text: str, reason: str) -> None:
