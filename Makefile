@@ -91,7 +91,7 @@ wheels: $(VENV)/wheels
 	ls -l dist
 
 docs: $(VENV)/ready
-	$(RUN) -m slowcat_memory.cli.setup.config_file > config.toml
+	$(RUN) -m slowcat_memory.cli.config_file > config.toml
 	$(RUN) -m docs_site.command_page > docs/command-line.md
 	$(RUN) -m docs_site.outputs
 	$(RUN) -m benchmarks.run_all --render-only

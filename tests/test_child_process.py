@@ -171,7 +171,7 @@ def test_children_started_otherwise_are_caught(line: str) -> None:
 
 
 @pytest.mark.parametrize("program", ["slowcat_memory", "slowcat_memory.cli"])
-@pytest.mark.parametrize("arguments", ["--version", "stats", "config show"])
+@pytest.mark.parametrize("arguments", ["--version", "facts", "config show"])
 def test_commands_import_nothing_from_the_working_directory(
     planted: Path, program: str, arguments: str
 ) -> None:

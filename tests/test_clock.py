@@ -60,12 +60,11 @@ def test_kernel_is_synchronised_is_unknown_elsewhere(monkeypatch: pytest.MonkeyP
 WALL = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("time", "time")}
 READERS = {
     "clock.py": "the clock itself",
-    "cli/run/jobs.py": "says when a waiting task is due",
     "store/options.py": "dates of backups, locks and creation; nothing is ordered or erased by them",
     "idle/scheduler/loop.py": "default of a loop that is used alone",
     "core/time/calendar.py": "the system's time zone",
     "transfer/ingest.py": "the date of an import without dates",
-    "cli/shared/dates.py": "the present of a date in words",
+    "cli/output.py": "the present of a date in words",
     "index/build/generation.py": "whether a file's time is old enough to tell a change by it",
     "processor/turn.py": "the begin and end of a trace span",
     "providers/llm/server.py": "a server's Retry-After date; capped",

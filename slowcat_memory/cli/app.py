@@ -3,100 +3,79 @@
 import os
 import sys
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from msgspec import Struct
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from slowcat_memory import __version__
-from slowcat_memory.cli.change import blocks, forget, icebreaker, marks, undo
-from slowcat_memory.cli.data import backup, export, import_, replay, tidy
-from slowcat_memory.cli.fleet import commands as fleet_commands
-from slowcat_memory.cli.look import (
-    calls,
+from slowcat_memory.cli import (
+    change,
+    data,
     facts,
-    hotwords,
-    notes,
-    people,
-    search,
-    show,
-    stats,
-    summaries,
-    timeline,
+    fleet,
+    imports,
+    look,
+    run,
+    setup,
     why,
 )
-from slowcat_memory.cli.run import idle, jobs, mcp, serve, ui
-from slowcat_memory.cli.setup import config as config_commands
-from slowcat_memory.cli.setup import doctor, init
-from slowcat_memory.cli.shared.exits import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    USAGE,
-    codes_in_words,
-    print_error,
-    print_usage_error,
-)
-from slowcat_memory.cli.shared.settings import Settings
+from slowcat_memory.cli.output import CODES, DONE, FAILED, INTERRUPTED, USAGE, print_error, warn
+from slowcat_memory.cli.settings import Settings
 from slowcat_memory.errors import SlowcatError
 
 UsageError: Any = typer.BadParameter.__mro__[1]  # the parser's own, in whichever module it lies
 NO_ARGUMENTS = "NoArgsIsHelpError"  # a subclass of it, whose message is the help page
 TRY, LOOK, CHANGE, CARE = "Try it", "Look into a memory", "Change a memory", "Set up"
+# Shown by --help; --help --all shows the others too.
+FIRST = frozenset("demo chat search ui why facts import forget init mcp doctor backup".split())
 
 
-class Late(Struct, frozen=True):
-    """A command that is imported only when it runs, because its imports take long."""
+# Commands that are imported only when they run, because their imports take long, with their help.
+LATE = {
+    "demo": "Play a conversation of nine weeks, and see what is recalled.",
+    "chat": "Chat with a model on this machine, with a memory.",
+}
 
-    name: str
-    module: str
-    help: str
 
-    def listed(self, panel: str) -> TyperCommand:
-        """Return a placeholder for the list of commands, with help alone."""
-        return TyperCommand(self.name, help=self.help, rich_help_panel=panel)
+class Commands(TyperGroup):
+    """Turns errors into one line and an exit code, and imports some commands late."""
 
-    def command(self) -> Any:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Let ``--help --all`` show every command."""
+        names = self.list_commands(ctx)
+        options = set(takewhile(lambda arg: arg not in names, args))
+        ctx.meta["every"] = "--all" in options and bool(options & {"-h", "--help"})
+        return super().parse_args(ctx, ["--help"] if ctx.meta["every"] else args)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, starting with those for first use."""
+        return [*LATE, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        found: Any = super().get_command(ctx, cmd_name)
+        if cmd_name in LATE:
+            found = TyperCommand(cmd_name, help=LATE[cmd_name], rich_help_panel=TRY)
+        if found is not None:
+            found.hidden = cmd_name not in FIRST and not ctx.meta.get("every")
+        return found
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        _set_up_log(bool(ctx.params.get("debug")))  # before a late import writes to it
+        name = args[0]
+        if name not in LATE:
+            return super().resolve_command(ctx, args)
         alone = typer.Typer(
             rich_markup_mode="rich",
             pretty_exceptions_enable=False,
             add_completion=False,
             context_settings={"help_option_names": ["-h", "--help"]},
         )
-        alone.command(self.name)(getattr(import_module(self.module), self.name))
-        return get_command(alone)
-
-
-LATE = (
-    Late(
-        "demo",
-        "slowcat_memory.cli.demo.command",
-        "Play a conversation of nine weeks, and see what is recalled.",
-    ),
-    Late(
-        "chat", "slowcat_memory.cli.run.chat", "Chat with a model on this machine, with a memory."
-    ),
-)
-
-
-class Commands(TyperGroup):
-    """Turns errors into one line and an exit code, and imports some commands late."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands, starting with those for first use."""
-        return [*(late.name for late in LATE), *super().list_commands(ctx)]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        late = next((late for late in LATE if late.name == cmd_name), None)
-        return late.listed(TRY) if late else super().get_command(ctx, cmd_name)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        _set_up_log(bool(ctx.params.get("debug")))  # before a late import writes to it
-        late = next((late for late in LATE if late.name == args[0]), None)
-        return (late.name, late.command(), args[1:]) if late else super().resolve_command(ctx, args)
+        alone.command(name)(getattr(import_module(f"slowcat_memory.cli.{name}"), name))
+        return name, get_command(alone), args[1:]
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; errors become one line on stderr and exit code 1."""
@@ -124,7 +103,7 @@ class Commands(TyperGroup):
             if type(error).__name__ == NO_ARGUMENTS:
                 error.show()
             else:
-                print_usage_error(error)
+                print_error(error)
             sys.exit(USAGE)
         sys.exit(code if isinstance(code, int) else DONE)
 
@@ -135,7 +114,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=codes_in_words(),
+    epilog="Exit codes: " + "; ".join(f"{code} {what}" for code, what in CODES.items()) + ".",
 )
 
 
@@ -166,6 +145,7 @@ def options(
         ),
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug logs.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="With --help: show every command.")] = False,
     version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", is_eager=True, callback=_version),
@@ -181,13 +161,6 @@ def options(
     ctx.obj = Settings(config.expanduser() if config else None, path, debug, user)
 
 
-def _print_log_line(line: str) -> None:
-    """Print a line of the log, wrapped between words."""
-    from slowcat_memory.cli.shared.output import warn
-
-    warn(line.rstrip())
-
-
 def _set_up_log(debug: bool) -> None:
     from loguru import logger
 
@@ -195,44 +168,41 @@ def _set_up_log(debug: bool) -> None:
     if debug:
         logger.add(sys.stderr, level="DEBUG", format="{message}")
     else:
-        logger.add(_print_log_line, level="WARNING", format="{message}")
+        logger.add(lambda line: warn(line.rstrip()), level="WARNING", format="{message}")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
-app.command("search", rich_help_panel=LOOK)(search.search)
-app.command("ui", rich_help_panel=LOOK)(ui.ui)
-app.command("show", rich_help_panel=LOOK)(show.show)
-app.command("notes", rich_help_panel=LOOK)(notes.notes)
-app.command("summaries", rich_help_panel=LOOK)(summaries.summaries)
-app.command("facts", rich_help_panel=LOOK)(facts.facts)
-app.command("people", rich_help_panel=LOOK)(people.people)
-app.command("timeline", rich_help_panel=LOOK)(timeline.timeline)
-app.command("as-of", rich_help_panel=LOOK)(timeline.as_of)
-app.command("blocks", rich_help_panel=LOOK)(blocks.blocks)
-app.command("why", rich_help_panel=LOOK)(why.why)
-app.command("calls", rich_help_panel=LOOK)(calls.calls)
-app.command("replay", rich_help_panel=LOOK)(replay.replay)
-app.command("stats", rich_help_panel=LOOK)(stats.stats)
-app.command("hotwords", rich_help_panel=LOOK)(hotwords.hotwords)
-app.command("export", rich_help_panel=LOOK)(export.export)
-app.command("import", rich_help_panel=CHANGE)(import_.import_)
-app.command("remember", rich_help_panel=CHANGE)(marks.remember)
-app.command("pin", rich_help_panel=CHANGE)(marks.pin)
-app.command("local", rich_help_panel=CHANGE)(marks.local)
-app.command("mute", rich_help_panel=CHANGE)(marks.mute)
-app.command("unmute", rich_help_panel=CHANGE)(marks.unmute)
-app.command("forget", rich_help_panel=CHANGE)(forget.forget)
-app.command("undo", rich_help_panel=CHANGE)(undo.undo)
-app.add_typer(icebreaker.app, name="icebreaker", rich_help_panel=CHANGE)
-app.command("init", rich_help_panel=CARE)(init.init)
-app.command("mcp", rich_help_panel=CARE)(mcp.mcp)
-app.command("serve", rich_help_panel=CARE)(serve.serve)
-app.command("idle", rich_help_panel=CARE)(idle.idle)
-app.command("doctor", rich_help_panel=CARE)(doctor.doctor)
-app.command("backup", rich_help_panel=CARE)(backup.backup)
-app.command("restore", rich_help_panel=CARE)(backup.restore)
-app.command("reindex", rich_help_panel=CARE)(tidy.reindex)
-app.command("tidy", rich_help_panel=CARE)(tidy.tidy)
-app.add_typer(config_commands.app, name="config", rich_help_panel=CARE)
-app.add_typer(jobs.app, name="jobs", rich_help_panel=CARE)
-app.add_typer(fleet_commands.app, name="fleet", rich_help_panel=CARE)
+for panel, commands in {
+    LOOK: (
+        (look.search, "search"),
+        (run.ui, "ui"),
+        (look.show, "show"),
+        (facts.facts, "facts"),
+        (facts.people, "people"),
+        (facts.timeline, "timeline"),
+        (facts.as_of, "as-of"),
+        (why.why, "why"),
+        (why.replay, "replay"),
+        (data.export, "export"),
+    ),
+    CHANGE: (
+        (imports.import_, "import"),
+        (change.remember, "remember"),
+        (change.mark, "mark"),
+        (change.forget, "forget"),
+        (change.undo, "undo"),
+    ),
+    CARE: (
+        (setup.init, "init"),
+        (run.mcp, "mcp"),
+        (run.serve, "serve"),
+        (run.idle, "idle"),
+        (setup.doctor, "doctor"),
+        (data.backup, "backup"),
+        (data.restore, "restore"),
+    ),
+}.items():
+    for function, name in commands:
+        app.command(name, rich_help_panel=panel)(function)
+app.add_typer(setup.app, name="config", rich_help_panel=CARE)
+app.add_typer(fleet.app, name="fleet", rich_help_panel=CARE)

@@ -154,7 +154,7 @@ KNOBS = (
          "Days after which turns are erased, with what was made of them but for what keep_evidence holds"
          " back; 0 keeps them for ever."),
     Knob("retention.keep_evidence", "retention.keep_evidence",
-         "Keep turns that a fact or block was drawn from, even when they are older; `stats` counts them."),
+         "Keep turns that a fact or block was drawn from, even when they are older; `doctor` counts them."),
     Knob("commands.enabled", "commands.enabled",
          "Recognise voice commands."),
     Knob("commands.undo_s", "commands.undo_s",
@@ -208,14 +208,6 @@ def limits(kind: Any) -> str:
     made = msgspec.inspect.type_info(kind)
     if isinstance(made, msgspec.inspect.LiteralType):
         return "one of " + ", ".join(f'"{value}"' for value in made.values)
-    low = next(
-        (v for v in (getattr(made, "ge", None), getattr(made, "gt", None)) if v is not None), None
-    )
-    high = next(
-        (v for v in (getattr(made, "le", None), getattr(made, "lt", None)) if v is not None), None
-    )
-    if low is None and high is None:
-        return ""
-    if high is None:
-        return f"at least {low:g}"
-    return f"at most {high:g}" if low is None else f"{low:g} to {high:g}"
+    names = ("ge", "gt", "le", "lt")
+    bounds = [bound for name in names if (bound := getattr(made, name, None)) is not None]
+    return " to ".join(f"{bound:,.10g}" for bound in bounds)

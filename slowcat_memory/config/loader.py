@@ -7,6 +7,7 @@ items. An unknown key is an error with its path and the nearest valid name.
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -24,6 +25,12 @@ from slowcat_memory.idle.job import JobOptions
 PREFIX, SEPARATOR = "SLOWCAT_", "__"
 FOREIGN = frozenset({"SLOWCAT_CACHE_DIR", "SLOWCAT_CONFIG"})  # not options: read by other code
 EXPERT, JOB_TABLE = "expert", "jobs"
+WORDS = {
+    "int": "a whole number",
+    "float": "a decimal number",
+    "str": "text",
+    "bool": "true or false",
+}
 
 
 def default_file() -> Path:
@@ -153,15 +160,13 @@ def _targets(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from _job_targets(value)
         elif section == EXPERT:
             yield from _expert_targets(value)
-        elif isinstance(value, Mapping) and _is_section(section):
+        elif isinstance(value, Mapping) and any(
+            path.startswith(f"{section}.") for path in (*BY_PATH, *_known())
+        ):
             for key, inner in value.items():
                 yield _target(f"{section}.{key}", inner)
         else:
             yield _target(section, value)
-
-
-def _is_section(name: str) -> bool:
-    return any(place.startswith(f"{name}.") for place in (*BY_PATH, *_known()))
 
 
 def _target(path: str, value: Any) -> tuple[str, Any]:
@@ -198,8 +203,8 @@ def _job_targets(table: Any) -> Iterator[tuple[str, Any]]:
         try:
             msgspec.convert(fields, JobOptions, strict=False)
         except msgspec.ValidationError as error:
-            what, _, where = str(error).partition(" - at `$")
-            raise ConfigError(f"{JOB_TABLE}.{name}{where.rstrip('`')}: {what}") from error
+            what, field = _in_words(error)
+            raise ConfigError(f"{JOB_TABLE}.{name}.{field}: {what}") from error
 
 
 def _expert_targets(table: Any) -> Iterator[tuple[str, Any]]:
@@ -230,16 +235,12 @@ def _overrides(environ: Mapping[str, str]) -> dict[str, Any]:
         path = name.removeprefix(PREFIX).lower().replace(SEPARATOR, ".")
         try:
             for target, _ in _targets(_nested({path: text})):
-                values[target] = (
-                    _items(text) if isinstance(known.get(target, (None, None))[1], tuple) else text
-                )
+                values[target] = text
+                if isinstance(known.get(target, (None, None))[1], tuple):
+                    values[target] = [item.strip() for item in text.split(",") if item.strip()]
         except ConfigError as error:
             logger.warning(f"{name} sets no knob and is ignored. {error.hint}")
     return values
-
-
-def _items(text: str) -> list[str]:
-    return [item.strip() for item in text.split(",") if item.strip()]
 
 
 def _flat(values: Mapping[str, Any], path: str = "") -> dict[str, Any]:
@@ -263,13 +264,16 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _error_of(error: msgspec.ValidationError) -> ConfigError:
-    what, _, where = str(error).partition(" - at `$")
-    target = where.strip(".`")
+    what, target = _in_words(error)
     known = _known()
-    path = (
-        BY_TARGET[target].path
-        if target in BY_TARGET
-        else target.replace(f"{JOBS}.", f"{JOB_TABLE}.", 1)
-    )
+    knob = BY_TARGET.get(target)
+    path = knob.path if knob else target.replace(f"{JOBS}.", f"{JOB_TABLE}.", 1)
     allowed = limits(known[target][0]) if target in known else ""
     return ConfigError(f"{path or 'config'}: {what}", hint=f"It is {allowed}" if allowed else "")
+
+
+def _in_words(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return what is wrong in plain words, and the path of the value."""
+    what, _, where = str(error).partition(" - at `$")
+    what = re.sub(r"`(\w+)`", lambda kind: WORDS.get(kind[1], kind[1]), what)
+    return what.replace(", got ", ", not "), where.strip(".`")

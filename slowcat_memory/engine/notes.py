@@ -227,24 +227,3 @@ def edit_block(engine: "memory.Memory", scope: str, label: str, text: str) -> Me
     changed = revised(versions, new, owner="user", limit=MOST_CHARS)
     engine.apply(EDIT, WriteBatch(memories=changed))
     return next((one for one in changed if not one.retired_at), current(changed, label))
-
-
-def release_block(engine: "memory.Memory", scope: str, label: str) -> None:
-    """Let jobs write a block again. Blocks until it is durable.
-
-    Raises:
-        ValueError: There is no such block.
-        StoreError: It cannot be saved.
-    """
-    from slowcat_memory.idle.jobs.reflection.blocks import LABELS, task_of  # not at every start
-
-    with engine.snapshot() as snapshot:
-        versions = history(snapshot.memories(check_scope(scope), f"{BLOCK}/"), label)
-    there = current(versions, label)
-    if there is None:
-        raise ValueError(f"there is no block {label}")
-    released = replace(there, facets={**there.facets, "owner": "agent"})
-    wanted = label in LABELS and engine.config.blocks.chars_of(label)
-    # A release is no event that the job's plan sees, so its task is added here.
-    tasks = (task_of(scope, label, engine.clock()),) if wanted else ()
-    engine.apply(EDIT, WriteBatch(memories=(released,), tasks=tasks))

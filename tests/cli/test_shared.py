@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import typer
 
-from slowcat_memory.cli.shared.dates import last_moment, parse_time, period_of
+from slowcat_memory.cli.output import last_moment, parse_time, period_of
 
 NOW = datetime(2026, 11, 25, 10, 0, tzinfo=UTC)  # a Wednesday
 
@@ -27,8 +27,8 @@ NOW = datetime(2026, 11, 25, 10, 0, tzinfo=UTC)  # a Wednesday
 )
 def test_dates_are_read_as_people_write_them(text: str, start: str, end: str) -> None:
     found = period_of(text, NOW, UTC, "--since")
-    assert found.start == datetime.fromisoformat(start).replace(tzinfo=UTC)
-    assert found.end == datetime.fromisoformat(end).replace(tzinfo=UTC)
+    assert found[0] == datetime.fromisoformat(start).replace(tzinfo=UTC)
+    assert found[1] == datetime.fromisoformat(end).replace(tzinfo=UTC)
 
 
 @pytest.mark.parametrize("text", ["", "soon-ish", "my March trip", "20:00", "0001-01-01"])
@@ -72,7 +72,7 @@ def test_whose_memory_a_new_person_is_named_as_new(sm) -> None:
     ("command", "code"),
     [
         (("--version",), 0),
-        (("stats",), 1),  # no store yet
+        (("facts",), 1),  # no store yet
         (("show", "--nope"), 2),
         (("serach",), 2),
         (("--nope",), 2),

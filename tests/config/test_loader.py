@@ -103,24 +103,40 @@ def test_load_names_a_misspelt_key_and_the_nearest_one(
 @pytest.mark.parametrize(
     ("toml", "message", "hint"),
     [
-        ('[recall]\ndeadline_ms = "soon"', "recall.deadline_ms: Expected `float`, got `str`", ""),
-        ("[recall]\nmemories = 2.5", "recall.memories: Expected `int`, got `float`", ""),
-        ("[memory]\npath = 5", "memory.path: Expected `str`, got `int`", ""),
+        (
+            '[recall]\ndeadline_ms = "soon"',
+            "recall.deadline_ms: Expected a decimal number, not text",
+            "",
+        ),
+        (
+            "[recall]\nmemories = 2.5",
+            "recall.memories: Expected a whole number, not a decimal number",
+            "",
+        ),
+        ("[memory]\npath = 5", "memory.path: Expected text, not a whole number", ""),
         (
             '[store]\ndurability = "x"',
             "store.durability: Invalid enum value 'x'",
             '"full", "relaxed"',
         ),
         ("memory = 5", "memory: expected a table, got 5", "[memory]"),
-        ("[recall]\nmemories = -1", "recall.memories: Expected `int` >= 0", "It is 0 to"),
-        ("[idle]\nfrom_hour = 25", "idle.from_hour: Expected `int` <= 23", "It is 0 to 23"),
+        ("[recall]\nmemories = -1", "recall.memories: Expected a whole number >= 0", "It is 0 to"),
+        (
+            "[idle]\nfrom_hour = 25",
+            "idle.from_hour: Expected a whole number <= 23",
+            "It is 0 to 23",
+        ),
         (
             "[memory]\nhot_cache_size = -5",
-            "memory.hot_cache_size: Expected `int` >= 1",
+            "memory.hot_cache_size: Expected a whole number >= 1",
             "It is 1 to",
         ),
-        ('[expert]\n"recall.floor" = 7', "recall.floor: Expected `float` <= 1.0", "It is 0 to 1"),
-        ("[jobs.facts]\nevery_s = -1", "jobs.facts.every_s: Expected `float` >= 1.0", ""),
+        (
+            '[expert]\n"recall.floor" = 7',
+            "recall.floor: Expected a decimal number <= 1.0",
+            "It is 0 to 1",
+        ),
+        ("[jobs.facts]\nevery_s = -1", "jobs.facts.every_s: Expected a decimal number >= 1.0", ""),
         ("[jobs.fact]\nevery_s = 1", "jobs.fact: there is no such job", "Did you mean facts?"),
         ("[jobs.facts]\nevery = 1", "jobs.facts.every: no such key", "every_s"),
         ("[expert.fuse]\ndens = 1", "expert.fuse.dens: no such option", "fuse.dense"),
@@ -217,7 +233,7 @@ def test_loader_environment_with_an_unknown_name_is_a_warning(warnings: list[str
 
 
 def test_loader_environment_with_a_wrong_value_is_an_error_with_its_path() -> None:
-    with pytest.raises(ConfigError, match=r"recall.deadline_ms: Expected `float`"):
+    with pytest.raises(ConfigError, match=r"recall.deadline_ms: Expected a decimal number"):
         build({}, {"SLOWCAT_RECALL__DEADLINE_MS": "soon"})
 
 

@@ -23,8 +23,8 @@ class RetentionOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         raw_days: Days until a turn is erased with what was made from it, except what
             ``keep_evidence`` holds back; 0 keeps everything. 90 is usual for a short log.
         keep_evidence: Keep a turn as long as a fact or block made from it; else these are erased
-            with it. Turns of pins and notes are always kept. ``slowcat-memory stats`` and
-            ``doctor`` say how many turns are kept so, and since when.
+            with it. Turns of pins and notes are always kept. ``slowcat-memory doctor``
+            says how many turns are kept so, and since when.
     """
 
     raw_days: Annotated[float, Meta(ge=0, le=36_500)] = 0.0

@@ -12,7 +12,7 @@ class IdleOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     Attributes:
         enabled: Run idle jobs. Off, memory works as without an LLM; old texts, indexes and what
-            was forgotten are taken care of by the next ``slowcat-memory tidy``.
+            was forgotten are taken care of by the next ``slowcat-memory doctor --repair``.
         grace_s: Seconds of silence before work starts, 0 to 600. A user who was just asked
             something answers within two or three.
         lost_s: Seconds without a sign, 1 to 3600, after which an activity that never reported its

@@ -188,7 +188,7 @@ def _check_file(path: Path) -> None:
     if not (running or recover.is_trusted(path) or canary_process.is_whole(path / DATA)):
         raise StoreDamagedError(
             f"the store at {path} is damaged",
-            hint="Open it for writing, or run `slowcat-memory doctor --repair`: that salvages it.",
+            hint="`slowcat-memory doctor --repair` salvages it; so does opening it for writing.",
         )
 
 

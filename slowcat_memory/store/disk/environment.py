@@ -174,7 +174,7 @@ class Environment:
             self._check_format(env)
         if self.readonly:
             if not present:
-                raise StoreError(f"no store at {self.path} yet", hint="Start the agent once.")
+                raise StoreError(f"no memory at {self.path} yet", hint="Start the agent once.")
             tables = (*NAMES, OUTBOX) if OUTBOX.encode() in present else NAMES
             return {name: env.open_db(name.encode(), create=False) for name in tables}
         # In one transaction, so that a new store has all of them or none.

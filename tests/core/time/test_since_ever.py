@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 import slowcat_memory
-from slowcat_memory.cli.shared.output import when
+from slowcat_memory.cli.output import when
 from slowcat_memory.core.blocks.profile import Field, facets
 from slowcat_memory.core.blocks.statements import SourcedLine, ground_of, record
 from slowcat_memory.core.facts.holding import loser

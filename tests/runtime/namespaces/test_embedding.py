@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from slowcat_memory import providers
-from slowcat_memory.cli.setup import checks
+from slowcat_memory.cli import setup as checks
 from slowcat_memory.engine import MemoryEngine
 from slowcat_memory.providers import EmbedderReport, Encoded
 from slowcat_memory.providers.embedding import model_files

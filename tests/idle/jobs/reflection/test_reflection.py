@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowcat_memory.engine import MemoryEngine
-from slowcat_memory.engine.notes import edit_block, release_block
+from slowcat_memory.engine.notes import edit_block
 from slowcat_memory.errors import BadAnswerError, EndpointError
 from slowcat_memory.idle.jobs.reflection.blocks import Blocks
 from slowcat_memory.idle.jobs.reflection.episodes import Episodes
@@ -99,12 +99,6 @@ def test_reflection_what_a_person_edits_is_not_written_over(opened: Any, clock: 
     edit_block(engine, SCOPE, "relationship", "We are old friends.")
     week(engine, clock, 1)
     assert block_of(engine, "relationship") == "We are old friends."
-    release_block(engine, SCOPE, "relationship")
-    clock.advance(3600)
-    engine.think(OURS)
-    assert "anxious" in block_of(engine, "relationship")
-    with pytest.raises(ValueError, match="no block"):
-        release_block(engine, SCOPE, "shoes")
     with pytest.raises(ValueError, match="no label"):
         edit_block(engine, SCOPE, "Shoe Size", "9")
 

@@ -1,1 +1,0 @@
-"""Commands that change a memory: remember, pin, forget, undo, blocks, icebreaker."""

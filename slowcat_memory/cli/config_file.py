@@ -1,0 +1,263 @@
+"""Writes config.toml from the knobs, and says which are in effect and where each value is from.
+
+``python -m slowcat_memory.cli.config_file > config.toml`` makes the repository's own.
+"""
+
+import inspect
+import json
+import os
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from rich.text import Text
+
+from slowcat_memory import providers
+from slowcat_memory.cli.output import count, done, out, print_json, row, table, warn
+from slowcat_memory.cli.settings import Settings
+from slowcat_memory.config import KNOBS, PRESETS, Config, Knob, check_names, options
+from slowcat_memory.config.knobs import BY_TARGET, SECTIONS, limits, value_of
+from slowcat_memory.config.loader import file_to_read, origin, read, variable_of
+from slowcat_memory.errors import ConfigError, SlowcatError
+from slowcat_memory.idle.job import JobOptions
+from slowcat_memory.providers.llm.base import AUTO
+
+WIDTH = 98
+HEAD = """\
+The knobs of slowcat-memory with their defaults. A line takes effect without its "#".
+
+Order of precedence, low to high: default, preset, this file, environment (SLOWCAT_RECALL__DEADLINE_MS=20 sets deadline_ms in [recall]). An unknown key is an error that names the nearest one. This file is read from ~/.slowcat/config.toml, or from where SLOWCAT_CONFIG says. `slowcat-memory config check` shows what is in effect, `config show --all` lists every expert option as well."""
+JOBS_HEAD = """\
+Idle jobs: one table for each, all keys optional. docs/idle-work.md lists their names."""
+EXPERT_HEAD = """\
+Weights and internals without support, by their name in the code. They may change in any release."""
+# Knobs that do nothing unless another option has a value; "" stands for any that is on.
+NEEDS = {
+    "embedding.endpoint_url": ("embedding.kind", "endpoint"),
+    "embedding.endpoint_model": ("embedding.kind", "endpoint"),
+    "embedding.model": ("embedding.kind", "local"),
+    "idle_llm.model": ("thinking.url", ""),
+    "retention.keep_evidence": ("retention.raw_days", ""),
+}
+# The knobs in the file of `init`; `config show --all` lists all.
+SHORT = (
+    "memory.user_name",
+    "memory.language",
+    "memory.time_zone",
+    "recall.token_budget",
+    "recall.deadline_ms",
+    "idle_llm.url",
+    "retention.raw_days",
+)
+
+
+def render_config() -> str:
+    """Return config.toml with every knob commented out, so that presets still apply."""
+    lines = [*_comment(HEAD), "", *_presets()]
+    section = ""
+    for knob in KNOBS:
+        table, _, key = knob.path.rpartition(".")
+        if table != section:
+            section = table
+            lines += ["", f"[{table}]", *_comment(SECTIONS[table])]
+        lines += ["", *_comment(sentence(knob)), f"#{key} = {toml(_default(knob))}"]
+    return "\n".join([*lines, *_jobs(), *_expert()]) + "\n"
+
+
+def render_short(store: str = "") -> str:
+    """Return the file that ``init`` writes; ``store`` is its folder, "" for the default."""
+    lines = ["# slowcat-memory. All knobs with their defaults: slowcat-memory config show --all"]
+    by_path = {knob.path: knob for knob in KNOBS}
+    section = ""
+    for path in (*(("memory.path",) if store else ()), *SHORT):
+        knob = by_path[path]
+        table, _, key = path.rpartition(".")
+        if table != section:
+            section = table
+            lines += ["", f"[{table}]"]
+        lines += _comment(sentence(knob))
+        value = store if path == "memory.path" else _default(knob)
+        lines.append(f"{'' if path == 'memory.path' else '#'}{key} = {toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def expert_options() -> Iterator[tuple[str, Any, str]]:
+    """Yield name under ``[expert]``, default and description of options that are no knobs."""
+    public = {knob.target for knob in KNOBS}
+    words = {section.name: _attributes(section.type) for section in msgspec.structs.fields(Config)}
+    for target, kind, default in options():
+        if target not in public:
+            section, _, field = target.partition(".")
+            allowed = limits(kind)
+            text = words.get(section, {}).get(field, "")
+            yield target, default, f"{text} ({allowed})" if allowed else text
+
+
+def toml(value: Any) -> str:
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def sentence(knob: Knob) -> str:
+    kind = next(kind for target, kind, _ in options() if target == knob.target)
+    allowed = limits(kind)
+    return f"{knob.text} [{allowed}]" if allowed else knob.text
+
+
+def _default(knob: Knob) -> Any:
+    return next(default for target, _, default in options() if target == knob.target)
+
+
+def _presets() -> list[str]:
+    lines = []
+    for preset, values in PRESETS.items():
+        if values:
+            knobs = ", ".join(f"{target} = {toml(value)}" for target, value in values.items())
+            lines += _comment(f"preset {preset}: {knobs}", indent="    ")
+    return lines
+
+
+def _jobs() -> list[str]:
+    lines = ["", *_comment(JOBS_HEAD), "#[jobs.facts]"]
+    words = _attributes(JobOptions)
+    for field in JobOptions.__struct_fields__:
+        lines += _comment(f"{field}: {words.get(field, '')}", indent="    ")
+    return lines
+
+
+def _expert() -> list[str]:
+    return ["", *_comment(EXPERT_HEAD), "#[expert]", '#"fuse.dense" = 0.24']
+
+
+def _attributes(kind: Any) -> dict[str, str]:
+    """Return the descriptions in a class's ``Attributes`` section."""
+    found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(kind) or "", re.MULTILINE)
+    return {name: re.sub(r"\s+", " ", text) for name, text in found}
+
+
+def _comment(text: str, indent: str = "") -> list[str]:
+    lines = []
+    for paragraph in text.split("\n"):
+        lines += textwrap.wrap(
+            paragraph, WIDTH, initial_indent="# ", subsequent_indent=f"# {indent}"
+        ) or ["#"]
+    return lines
+
+
+# ------------------------------------------------------------------- config check, config show
+
+
+def print_checked(known: Settings, as_json: bool) -> None:
+    """Print every option that is not at its default, and the source of its value.
+
+    Raises:
+        ConfigError: A name in it does not exist, or a server cannot be used.
+    """
+    check_names(known.config)
+    _check_urls(known.config)
+    _, report = providers.open_query_embedder(known.config.embedding)
+    if report.state == "missing":
+        warn(f"Search is by words only: {report.source}. {report.hint}")
+    changed, used = list(_changed_options(known)), file_to_read(known.file, os.environ)
+    _check_effect(known.config, {option["knob"] for option in changed})
+    if as_json:
+        preset = known.config.preset
+        return print_json({"file": str(used or ""), "preset": preset, "changed": changed})
+    if used:
+        done(f"{used}: the configuration is valid.")
+    else:
+        out().print("No configuration file; using the defaults.")
+    if changed:
+        made = table("knob", "value*", "default", "from")
+        for option in changed:
+            row(made, option["knob"], option["value"], option["default"], option["from"])
+        out().print(made)
+    out().print(f"{count(len(changed), 'knob')} not at the default", style="dim")
+    if expert := [option["knob"] for option in changed if option["expert"]]:
+        warn(f"Expert options, without support: {', '.join(expert)}.")
+    return None
+
+
+def print_knobs(config: Config, everything: bool) -> None:
+    """Print the value of every knob as TOML; with its meaning, and expert options, if asked."""
+    section = ""
+    for knob in KNOBS:
+        if knob.path.rpartition(".")[0] != section:
+            section = knob.path.rpartition(".")[0]
+            out().print(Text(f"\n[{section}]", style="bold"))
+        if everything:
+            out().print(f"# {sentence(knob)}", style="dim", markup=False)
+        _print_knob(knob.path.rpartition(".")[2], value_of(config, knob.target), _default(knob))
+    if everything:
+        out().print("\n[bold]\\[expert][/]  [dim]# without support; may change in any release[/]")
+        for target, default, text in expert_options():
+            if text:
+                out().print(f"# {text}", style="dim", markup=False)
+            _print_knob(f'"{target}"', value_of(config, target), default)
+
+
+def _print_knob(key: str, value: Any, default: Any) -> None:
+    line = Text(f"{key} = {toml(value)}", style="" if value == default else "green")
+    out().print(line if value == default else line.append(f"  # default {toml(default)}", "dim"))
+
+
+def _check_urls(config: "Config") -> None:
+    """Check that every server's URL is one, and names this machine unless others are allowed."""
+    idle, chat, vectors = config.thinking, config.llm, config.embedding
+    for path, url, allowed in (
+        ("idle_llm.url", idle.url, idle.allow_remote),
+        ("chat_llm.url", chat.url, chat.allow_remote),
+        ("embedding.endpoint_url", vectors.endpoint_url, vectors.allow_remote),
+    ):
+        try:
+            if url not in ("", AUTO):
+                providers.check_loopback(url, allowed)
+        except SlowcatError as error:
+            raise ConfigError(f"{path}: {error.message}", hint=error.hint) from error
+
+
+def _check_effect(config: Config, changed: set[str]) -> None:
+    """Check that every knob that is set does something together with the others."""
+    for path in sorted(changed & NEEDS.keys()):
+        other, needed = NEEDS[path]
+        value = value_of(config, other)
+        if value != needed if needed else not value:
+            raise ConfigError(
+                f"{path} does nothing while {BY_TARGET[other].path} is {value!r}",
+                hint=f"Remove it, or set {BY_TARGET[other].path}{f' = {needed!r}' * bool(needed)}",
+            )
+
+
+def _changed_options(known: Settings) -> Iterator[dict[str, Any]]:
+    """Yield name, value, default, source and expert flag of each option not at its default."""
+    for target, _, default in options():
+        value = value_of(known.config, target)
+        if value != default:
+            knob = BY_TARGET.get(target)
+            yield {
+                "knob": knob.path if knob else f"expert.{target}",
+                "value": value,
+                "default": default,
+                "from": _origin(known, target),
+                "expert": knob is None,
+            }
+
+
+def _origin(known: Settings, target: str) -> str:
+    if target == "memory.path" and known.store is not None:
+        return "--path"
+    file = file_to_read(known.file, os.environ)
+    place = origin(target, read(file) if file else {}, os.environ)
+    names = {
+        "file": str(file),
+        "environment": variable_of(target),
+        "preset": f"preset {known.config.preset}",
+    }
+    return names.get(place, place)
+
+
+if __name__ == "__main__":
+    print(render_config(), end="")

@@ -1,0 +1,219 @@
+"""``slowcat-memory backup``, ``restore`` and ``export``: copies of a memory, and files made of it."""
+
+import gzip
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slowcat_memory.cli.output import (
+    count,
+    done,
+    out,
+    print_json,
+    printable,
+    size,
+    usage,
+    waiting,
+    warn,
+)
+from slowcat_memory.cli.settings import AsJson, Scope, Yes, settings
+from slowcat_memory.errors import StoreError
+
+if TYPE_CHECKING:
+    from slowcat_memory.engine import MemoryEngine
+    from slowcat_memory.transfer.fact_files import Drafting
+
+
+def backup(
+    ctx: typer.Context,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The new file; by default in the store's folder.",
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a backup.
+
+    Every record of the copy is read once to check it. The store's folder keeps the newest
+    [bold]store.backups_keep[/] backups and deletes them when something is forgotten, because they
+    still hold it; forget --keep-backups rewrites them. Delete backups elsewhere yourself;
+    [bold]restore[/] leaves out what was forgotten since.
+
+    Example: [bold]slowcat-memory backup /media/stick/memory.mdb[/]
+    """
+    from slowcat_memory.store import Store
+
+    config = settings(ctx).existing().config
+    with waiting("copying and checking the copy"):
+        with Store.open(config.folder, readonly=True, options=config.store) as store:
+            made = store.backup(file.expanduser().absolute() if file else None)
+    bytes_ = made.stat().st_size
+    if as_json:
+        return print_json({"file": str(made), "bytes": bytes_})
+    return done(f"{size(bytes_)}, checked:", str(made))
+
+
+def restore(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(help="A backup, or a copy of a store's folder.")],
+    discard: Annotated[
+        bool, typer.Option("--discard", help="Delete the present store instead of moving it aside.")
+    ] = False,
+    other: Annotated[
+        bool,
+        typer.Option("--other", help="Allow the backup of another memory."),
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Go back to a backup. What was forgotten since stays forgotten.
+
+    The present store is moved aside with everything said since, and deleted at the next forget.
+    A pending forget that could still be undone becomes final. An agent that runs closes the memory
+    meanwhile, and opens it again.
+
+    Example: [bold]slowcat-memory restore /media/stick/memory.mdb[/]
+    """
+    from slowcat_memory.owner import paused
+    from slowcat_memory.store import restore as put_back
+
+    config, file = settings(ctx).config, file.expanduser()
+    if not file.exists():
+        raise StoreError(f"there is no backup {file}", hint="Check the path.")
+    if not yes and (config.folder / "data.mdb").exists():
+        typer.confirm(f"Replace the memory in {config.folder} with {file}?", abort=True, err=True)
+    with paused(config.folder), waiting("restoring") as step:
+        restored = put_back(
+            config.folder,
+            file.absolute(),
+            keep=not discard,
+            foreign=other,
+            options=config.store,
+            on_step=step,
+        )
+    shutil.rmtree(config.folder / "index", ignore_errors=True)  # built from the replaced store
+    if as_json:
+        return print_json(restored)
+    done(f"Restored: {count(restored.events, 'event')} in the log.")
+    if restored.forgotten:
+        kept_out = count(restored.forgotten, "memory")
+        warn(f"{kept_out} forgotten since did not come back. {file} still holds them.")
+    if restored.aside:
+        out().print(f"The memory before is in {restored.aside}", markup=False, soft_wrap=True)
+    return None
+
+
+def export(
+    ctx: typer.Context,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The file; .gz and .zst are compressed.",
+            dir_okay=False,
+        ),
+    ] = None,
+    facts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write the facts instead: a file for each day, and an index.",
+            file_okay=False,
+        ),
+    ] = None,
+    summaries: Annotated[
+        bool, typer.Option("--summaries", help="Write the summaries as text instead.")
+    ] = False,
+    scope: Scope = None,
+    yes: Yes = False,
+) -> None:
+    """Write turns and notes as JSON lines that [bold]import[/] reads back.
+
+    Exports everybody but guests; --user exports one person. Derived data is left out, because it is
+    computed again after an import. Only you can read the file; an existing one is overwritten only
+    after a question.
+
+    Examples: [bold]slowcat-memory export -o memory.jsonl.zst[/],
+    [bold]slowcat-memory export --scope anna | jq -r .text[/],
+    [bold]slowcat-memory export --facts facts[/], [bold]slowcat-memory export --summaries[/]
+    """
+    from slowcat_memory import transfer
+    from slowcat_memory.runtime.conversation.audience import guest_scope
+    from slowcat_memory.transfer.fact_files import export_facts
+
+    if facts and to:
+        raise usage("give --out or --facts")
+    known = settings(ctx).existing()
+    only = known.scope(scope) if scope or known.user else ""
+    if to and to.exists() and not yes:
+        typer.confirm(f"{to} exists. Overwrite it?", abort=True, err=True)
+    with known.readonly(words_only=True) as engine, engine.snapshot() as snapshot:
+        guest, lines = guest_scope(engine.config.people), 0
+        if facts:
+            scopes = [only] if only else [name for name in snapshot.scopes() if name != guest]
+            written = export_facts(snapshot, facts, scopes, engine.zone, _drafting(engine))
+            warn(f"{count(written, 'fact')} in {facts}")
+            return
+        with _sink(to, engine) as sink:
+            if summaries:
+                for text in transfer.export_summaries(snapshot, only, guest):
+                    sink.write(f"{printable(text)}\n\n".encode())
+                    lines += text.count("\n") + 2
+            else:
+                for line in transfer.export(snapshot, only, but=guest):
+                    sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+                    lines += 1
+    if to:
+        warn(f"{count(lines, 'line')} in {to}")
+
+
+def _drafting(engine: "MemoryEngine") -> "Drafting":
+    """Return what gives an export its name, unless something was forgotten meanwhile."""
+    from slowcat_memory.store import drafting
+
+    def epoch() -> int:
+        with engine.snapshot() as snapshot:
+            return snapshot.settled_epoch()
+
+    return partial(drafting, engine.config.folder, epoch)
+
+
+@contextmanager
+def _sink(to: Path | None, engine: "MemoryEngine") -> Iterator[IO[bytes]]:
+    """Open the output; a file gets its name only when it is complete."""
+    if to is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    unfinished = to.with_name(f".{to.name}.unfinished")
+    with _drafting(engine)(unfinished, to):
+        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            with _packed(file, to.suffix) as sink:
+                yield sink
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _packed(file: IO[bytes], suffix: str) -> Any:
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=file, mode="wb", mtime=0)
+    if suffix == ".zst":
+        import zstandard
+
+        return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
+    return nullcontext(file)

@@ -1,1 +1,0 @@
-"""Commands that move data: import, export, backup, restore, replay, reindex."""

@@ -1,0 +1,523 @@
+"""``slowcat-memory demo``: a conversation of nine weeks in two minutes; needs no LLM.
+
+Each session opens its own engine on the same folder and closes it afterwards, so the next session
+recalls from disk. The clock follows the story. A turn is over when both of its halves are stored.
+
+The user's lines and the replies to statements are fixed; a parrot answers questions. A question
+names the line whose turn must be recalled; the check is by turn id, not by wording.
+"""
+
+import asyncio
+import shutil
+import statistics
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from loguru import logger
+from msgspec import Struct
+from msgspec.structs import replace
+from rich.console import Console
+from rich.markup import escape
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from slowcat_memory import providers
+from slowcat_memory.cli.output import count, out, usage
+from slowcat_memory.config import Config, build_options
+from slowcat_memory.core.graph.relations import ALWAYS, Relation
+from slowcat_memory.core.memory import NOTE, chunk_id
+from slowcat_memory.core.render.memory_block import Packed
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.engine.search import read_graph
+from slowcat_memory.errors import EndpointError, ProviderError, StoreError
+from slowcat_memory.processor import HybridContextualMemoryProcessor
+from slowcat_memory.records import Turn
+from slowcat_memory.runtime.injection import without_block
+from slowcat_memory.runtime.recall.query import Recollection
+from slowcat_memory.testing.doubles import FixedClock
+from slowcat_memory.testing.headless import HeadlessConversation
+from slowcat_memory.testing.parrot import message_text, parrot
+from slowcat_memory.testing.server import ScriptedServer
+
+USER = "Nora"
+SCOPE = USER.casefold()
+NIGHT_JOBS = ("facts", "entities", "merge", "session_summary", "profile")
+WIDTH = 80
+LIKELY = 0.5  # from here on, what is recalled for a statement is shown too
+WORD_S, PART_S = 0.16, 0.5  # reading time of a word, and of looking at a part
+_FACTS = 6  # facts shown of a night
+_TURN_S = 25.0  # how long a turn lasts by the story's clock
+_NIGHT_S = 6 * 3600.0  # from the end of an evening to its idle work
+_STORED_S = 10.0  # a disk slower than this has failed
+_INTRO = (
+    f"{USER} talks to a voice agent, on five days in nine weeks. After each conversation the "
+    "program ends; only the memory on disk remains. ↳ is what the memory puts into the prompt."
+)
+_NEXT = {
+    "slowcat-memory init": "a configuration and a memory of your own",
+    "slowcat-memory chat": "talk to it, with a local LLM server",
+    "slowcat-memory import chat.txt": "bring your old conversations",
+    "slowcat-memory --help": "search, facts, why, forget, …",
+}
+
+
+class Line(Struct, frozen=True):
+    """One turn of the user, and the reply when no LLM is used."""
+
+    text: str
+    reply: str = ""  # "" to leave it to the LLM or the parrot
+    key: str = ""  # a name by which other lines refer to this one
+    expects: str = ""  # the key of the line that must be recalled, "" for none
+    half: Literal["user", "assistant", "note"] = "user"  # which half of ``expects``, or its note
+    essential: bool = True  # whether the demo fails when it is not recalled
+    # "words" when the question shares words with its answer; "vectors" when it shares only the
+    # meaning, so that lexical search alone cannot find it
+    needs: Literal["words", "vectors"] = "words"
+    unknown: bool = False  # the answer was never said, or is forgotten
+    command: bool = False  # a voice command: the memory answers it itself
+
+
+class Evening(Struct, frozen=True):
+    """One session.
+
+    Attributes:
+        night: Whether the idle work of the night after it is played.
+    """
+
+    at: datetime
+    lines: tuple[Line, ...]
+    night: bool = False
+
+
+def _at(month: int, day: int, hour: int, minute: int) -> datetime:
+    return datetime(2026, month, day, hour, minute, tzinfo=UTC)
+
+
+STORY = (
+    Evening(
+        _at(3, 2, 19, 40),
+        (
+            Line(
+                "We brought our new puppy home today, a spaniel called Biscuit.",
+                "Welcome home, Biscuit! Give him a quiet corner for the first nights.",
+                key="puppy",
+            ),
+            Line(
+                "I work as a chemistry teacher at the school by the harbour, so he waits until four.",
+                "A walk at lunch time would make the wait shorter for him.",
+                key="school",
+            ),
+            Line(
+                "I'm allergic to walnuts, by the way: one bite and my throat swells up.",
+                "Understood, I will never suggest anything with walnuts.",
+                key="allergy",
+            ),
+        ),
+    ),
+    Evening(
+        _at(3, 7, 10, 15),
+        (
+            Line("What is my puppy called?", expects="puppy"),
+            Line(
+                "My dog loves splashing in the river and chasing tennis balls.",
+                "Then you will both come home wet and happy.",
+                key="joys",
+            ),
+            Line(
+                "My sister Clara lives in Vienna, so I take the night train to see her soon.",
+                "By night train, what a lovely way to arrive.",
+                key="trip",
+            ),
+            Line(
+                "I never sleep a wink on the train, though.",
+                "Take the lowest bunk on the night train, it sways the least, and pack earplugs.",
+                key="advice",
+            ),
+        ),
+    ),
+    Evening(
+        _at(3, 19, 18, 5),
+        (
+            Line("What does my animal enjoy?", expects="joys", needs="vectors"),
+            Line(
+                "Grandma's lentil soup turned out right at last: cumin, lemon, and honey last.",
+                "Honey at the very end, I would never have guessed.",
+                key="soup",
+            ),
+            Line(
+                "Big news: I quit my job at the school. I work as a guide at the science museum now.",
+                "Congratulations! The visitors will be in good hands.",
+                key="museum",
+            ),
+        ),
+        night=True,
+    ),
+    Evening(
+        _at(4, 11, 21, 30),
+        (
+            Line("What is my profession these days?", expects="museum", needs="vectors"),
+            Line("Which nuts make me ill?", expects="allergy", needs="vectors"),
+            Line("What blood group do I have?", unknown=True),
+            Line(
+                "Remember that the spare key hangs behind the kitchen clock.",
+                key="spare",
+                command=True,
+            ),
+        ),
+    ),
+    Evening(
+        _at(5, 6, 20, 20),
+        (
+            Line("Where did I put the spare key?", expects="spare", half="note"),
+            Line(
+                "Which city is my sibling in?",
+                expects="trip",
+                needs="vectors",
+                essential=False,
+            ),
+            Line(
+                "What did you suggest I pack for the night train?",
+                expects="advice",
+                half="assistant",
+            ),
+            Line("What goes into grandma's lentil soup?", expects="soup"),
+            Line("What is my landlord called?", unknown=True),
+            Line("Forget what I said about the lentil soup.", command=True),
+            Line("Yes.", command=True),
+            Line("What goes into grandma's lentil soup?", unknown=True),
+            Line("Undo that.", command=True),
+            Line("Thank you, good night!", "Good night, Nora."),
+        ),
+    ),
+)
+
+
+def demo(
+    path: Annotated[
+        Path | None, typer.Option(help="A new folder for the store, which is kept.")
+    ] = None,
+    no_vectors: Annotated[
+        bool, typer.Option("--no-vectors", help="Search by words alone, without a model.")
+    ] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Do not wait until a line can have been read.")
+    ] = False,
+) -> None:
+    """Play a conversation of nine weeks, and show what is recalled for each turn.
+
+    Also shows voice commands, a night's idle work, and what was true when. Runs a real Pipecat
+    pipeline without microphone and loudspeaker. The store, in a temporary folder, is closed and
+    reopened between sessions. A parrot that quotes the recalled memories stands in for the LLM. On
+    a terminal it plays at a pace that can be read.
+
+    Needs no network, unless the embedding model has to be downloaded. The exit
+    code is 1 when a memory that must come back does not.
+
+    Examples: [bold]slowcat-memory demo[/], [bold]slowcat-memory demo --fast[/]
+    """
+    console = out()
+    console.width = min(console.width, WIDTH)
+    folder = path.expanduser() if path else Path(tempfile.mkdtemp(prefix="slowcat-demo-"))
+    if folder.exists() and any(folder.iterdir()):
+        raise usage(f"{folder} is not empty; the demo needs a new folder")
+    logger.disable("pipecat")  # an error ends the demo, which reports it once
+    try:
+        config, embedding = ready(demo_config(folder, no_vectors), console)
+        paced = console.is_terminal and not fast
+        console.print("\n[bold]slowcat-memory demo[/]\n" + _INTRO)
+        console.print(f"Embedding: {embedding}", style="dim", markup=False)
+        if paced:
+            console.print("It takes two minutes; Ctrl-C ends it, --fast hurries.", style="dim")
+        player = Player(config, console, paced=paced)
+        asyncio.run(player.play(STORY))
+        ok = player.print_result()
+    finally:
+        logger.enable("pipecat")
+        if not path:
+            shutil.rmtree(folder, ignore_errors=True)
+    raise typer.Exit(int(not ok))
+
+
+def demo_config(folder: Path, no_vectors: bool) -> Config:
+    """Return the configuration of the demo."""
+    return build_options(
+        {
+            "memory": {"path": str(folder), "user_name": USER, "time_zone": "UTC"},
+            # Far above a normal recall, so that a slow recall is shown, not cancelled.
+            "recall": {"deadline_ms": 200, "warn_ms": 200},
+            "embedding": {"kind": "none" if no_vectors else "local"},
+        }
+    )
+
+
+def ready(config: Config, console: Console) -> tuple[Config, str]:
+    """Prepare the embedding model, exporting it if needed; without one, use lexical search."""
+    options = config.embedding
+    if options.kind == "none":
+        return config, "none, as requested: words alone (BM25)"
+    _, report = providers.open_query_embedder(options)
+    try:
+        if report.state == "needs export":
+            console.print(f"First run: preparing {report.source}, about 15 s, once.", markup=False)
+            with console.status("starting") as status:
+                providers.export_model(options, lambda step: status.update(escape(step)))
+            _, report = providers.open_query_embedder(options)
+        if report.state == "ready":
+            return config, report.source
+        why = f"{report.source}. {report.hint}"
+    except ProviderError as error:
+        why = str(error)
+    without = replace(config, embedding=replace(options, kind="none"))
+    return without, f"none, words alone (BM25): {why}"
+
+
+class DemoExchange(Struct, frozen=True, kw_only=True):
+    """One exchange, and the recall for it.
+
+    Attributes:
+        ms: How long the turn waited for its memories; 0 for a voice command.
+        wanted: The id of the memory that the story expects, "" for none.
+        found: Whether it is in this block or in an earlier one of the session.
+    """
+
+    line: Line
+    reply: str
+    ms: float
+    stage: str
+    packed: Packed
+    wanted: str
+    found: bool
+
+
+class Player:
+    """Plays a story, shows it, and counts what came back.
+
+    Attributes:
+        vectors: Whether an embedding model is used; without one only shared words are found.
+        exchanges: All of them.
+        facts: What idle work has drawn from the conversations, newest first, ended ones last.
+        work: What was true of the user's work at some moments.
+        turns: Those in the store after each session.
+    """
+
+    def __init__(self, config: Config, console: Console, *, paced: bool = False) -> None:
+        """Set the store, and where to show; ``paced`` waits until a part can have been read."""
+        self._config, self._out, self._paced = config, console, paced
+        self._memories: dict[tuple[str, str], str] = {}  # by line key and half
+        self.vectors = config.embedding.kind != "none"
+        self.exchanges: list[DemoExchange] = []
+        self.facts: list[Relation] = []
+        self.work: dict[datetime, str] = {}
+        self.turns: list[int] = []
+
+    async def play(self, story: tuple[Evening, ...]) -> None:
+        """Play a story to its end.
+
+        Raises:
+            SlowcatError: The store or the LLM failed.
+        """
+        replies = {line.text: line.reply for evening in story for line in evening.lines}
+
+        def reply(request: dict[str, Any]) -> str:
+            words = without_block(message_text(request["messages"][-1])).strip()
+            return replies.get(words) or parrot(request, trusting=True)
+
+        async with ScriptedServer(reply) as server:
+            for number, evening in enumerate(story):
+                clock = FixedClock(evening.at)
+                engine = await asyncio.to_thread(MemoryEngine, self._config, clock=clock)
+                try:
+                    await asyncio.to_thread(engine.prepare, SCOPE)
+                    days = (evening.at.date() - story[max(0, number - 1)].at.date()).days
+                    later = f", {days} days later" if days else ""
+                    stored = f" · {self.turns[-1]} turns on disk" if self.turns else ""
+                    at = evening.at
+                    await self._rule(f"{at:%A} {at.day} {at:%B}{later}{stored}")
+                    await self._converse(evening, engine, clock, server.url)
+                    with engine.snapshot() as snapshot:
+                        turns = sum(session.turns for session in snapshot.sessions(SCOPE))
+                    self.turns.append(turns)
+                    if evening.night:
+                        await self._think(engine, clock)
+                    if evening is story[-1]:
+                        await self._look_back(engine, (story[1].at, evening.at))
+                finally:
+                    await asyncio.to_thread(engine.release)  # embeds and saves what is pending
+
+    async def _converse(
+        self, evening: Evening, engine: MemoryEngine, clock: FixedClock, url: str
+    ) -> None:
+        memory = HybridContextualMemoryProcessor(engine=engine, user_id=SCOPE)
+        recalled: asyncio.Queue[tuple[Recollection, Packed]] = asyncio.Queue()
+        stored: asyncio.Queue[tuple[Turn, Turn]] = asyncio.Queue()
+
+        @memory.event_handler("on_memory_recalled")
+        async def on_recalled(_: Any, found: Recollection, packed: Packed) -> None:
+            recalled.put_nowait((found, packed))
+
+        @memory.event_handler("on_exchange_stored")
+        async def on_stored(_: Any, user: Turn, assistant: Turn) -> None:
+            stored.put_nowait((user, assistant))
+
+        injected: set[str] = set()  # memories that are in the conversation already
+        async with HeadlessConversation(
+            llm_url=url, llm_model="parrot", memory=memory, speaker=""
+        ) as conversation:
+            for line in evening.lines:
+                reply = await conversation.say(line.text)
+                if not reply.text:
+                    raise EndpointError("the LLM answered with no words")
+                found, packed = Recollection(stage="skipped"), Packed("", (), 0)
+                try:
+                    async with asyncio.timeout(_STORED_S):
+                        if not line.command:
+                            found, packed = await recalled.get()
+                        user, assistant = await stored.get()
+                except TimeoutError:
+                    hint = conversation.errors[-1] if conversation.errors else ""
+                    raise StoreError(f"no turn stored within {_STORED_S:g} s", hint=hint) from None
+                if line.key:
+                    self._keep_ids(engine, line, user, assistant)
+                wanted = self._memories[line.expects, line.half] if line.expects else ""
+                injected |= {hit.memory.id for hit in packed.hits}
+                exchange = DemoExchange(
+                    line=line,
+                    reply=reply.text,
+                    ms=found.timings.get("wait", 0.0),
+                    stage=found.stage,
+                    packed=packed,
+                    wanted=wanted,
+                    found=wanted in injected,
+                )
+                self.exchanges.append(exchange)
+                await self.show(exchange)
+                clock.advance(_TURN_S)
+                # Real speech takes longer than embedding what was said.
+                await asyncio.to_thread(engine.flush, indexed=True)
+
+    def _keep_ids(self, engine: MemoryEngine, line: Line, user: Turn, assistant: Turn) -> None:
+        if line.command:
+            with engine.snapshot() as snapshot:
+                notes = snapshot.memories(SCOPE, f"{NOTE}/")
+                note = next((note.id for note in notes if user.id in note.sources), "")
+            self._memories[line.key, "note"] = note
+        else:
+            self._memories[line.key, "user"] = chunk_id(user.id)
+            self._memories[line.key, "assistant"] = chunk_id(assistant.id)
+
+    async def _think(self, engine: MemoryEngine, clock: FixedClock) -> None:
+        clock.advance(_NIGHT_S)
+        await asyncio.to_thread(engine.think, NIGHT_JOBS)
+        found = [one for one in read_graph(engine, SCOPE).relations if one.valid_from != ALWAYS]
+        self.facts = sorted(
+            found, key=lambda one: (one.valid_to is not None, -one.valid_from.timestamp())
+        )
+        await self._rule("That night, while nobody speaks")
+        about = "Facts are drawn from what was said, here by rules, without an LLM:"
+        await self._part(Text(about, "dim"))
+        ended = [one for one in self.facts if one.valid_to]
+        current = [one for one in self.facts if not one.valid_to]
+        for one in (*current[: _FACTS - len(ended)], *ended):
+            begun = f"since {_day(one.valid_from)}"
+            if one.valid_to:
+                begun = f"{_day(one.valid_from)} to {_day(one.valid_to)}"
+            text = Text.assemble(one.text, (f" ({begun})", "dim"))
+            await self._line(Text("•", "cyan"), text)
+
+    async def _look_back(self, engine: MemoryEngine, moments: tuple[datetime, ...]) -> None:
+        await self._rule("What was true when?")
+        for at in moments:
+            true = read_graph(engine, SCOPE, true=at).relations
+            self.work[at] = " ".join(one.text for one in true if one.predicate == "works_as")
+            text = Text.assemble((f"  {_day(at):<9}", "bold"), self.work[at] or "nothing known")
+            await self._part(text)
+
+    # ------------------------------------------------------------------- what is shown
+
+    async def _part(self, part: Any, words: int = 5) -> None:
+        self._out.print(part)
+        if self._paced:
+            await asyncio.sleep(PART_S + WORD_S * words)
+
+    async def _line(self, name: Text, *cells: Text) -> None:
+        made = Table.grid(padding=(0, 1), expand=len(cells) > 1)
+        made.add_column(width=8, justify="right", no_wrap=True)
+        made.add_column(ratio=1)
+        made.add_row(name, *cells)
+        await self._part(made, sum(len(cell.plain.split()) for cell in cells))
+
+    async def _rule(self, text: str) -> None:
+        self._out.print()
+        await self._part(Rule(Text(text, "bold cyan"), align="left", style="cyan"))
+
+    async def show(self, one: DemoExchange) -> None:
+        """Show an exchange, and the memory that answers; for a statement, the best if likely."""
+        line, hits = one.line, one.packed.hits
+        await self._line(Text(USER, "bold green"), Text(line.text))
+        expected = [hit for hit in hits if hit.memory.id == one.wanted]
+        likely = [hit for hit in hits if (hit.probability or 0.0) >= LIKELY]
+        for hit in expected or likely[:1]:
+            memory = hit.memory
+            who = "" if memory.speaker == USER else " Agent:"
+            text = f"↳ {_day(memory.valid_from)},{who} “{memory.text}”"
+            cell = Text(text, "cyan", no_wrap=True, overflow="ellipsis")
+            sign = Text("✓" if expected else "", "green")
+            await self._line(Text(), cell, sign)
+        remark = "↳ nothing" if line.unknown and not hits else ""
+        if line.command:
+            remark = "a voice command: the memory answers, without the LLM"
+        elif one.found and not expected:
+            remark = "↳ the memory needed is in this conversation already"
+        elif one.wanted and not one.found:
+            remark = "↳ the expected memory did not come"
+        if remark:
+            await self._line(Text(), Text(remark, "dim"))
+        await self._line(Text("Agent", "bold magenta"), Text(one.reply))
+
+    def missed(self) -> list[DemoExchange]:
+        """Return the exchanges in which a memory that must come back did not."""
+        return [
+            one
+            for one in self.exchanges
+            if one.wanted and not one.found
+            if one.line.essential and (self.vectors or one.line.needs == "words")
+        ]
+
+    def print_result(self) -> bool:
+        """Print what was counted, the verdict, and what to do next; return the verdict."""
+        asked = [one for one in self.exchanges if one.wanted]
+        paraphrased = [one for one in asked if one.line.needs == "vectors"]
+        unknown = [one for one in self.exchanges if one.line.unknown]
+        admitted = [one for one in unknown if not one.packed.hits or "don't know" in one.reply]
+        wait = statistics.median(one.ms for one in self.exchanges if not one.line.command)
+
+        def found(some: list[DemoExchange]) -> str:
+            return f"{sum(one.found for one in some)} of {len(some)}"
+
+        self._out.print()
+        self._out.rule("[bold]What came back[/]", align="left")
+        self._out.print(
+            f"  {found(asked)} questions got the right memory; "
+            f"{found(paraphrased)} share no word with it.\n"
+            f"  {len(admitted)} of {len(unknown)} questions about what was never said, or is"
+            " forgotten, got none.\n"
+            f"  {self.turns[-1]} turns in {count(len(self.turns), 'conversation')}.\n"
+            f"  A turn waited {wait:.1f} ms for its memories (median).\n"
+        )
+        if self.missed():
+            self._out.print("[bold red]A memory that must come back did not.[/]")
+            return False
+        by_words = "" if self.vectors else " Without an embedding model, only by shared words."
+        self._out.print(f"[bold green]It remembers.[/]{by_words}\n")
+        self._out.rule("[bold]Next[/]", align="left")
+        for command, meaning in _NEXT.items():
+            self._out.print(f"  [bold]{command:<32}[/]{meaning}")
+        return True
+
+
+def _day(at: datetime) -> str:
+    return f"{at.day} {at:%B}"

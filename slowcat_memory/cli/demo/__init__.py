@@ -1,1 +1,0 @@
-"""``slowcat-memory demo``: a scripted conversation of several weeks through the real pipeline."""

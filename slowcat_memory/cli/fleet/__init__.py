@@ -1,1 +1,0 @@
-"""Commands of a fleet: many workers, many people, one database."""

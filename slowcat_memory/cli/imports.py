@@ -1,0 +1,490 @@
+"""``slowcat-memory import``: reads transcripts or facts into a memory.
+
+Every file is read once before anything is written: so a preview is possible, a chat without dates
+is asked about, and files of which nothing can be read leave no store behind.
+"""
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from msgspec import Struct
+from msgspec.structs import replace
+
+from slowcat_memory.cli.output import (
+    bars,
+    count,
+    done,
+    dots,
+    listed,
+    out,
+    parse_time,
+    print_entries,
+    print_json,
+    usage,
+    waiting,
+    warn,
+)
+from slowcat_memory.cli.settings import AsJson, Settings, settings
+from slowcat_memory.clock import SystemClock
+from slowcat_memory.errors import ProviderError, TranscriptError
+
+if TYPE_CHECKING:
+    from slowcat_memory.engine.memory import Memory
+    from slowcat_memory.transfer.import_ import Where
+    from slowcat_memory.transfer.reading import Options, Reading
+    from slowcat_memory.transfer.survey import Survey
+
+SHOWN = 10  # faults, files beside the chats, or renamed conversations that are listed
+UNDATED_AGE = timedelta(days=30)  # so that nothing of a chat without a date reads as recent
+
+
+def import_(
+    ctx: typer.Context,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE", help="Transcripts, folders or zip archives.", show_default=False
+        ),
+    ] = None,
+    scope: Annotated[
+        str,
+        typer.Option(
+            "--user",
+            "--scope",
+            help="Whose memory; {conversation} stands for each conversation's name. By default the"
+            " scope named in the file, else the configured user.",
+            show_default=False,
+        ),
+    ] = "",
+    conversation: Annotated[
+        list[str] | None, typer.Option(help="Only this conversation of the file; may be repeated.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Import sessions again that were forgotten.")
+    ] = False,
+    embed: Annotated[
+        bool, typer.Option("--embed/--no-embed", help="Compute vectors and the index now.")
+    ] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what the files contain, and import nothing.")
+    ] = False,
+    me: Annotated[
+        str, typer.Option(metavar="NAME", help="Your name in the files.", show_default=False)
+    ] = "",
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An agent's name in the files; may be repeated."),
+    ] = None,
+    date: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="When chats without dates were: 2024-05-01."),
+    ] = None,
+    undated: Annotated[
+        bool,
+        typer.Option(
+            "--undated",
+            help="Take chats without dates: from when the file was changed, or a month ago.",
+        ),
+    ] = False,
+    allow_future: Annotated[
+        bool, typer.Option("--allow-future", help="Take turns that are dated in the future.")
+    ] = False,
+    encoding: Annotated[
+        str,
+        typer.Option(help="Of the files, if not UTF-8 or UTF-16: cp1252.", show_default=False),
+    ] = "",
+    facts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Read facts written by export --facts.",
+            file_okay=False,
+            exists=True,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    r"""Import chats: files, folders and zip archives, also .gz and .zst.
+
+    Recognised by content: exports of WhatsApp, Telegram, ChatGPT, Claude and Mem0, lists of messages
+    with roles, Markdown, CSV, WebVTT and SubRip, files written by [bold]export[/], JSON lines:
+    [dim]{"speaker": "Anna", "text": "My dog is called Max.", "at": "2024-05-12T18:30"}[/]
+
+    And plain text, one turn a line; a date on its own line dates what follows:
+    [dim]Anna: My dog is called Max.[/]
+
+    What cannot be read is named and left out, and the exit status is then 1. Nothing is imported
+    twice: import a file again when it has grown, after an interruption, or beside another export
+    of the same chat. Works while an agent is running.
+
+    Examples: [bold]slowcat-memory import chats.zip --dry-run[/],
+    [bold]slowcat-memory import "WhatsApp Chat with Ben.txt" --me Anna[/]
+    """
+    if bool(paths) == bool(facts):
+        raise usage("give transcript files, or --facts")
+    chosen = settings(ctx)
+    if facts:
+        return _import_facts(chosen, facts, scope, embed=embed, as_json=as_json)
+    from slowcat_memory.runtime.namespaces.registry import scope_of_user
+    from slowcat_memory.transfer.import_ import Where
+
+    scope = scope or (scope_of_user(chosen.user, "--user") if chosen.user else "")
+    now = SystemClock()()
+    options = replace(
+        _options(chosen, me, agent or [], encoding),
+        scoped=not scope,
+        latest=None if allow_future else now + timedelta(days=1),
+    )
+    begin = parse_time(date, options.zone, "--date")
+    files, beside = _surveyed(paths or [], options)
+    empty = not any(file.found and file.found.turns + file.found.notes for file in files)
+    reason = _reason(files) if empty else None
+    if not as_json:
+        _print_faults(files, but=reason)
+    if dry_run or reason:
+        if as_json:
+            print_json({"files": [_plain(file) for file in files], "scopes": []})
+        else:
+            _preview(files, beside, options.zone)
+        if reason:
+            raise reason
+        if people := _unknown_people(files):
+            warn(f"Which of them are you? `--me {people[0]!r}` says it.")
+        raise typer.Exit(int(any(file.unreadable for file in files)))
+    if not me and (name := _name_of_user(files)):
+        files, beside = _surveyed(paths or [], replace(options, me=name))
+    dates = _dates(files, begin, undated, now)
+    where = Where(scope=scope, conversations=conversation or [], again=again)
+    _run(chosen, files, where, dates, embed=embed, as_json=as_json)
+    if beside and not as_json:
+        much = count(len(beside), "other file")
+        out().print(f"{much} left out, as no chats: --dry-run lists them", style="dim")
+    return None
+
+
+class SurveyedFile(Struct):
+    """One file, as it was surveyed; without a reading it cannot be read."""
+
+    name: str
+    reading: "Reading | None" = None
+    found: "Survey | None" = None
+    faults: list[TranscriptError] = []
+
+    @property
+    def unreadable(self) -> int:
+        return self.found.unreadable if self.found else len(self.faults)
+
+
+def _surveyed(
+    paths: Sequence[Path], options: "Options"
+) -> tuple[list[SurveyedFile], list[TranscriptError]]:
+    """Read every file once; return the chats, and why other files of a folder are left out."""
+    from slowcat_memory.transfer.files import readings
+    from slowcat_memory.transfer.survey import survey
+
+    files, beside = list[SurveyedFile](), list[TranscriptError]()
+    for path in paths:
+        faults = list[TranscriptError]()
+        try:
+            for reading in readings(path, options, faults.append, beside.append):
+                found = survey(reading)
+                files.append(SurveyedFile(reading.source.name, reading, found, found.faults))
+        except TranscriptError as error:
+            faults.append(error)
+        files += [SurveyedFile(str(path), faults=[fault]) for fault in faults]
+    return files, beside
+
+
+def _reason(files: list[SurveyedFile]) -> TranscriptError:
+    """Return the error for an import of nothing: what is wrong with the only file, or a hint."""
+    if files and all(file.reading is None for file in files):
+        return files[-1].faults[0]
+    hint = "`slowcat-memory import --help` shows how."
+    return TranscriptError("No turn could be read", hint=hint)
+
+
+def _options(chosen: Settings, me: str, agents: Sequence[str], encoding: str) -> "Options":
+    """Return how to read the files for a configuration; what the user names comes first."""
+    import codecs
+
+    from slowcat_memory.config.config import time_zone
+    from slowcat_memory.transfer.reading import Options
+
+    try:
+        encoding = codecs.lookup(encoding).name if encoding else ""
+    except LookupError:
+        raise usage(f"there is no encoding {encoding!r}", "--encoding") from None
+    memory = chosen.config.memory
+    names = frozenset(name.casefold() for name in (memory.agent_name, *agents))
+    zone = time_zone(chosen.config)
+    return Options(encoding=encoding, me=me or memory.user_name, agents=names, zone=zone)
+
+
+def _dates(
+    files: list[SurveyedFile], given: datetime | None, accepted: bool, now: datetime
+) -> dict[str, datetime]:
+    """Return when each file without dates began, by its name; asks for it on a terminal.
+
+    Raises:
+        TranscriptError: Nobody can be asked.
+    """
+    from slowcat_memory.transfer.transcript import time_of
+
+    dates = dict[str, datetime]()
+    for file in files:
+        if file.reading is None or not (file.found and file.found.undated):
+            continue
+        unknown = min(file.reading.source.changed, now - UNDATED_AGE)
+        if not (given or accepted or sys.stdin.isatty()):
+            raise TranscriptError(
+                f"{file.name} does not say when it was written",
+                hint="`--date 2024-05-01` says it; `--undated` takes it as a month old or older.",
+            )
+        dates[file.name] = given or unknown
+        asked = f"{file.name} has no dates. When was it? (such as 2024-05-01; Enter: unknown)"
+        while not (given or accepted):
+            try:
+                at = time_of(_ask(asked))
+                dates[file.name] = file.reading.utc(at) if at else unknown
+                break
+            except ValueError as error:
+                warn(f"{error}.")
+    return dates
+
+
+def _unknown_people(files: list[SurveyedFile]) -> list[str]:
+    """Return who talks in a file in which several people do, and none is known to be the user."""
+    for file in files:
+        spoke = file.found.speakers.most_common() if file.found else []
+        people = [name for (name, role), _ in spoke if role == "user"]
+        if len(people) > 1 and "" not in people:
+            return people
+    return []
+
+
+def _name_of_user(files: list[SurveyedFile]) -> str:
+    """Return under which name the user speaks; "" if the files say it, or nobody can be asked."""
+    people = _unknown_people(files)
+    while people and sys.stdin.isatty():
+        answer = _ask(f"Which of them are you: {listed(people)}? (Enter: none)")
+        if not answer or answer.casefold() in map(str.casefold, people):
+            return answer
+        warn(f"Nobody is called {answer!r} there.")
+    return ""
+
+
+def _ask(question: str) -> str:
+    return str(typer.prompt(question, default="", show_default=False, err=True)).strip()
+
+
+# ------------------------------------------------------------------- import
+
+
+def _run(
+    chosen: Settings,
+    files: list[SurveyedFile],
+    where: "Where",
+    dates: dict[str, datetime],
+    *,
+    embed: bool,
+    as_json: bool,
+) -> None:
+    """Import what was surveyed, and say what came in."""
+    with chosen.engine() as engine:
+        rows = [_one(engine, file, where, dates, as_json) for file in files]
+        scopes = sorted(set().union(*(entry["scopes"] for entry in rows)))
+        embedded = embed and tidy(engine, scopes, as_json)
+        searchable = embedded and engine.embedding.state in ("ready", "endpoint")
+    if as_json:
+        print_json({"files": rows, "scopes": scopes, "vectors": searchable})
+    else:
+        _summary(rows, scopes)
+    if where.conversations and not any(entry["conversations"] for entry in rows):
+        raise TranscriptError(
+            "there is no such conversation", hint="`--dry-run` lists what there is."
+        )
+    if any(entry["unreadable"] for entry in rows):
+        raise typer.Exit(1)
+
+
+def _one(
+    engine: "Memory", file: SurveyedFile, where: "Where", dates: dict[str, datetime], quiet: bool
+) -> dict[str, Any]:
+    """Import one file, and return what came in."""
+    from slowcat_memory.transfer.import_ import Imported, import_reading
+
+    imported, faults = Imported(), list[TranscriptError]()
+    if file.reading is not None and file.found is not None:
+        with bars(quiet) as show:
+            name = Path(file.name).name
+            import_reading(
+                engine,
+                file.reading,
+                file.found,
+                replace(where, undated=dates.get(file.name)),
+                imported,
+                on_error=faults.append,
+                progress=lambda step: show(name, step.turns, step.of_turns),
+            )
+    for fault in faults:
+        warn(f"{file.name}: {fault}")
+    found = _plain(file)
+    names = imported.names.items()
+    counted = ("turns", "sessions", "notes", "known_turns", "conversations")
+    return (
+        found
+        | {name: getattr(imported, name) for name in counted}
+        | {
+            "read": imported.turns + imported.known_turns + imported.notes,
+            "scopes": sorted(imported.scopes),
+            "renamed": {name: scope for name, scope in names if not scope.endswith(name.lower())},
+            "unreadable": found["unreadable"] + [fault.message for fault in faults],
+        }
+    )
+
+
+def _summary(rows: list[dict[str, Any]], scopes: list[str]) -> None:
+    renamed = {name: scope for entry in rows for name, scope in entry["renamed"].items()}
+    for name, scope in list(renamed.items())[:SHOWN]:
+        out().print(f"{name} → scope {scope}", markup=False)
+    if len(renamed) > SHOWN:
+        out().print(f"and {len(renamed) - SHOWN} more conversations")
+    keys = ("turns", "sessions", "known_turns", "notes")
+    new, sessions, known, notes = (sum(entry[key] for entry in rows) for key in keys)
+    where = f"scope {scopes[0]}" if len(scopes) == 1 else f"scopes {listed(scopes)}"
+    formats = listed(sorted({entry["format"] for entry in rows if entry["read"]}))
+    if notes:
+        done(f"{count(notes, 'note')}, {where}")
+    if not new and known:
+        out().print(f"Nothing new: all {count(known, 'turn')} are already in {where}.")
+    elif new:
+        before = f"; {known:,} were already there" if known else ""
+        much = f"{count(new, 'turn')} in {count(sessions, 'session')}"
+        done(f"{much}, {where}{before}; read as {formats}")
+
+
+def tidy(engine: "Memory", scopes: list[str], quiet: bool) -> bool:
+    """Embed and index the new turns; after a failure they are kept, and found by words only."""
+    try:
+        if scopes and engine.embedding.state == "needs export":
+            with waiting("preparing the embedding model", quiet):
+                engine.maintain("tidy", scopes[0])
+        for scope in scopes:
+            with bars(quiet) as show:
+                engine.maintain("tidy", scope, progress=show)
+    except ProviderError as error:
+        warn(f"No vectors for now; search is by words: {error}")
+        return False
+    report = engine.embedding
+    if report.state in ("missing", "none") and not quiet:
+        warn(f"Search is by words only: {report.source}. {report.hint}".strip())
+    return True
+
+
+def _import_facts(
+    chosen: Settings, folder: Path, scope: str, *, embed: bool, as_json: bool
+) -> None:
+    """Import facts that ``export --facts`` wrote, and say what came in."""
+    from slowcat_memory.transfer.fact_files import import_facts
+
+    with chosen.engine(words_only=not embed) as engine:
+        imported = import_facts(engine, folder, scope)
+        if embed and imported.scopes:
+            tidy(engine, list(imported.scopes), as_json)
+    if as_json:
+        print_json(imported)
+    else:
+        known = f", {imported.known:,} already known" if imported.known else ""
+        done(f"{count(imported.facts, 'fact')}{known}")
+        if imported.unproven:
+            warn(
+                f"{count(imported.unproven, 'fact')} without a source turn in this log: "
+                "they are recalled in their own words."
+            )
+        if imported.refused:
+            much = count(imported.refused, "fact")
+            warn(f"{much} left out: they read like instructions or contain links.")
+        _print_some(imported.faults)
+    if imported.faults:
+        raise typer.Exit(1)
+
+
+# ------------------------------------------------------------------- preview
+
+
+def _preview(files: list[SurveyedFile], beside: list[TranscriptError], zone: tzinfo) -> None:
+    for file in files:
+        if (found := file.found) is None:
+            continue
+        encoded = "" if found.encoding.startswith("utf-8") else f", {found.encoding}"
+        much = [
+            f"{count(found.turns, 'turn')} in {count(found.sessions, 'session')}",
+            count(found.notes, "note") if found.notes else "",
+            count(len(found.chats), "conversation") if len(found.chats) > 1 else "",
+        ]
+        names = {"user": "you", "assistant": "the agent"}
+        who = [
+            f"{name or names[role]} ({n:,}{', agent' if name and role == 'assistant' else ''})"
+            for (name, role), n in found.speakers.most_common()
+        ]
+        out().print(f"{file.name}: {found.format}{encoded}", style="bold", markup=False)
+        skipped = ", ".join(f"{n:,} {why}" for why, n in found.skipped.items())
+        left_out = f"left out: {skipped}" if skipped else ""
+        print_entries([("", dots(*much), dots(_span(found, zone), listed(who, 6)), left_out)])
+    for error in beside[:SHOWN]:
+        out().print(f"left out: {error.message}", style="dim", markup=False)
+    if len(beside) > SHOWN:
+        out().print(f"and {len(beside) - SHOWN} more files that are no chats", style="dim")
+
+
+def _span(found: "Survey", zone: tzinfo) -> str:
+    span = found.span()
+    if span is None:
+        return "no dates" if found.turns else ""
+    days = " to ".join(dict.fromkeys(at.astimezone(zone).date().isoformat() for at in span))
+    return days + (f"; {count(found.undated, 'turn')} without dates" if found.undated else "")
+
+
+def _print_faults(files: list[SurveyedFile], but: TranscriptError | None) -> None:
+    """Print on stderr what cannot be read, file by file, except one fault."""
+    for file in files:
+        if file.found is None:
+            for fault in file.faults:
+                if fault is not but:
+                    warn(str(fault))
+        elif file.faults:
+            warn(f"{Path(file.name).name}: {count(file.unreadable, 'part')} could not be read:")
+            _print_some([f"  {fault}" for fault in file.faults], file.unreadable)
+
+
+def _print_some(faults: Sequence[object], every: int = 0) -> None:
+    for fault in faults[:SHOWN]:
+        warn(str(fault))
+    if (more := max(every, len(faults)) - SHOWN) > 0:
+        warn(f"  and {more} more")
+
+
+def _plain(file: SurveyedFile) -> dict[str, Any]:
+    """Return what a file contains, for scripts."""
+    found, unreadable = file.found, [fault.message for fault in file.faults]
+    if found is None:
+        return {"file": file.name, "format": "", "unreadable": unreadable}
+    span = found.span()
+    return {
+        "file": file.name,
+        "format": found.format,
+        "encoding": found.encoding,
+        "from": span[0].isoformat() if span else "",
+        "to": span[1].isoformat() if span else "",
+        "undated": found.undated,
+        "speakers": [
+            {"name": name, "role": role, "turns": n}
+            for (name, role), n in found.speakers.most_common()
+        ],
+        "left_out": dict(found.skipped),
+        "unreadable": unreadable,
+    }

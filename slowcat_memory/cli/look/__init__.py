@@ -1,1 +1,0 @@
-"""Commands that only read a memory: search, show, why, stats, people, facts, timeline, as-of."""

@@ -1,0 +1,424 @@
+"""Commands that run until they are stopped: ``idle``, ``ui``, ``mcp``, ``serve``."""
+
+import asyncio
+import os
+import secrets
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+from urllib.parse import urlsplit
+
+import typer
+
+from slowcat_memory.cli.output import (
+    FAILED,
+    INTERRUPTED,
+    bars,
+    count,
+    done,
+    err,
+    out,
+    usage,
+    warn,
+    when,
+)
+from slowcat_memory.cli.settings import Scope, settings
+from slowcat_memory.cli.setup import endpoint, examine
+from slowcat_memory.errors import ConfigError, how_to_install
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from slowcat_memory.engine.memory import Memory
+    from slowcat_memory.idle.forecast import Forecast
+    from slowcat_memory.idle.scheduler.task_queue import Wait
+    from slowcat_memory.owner.member import Member
+    from slowcat_memory.web import PageServer
+
+POLL_S = 0.5  # between two progress updates, and between two looks at who owns the memory
+READY_S = 30.0  # how long the store may take to open
+DEFAULT_PORT = 8766
+TOKEN_BYTES = 24
+LEAST_TOKEN = 16  # characters; a shorter one can be guessed
+
+Port = Annotated[int, typer.Option(help="The port; 0 for any free one.", min=0, max=65535)]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        dir_okay=False,
+        help="A file with the token that hosts must send; made with a new one if there is none.",
+    ),
+]
+
+
+@contextmanager
+def until_stopped() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C or a request to end sets, instead of raising in this thread."""
+    ended = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *_: ended.set()) for number in numbers}
+    try:
+        yield ended
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# ------------------------------------------------------------------- idle
+
+
+def idle(
+    ctx: typer.Context,
+    until_done: Annotated[
+        bool, typer.Option("--until-done", help="Stop when nothing is left to do.")
+    ] = False,
+    job: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this job, until it is done. May be repeated."),
+    ] = None,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="First try again every task that was given up.")
+    ] = False,
+) -> None:
+    """Do the work that an agent does while idle: summaries, facts, vectors, upkeep.
+
+    Useful after a large import, after a change of the embedding model, or overnight. --until-done
+    runs every job whatever its schedule, and exits with 1 when work is left, because the LLM's
+    server does not answer or the configured hours or tokens do not allow it now, or when tasks were
+    given up. Ctrl-C is safe at any time: unfinished tasks are done next time.
+    [bold]slowcat-memory show jobs[/] shows the results.
+
+    Example: [bold]slowcat-memory idle --until-done[/]
+    """
+    finite = until_done or bool(job)
+    with settings(ctx).existing().engine(thinking=not finite) as engine:
+        llm = endpoint(engine.config)
+        if llm.state != "fine":
+            warn(f"LLM: {llm.found.rstrip('.')}. {llm.hint.rstrip('.')}.")
+        if retry:
+            _retry(engine)
+        if finite:
+            return _until_done(engine, job)
+        if not engine.config.idle.enabled:
+            raise usage("[idle] enabled is off; use --until-done")
+        from slowcat_memory.idle.forecast import forecast
+
+        try:
+            with _progress(engine) as show:
+                while True:
+                    with engine.snapshot() as snapshot:
+                        show(forecast(snapshot))
+                    time.sleep(POLL_S)
+        except KeyboardInterrupt:
+            out().print("Stopped. Unfinished tasks are done next time.")
+    return None
+
+
+def _retry(engine: "Memory") -> None:
+    from slowcat_memory.idle.scheduler.results import revived
+    from slowcat_memory.records import WriteBatch
+
+    with engine.snapshot() as snapshot:
+        failed = snapshot.tasks(state="dead")
+    for task in failed:
+        engine.apply("cli", WriteBatch(done=task.id, tasks=(revived(task),), retask=True))
+    done(f"{count(len(failed), 'task')} will be tried again.")
+
+
+def _until_done(engine: "Memory", jobs: Sequence[str] | None) -> None:
+    from slowcat_memory.idle.forecast import forecast
+
+    try:
+        with _progress(engine) as show:
+            left = engine.think(jobs, show)
+    except KeyError as error:
+        raise usage(str(error.args[0]), "--job") from None
+    except KeyboardInterrupt:
+        warn("Stopped. Unfinished tasks are done next time.")
+        raise typer.Exit(INTERRUPTED) from None
+    with engine.snapshot() as snapshot:
+        dead = sum(forecast(snapshot, jobs or ()).dead.values())
+    if dead:
+        warn(
+            f"{count(dead, 'task')} given up: `slowcat-memory show jobs` says why, "
+            "`slowcat-memory idle --retry` tries again."
+        )
+    if left:
+        warn(f"{count(left, 'task')} left: `slowcat-memory show jobs` lists them.")
+    if left or dead:
+        raise typer.Exit(FAILED)
+    done("Nothing is left to do.")
+
+
+@contextmanager
+def _progress(engine: "Memory") -> "Iterator[Callable[[Forecast], None]]":
+    """Show one bar on a terminal, and once each reason why tasks wait."""
+    from slowcat_memory.config import time_zone
+
+    most, told = 0, set[tuple[str, ...]]()
+    zone, url = time_zone(engine.config), engine.config.thinking.url
+    with bars() as bar:
+
+        def show(now: "Forecast") -> None:
+            nonlocal most
+            left = sum(now.left.values())
+            most = max(most, left)
+            bar("thinking", most - left, most)
+            for wait in now.waits:
+                about = (wait.reason, *(() if wait.reason == "server" else wait.jobs))
+                if about not in told:
+                    told.add(about)
+                    warn(describe_wait(wait, zone, url))
+
+        yield show
+
+
+def describe_wait(wait: "Wait", zone: "tzinfo", url: str = "") -> str:
+    """Return what waits, why, until when, and what can be done about it, in a line or two."""
+    jobs = ", ".join(f"{job} {n:,}" for job, n in wait.jobs.items())
+    until = f" until {when(wait.until, zone)}" if wait.until else ""
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    causes = {
+        "hours": "[idle] from_hour and to_hour do not allow the LLM or the model now",
+        "tokens": "[idle] tokens_per_hour are spent",
+        "battery": "on battery, and [idle] on_battery is off",
+        "later": "not due yet",
+        "server": f"the LLM's server{f' at {host}' if host else ''} does not answer. Start it, or "
+        "correct [idle_llm] url. Work by rules goes on without it",
+    }
+    return f"Waiting{until}: {jobs}: {causes[wait.reason]}."
+
+
+def duration(seconds: float) -> str:
+    """Return a duration: "40 s", "3 min", "2 h 5 min"."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    if hours == 0 or (hours == 1 and minutes < 30):
+        return f"{60 * hours + minutes} min"
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+# ------------------------------------------------------------------- ui
+
+
+def ui(
+    ctx: typer.Context,
+    scope: Scope = None,
+    everyone: Annotated[
+        bool, typer.Option("--everyone", help="Show every person's memory, not only one's.")
+    ] = False,
+    port: Port = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Whether to open the browser.")
+    ] = True,
+) -> None:
+    """Show the memory in the browser: what is known, said, recalled, and why. Ctrl-C ends it.
+
+    Works while an agent is running. The page is served on this machine only, and only to the
+    browser that opens the printed address, which works once. Facts can be corrected, pinned, muted,
+    kept on this machine, and forgotten; every change can be undone.
+
+    Example: [bold]slowcat-memory ui --no-browser[/]
+    """
+    from slowcat_memory.owner import open_memory
+    from slowcat_memory.web import Finding, PageContext, PageServer
+
+    def checks(memory: "Memory") -> Sequence[Finding]:
+        found = examine(known, memory)
+        return [Finding(what=f.what, state=f.state, found=f.found, hint=f.hint) for f in found]
+
+    known = settings(ctx).existing()
+    person = known.scope(scope)  # before this process has the store open
+    memory = open_memory(known.config, client="page")
+    try:
+        page = PageContext(memory, person=person, everyone=everyone, doctor=checks)
+        asyncio.run(_serve_page(PageServer(page), port, browser))
+    finally:
+        memory.release()
+
+
+async def _serve_page(server: "PageServer", port: int, browser: bool) -> None:
+    from slowcat_memory.web import open_browser, private_link
+
+    ended, loop = asyncio.Event(), asyncio.get_running_loop()
+    try:
+        await server.start(port)
+        with ExitStack() as stack:
+            out().print(server.url(), markup=False, soft_wrap=True)
+            hint = "Open it in a browser on this machine; it works once. Ctrl-C ends the page."
+            out().print(hint, style="dim")
+            if browser:
+                open_browser(stack.enter_context(private_link(server.url())))
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(number, ended.set)
+            await ended.wait()
+    finally:
+        await server.stop()
+
+
+# ------------------------------------------------------------------- mcp
+
+
+def mcp(
+    ctx: typer.Context,
+    scope: Scope = None,
+    http: Annotated[
+        bool, typer.Option("--http", help="Streamable HTTP instead of standard input and output.")
+    ] = False,
+    port: Port = DEFAULT_PORT,
+    host: Annotated[
+        str, typer.Option(help="With --http and a token: the address to listen on.")
+    ] = "127.0.0.1",
+    token_file: TokenFile = None,
+    local_llm: Annotated[
+        bool,
+        typer.Option(
+            "--local-llm",
+            help="The host's LLM is on this machine: it may read local-only memories.",
+        ),
+    ] = False,
+    tools: Annotated[Literal["basic", "all"], typer.Option(help="Which to offer.")] = "basic",
+) -> None:
+    """Offer the memory to a chat application, by the Model Context Protocol (MCP).
+
+    The application starts this command itself and talks to it over standard input and output; with
+    --http it connects to the address that is printed. It can search one person's memory, keep a
+    statement, and forget after a preview. Local-only memories are withheld, unless its LLM is on
+    this machine. [bold]slowcat-memory show calls[/] shows what was asked. Works while an agent is
+    running.
+
+    Examples: [bold]slowcat-memory mcp --user anna[/],
+    [bold]slowcat-memory mcp --http --token-file ~/.slowcat/mcp-token[/]
+    """
+    if token_file and not http:
+        raise usage("needs --http", "--token-file")
+    known = settings(ctx)
+    whose = known.scope(scope)
+    check_installed()
+    import anyio
+
+    from slowcat_memory.mcp.memory_server import MemoryTools
+    from slowcat_memory.mcp.transports import listen, serve_http, serve_stdio
+    from slowcat_memory.owner import open_memory
+
+    offered = MemoryTools(
+        lambda: open_memory(known.existing().config, client="mcp"),
+        whose,
+        local=local_llm,
+        every=tools == "all",
+    )
+    try:
+        if not http:
+            return anyio.run(serve_stdio, offered)
+        token = token_of(token_file)
+        by = "that send the token" if token else "of this user"
+        ready = partial(err().print, f"MCP for programs {by}:", markup=False, soft_wrap=True)
+        serve = partial(serve_http, offered, listen(port, host, token=token))
+        return anyio.run(partial(serve, token=token, ready=ready))
+    finally:
+        offered.close()
+
+
+def check_installed() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None:
+        raise ConfigError("the mcp extra is not installed", hint=how_to_install("mcp"))
+
+
+def token_of(file: Path | None) -> str:
+    """Return the token in a file, "" without one; makes the file if there is none.
+
+    Raises:
+        ConfigError: The token is too short to be safe.
+    """
+    if file is None:
+        return ""
+    file = file.expanduser()
+    try:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        token = file.read_text().strip()
+        if len(token) < LEAST_TOKEN:
+            hint = f"Use {LEAST_TOKEN} characters or more, or a file that does not exist yet"
+            raise ConfigError(f"the token in {file} is too short", hint=hint) from None
+        return token
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    with os.fdopen(handle, "w") as new:
+        new.write(f"{token}\n")
+    err().print(f"A new token is in {file}", markup=False)
+    return token
+
+
+# ------------------------------------------------------------------- serve
+
+
+def serve(
+    ctx: typer.Context,
+    mcp_http: Annotated[
+        bool, typer.Option("--mcp-http", help="Also offer it over MCP; see `mcp --http`.")
+    ] = False,
+    mcp_port: Port = DEFAULT_PORT,
+    mcp_token_file: TokenFile = None,
+    scope: Scope = None,
+) -> None:
+    r"""Own the memory without a bot, and serve every program of this user that uses it.
+
+    For a machine that is always on: agents, the command line and MCP hosts are its clients, and
+    idle work goes on while no agent runs. While an agent owns the memory, this waits as its client,
+    and takes over when that ends, or at once where the agent's configuration has prefer = "serve"
+    under owner. Ctrl-C ends it; whoever is connected takes over.
+
+    Examples: [bold]slowcat-memory serve[/], [bold]slowcat-memory serve --mcp-http --user anna[/]
+    """
+    from slowcat_memory.owner.member import Member
+
+    known = settings(ctx)
+    config = known.config
+    whose = known.scope(scope) if mcp_http else ""
+    if config.owner.mode == "client":
+        raise usage('[owner] mode = "client" never owns a memory')
+    member = Member(config, name="serve", serves=True)
+    with until_stopped() as ended:
+        try:
+            member.start(READY_S)
+            if member.availability.trouble:
+                raise member.availability.trouble
+            with ExitStack() as stack:
+                if mcp_http:
+                    check_installed()
+                    from slowcat_memory.mcp.memory_server import MemoryTools
+                    from slowcat_memory.mcp.transports import listen, served_beside
+
+                    token = token_of(mcp_token_file)
+                    tools = MemoryTools(lambda: cast("Memory", member), whose)
+                    listening = listen(mcp_port, token=token)
+                    url = stack.enter_context(served_beside(tools, listening, token=token))
+                    out().print(f"MCP at {url}", markup=False, soft_wrap=True)
+                _report_until(ended, member)
+        finally:
+            member.release()
+
+
+def _report_until(ended: threading.Event, member: "Member") -> None:
+    """Print a line each time that this process begins to own the memory, or to wait for it."""
+    owned: bool | None = None
+    while not ended.is_set():
+        owns = member.engine is not None
+        if owns and owned is not True and member.server is not None:
+            owned = True
+            turns = count(member.stats()["counts"].get("log", 0), "event")
+            where = member.server.where
+            out().print(f"Serving {member.config.folder}: {turns}, at {where}", soft_wrap=True)
+        elif member.owner is not None and owned is not False:
+            owned = False
+            holder = f"process {member.owner.pid} ({member.owner.program})"
+            warn(f"{holder} owns this memory; it is served from here when that ends.")
+        ended.wait(POLL_S)

@@ -1,1 +1,0 @@
-"""Commands that keep running: chat, idle, jobs."""

@@ -1,0 +1,478 @@
+"""``slowcat-memory init``, ``doctor`` and ``config``: makes a memory ready, and finds what is wrong.
+
+A check only reads. A repair is safe: it rebuilds derived data or narrows permissions. Turns are never
+touched.
+"""
+
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from msgspec import Struct
+from rich.text import Text
+
+from slowcat_memory.cli.output import (
+    count,
+    done,
+    listed,
+    out,
+    print_json,
+    row,
+    size,
+    table,
+    waiting,
+    warn,
+)
+from slowcat_memory.cli.settings import AsJson, Settings, Yes, settings
+from slowcat_memory.errors import ProviderError, SlowcatError, StoreDamagedError, StoreError
+
+if TYPE_CHECKING:
+    from slowcat_memory.config import Config
+    from slowcat_memory.engine.forget import Overdue
+    from slowcat_memory.engine.memory import Memory
+    from slowcat_memory.store.care.health import Health
+
+SIGNS = {"fine": Text("✓", "green"), "note": Text("·", "yellow"), "wrong": Text("✗", "bold red")}
+LONG = timedelta(days=2)  # a task that waits longer is stuck
+app = typer.Typer(no_args_is_help=True, help="Check and show the configuration.")
+FileArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        help="The file; by default that of --config or SLOWCAT_CONFIG, else ~/.slowcat/config.toml.",
+        show_default=False,
+    ),
+]
+
+
+class Finding(Struct, frozen=True):
+    """The result of one check."""
+
+    what: str
+    state: Literal["fine", "note", "wrong"]  # "note": worth knowing, but no fault
+    found: str  # the result, in a sentence
+    hint: str = ""  # what the user can do, "" for nothing
+    repair: "Callable[[Memory], object] | None" = None  # None when only the user can
+
+
+def init(
+    ctx: typer.Context,
+    model: Annotated[
+        bool, typer.Option("--model/--no-model", help="Make the embedding model ready.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Write a configuration, prepare the store and the model, and report what was found.
+
+    The configuration goes to --config or SLOWCAT_CONFIG, else to ~/.slowcat/config.toml, which
+    agents and commands read by themselves. An existing file is not changed. Can be run again at any
+    time.
+
+    Examples: [bold]slowcat-memory init[/],
+    [bold]slowcat-memory --config ~/bot.toml --path ~/bot-memory init[/]
+    """
+    from slowcat_memory.cli.config_file import render_short
+    from slowcat_memory.config.loader import default_file
+
+    known = settings(ctx)
+    file = (known.file or default_file()).expanduser().absolute()
+    found = "it was there already" if file.exists() else "written"
+    if not file.exists():
+        store = str(known.store.expanduser().absolute()) if known.store else ""
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.touch(0o600)
+        file.write_text(render_short(store), "utf-8")
+    known = Settings(file, known.store, known.debug, known.user)
+    if model:
+        _export_model(known.config, as_json)
+    with known.engine(words_only=True):
+        pass  # makes the store
+    findings = [Finding("configuration", "fine", f"{file} ({found})"), *examine(known)]
+    if as_json:
+        return print_json({f.what: {"ok": f.state != "wrong", "found": f.found} for f in findings})
+    _print_findings(findings)
+    out().print("Try it:           [bold]slowcat-memory demo[/]")
+    if file != default_file():
+        use = f"Use this file:    [bold]export SLOWCAT_CONFIG={file}[/]"
+        out().print(use, soft_wrap=True)
+    processor = "[bold]HybridContextualMemoryProcessor()[/]"
+    place = "between the user aggregator and the LLM"
+    out().print(f"In your pipeline: {processor}, {place}", soft_wrap=True)
+    return None
+
+
+def _export_model(config: "Config", quiet: bool) -> None:
+    from slowcat_memory import providers
+    from slowcat_memory.providers.embedding.model_files import is_on_this_machine
+
+    name = config.embedding.model
+    _, report = providers.open_query_embedder(config.embedding)
+    if report.state != "needs export":
+        return
+    what = "making the embedding model ready"
+    if not is_on_this_machine(name):
+        what = f"downloading {name} once (the default one: 90 MB) and making it ready"
+    try:
+        with waiting(what, quiet) as step:
+            providers.export_model(config.embedding, step)
+    except ProviderError as error:
+        warn(f"No embedding model, search is by words only: {error}")
+
+
+def doctor(
+    ctx: typer.Context,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Repair what can be repaired without loss.")
+    ] = False,
+    delete_damaged: Annotated[
+        bool,
+        typer.Option("--delete-damaged", help="Delete the files of damaged stores, for good."),
+    ] = False,
+    clock_is_right: Annotated[
+        bool, typer.Option("--clock-is-right", help="Believe the clock, and erase what is due.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check the store, its indexes, the models, the LLM server, idle work, disk and permissions.
+
+    The exit code is 1 when something is
+    wrong. A repair rebuilds derived data and narrows permissions. Only an unreadable store is
+    replaced, by what can be recovered from it; its files are moved aside, and only
+    --delete-damaged deletes them.
+
+    While the clock is more than a day away from the last conversation, nothing is erased by time
+    until the system has synchronised it, or you say with --clock-is-right that it is right.
+
+    Example: [bold]slowcat-memory doctor --repair[/]
+    """
+    known = settings(ctx)
+    if delete_damaged:
+        return _delete_damaged(known.config.folder, yes, as_json)
+    if clock_is_right:
+        with known.engine() as engine:
+            if engine.maintain("confirm clock"):
+                engine.maintain("erase")
+    findings = examine(known)
+    if repair and any(finding.repair for finding in findings):
+        _repair(known, findings)
+        findings = examine(known)
+    wrong = sum(finding.state == "wrong" for finding in findings)
+    if as_json:
+        names = ("what", "state", "found", "hint")
+        print_json(
+            [
+                {name: getattr(finding, name) for name in names}
+                | {"repairable": finding.repair is not None}
+                for finding in findings
+            ]
+        )
+        raise typer.Exit(int(wrong > 0))
+    _print_findings(findings)
+    if not wrong:
+        return out().print("[green]Nothing is wrong.[/]")
+    mend = any(finding.repair for finding in findings)
+    more = "; --repair repairs what it safely can" if mend else ""
+    out().print(f"[bold red]{count(wrong, 'problem')}[/]{more}.")
+    raise typer.Exit(1)
+
+
+def _print_findings(findings: "list[Finding]") -> None:
+    made = table("", "what", "found*")
+    for finding in findings:
+        row(made, SIGNS[finding.state], finding.what, finding.found)
+        if finding.hint and finding.state != "fine":
+            row(made, "", "", finding.hint, style="dim")
+    out().print(made)
+
+
+def examine(known: Settings, memory: "Memory | None" = None) -> list[Finding]:
+    """Run all checks, through ``memory`` if this process has it open; change nothing."""
+    from slowcat_memory.owner import who_owns
+    from slowcat_memory.store.care.health import check_file
+
+    config, folder = known.config, known.config.folder
+    if not folder.is_dir():
+        hint = "Run `slowcat-memory init`, or start your bot"
+        return [Finding("store", "note", f"no memory at {folder} yet", hint)]
+    findings = [_permissions(folder)]
+    if process := who_owns(folder):
+        found = f"in use by {process.program} (process {process.pid})"
+        findings.append(Finding("owner", "fine", found))
+    try:
+        check_file(folder)
+        with nullcontext(memory) if memory else known.readonly() as engine:
+            findings += _inside(engine)
+    except StoreDamagedError as error:
+        hint = error.hint or "slowcat-memory doctor --repair recovers what can be read"
+        # Opening it for writing has already recovered it.
+        findings.append(Finding("store", "wrong", error.message, hint, lambda _: None))
+    except StoreError as error:
+        findings.append(Finding("store", "wrong", error.message, error.hint or ""))
+    return [*findings, endpoint(config)]
+
+
+def _inside(engine: "Memory") -> Iterator[Finding]:
+    health, overdue = engine.maintain("check"), engine.maintain("overdue")
+    yield from _store(health)
+    yield from _indexes(health)
+    yield model(engine)
+    yield _vectors(engine)
+    yield from _queue(engine)
+    yield from _retention(engine, overdue)
+
+
+def _delete_damaged(folder: Path, yes: bool, as_json: bool) -> None:
+    """List the damaged stores that were moved aside, and delete them once that is confirmed."""
+    from slowcat_memory.store.care import damaged
+
+    copies = damaged.damaged_copies(folder)
+    if not copies:
+        return print_json([]) if as_json else out().print("There are no files of damaged stores.")
+    if not as_json:
+        for copy in copies:
+            held = f"{damaged.count_turns(copy):,} turns in rows of their own can be read"
+            out().print(f"{copy.folder.name}: {size(copy.bytes)}; {held}")
+    if not yes:
+        typer.confirm("Delete these files? They cannot be brought back.", abort=True, err=True)
+    gone = damaged.delete_damaged(folder)
+    return print_json(gone) if as_json else done(f"Deleted {count(len(gone), 'folder')}.")
+
+
+def _repair(known: Settings, findings: list[Finding]) -> None:
+    """Run the repairs one by one; a failure does not stop the next."""
+    folder = known.config.folder  # first: a store that others may write is not opened
+    _close_to_others(path for path in (folder, *folder.rglob("*")) if not path.is_symlink())
+    with known.engine() as engine:
+        for finding in findings:
+            try:
+                if finding.repair is not None:
+                    finding.repair(engine)
+            except (SlowcatError, OSError) as error:
+                reason = error.message if isinstance(error, SlowcatError) else str(error)
+                warn(f"{finding.what} could not be repaired: {reason}")
+
+
+# ------------------------------------------------------------------- checks
+
+
+def _permissions(folder: Path) -> Finding:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    open_ = [
+        path for path in (folder, *files) if not path.is_symlink() and path.stat().st_mode & 0o077
+    ]
+    if not open_:
+        return Finding("permissions", "fine", "only you can read the memory")
+    found = f"other users can read {listed([path.name for path in open_], 3)}"
+    hint = f"chmod -R go-rwx {folder}"
+    return Finding("permissions", "wrong", found, hint, lambda _: _close_to_others(open_))
+
+
+def _close_to_others(paths: Iterable[Path]) -> None:
+    """Remove all permissions of group and others."""
+    for path in paths:
+        path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
+
+
+def _store(health: "Health") -> Iterator[Finding]:
+    """Check the store's file, its backups and the free disk space."""
+    free, held = size(health.disk_free_bytes), size(health.file_bytes)
+    if health.scarce:
+        found = f"only {free} free: idle work is off, only turns are saved"
+        yield Finding("disk", "wrong", found, "Free some disk space")
+    elif health.bloated:
+        found = f"{free} free; {size(health.live_bytes)} of the store's {held} are in use"
+        hint = "slowcat-memory doctor --repair frees the rest"
+        yield Finding("disk", "note", found, hint, lambda engine: engine.maintain("shrink"))
+    else:
+        yield Finding("disk", "fine", f"{free} free")
+    if health.damaged:
+        found = f"damaged rows, which are skipped: {_tables(health.damaged)}"
+        hint = "Repair rebuilds derived rows; for others restore a backup"
+        yield Finding("store", "wrong", found, hint, lambda engine: engine.maintain("repair"))
+    else:
+        yield Finding("store", "fine", f"{held}, all rows are readable")
+    if health.orphans:
+        found = f"rows of memories that no longer exist: {_tables(health.orphans)}"
+        yield Finding("store", "note", found, "", lambda engine: engine.maintain("repair"))
+    if health.aside:
+        names = listed([path.name for path in health.aside], 3)
+        hint = "They contain conversations; --delete-damaged deletes those of damaged stores"
+        yield Finding("store", "note", f"files of damaged or replaced stores: {names}", hint)
+    if health.backup is None:
+        yield Finding("backup", "note", "none yet", "slowcat-memory backup")
+    else:
+        yield Finding("backup", "fine", f"the latest is from {health.backup_at:%Y-%m-%d}")
+
+
+def _tables(rows: dict[str, int]) -> str:
+    return listed([f"{n:,} in {table}" for table, n in rows.items()])
+
+
+def _indexes(health: "Health") -> Iterator[Finding]:
+    for bad in health.indexes:
+
+        def seal(engine: "Memory", scope: str = bad.scope) -> None:
+            engine.maintain("seal", scope)
+
+        found = f"{bad.scope}: {bad.file} is damaged"
+        yield Finding("index", "wrong", found, "slowcat-memory doctor --repair", seal)
+    if not health.indexes:
+        yield Finding("index", "fine", "all indexes are intact")
+
+
+def model(engine: "Memory") -> Finding:
+    """Check whether the embedding model can be used."""
+    from slowcat_memory.providers import export_model
+    from slowcat_memory.providers.embedding.model_files import how_to_get, is_on_this_machine
+
+    report, options = engine.embedding, engine.config.embedding
+    if report.state in ("ready", "endpoint"):
+        return Finding("model", "fine", report.source)
+    if report.state == "none":
+        return Finding("model", "note", report.source, report.hint)
+    here = report.state == "needs export" and is_on_this_machine(options.model)
+    hint = report.hint if here or report.state == "missing" else how_to_get(options.model)
+    repair = (lambda _: export_model(options)) if here else None
+    return Finding("model", "wrong", report.source, hint, repair)
+
+
+def _vectors(engine: "Memory") -> Finding:
+    key = engine.embedding.key
+    if not key:
+        return Finding("vectors", "note", "not used; recall is by words")
+    missing = every = 0
+    with engine.snapshot() as snapshot:
+        scopes = snapshot.scopes()
+        for scope in scopes:
+            ids = [f"chunk/{turn.id}" for turn in snapshot.turns(scope) if not turn.aside]
+            there = {vector.memory for vector in snapshot.vectors(key, scope)}
+            every += len(ids)
+            missing += sum(id_ not in there for id_ in ids)
+
+    def embed(engine: "Memory") -> None:
+        for scope in scopes:
+            engine.maintain("embed", scope)
+
+    if not missing:
+        return Finding("vectors", "fine", f"of all {count(every, 'turn')}")
+    found = f"{missing:,} of {count(every, 'turn')} have no vector of the current model"
+    hint = "Idle work computes them; slowcat-memory doctor --repair does it now"
+    return Finding("vectors", "note", found, hint, embed)
+
+
+def endpoint(config: "Config") -> Finding:
+    """Check whether the LLM of idle work answers."""
+    from slowcat_memory.providers.llm.base import AUTO
+    from slowcat_memory.providers.llm.model_servers import choose_server, find_loaded
+
+    thinking = config.thinking
+    if not thinking.url:
+        found = "none configured ([idle_llm] url): idle work uses rules only"
+        return Finding("LLM", "note", found, 'Set it to "auto", or to a server\'s URL')
+    auto = thinking.url == AUTO
+    try:
+        if auto:
+            here = find_loaded(thinking)
+            return Finding("LLM", "fine", f"{here.models[0]} of {here.name} at {here.url}")
+        server = choose_server(thinking.url, thinking.allow_remote)
+    except SlowcatError as error:
+        return Finding("LLM", "note" if auto else "wrong", error.message, error.hint or "")
+    models = server.models if server else ()
+    if thinking.model and thinking.model not in models:
+        found = f"{thinking.url} does not offer {thinking.model}"
+        return Finding("LLM", "wrong", found, f"It offers {listed(models) or 'none'}")
+    return Finding("LLM", "fine", f"{thinking.url} answers")
+
+
+def _queue(engine: "Memory") -> Iterator[Finding]:
+    with engine.snapshot() as snapshot:
+        tasks = snapshot.tasks()
+    long_ago = engine.clock() - LONG
+    dead = [task for task in tasks if task.state == "dead"]
+    old = [task for task in tasks if task.state == "waiting" and task.created < long_ago]
+    if dead:
+        found = f"{count(len(dead), 'task')} failed: {listed(sorted({t.job for t in dead}))}"
+        hint = "slowcat-memory show jobs says why; idle --retry tries them again"
+        yield Finding("queue", "wrong", found, hint)
+    if old:
+        jobs = listed(sorted({task.job for task in old}))
+        found = f"{count(len(old), 'task')} waiting for more than two days: {jobs}"
+        yield Finding("queue", "note", found, "slowcat-memory idle --until-done does them now")
+    if not dead and not old:
+        yield Finding("queue", "fine", f"{count(len(tasks), 'task')} waiting")
+
+
+def _retention(engine: "Memory", overdue: "Overdue") -> Iterator[Finding]:
+    """Check the wall clock, by which data is erased, and for data that should be by now."""
+    shown = f"{engine.clock().astimezone(engine.zone):%Y-%m-%d %H:%M}"
+    if overdue.doubted:
+        found = f"it is doubted, nothing is erased by it: {overdue.doubted}"
+        hint = f"Is it {shown}? Synchronise the system's time, or run"
+        hint += " slowcat-memory doctor --clock-is-right"
+        yield Finding("clock", "note", found, hint)
+    else:
+        yield Finding("clock", "fine", f"it is {shown}")
+    if raw_days := engine.config.retention.raw_days:
+        found, since = f"turns are erased after {raw_days:g} days", overdue.kept_since
+        if since is not None:
+            kept = count(overdue.kept, "older turn")
+            found += f"; {kept} kept for what was made of them, since {since:%Y-%m-%d}"
+        yield Finding("retention", "fine", found)
+    if not overdue.commands and not overdue.expired:
+        yield Finding("erasure", "fine", "nothing is overdue")
+        return
+    found = f"{count(overdue.commands, 'forget command')} due"
+    found += f", and {count(overdue.expired, 'expired turn')}" * bool(overdue.expired)
+    if overdue.doubted:
+        hint = "They wait until the clock is believed"
+        yield Finding("erasure", "note", f"by a doubted clock: {found}", hint)
+    else:
+        hint = (
+            "They are not recalled any more, and erased when the store is next opened for writing"
+        )
+        yield Finding("erasure", "note", found, hint, lambda engine: engine.maintain("erase"))
+
+
+# ------------------------------------------------------------------- config
+
+
+@app.command()
+def check(ctx: typer.Context, file: FileArgument = None, as_json: AsJson = False) -> None:
+    """Read the configuration and the environment, and show every option that is not at its default.
+
+    A wrong key or value is an error that names its path, as are settings that do nothing together;
+    the exit code is then 1.
+
+    Example: [bold]slowcat-memory config check config.toml[/]
+    """
+    from slowcat_memory.cli.config_file import print_checked
+
+    print_checked(_known(ctx, file), as_json)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    file: FileArgument = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every knob with its meaning, and the expert options.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the value of every knob, as TOML.
+
+    Examples: [bold]slowcat-memory config show[/], [bold]slowcat-memory config show --all | less[/]
+    """
+    from slowcat_memory.cli.config_file import print_knobs
+
+    config = _known(ctx, file).config
+    return print_json(config) if as_json else print_knobs(config, everything)
+
+
+def _known(ctx: typer.Context, file: Path | None) -> Settings:
+    known = settings(ctx)
+    return Settings(file.expanduser(), known.store, known.debug) if file else known

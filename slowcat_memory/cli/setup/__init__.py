@@ -1,1 +1,0 @@
-"""Commands that set up and check an installation: init, config, doctor."""

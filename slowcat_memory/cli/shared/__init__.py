@@ -1,1 +1,0 @@
-"""Shared by the commands: global settings, arguments, output."""

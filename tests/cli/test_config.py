@@ -1,0 +1,103 @@
+import tomllib
+
+import pytest
+
+from slowcat_memory import config as configuration
+
+
+def test_config_check_says_what_is_changed_and_by_what(sm, monkeypatch: pytest.MonkeyPatch) -> None:
+    sm.config.write_text('preset = "small"\n[recall]\ndeadline_ms = 12\n[embedding]\nkind="none"\n')
+    monkeypatch.setenv("SLOWCAT_RECALL__MEMORIES", "3")
+    changed = {knob["knob"]: knob for knob in sm.json("config", "check")["changed"]}
+    assert changed["recall.deadline_ms"] == {
+        "knob": "recall.deadline_ms",
+        "value": 12.0,
+        "default": 10.0,
+        "from": str(sm.config),
+        "expert": False,
+    }
+    origins = {name: knob["from"] for name, knob in changed.items()}
+    assert origins["recall.memories"] == "SLOWCAT_RECALL__MEMORIES"
+    assert origins["store.durability"] == "preset small"
+    assert origins["memory.path"] == "--path"
+    assert "SLOWCAT_RECALL__MEMORIES" in sm.ok("config", "check")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "[recall]\ndeadlin_ms = 3",
+            "recall.deadlin_ms: no such key. Did you mean recall",
+        ),
+        ("[recal]\ndeadline_ms = 3", "recal: no such key"),
+        ("[recall]\ndeadline_ms = 'x'", "recall.deadline_ms: Expected a decimal number, not text"),
+        ("[recall", "is not TOML"),
+        ("preset = 'huge'", "preset: unknown value 'huge'"),
+        ("[memory]\ntime_zone = 'Nix/Da'", "memory.time_zone: there is no 'Nix/Da'"),
+        ("[memory]\nuser_id = 'No Good'", "'No Good' cannot name a memory"),
+        ("[memory]\nlanguage = 'klingon'", "memory.language: there is no 'klingon'"),
+        ("[expert.index]\nstemmer = 'klingon'", "index.stemmer: no stemmer for 'klingon'"),
+        ("[embedding]\nkind = 'endpoint'", "endpoint_model is empty"),
+        (
+            "[embedding]\nkind = 'none'\nendpoint_url = 'http://127.0.0.1:9/v1'",
+            "embedding.endpoint_url does nothing while embedding.kind is 'none'",
+        ),
+        ("[retention]\nkeep_evidence = false", "does nothing while retention.raw_days is 0"),
+    ],
+)
+def test_config_check_refuses_what_is_wrong(sm, text: str, reason: str) -> None:
+    sm.config.write_text(text)
+    assert reason in sm.fails("config", "check")
+
+
+def test_config_check_of_a_file_by_name(sm) -> None:
+    other = sm.folder / "other.toml"
+    other.write_text("[recall]\nmemories = 9\n[embedding]\nkind='none'\n")
+    assert "recall.memories" in sm.ok("config", "check", str(other))
+    assert "cannot read" in sm.fails("config", "check", "nowhere.toml")
+
+
+def test_config_with_an_unknown_key_stops_every_command(filled) -> None:
+    filled.config.write_text("[recall]\ndeadlin_ms = 3")
+    assert "Did you mean recall.deadline_ms?" in filled.fails("search", "dog")
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:1234", "http://192.0.2.7:1234/v1"])
+def test_config_check_refuses_a_server_that_cannot_be_used(sm, monkeypatch, url: str) -> None:
+    monkeypatch.delenv("SLOWCAT_IDLE_LLM__URL")
+    sm.config.write_text(f'[embedding]\nkind = "none"\n[idle_llm]\nurl = "{url}"\n')
+    assert "idle_llm.url: " in sm.fails("config", "check")
+    if url.startswith("http"):
+        with sm.config.open("a") as file:
+            file.write("allow_remote = true\n")
+        assert "valid" in sm.ok("config", "check")
+
+
+def test_config_check_names_expert_options(sm) -> None:
+    sm.config.write_text('[embedding]\nkind = "none"\n[expert]\n"fuse.dense" = 0.5\n')
+    result = sm("config", "check")
+    assert "expert.fuse.dense" in result.stdout
+    assert "without support: expert.fuse.dense" in result.stderr
+
+
+def test_config_check_without_a_file_says_so(sm) -> None:
+    sm.config.unlink()
+    from typer.testing import CliRunner
+
+    from slowcat_memory.cli.app import app
+
+    result = CliRunner().invoke(app, ["config", "check"], env={"SLOWCAT_CONFIG": ""})
+    assert "No configuration file; using the defaults." in result.output
+
+
+def test_config_show_all_is_the_reference(sm) -> None:
+    text = sm.ok("config", "show", "--all")
+    assert "[recall]" in text and "deadline_ms = 10.0" in text and '"fuse.dense" = 0.24' in text
+    assert "Milliseconds that a turn waits" in text
+
+
+def test_config_show_is_toml_that_can_be_read_back(sm) -> None:
+    shown = configuration.build(tomllib.loads(sm.ok("config", "show")))
+    assert shown.embedding.kind == "none" and shown.folder == sm.store
+    assert sm.json("config", "show")["embedding"]["kind"] == "none"

@@ -1,0 +1,151 @@
+"""``doctor``: what is wrong is told, and what can be made again is."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.records import Forget, Task, WriteBatch
+from slowcat_memory.testing import memory_config
+
+
+@pytest.fixture
+def kept(sm: Any) -> Any:
+    """A command line whose store holds a sealed memory."""
+    engine = MemoryEngine(memory_config(sm.store))
+    engine.remember("Anna likes tea.", "anna")
+    engine.upkeep.seal("anna")
+    engine.close()
+    return sm
+
+
+def found(sm: Any, *options: str, code: int = 0) -> dict[str, dict[str, Any]]:
+    import json
+
+    result = sm("doctor", *options, "--json")
+    assert result.exit_code == code, result.output
+    every = json.loads(result.stdout)
+    return {one["what"]: one for one in sorted(every, key=lambda one: one["state"])}
+
+
+def test_doctor_a_sound_memory(kept: Any) -> None:
+    told = found(kept)
+    assert {what for what, one in told.items() if one["state"] == "wrong"} == set()
+    assert {"permissions", "disk", "store", "index", "model", "vectors", "queue"} <= set(told)
+    assert "Nothing is wrong" in kept.ok("doctor")
+
+
+def test_doctor_without_a_store_there_is_nothing_to_be_wrong(sm: Any) -> None:
+    assert found(sm)["store"]["state"] == "note"
+    assert not sm.store.exists()
+
+
+def test_doctor_others_are_shut_out(kept: Any) -> None:
+    (kept.store / "data.mdb").chmod(0o644)
+    assert found(kept, code=1)["permissions"]["repairable"]
+    assert "data.mdb" in kept("doctor").stdout
+    assert found(kept, "--repair")["permissions"]["state"] == "fine"
+    assert (kept.store / "data.mdb").stat().st_mode & 0o777 == 0o600
+
+
+def test_doctor_a_damaged_index_is_built_anew(kept: Any) -> None:
+    file = _index_file(kept.store)
+    file.write_bytes(file.read_bytes() + b"x")
+    assert "is damaged" in found(kept, code=1)["index"]["found"]
+    assert found(kept, "--repair")["index"]["state"] == "fine"
+    assert "tea" in kept.ok("search", "tea", "--scope", "anna")
+
+
+def test_doctor_a_store_that_does_not_read_is_replaced_by_what_does(kept: Any) -> None:
+    data = kept.store / "data.mdb"
+    data.write_bytes(data.read_bytes()[:4096])
+    (kept.store / "running").touch(mode=0o600)
+    assert found(kept, code=1)["store"]["state"] == "wrong"
+    result = kept("doctor", "--repair")
+    assert "moved" in result.stderr or "are now in" in result.stderr
+    assert list(kept.store.glob("corrupt-*"))
+
+
+def test_doctor_work_that_was_given_up_is_told_and_left_alone(kept: Any) -> None:
+    engine = MemoryEngine(memory_config(kept.store))
+    dead = Task(id="dream/anna/x", job="dream", key="x", created=engine.clock(), state="dead")
+    engine.store.apply("dream", WriteBatch(tasks=(dead,))).wait(None)
+    engine.close()
+    told = found(kept, "--repair", code=1)["queue"]
+    assert "dream" in told["found"] and not told["repairable"]
+
+
+def test_doctor_an_llm_that_does_not_answer(kept: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLOWCAT_IDLE_LLM__URL")
+    kept.config.write_text(
+        kept.config.read_text() + '[idle_llm]\nurl = "http://127.0.0.1:9/v1"\n', "utf-8"
+    )
+    assert found(kept, code=1)["LLM"]["state"] == "wrong"
+
+
+def _index_file(store: Path) -> Path:
+    return next(path for path in sorted((store / "index").rglob("*")) if path.is_file())
+
+
+# ------------------------------------------------------------------- damage after a clean stop
+
+
+@pytest.fixture
+def scribbled(kept: Any) -> Any:
+    """A store that was closed cleanly; then every page but the first two was overwritten."""
+    data = kept.store / "data.mdb"
+    body = data.read_bytes()
+    data.write_bytes(body[:8192] + b"\xa5" * (len(body) - 8192))
+    return kept
+
+
+def test_doctor_a_damaged_tree_is_a_sentence_and_not_a_traceback(scribbled: Any) -> None:
+    result = scribbled("doctor")
+    assert result.exit_code == 1
+    assert "is damaged" in " ".join(result.stdout.split())
+    assert found(scribbled, code=1)["store"]["repairable"]
+    assert not list(scribbled.store.glob("corrupt-*")), "it only looks"
+
+
+def test_doctor_a_damaged_tree_is_repaired_and_its_files_are_kept(scribbled: Any) -> None:
+    result = scribbled("doctor", "--repair")
+    assert "The store was damaged" in result.stderr
+    assert found(scribbled)["store"]["state"] != "wrong"
+    (aside,) = scribbled.store.glob("corrupt-*")
+    assert (aside / "data.mdb").read_bytes()[8192:].strip(b"\xa5") == b""
+
+
+def test_doctor_damage_with_an_unchanged_time_is_found_too(kept: Any) -> None:
+    data = kept.store / "data.mdb"
+    before = data.stat()
+    body = data.read_bytes()
+    data.write_bytes(body[:8192] + b"\xa5" * (len(body) - 8192))
+    os.utime(data, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert found(kept, code=1)["store"]["state"] == "wrong"
+    kept("doctor", "--repair")
+    assert list(kept.store.glob("corrupt-*"))
+
+
+def test_doctor_every_command_on_a_damaged_store_ends_with_a_sentence(scribbled: Any) -> None:
+    for command in (("show",), ("search", "tea"), ("export",)):
+        result = scribbled(*command)
+        assert result.exception is None or isinstance(result.exception, SystemExit), command
+        assert "damaged" in result.stderr, command
+
+
+def test_doctor_only_an_explicit_command_deletes_damaged_files(scribbled: Any) -> None:
+    scribbled("doctor", "--repair")
+    (aside,) = scribbled.store.glob("corrupt-*")
+    engine = MemoryEngine(memory_config(scribbled.store))
+    engine.remember("Zqx is a secret.", "anna")
+    engine.forget(Forget(scope="anna", everything=True))
+    engine.close()
+    assert aside.exists()
+    assert scribbled("doctor", "--delete-damaged", stdin="n\n").exit_code == 1
+    assert aside.exists()
+    said = scribbled.ok("doctor", "--delete-damaged", "--yes")
+    assert aside.name in said and "turns" in said
+    assert not aside.exists()
+    assert "no files" in scribbled.ok("doctor", "--delete-damaged")

@@ -1,0 +1,201 @@
+"""idle and jobs: thinking without a bot, and what becomes of it."""
+
+import socket
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from slowcat_memory.cli.run import describe_wait, duration
+from slowcat_memory.idle.forecast import Forecast, forecast_of
+from slowcat_memory.idle.scheduler.task_queue import Wait
+from slowcat_memory.records import Run, Task, Turn, WriteBatch
+from slowcat_memory.store import Store
+
+AT = datetime(2026, 5, 12, 18, 30, tzinfo=UTC)
+
+
+def task(key: str, job: str = "notes", **given) -> Task:
+    return Task(id=f"{job}/anna/{key}", job=job, scope="anna", key=key, created=AT, **given)
+
+
+def ran(task: Task, outcome="done", ms=2000.0, **given) -> Run:
+    return Run(task=task.id, job=task.job, at=AT, ms=ms, outcome=outcome, **given)
+
+
+@pytest.fixture
+def filled(sm):
+    """A store with one task that waits, one that failed once, and two that were given up."""
+    dead = [task(str(n), attempts=3, state="dead", error=f"BadAnswerError: no {n}") for n in (1, 2)]
+    later = task("3", attempts=1, error="TimeoutError", not_before=AT)
+    with Store.open(sm.store) as store:
+        turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text="hello", at=AT)
+        store.append(turn).wait()
+        store.apply("t", WriteBatch(tasks=(*dead, later, task("4", "other")))).wait()
+        done = ran(task("9"), tokens_in=80, tokens_out=20, made=1)
+        store.apply("t", WriteBatch(run=done)).wait()
+        store.apply("t", WriteBatch(run=ran(dead[0], "dead", error="BadAnswerError: no 1"))).wait()
+    return sm
+
+
+# ------------------------------------------------------------------- jobs
+
+
+def test_idle_jobs_shows_what_waits_what_was_given_up_and_what_was_done(filled) -> None:
+    said = filled.ok("show", "jobs")
+    for word in (
+        "waiting",
+        "notes",
+        "other",
+        "failed",
+        "notes/anna/1",
+        "Last runs",
+        "dead",
+        "100",
+    ):
+        assert word in said
+    assert "hello" not in said
+
+
+def test_idle_jobs_of_a_new_store_says_that_nothing_waits(sm) -> None:
+    Store.open(sm.store).close()
+    assert sm.ok("show", "jobs").strip() == "No tasks are waiting."
+
+
+def test_idle_jobs_for_a_script(filled) -> None:
+    found = filled.json("show", "jobs")
+    assert {row["id"] for row in found["tasks"]} >= {"notes/anna/1", "other/anna/4"}
+    assert found["runs"][0]["outcome"] == "dead"
+    assert found["forecast"]["left"] == {"notes": 1, "other": 1}
+
+
+def test_idle_retry_makes_a_task_as_good_as_new(filled, monkeypatch) -> None:
+    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 0)
+    assert "2 tasks will be tried again" in filled.ok("idle", "--retry", "--until-done")
+    rows = filled.json("show", "jobs")["tasks"]
+    assert all(row.get("state", "waiting") == "waiting" for row in rows)
+
+
+# ------------------------------------------------------------------- idle
+
+
+def test_idle_until_done_does_what_is_due_and_ends(sm, monkeypatch) -> None:
+    monkeypatch.setenv("SLOWCAT_IDLE__GRACE_S", "0")
+    (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAssistant: What a name!\n")
+    sm.ok("import", "chat.txt", "--undated")
+    result = sm("idle", "--until-done")
+    assert result.exit_code == 0 and "Nothing is left to do." in result.stdout
+    assert "LLM: none configured ([idle_llm] url)" in result.stderr
+
+
+def test_idle_knows_its_jobs(sm) -> None:
+    Store.open(sm.store).close()
+    result = sm("idle", "--job", "juggling")
+    assert result.exit_code == 2 and "juggling" in result.stderr
+
+
+def test_idle_ctrl_c_ends_it_cleanly(sm, monkeypatch) -> None:
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    Store.open(sm.store).close()
+    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", interrupted)
+    result = sm("idle", "--until-done")
+    assert result.exit_code == 130 and "Unfinished tasks" in result.stderr
+    monkeypatch.setattr("slowcat_memory.cli.run.time.sleep", interrupted)
+    result = sm("idle")
+    assert result.exit_code == 0 and "Unfinished tasks" in result.stdout
+
+
+def test_idle_what_is_left_is_told_by_the_code(sm, monkeypatch) -> None:
+    Store.open(sm.store).close()
+    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 3)
+    result = sm("idle", "--until-done")
+    assert result.exit_code == 1 and "3 tasks left" in result.stderr
+
+
+# ------------------------------------------------------------------- forecasts
+
+
+def test_idle_a_forecast_goes_by_what_each_job_took() -> None:
+    tasks = [task("1"), task("2"), task("3", "other"), task("4", state="dead")]
+    runs = [
+        ran(task("8"), ms=2000, tokens_in=150, tokens_out=50),
+        ran(task("9"), "retry", ms=4000, tokens_in=70, tokens_out=30),
+        ran(task("9"), "interrupted", ms=9000),
+        ran(task("9"), "away", ms=1000),
+    ]
+    now = forecast_of(tasks, runs)
+    assert now == Forecast(
+        left={"notes": 2, "other": 1}, dead={"notes": 1}, tokens_s=50.0, left_s=9.0
+    )
+
+
+def test_idle_without_a_run_nothing_is_forecast_ofn() -> None:
+    now = forecast_of([task("1")], [])
+    assert now.left_s is None
+    assert forecast_of([], []).left_s is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "1 s"), (40, "40 s"), (180, "3 min"), (7200, "2 h"), (7500, "2 h 5 min")],
+)
+def test_idle_durations(seconds, text) -> None:
+    assert duration(seconds) == text
+
+
+# ------------------------------------------------------------------- what cannot be done
+
+
+def test_idle_says_that_the_llms_server_does_not_answer(sm, monkeypatch) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    monkeypatch.setenv("SLOWCAT_IDLE__GRACE_S", "0")
+    monkeypatch.setenv("SLOWCAT_IDLE__REST_S", "0.05")
+    monkeypatch.setenv("SLOWCAT_IDLE_LLM__URL", f"http://127.0.0.1:{port}/v1")
+    monkeypatch.setattr("slowcat_memory.idle.scheduler.loop.SERVER_PATIENCE_S", 0.2)
+    (sm.folder / "chat.txt").write_text("Anna: My dog is called Max.\nAssistant: What a name!\n")
+    sm.ok("import", "chat.txt", "--undated")
+    result = sm("idle", "--until-done")
+    said = " ".join(result.stderr.split())
+    assert result.exit_code == 1 and "✓" not in result.stdout
+    assert f"the LLM's server at 127.0.0.1:{port} does not answer" in said
+    assert f"no model server answers at http://127.0.0.1:{port}/v1" in said
+    assert "[idle_llm] url" in said and "contextualize 1" in said and "tasks left" in said
+
+
+def test_idle_that_gave_tasks_up_is_not_done(filled, monkeypatch) -> None:
+    monkeypatch.setattr("slowcat_memory.engine.MemoryEngine.think", lambda *args: 0)
+    result = filled("idle", "--until-done")
+    assert result.exit_code == 1 and "Nothing is left" not in result.stdout
+    assert "2 tasks given up" in result.stderr and "idle --retry" in " ".join(result.stderr.split())
+
+
+def test_idle_jobs_shows_when_a_task_is_due_that_was_never_tried(sm) -> None:
+    due = datetime.now(UTC) + timedelta(hours=2)
+    with Store.open(sm.store) as store:
+        store.apply("t", WriteBatch(tasks=(task("1", not_before=due),))).wait()
+    said = sm.ok("show", "jobs")
+    assert "when idle" not in said and f"{due:%Y-%m-%d}" in said
+
+
+def test_idle_a_forecast_leaves_out_what_is_not_due() -> None:
+    tasks = [task("1"), task("2", not_before=AT + timedelta(minutes=10)), task("3", "other")]
+    runs = [ran(task("9"), ms=2000)]
+    held = (Wait("hours", {"other": 1}, AT + timedelta(hours=8)),)
+    assert forecast_of(tasks, runs, AT, held).left_s == 2.0
+
+
+@pytest.mark.parametrize(
+    ("wait", "said"),
+    [
+        (Wait("later", {"corrections": 1}, AT), "until 2026-05-12 18:30: corrections 1"),
+        (Wait("hours", {"facts": 2}, AT), "until 2026-05-12 18:30: facts 2: [idle] from_hour"),
+        (Wait("tokens", {"facts": 2}, AT), "tokens_per_hour"),
+        (Wait("battery", {"facts": 1}), "on_battery"),
+        (Wait("server", {"facts": 2}), "127.0.0.1:1234 does not answer"),
+    ],
+)
+def test_idle_what_waits_is_described_with_its_time_and_cause(wait, said) -> None:
+    assert said in describe_wait(wait, UTC, "http://user:key@127.0.0.1:1234/v1")

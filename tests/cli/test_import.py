@@ -1,0 +1,191 @@
+"""import: the preview, chats without dates, who is who, exports that overlap, notes of Mem0."""
+
+import io
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from slowcat_memory.clock import SystemClock
+from tests.support.owner_process import OwnerProcess
+from tests.transfer.exports import EXPORTS, REFUSED, content_of
+
+
+def put(sm: Any, name: str, content: str | bytes | None = None) -> str:
+    path = sm.folder / name
+    path.write_bytes(content_of(EXPORTS[name].content if content is None else content))
+    return str(path)
+
+
+def texts(sm: Any) -> list[str]:
+    return [turn["text"] for turn in sm.json("show", "--last", "9999")]
+
+
+def test_import_dry_run_shows_who_when_and_how_much_and_stores_nothing(sm) -> None:
+    path = put(sm, "whatsapp android.txt")
+    shown = sm.ok("import", path, "--dry-run")
+    assert "whatsapp android.txt: WhatsApp" in shown
+    assert "2 turns in 2 sessions" in shown and "2024-05-12 to 2024-05-13" in shown
+    assert "Anna (1), Ben (1)" in shown
+    assert "2 notices of the app, 1 media and deleted messages" in shown
+    assert not sm.store.exists()
+    [file] = sm.json("import", path, "--dry-run")["files"]
+    assert (file["format"], file["from"]) == ("WhatsApp", "2024-05-12T18:30:00+00:00")
+
+
+def test_import_what_is_not_read_is_named_and_makes_no_store(sm) -> None:
+    said = sm.fails("import", put(sm, "slack.json", REFUSED["slack.json"][0]))
+    assert "slack.json looks like a Slack export, which is not read" in said
+    assert not sm.store.exists()
+
+
+def test_import_a_chat_without_dates_is_refused_unless_somebody_says_when(sm) -> None:
+    path = put(sm, "messages.json")
+    said = sm.fails("import", path)
+    assert "messages.json does not say when it was written. `--date 2024-05-01` says it" in said
+    assert not sm.store.exists()
+    assert "2 turns in 1 session" in sm.ok("import", path, "--date", "2024-05-01", "--no-embed")
+    [first, _] = sm.json("show", "--last", "2")
+    assert first["at"].startswith("2024-05-01T00:00")
+
+
+def test_import_a_chat_without_dates_that_is_accepted_is_weeks_old(sm) -> None:
+    sm.ok("import", put(sm, "messages.json"), "--undated", "--no-embed")
+    weeks_ago = (SystemClock()() - timedelta(weeks=4)).isoformat()
+    assert all(turn["at"] < weeks_ago for turn in sm.json("show", "--last", "2"))
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """A terminal: called with answers, it returns the questions that are asked."""
+    from slowcat_memory.cli import imports
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    def answering(*answers: str) -> list[str]:
+        questions, left = list[str](), list(answers)
+
+        def ask(question: str) -> str:
+            questions.append(question)
+            return left.pop(0)
+
+        monkeypatch.setattr(imports, "_ask", ask)
+        monkeypatch.setattr(imports, "sys", SimpleNamespace(stdin=Terminal()))
+        return questions
+
+    return answering
+
+
+def test_import_on_a_terminal_asks_when_a_chat_was(sm, terminal: Any) -> None:
+    questions = terminal("once", "2024-05-01")
+    sm.ok("import", put(sm, "messages.json"), "--no-embed")
+    assert len(questions) == 2 and "messages.json has no dates. When was it?" in questions[0]
+    assert sm.json("show", "--last", "1")[0]["at"].startswith("2024-05-01")
+
+
+def test_import_on_a_terminal_asks_who_the_user_is(sm, terminal: Any) -> None:
+    questions = terminal("Cleo", "anna")
+    result = sm("import", put(sm, "whatsapp ios.txt"), "--no-embed")
+    assert questions == ["Which of them are you: Anna, Ben? (Enter: none)"] * 2
+    assert "Nobody is called 'Cleo' there." in result.stderr
+    assert [turn["speaker"] for turn in sm.json("show", "--last", "2")] == ["User", "Ben"]
+
+
+def test_import_the_user_speaks_under_the_configured_name(sm) -> None:
+    sm.config.write_text(
+        sm.config.read_text().replace("[memory]", '[memory]\nuser_name = "Anna L"')
+    )
+    path = put(sm, "whatsapp ios.txt")
+    result = sm("import", path, "--no-embed", "--dry-run")
+    assert "Which of them are you? `--me 'Anna'` says it." in result.stderr
+    sm.ok("import", path, "--me", "anna", "--no-embed")
+    assert [turn["speaker"] for turn in sm.json("show", "--last", "2")] == ["Anna L", "Ben"]
+    assert "Nothing new" in sm.ok("import", path, "--no-embed")
+
+
+def test_import_exports_that_overlap_store_nothing_twice(sm) -> None:
+    lines = [f"12.05.24, 18:{n:02} - Anna: message {n}\n" for n in range(12)]
+    earlier, later = "".join(lines[:8]), "".join(lines[4:])
+    sm.ok("import", put(sm, "a.txt", later), "--no-embed")
+    assert "4 turns in 1 session" in sm.ok("import", put(sm, "b.txt", earlier), "--no-embed")
+    assert "Nothing new" in sm.ok("import", put(sm, "c.txt", "".join(lines)), "--no-embed")
+    assert sorted(texts(sm)) == sorted(f"message {n}" for n in range(12))
+
+
+def test_import_what_was_forgotten_stays_so_in_an_export_that_overlaps(sm) -> None:
+    lines = [f"12.05.24, 18:{n:02} - Anna: message {n}\n" for n in range(12)]
+    sm.ok("import", put(sm, "a.txt", "".join(lines[:8])), "--no-embed")
+    [turn] = [turn for turn in sm.json("show", "--last", "9") if turn["text"] == "message 6"]
+    sm.ok("forget", str(turn["id"]), "--yes")
+    sm.ok("import", put(sm, "b.txt", "".join(lines[4:])), "--no-embed")
+    assert sorted(texts(sm)) == sorted(f"message {n}" for n in range(12) if n != 6)
+
+
+def test_import_a_long_session_is_written_in_steps_and_goes_on_after_a_stop(
+    sm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from slowcat_memory.engine import MemoryEngine
+
+    rows = [{"text": f"word {n}", "role": "assistant" if n % 2 else "user",
+             "at": "2024-05-12T18:30"} for n in range(25)]  # fmt: skip
+    path = put(sm, "long.jsonl", "\n".join(map(json.dumps, rows)))
+    append, calls = MemoryEngine.append_all, list[int]()
+
+    def stopping(self: Any, events: Any, *args: Any, **how: Any) -> Any:
+        calls.append(len(events))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return append(self, events, *args, **how)
+
+    monkeypatch.setattr(import_module("slowcat_memory.transfer.ingest"), "BATCH", 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryEngine, "append_all", stopping)
+        assert sm("import", path, "--no-embed").exit_code == 130
+    assert calls == [11, 10, 6]  # with the session's start, and its end
+    assert "5 turns in 1 session" in sm.ok("import", path, "--no-embed")
+    turns = sm.json("show", "--last", "99")
+    assert [turn["text"] for turn in turns] == [row["text"] for row in rows]
+    asked = {turn["id"]: turn["text"] for turn in turns}
+    assert asked[turns[11]["reply_to"]] == "word 10"  # across two steps
+    assert len(sm.json("show")) == 1
+
+
+def test_import_notes_of_mem0_become_facts_without_an_llm(sm) -> None:
+    path = put(sm, "mem0.json")
+    assert "2 notes" in sm.ok("import", path, "--no-embed")
+    sm.ok("idle", "--until-done", "--job", "note_facts")
+    facts = {fact["text"] for fact in sm.json("facts")}
+    assert any("Thai food" in fact for fact in facts), facts
+    assert "2 notes" in sm.ok("import", path, "--no-embed")
+    assert len(sm.json("show", "notes")) == 2
+
+
+def test_import_a_folder_takes_the_chats_and_leaves_the_rest(sm, tmp_path: Path) -> None:
+    folder = tmp_path / "export"
+    folder.mkdir()
+    for name in ("claude.json", "whatsapp ios.txt"):
+        (folder / name).write_bytes(content_of(EXPORTS[name].content))
+    (folder / "photo.jpg").write_bytes(b"\xff\xd8\xff\0\0")
+    assert "left out: photo.jpg looks like a picture" in sm.ok("import", str(folder), "--dry-run")
+    done = sm.ok("import", str(folder), "--no-embed")
+    assert "4 turns in 2 sessions" in done and "1 other file left out, as no chats" in done
+    (folder / "slack.json").write_bytes(content_of(REFUSED["slack.json"][0]))
+    assert "looks like a Slack export" in sm.fails("import", str(folder), "--no-embed")
+
+
+def test_import_beside_a_bot_goes_through_the_bots_memory(sm) -> None:
+    rows = [{"text": f"word {n}", "at": "2024-05-12T18:30", "pinned": n == 7} for n in range(1200)]
+    path = put(sm, "long.jsonl", "\n".join(map(json.dumps, rows)))
+    with OwnerProcess(sm.store):
+        assert "1,200 turns in 1 session" in sm.ok("import", path, "--no-embed")
+        assert "Nothing new: all 1,200 turns" in sm.ok("import", path, "--no-embed")
+        assert "2 notes" in sm.ok("import", put(sm, "mem0.json"), "--no-embed")
+    assert texts(sm) == [row["text"] for row in rows]
+    assert [one["text"] for one in sm.json("show", "notes") if one.get("pinned")] == ["word 7"]

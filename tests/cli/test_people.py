@@ -1,0 +1,121 @@
+"""people, timeline, as-of: who is known, what changed when, and what was true on a day."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from slowcat_memory.engine import MemoryEngine
+from slowcat_memory.idle.jobs.extraction.entities import Entities
+from slowcat_memory.store import Store
+from slowcat_memory.testing import memory_config, think
+from slowcat_memory.tools.handlers import Call, ToolCalls
+
+CHAT = """\
+# 2025-01-06 18:00
+Anna: I live at 123 Main St. My dog Max is three.
+Assistant: Noted.
+Anna: My sister Clara lives in Rome.
+
+# 2025-06-02 09:00
+Anna: I moved to 456 Oak Ave.
+Assistant: How is it there?
+Anna: My dog Max turned four. [bold]Good[/] boy.
+"""
+
+
+@pytest.fixture
+def register(sm):
+    (sm.folder / "chat.txt").write_text(CHAT, "utf-8")
+    sm.ok("import", "chat.txt", "--no-embed")
+    with Store.open(sm.store) as store:
+        now = datetime(2026, 1, 1, tzinfo=UTC)
+        asyncio.run(think(store, Entities(), now=now))
+        store.flush(None)
+    return sm
+
+
+def test_people_everybody_and_what_holds(register) -> None:
+    text = register.ok("people")
+    assert "Anna" in text and "Max" in text and "Clara" in text and "456 Oak Ave" in text
+    assert "123 Main St" not in text, "that is over"
+    assert {one["name"] for one in register.json("people")} == {"Anna", "Max", "Clara"}
+    assert "123 Main St" in register.ok("people", "--all"), "it is a place still"
+
+
+def test_people_one_person_with_what_held_before(register) -> None:
+    text = register.ok("people", "Anna")
+    assert "123 Main St" in text and "2025-06-02" in text and "I moved to" in text
+    [anna] = register.json("people", "anna")
+    assert [line["value"] for line in anna["before"]] == ["123 Main St"]
+
+
+def test_people_nobody_of_that_name(register) -> None:
+    result = register("people", "Zoe")
+    assert result.exit_code == 1 and "No Zoe is known; known are Anna" in result.stderr
+
+
+def test_people_a_timeline_of_a_person_and_of_a_topic(register) -> None:
+    ages = [one["object"] for one in register.json("timeline", "Max") if one["predicate"] == "age"]
+    assert ages == ["three", "four"]
+    assert "2025-01-06" in register.ok("timeline", "Max")
+    assert len(register.json("timeline", "moved")) == 1
+
+
+def test_people_as_of_a_day(register) -> None:
+    def addresses(*args: str) -> list[str]:
+        rows = register.json("as-of", *args)["held"]
+        names = {one["id"]: one["name"] for one in register.json("people", "--all")}
+        return [names[one["object"]] for one in rows if one["predicate"] == "address"]
+
+    assert addresses("2025-03-01") == ["123 Main St"]
+    assert addresses("2025-06-02") == ["456 Oak Ave"], "the day itself counts in full"
+    assert addresses("2025-03-01", "--known") == ["123 Main St"]
+    assert addresses("2024-12-31") == []
+    text = register.ok("as-of", "2025-03-01", "where is the dog", "--known")
+    assert "Believed on 2025-03-01" in text and "Max" in text and "Said until then" in text
+    assert register("as-of", "never").exit_code != 0
+
+
+def test_people_the_engine_tells_the_same(register) -> None:
+    engine = MemoryEngine(memory_config(register.store), readonly=True)
+    try:
+        graph = engine.graph("user", true=datetime(2025, 3, 1, tzinfo=UTC))
+        held = {one.predicate: graph.names[one.object] for one in graph.relations}
+        assert held["address"] == "123 Main St" and held["age"] == "three"
+        assert engine.search("dog Max", "user", 5).hits, "and what was said is found as before"
+        assert all(h.memory.id.startswith("chunk/") for h in engine.search("Clara", "user", 5).hits)
+    finally:
+        engine.close()
+
+
+def test_people_a_tool_tells_what_held_and_nothing_hidden(register) -> None:
+    engine = MemoryEngine(memory_config(register.store))
+    try:
+        call = Call(engine, "user", 0, 0, engine.clock(), frozenset())
+        asked = {"query": "Anna's address", "date": "2025-03-01"}
+        told = ToolCalls().answer("memory_as_of", asked, call)
+        assert "(until June 2025) Anna address 123 Main St" in told["held"]
+        with engine.store.snapshot() as snapshot:
+            [turn] = [t.id for t in snapshot.turns("user") if "123 Main" in t.text]
+        engine.wiring.undo_log.hide("forget", "user", [f"chunk/{turn}"], [turn], 0, 3600.0)
+        left = ToolCalls().answer("memory_as_of", asked, call)["held"]
+        assert left == ["Anna has sister Clara"]
+        assert all(turn not in one.sources for one in engine.graph("user").relations)
+    finally:
+        engine.close()
+
+
+def test_people_lists_fit_sixty_columns(register, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    for command in (
+        ("people",),
+        ("people", "Anna"),
+        ("timeline", "Max"),
+        ("as-of", "2025-03-01"),
+        ("as-of", "yesterday", "where is the dog"),
+        ("show", "stats"),
+    ):
+        shown = register.ok(*command).splitlines()
+        assert max(map(len, shown)) <= 60, command
+        assert not any(len(line.split()) == 1 and len(line.strip()) < 3 for line in shown), command

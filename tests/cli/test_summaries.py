@@ -1,0 +1,91 @@
+"""``show summaries``, ``show episodes`` and ``export --summaries``."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from typer.testing import CliRunner
+
+from slowcat_memory.cli.app import app
+from slowcat_memory.core.summaries.summary import Subject, SummaryText, summary
+from slowcat_memory.records import Made, Memory, Turn, WriteBatch
+from slowcat_memory.store import Store
+
+AT = datetime(2026, 5, 11, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def path(tmp_path):
+    with Store.open(tmp_path / "store") as store:
+        turn = Turn(session="s", scope="anna", speaker="Anna", role="user", text="I moved.", at=AT)
+        id = store.append(turn).event.id
+        made = []
+        for name, kind, covers, model in (
+            ("session/s", "summary/session", (), "m"),
+            ("day/2026-05-11", "summary/day", ("summary/session/s",), ""),
+        ):
+            subject = Subject(
+                id=f"summary/{name}", kind=kind, scope="anna", start=AT,
+                until=AT + timedelta(hours=1), sources=(id,), digest="d", covers=covers, turns=1,
+            )  # fmt: skip
+            told = SummaryText(text=f"Anna moved ({name}).", topics=("moving",), model=model)
+            made.append(summary(subject, told, Made(job="j"), AT))
+        store.apply("test", WriteBatch(memories=tuple(made))).wait()
+    return tmp_path / "store"
+
+
+def run(path, *args):
+    return CliRunner().invoke(app, ["--path", str(path), *args, "--scope", "anna"])
+
+
+def test_summaries_a_list_of_what_there_is(path):
+    done = run(path, "show", "summaries")
+    assert done.exit_code == 0, done.output
+    assert "2026-05-11" in done.output and "without an LLM" in done.output
+    found = json.loads(run(path, "show", "summaries", "--json").output)
+    assert [one["id"] for one in found] == ["summary/day/2026-05-11", "summary/session/s"]
+
+
+def test_summaries_one_with_what_it_was_made_from(path):
+    done = run(path, "show", "summary/day/2026-05-11")
+    assert "Anna moved" in done.output and "summary/session/s" in done.output
+    assert "I moved." in run(path, "show", "summary/session/s").output
+    assert run(path, "show", "summary/none").exit_code == 1
+
+
+def test_summaries_export_as_text(path):
+    done = run(path, "export", "--summaries")
+    assert done.output.count("[SUMMARY:") == 2 and "[/SUMMARY:SESSION]" in done.output
+
+
+def test_summaries_that_match_words_are_shown_best_first(path):
+    found = json.loads(run(path, "search", "session moved", "--kind", "summary", "--json").output)
+    assert found["hits"][0]["memory"]["id"] == "summary/session/s"
+    done = run(path, "search", "xylophone", "--kind", "summary")
+    assert done.exit_code == 1 and "Nothing found." in done.stderr
+
+
+def test_summaries_episodes_are_listed_and_shown(path):
+    with Store.open(path) as store:
+        episode = Memory(
+            id="episode/1", kind="episode", scope="anna", speaker="Anna", text="Anna won a race.",
+            valid_from=AT, facets={"recalled": "no"},
+        )  # fmt: skip
+        store.apply("test", WriteBatch(memories=(episode,))).wait()
+    listed = run(path, "show", "episodes").output
+    assert "Anna won a race." in listed and "episode" in listed and "moved" not in listed
+    assert "won a race" not in run(path, "show", "summaries").output
+    assert "won a race" in run(path, "show", "episode/1").output
+    assert "won a race" in run(path, "search", "race", "--kind", "episode").output
+
+
+def test_summaries_a_topic_shows_the_day_by_which_it_is_sorted(path):
+    with Store.open(path) as store:
+        subject = Subject(
+            id="summary/topic/t", kind="summary/topic", scope="anna", start=AT - timedelta(days=40),
+            until=AT + timedelta(days=3), sources=(1,), digest="d", name="the flat",
+        )  # fmt: skip
+        topic = summary(subject, SummaryText(text="Looking for a flat."), Made(job="j"), AT)
+        store.apply("test", WriteBatch(memories=(topic,))).wait()
+    listed = run(path, "show", "summaries").output
+    assert listed.index("2026-05-14") > listed.index("2026-05-11")
