@@ -100,7 +100,7 @@ def import_(
     r"""Import chats: files, folders and zip archives, also .gz and .zst.
 
     Recognised by content: exports of WhatsApp, Telegram, ChatGPT, Claude and Mem0, lists of messages
-    with roles, Markdown, CSV, WebVTT and SubRip, files written by [bold]export[/], JSON lines:
+    with roles, files written by [bold]export[/], JSON lines:
     [dim]{"speaker": "Anna", "text": "My dog is called Max.", "at": "2024-05-12T18:30"}[/]
 
     And plain text, one turn a line; a date on its own line dates what follows:

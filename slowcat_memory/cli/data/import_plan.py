@@ -16,9 +16,7 @@ from rich.text import Text
 
 from slowcat_memory.cli.shared.output import count, err, listed, out, warn
 from slowcat_memory.errors import TranscriptError
-from slowcat_memory.transfer.files import readings
-from slowcat_memory.transfer.reading import Options, Reading
-from slowcat_memory.transfer.survey import Survey, survey
+from slowcat_memory.transfer.reading import Options, Reading, Survey, readings, survey
 
 if TYPE_CHECKING:
     from slowcat_memory.config import Config
