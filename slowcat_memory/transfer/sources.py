@@ -237,18 +237,13 @@ def _encoding(name: str, start: bytes) -> str:
 
 def _check_utf8(name: str, content: bytearray) -> None:
     """Refuse a file whose beginning is in another encoding; a wrong line among others is a fault."""
-    lines = content[:PART].split(b"\n")[: -1 if len(content) > PART else None]
-    wrong = [number for number, line in enumerate(lines, start=1) if not _is_utf8(line)]
-    if wrong and not any(not line.isascii() and _is_utf8(line) for line in lines):
-        raise TranscriptError(
-            f"{name} is not UTF-8: by line {wrong[0]} it is Latin-1 (Windows-1252)",
-            hint="`--encoding cp1252` reads it as that.",
-        )
-
-
-def _is_utf8(line: bytearray) -> bool:
+    start = content[:PART]
     try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+        start[: start.rfind(b"\n") + 1 or None].decode()
+    except UnicodeDecodeError as error:
+        if start.decode(errors="ignore").isascii():
+            line = start.count(b"\n", 0, error.start) + 1
+            raise TranscriptError(
+                f"{name} is not UTF-8: by line {line} it is Latin-1 (Windows-1252)",
+                hint="`--encoding cp1252` reads it as that.",
+            ) from None

@@ -76,11 +76,14 @@ class _Row(Struct, kw_only=True):
     channel: Any = None
     tools: Any = None
     cut: Any = 0
-    interrupted: Any = False
-    aside: Any = False
-    pinned: Any = False
-    local_only: Any = False
-    muted: Any = False
+    interrupted: bool = False
+    aside: bool = False
+    pinned: bool = False
+    local_only: bool = False
+    muted: bool = False
+
+    def marks(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names}
 
 
 class _Session(Struct):
@@ -171,10 +174,8 @@ def _note(row: _Row) -> Note:
         text=_clean(row.note or "")[0],
         speaker=name_of(row.speaker),
         at=time_of(row.at),
-        pinned=row.pinned is True,
         importance=row.importance,
-        local_only=row.local_only is True,
-        muted=row.muted is True,
+        **row.marks("pinned", "local_only", "muted"),
     )
 
 
@@ -195,12 +196,8 @@ def _utterance(row: _Row, id: Name, origin: str) -> Utterance:
         origin=label_of(id) or origin,
         cut=cut + min(already, MOST_CUT),
         channel="voice" if row.channel == "voice" else "text",
-        interrupted=row.interrupted is True,
-        aside=row.aside is True,
         tools=tuple(map(name_of, tools[:MOST_TOOLS])),
-        pinned=row.pinned is True,
-        local_only=row.local_only is True,
-        muted=row.muted is True,
+        **row.marks("interrupted", "aside", "pinned", "local_only", "muted"),
     )
 
 
