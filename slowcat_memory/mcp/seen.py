@@ -147,15 +147,16 @@ class Seen:
             talk=True,
         ).hits
         asked, names = frozenset(self._words(what)), mentions(what, self._words)
+        best = hits[0].coverage if hits else 0.0
+        queued = list[MemoryRecord]()
         with self._view() as view:
-            every = list(view.snapshot.memories(self.scope))
-            hidden = (asked.intersection(self._words(m.text)) for m in every if is_withheld(m))
-            shares = [len(words) / len(asked) for words in hidden if words]
-            best = max([hit.coverage for hit in hits[:1]] + shares, default=0.0)
-            meant: list[MemoryRecord] = [hit.memory for hit in hits if hit.coverage >= best / 2]
-            queued = (m for m in every if family(m.kind) == ICEBREAKER and m.retired_at is None)
-            meant += [one for one in queued if names(one.text)]
-            return [shown for one in meant if (shown := view.show(one))]
+            for one in view.snapshot.memories(self.scope):
+                if is_withheld(one) and (shared := asked.intersection(self._words(one.text))):
+                    best = max(best, len(shared) / len(asked))
+                if family(one.kind) == ICEBREAKER and one.retired_at is None and names(one.text):
+                    queued.append(one)
+            meant = [hit.memory for hit in hits if hit.coverage >= best / 2]
+            return [shown for one in (*meant, *queued) if (shown := view.show(one))]
 
     def listed(self, wanted: Test, most: int | None = None) -> list[Disclosed]:
         """Return facts, notes and pinned memories: pinned ones first, then the latest."""
