@@ -20,8 +20,10 @@ from datetime import datetime
 from msgspec import Struct
 
 from slowcat_memory.core.text.normalize import clean
+from slowcat_memory.errors import TranscriptError
 from slowcat_memory.transfer.formats.format import Break, Format, Piece, Placed, Skipped, Text
 from slowcat_memory.transfer.transcript import (
+    Line,
     Report,
     Utterance,
     fault,
@@ -42,21 +44,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     empty: str = ""  # why it may have no text, as in ``Skipped``; "" when that is a fault
 
 
-class More(Struct, frozen=True, kw_only=True):
-    """A line that continues the turn before it."""
-
-    line: int
-    said: str
-
-
-class Bad(Struct, frozen=True, kw_only=True):
-    """A line that begins a turn, and cannot be read."""
-
-    line: int
-    why: str
-
-
-Part = Turn | More | Bad | Break | Skipped
+Part = Turn | Line | TranscriptError | Break | Skipped
+"""A line that begins a turn, that continues the one before it, or that begins one and is faulty."""
 
 
 def joined(parts: Iterable[Part], report: Report) -> Iterator[Piece]:
@@ -64,16 +53,16 @@ def joined(parts: Iterable[Part], report: Report) -> Iterator[Piece]:
     turn: Turn | None = None
     lines = list[str]()
     for part in parts:
-        if isinstance(part, More):
+        if isinstance(part, tuple):
             if turn is None:
-                report(fault(part.line, 'no speaker; a turn is "Name: text"'))
+                report(fault(part[0], 'no speaker; a turn is "Name: text"'))
             else:
-                lines.append(part.said)
+                lines.append(part[1])
             continue
         yield from _finished(turn, lines, report)
         turn, lines = (part, [part.said]) if isinstance(part, Turn) else (None, [])
-        if isinstance(part, Bad):
-            report(fault(part.line, part.why))
+        if isinstance(part, TranscriptError):
+            report(part)
         elif isinstance(part, Break | Skipped):
             yield part
     yield from _finished(turn, lines, report)
@@ -135,11 +124,11 @@ def _parts(text: Text, report: Report) -> Iterator[Part]:
 def _part(number: int, line: str) -> Part:
     match = _turn(line)
     if match is None:
-        return More(line=number, said=line)
+        return number, line
     try:
         at = time_of(match["at"])
     except ValueError as error:
-        return Bad(line=number, why=str(error))
+        return fault(number, error)
     return Turn(line=number, who=match["name"], said=match["said"] or "", at=at)
 
 

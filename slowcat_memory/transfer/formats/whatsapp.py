@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from slowcat_memory.transfer.formats.format import Format, Piece, Skipped, Text
-from slowcat_memory.transfer.formats.plain_text import Bad, More, Part, Turn, joined
-from slowcat_memory.transfer.transcript import Report, time_of
+from slowcat_memory.transfer.formats.plain_text import Part, Turn, joined
+from slowcat_memory.transfer.transcript import Report, fault, time_of
 
 _LINE = re.compile(
     r"[\u200e\u200f\ufeff]*\[?(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})\.?,?\s+(?:à\s+|um\s+)?"
@@ -45,7 +45,7 @@ def _parts(text: Text, order: str, report: Report) -> Iterator[Part]:
         if match := _LINE.fullmatch(line):
             yield _part(number, match, order)
         elif line.strip():
-            yield More(line=number, said=_unmarked(line))
+            yield number, _unmarked(line)
 
 
 def _part(number: int, match: re.Match[str], order: str) -> Part:
@@ -55,7 +55,7 @@ def _part(number: int, match: re.Match[str], order: str) -> Part:
     try:
         at = _time(match, order)
     except ValueError as error:
-        return Bad(line=number, why=str(error))
+        return fault(number, error)
     said = _EDITED.sub("", named[2] or "")
     own = said.startswith(_APP) or _MEDIA.fullmatch(_unmarked(said).strip())
     return Turn(
